@@ -1,4 +1,5 @@
 import { type AuditRecord, insertFrom } from './audit/records.ts';
+import { startEntryOf } from './audit/run-starts.ts';
 import type { Caller } from './caller.ts';
 import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
 import { onClient } from './db/query.ts';
@@ -47,7 +48,7 @@ export interface NewRun {
   rerunOf?: string;
   /** The tick of a cron job whose work it is. */
   cronTickID?: string;
-  /** The entry of the audit trail for what has started it; written with the run. */
+  /** The entry of the audit trail for the request that has started it; written with the run. */
   entry?: AuditRecord;
 }
 
@@ -65,7 +66,7 @@ type Queryable = Pick<PoolClient, 'query'>;
 /** Inserts runs, in order, and hands over as many as the window has room for. */
 export async function acceptRuns(on: Queryable, runs: readonly NewRun[]): Promise<Accepted[]> {
   const rows = toRows(runs);
-  const inserted = await on.query<Pick<Accepted, 'id' | 'priority'>>(accepting(runs, rows));
+  const inserted = await on.query<Pick<Accepted, 'id' | 'priority'>>(statementFor(ACCEPT, runs, rows));
   const byID = new Map(inserted.rows.map((row) => [row.id, row.priority]));
   return rows.map(({ id, tenant_id: tenantID, class: kind }) => ({
     id,
@@ -76,20 +77,20 @@ export async function acceptRuns(on: Queryable, runs: readonly NewRun[]): Promis
   }));
 }
 
-/** Few runs have tags, and the others pay for no second table; so it is with entries of the audit trail. */
-function accepting(runs: readonly NewRun[], rows: ReturnType<typeof toRows>) {
-  const hasTags = runs.some(({ tags = [] }) => tags.length > 0);
-  const entries = runs.flatMap(({ entry }) => entry ?? []);
-  const { name, text } = ACCEPT[hasTags ? 'tagged' : 'plain'][entries.length > 0 ? 'recorded' : 'silent'];
-  return { name, text, values: [JSON.stringify(rows), ...(entries.length > 0 ? [JSON.stringify(entries)] : [])] };
-}
-
 /** Inserts runs, in order, and hands over none. Returns their ids. */
 export async function insertRuns(on: Queryable, runs: readonly NewRun[]): Promise<string[]> {
   const rows = toRows(runs);
-  const hasTags = runs.some(({ tags = [] }) => tags.length > 0);
-  await on.query(hasTags ? INSERT_ALL_TAGGED : INSERT_ALL, [JSON.stringify(rows)]);
+  const { text, values } = statementFor(INSERT_ALL, runs, rows);
+  await on.query(text, values);
   return rows.map(({ id }) => id);
+}
+
+/** Few runs have tags, and the others pay for no second table; so it is with entries of the audit trail. */
+function statementFor(statements: Statements, runs: readonly NewRun[], rows: ReturnType<typeof toRows>) {
+  const hasTags = runs.some(({ tags = [] }) => tags.length > 0);
+  const entries = runs.flatMap((run, index) => startEntryOf(rows[index]?.id, run) ?? []);
+  const statement = statements[hasTags ? 'tagged' : 'plain'][entries.length > 0 ? 'recorded' : 'silent'];
+  return { ...statement, values: [JSON.stringify(rows), ...(entries.length > 0 ? [JSON.stringify(entries)] : [])] };
 }
 
 interface Once {
@@ -208,19 +209,29 @@ ${more}inserted as (${insert('left join skips on skips.id = r.id ', 'case when s
 select inserted.id, skips.priority from inserted left join skips on skips.id = inserted.id`;
 const RECORDED = `recorded as (${insertFrom('$2::jsonb')}),
 `;
-const ACCEPT = {
+const TAGS = `${TAGGED},
+`;
+
+type Statements = Record<'plain' | 'tagged', Record<'silent' | 'recorded', { name?: string; text: string }>>;
+
+const ACCEPT: Statements = {
   plain: {
     silent: { name: 'accept_runs', text: accept() },
     recorded: { name: 'accept_recorded_runs', text: accept(RECORDED) },
   },
   tagged: {
-    silent: { name: 'accept_tagged_runs', text: accept(`${TAGGED},\n`) },
-    recorded: { name: 'accept_recorded_tagged_runs', text: accept(`${TAGGED},\n${RECORDED}`) },
+    silent: { name: 'accept_tagged_runs', text: accept(TAGS) },
+    recorded: { name: 'accept_recorded_tagged_runs', text: accept(TAGS + RECORDED) },
   },
 };
 
-const INSERT_ALL = `with ${ASKED} ${insert('', 'null::timestamptz')}`;
-const INSERT_ALL_TAGGED = `with ${ASKED}, ${TAGGED} ${insert('', 'null::timestamptz')}`;
+const insertAll = (more = '') => `
+with ${ASKED},
+${more}inserted as (${insert('', 'null::timestamptz')}) select`;
+const INSERT_ALL: Statements = {
+  plain: { silent: { text: insertAll() }, recorded: { text: insertAll(RECORDED) } },
+  tagged: { silent: { text: insertAll(TAGS) }, recorded: { text: insertAll(TAGS + RECORDED) } },
+};
 
 // An earlier request that still waits, in another process, notices the end within a second.
 const AWAIT = `

@@ -1,21 +1,71 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type ChangeSet, type EventSubscriber, type FlushEventArgs, JsonType } from '@mikro-orm/postgresql';
 import { readable } from '#shared/audit/readable.ts';
-import { AuditRecord } from '#shared/db/entities/audit-record.ts';
+import { type AuditRecord, insertFrom } from '#shared/audit/records.ts';
+import { AuditRecord as Row } from '#shared/db/entities/audit-record.ts';
+import type { Query } from '#shared/db/query.ts';
+import { newID } from '#shared/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 
 interface Changing {
-  entryID: string;
-  tenantID: string;
-  userID: string;
+  /** The trail and the entry to which a change of an asset of this tenant belongs; null is the deployment. Undefined: it is not recorded. */
+  entryIn(tenantID: string | null): { tenantID: string; entryID: string } | undefined;
+  userID: string | null;
   apiKeyID: string | null;
 }
 
 const current = new AsyncLocalStorage<Changing>();
 
-/** Runs the handler of a request. What it changes by entities is recorded, in the transaction of the change. */
+/** Runs the handler of a request. What it changes is recorded, in the transaction of the change. */
 export function recordingChanges<T>(by: Changing, work: () => T): T {
   return current.run(by, work);
+}
+
+/** A change that statements of our own make. */
+export interface AssetChange {
+  assetType: string;
+  assetID: string;
+  action: 'create' | 'update' | 'delete';
+  /** By field. */
+  changes: Record<string, { from?: unknown; to?: unknown }>;
+}
+
+/** The records of changes by the request that is handled, for the statement that makes them; none outside of requests. */
+export function changeRecords(tenantID: string, made: readonly AssetChange[]): AuditRecord[] {
+  const by = current.getStore();
+  const place = by?.entryIn(tenantID);
+  if (!by || !place) return [];
+  const { userID, apiKeyID } = by;
+  return made.map(({ changes, action, ...asset }) => ({
+    ...OF_CHANGE,
+    ...place,
+    ...asset,
+    action,
+    id: newID(),
+    userID,
+    apiKeyID,
+    details: { changes: readableChanges(changes) },
+    at: new Date(),
+  }));
+}
+
+/** Adds the records of changes, in the transaction that makes them. */
+export async function recordChanges(query: Query, tenantID: string, made: readonly AssetChange[]): Promise<void> {
+  const records = changeRecords(tenantID, made);
+  if (records.length > 0) await query(INSERT, [JSON.stringify(records)]);
+}
+
+const INSERT = insertFrom('$1::jsonb');
+
+const OF_CHANGE = { kind: 'change', type: 'ASSET_CHANGE', path: null, status: null, durationMs: null } as const;
+
+function readableChanges(changes: AssetChange['changes']): JsonObject {
+  return Object.fromEntries(
+    Object.entries(changes).map(([name, sides]) => [
+      name,
+      Object.fromEntries(Object.entries(sides).map(([side, value]) => [side, readableField(name, value)])),
+    ]),
+  );
 }
 
 /** The entities whose changes are shown, by the names that paths give their ids: `:workflowID` is a `workflow`. */
@@ -51,18 +101,12 @@ export class ChangeRecorder implements EventSubscriber {
       const assetType = assets[change.meta.className];
       const changes = assetType && describe(change);
       if (!changes || !assetType) continue;
-      const record = em.create(AuditRecord, {
-        ...by,
-        kind: 'change',
-        type: 'ASSET_CHANGE',
-        action: change.type,
-        path: null,
-        assetType,
-        assetID: String(Reflect.get(change.entity, 'id')),
-        status: null,
-        durationMs: null,
-        details: { changes },
-      });
+      const assetID = String(Reflect.get(change.entity, 'id'));
+      const place = by.entryIn(assetType === 'tenant' ? assetID : (Reflect.get(change.entity, 'tenantID') ?? null));
+      if (!place) continue;
+      const { userID, apiKeyID } = by;
+      const own = { userID, apiKeyID, action: change.type, assetType, assetID, details: { changes } };
+      const record = em.create(Row, { ...OF_CHANGE, ...place, ...own });
       uow.computeChangeSet(record);
     }
   }
@@ -82,11 +126,16 @@ function describe({ type, meta, payload, originalEntity }: ChangeSet<object>): J
   return type === 'delete' || Object.keys(changes).length > 0 ? changes : undefined;
 }
 
-/** Hidden by its own name, as a part of a body is; undefined if it is not shown. */
+/** Undefined if it is not shown. */
 function fieldOf(row: object, { name, isJSON }: { name: string; isJSON: boolean }): Json | undefined {
   const stored: unknown = Reflect.get(row, name);
   const value: unknown = isJSON && typeof stored === 'string' ? JSON.parse(stored) : stored;
   if (unshown.has(name) || ArrayBuffer.isView(value)) return undefined;
+  return readableField(name, value);
+}
+
+/** Hidden by its own name, as a part of a body is. */
+function readableField(name: string, value: unknown): Json {
   const shown = readable({ [name]: value ?? null });
   // A value that is too large is cut as a whole.
   return isJsonObject(shown) ? (shown[name] ?? shown) : shown;

@@ -83,7 +83,7 @@ export function openEntry(trail: AuditTrail, { route, request, response, tenantI
 }
 
 /** An outcome says nothing again that its entry says. */
-const OUTCOME = {
+export const OUTCOME = {
   kind: 'outcome',
   userID: null,
   apiKeyID: null,
@@ -96,7 +96,7 @@ const OUTCOME = {
 
 const MAX_PATH_LENGTH = 500;
 
-function describeRequest(route: Asked['route'], request: Request, response: Response): JsonObject {
+export function describeRequest(route: Route, request: Request, response: Response): JsonObject {
   const { body } = request as { body?: unknown };
   const isShown = body !== undefined && body !== null && !route.isPrivate;
   const beginning = beginningOf(response);
@@ -113,11 +113,11 @@ function describeRequest(route: Asked['route'], request: Request, response: Resp
   };
 }
 
-function bodyOf(route: Asked['route'], answer: string): JsonObject {
+export function bodyOf(route: Route, answer: string): JsonObject {
   return { body: route.isSecret || route.isPrivate ? REDACTED : readableText(answer, hidingOf(route)) };
 }
 
-function hidingOf({ hides, body }: Asked['route']): Hiding {
+function hidingOf({ hides, body }: Route): Hiding {
   return {
     names: hides && new Set(hides),
     ...(body && { mask: (copy) => maskSecrets(body, copy, REDACTED) }),

@@ -10,6 +10,8 @@ export interface ConnectionLimit {
    * those of one client.
    */
   admits(request: IncomingMessage, end: ServerResponse | Socket): boolean;
+  /** The address of the client, behind trusted proxies too. */
+  clientOf(request: IncomingMessage): string;
   /** The network of the client, behind trusted proxies too; undefined for one that may have any number of connections. */
   addressOf(request: IncomingMessage): string | undefined;
   /** Sockets of an address that have not said whose they are. They need no connection while they poll. */
@@ -57,6 +59,7 @@ export function limitConnections(
   const clientOf = (request: IncomingMessage) => all(request, isTrusted).at(-1) ?? '';
 
   return {
+    clientOf,
     maxUnidentified: Math.ceil(maxPerAddress / 5),
     admits(request, end) {
       if (!isTrusted(request.socket.remoteAddress ?? '', 0)) return true;

@@ -1,51 +1,34 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { IRouter, Request, Response } from 'express';
+import type { IRouter, Request } from 'express';
 import { z } from 'zod';
-import type { HeldBytes } from '#shared/byte-account.ts';
 import { type Caller, subjectsOf } from '#shared/caller.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError, toAppError } from '#shared/errors.ts';
+import { toAppError } from '#shared/errors.ts';
 import type { IdempotencyClaim, StoredAnswer } from '#shared/idempotency.ts';
 import { isJsonObject, type JsonObject } from '#shared/json.ts';
 import { IN_ORDER } from '#shared/lanes.ts';
-import type { Logger } from '#shared/logger.ts';
-import { atOnce, inTurns } from '#shared/pauses.ts';
-import type { Turn } from '#shared/turns.ts';
 import { withBytes } from '#shared/work.ts';
 import { recordingChanges } from '../audit/changes.ts';
 import type { RequestEntry } from '../audit/entry.ts';
+import { openOperatorEntries } from '../audit/operator-entries.ts';
+import { noteAnswer, recordOutcome } from '../audit/outcome.ts';
 import { openEntry } from '../audit/request-entry.ts';
 import type { Identified } from '../auth/identify.ts';
 import { originOf } from '../auth/operator-session.ts';
 import { notFound } from '../auth/user-token.ts';
-import type { ApiContext } from '../context.ts';
 import { tenantEntityManager } from '../db/tenant-em.ts';
 import { createAuthorizer, denied } from './authorize.ts';
-import { LARGE_BYTES, type ReadBody } from './body.ts';
-import { describeUnknown, type Handling, openHandling, reportUnknown } from './handling.ts';
+import type { Exchange } from './exchange.ts';
+import { describeUnknown, openHandling, reportUnknown } from './handling.ts';
 import { ID } from './id.ts';
-import { answerAtMostOnce, answerOnce, createKeys, type Keys, noTenant, REPLAYED, readClaim } from './idempotency.ts';
+import { answerAtMostOnce, answerOnce, createKeys, noTenant, REPLAYED, readClaim } from './idempotency.ts';
 import { createMatch, etagOf } from './if-match.ts';
-import type { OperatorInput, Parsed, PublicInput, Route, TenantInput, UserInput } from './route.ts';
+import { type AnyParsed, parseRequest, readFile } from './parse-request.ts';
+import type { OperatorInput, PublicInput, Route, TenantInput, UserInput } from './route.ts';
 import { asSpelled } from './spelling.ts';
-import { readUpload, type UploadedFile } from './upload.ts';
-import { isEncodedUTF8 } from './utf8.ts';
-import { validate, validation } from './validate.ts';
-
-interface Exchange {
-  context: ApiContext;
-  readBody: ReadBody;
-  keys: Keys;
-  request: Request;
-  response: Response;
-  handling: Handling;
-  /** The bytes that the request holds until its answer is sent, and in whose turn it draws them. */
-  held?: { turn: Turn; bytes: HeldBytes };
-}
+import { createTools, type Tools } from './tools.ts';
+import { validate } from './validate.ts';
 
 type RouteOf<Realm extends Route['realm']> = Extract<Route, { realm: Realm }>;
-/** The request as parsed by the route's schemas; their types are erased here, and known to the handler. */
-type AnyParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
 
 /** Mounts the routes. Where several match a path, the first answers. */
 export function mount(
@@ -63,7 +46,7 @@ export function mount(
       if (response.headersSent) return;
       const text = JSON.stringify({ success: true, ...answer.response });
       response.status(answer.status).type('json').send(text);
-      answered(response, text);
+      noteAnswer(response, text);
     });
 }
 
@@ -87,7 +70,7 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   const { membership } = identity;
   const { response } = exchange;
   const entry = openEntry(context.audit, { route, request, response, tenantID, identity });
-  return recorded(entry, response, () => serveMember(route, exchange, { tenantID, identity, membership, entry }));
+  return recordOutcome(entry, response, () => serveMember(route, exchange, { tenantID, identity, membership, entry }));
 }
 
 interface Member {
@@ -105,7 +88,7 @@ async function serveMember(
   const { context, request, handling } = exchange;
   const caller = callerOf(identity);
 
-  const parsed = await parse(route, exchange, { tenantID, creatorID: identity.userID });
+  const parsed = await parseRequest(route, exchange, { tenantID, creatorID: identity.userID });
   const authorizer = createAuthorizer(context.policy, {
     tenantID,
     version: membership.policyVersion,
@@ -142,37 +125,17 @@ async function serveMember(
   const work = () => handle(route, exchange, { input, tenantID, idempotency });
   if (route.method === 'get') return work();
   const { userID, apiKeyID } = identity;
-  return recordingChanges({ entryID: entry.id, tenantID, userID, apiKeyID: apiKeyID ?? null }, work);
-}
-
-/** The outcome is recorded when the answer is sent; that of a handler which sends it itself, at its end. */
-async function recorded(
-  entry: RequestEntry,
-  response: Response,
-  work: () => Promise<StoredAnswer>,
-): Promise<StoredAnswer> {
-  try {
-    const answer = await work();
-    if (response.headersSent) entry.end(response.statusCode);
-    else entries.set(response, entry);
-    return answer;
-  } catch (error) {
-    entry.fail(error);
-    throw error;
-  }
-}
-
-const entries = new WeakMap<Response, RequestEntry>();
-
-function answered(response: Response, text: string): void {
-  entries.get(response)?.end(response.statusCode, text);
+  return recordingChanges(
+    { entryIn: () => ({ tenantID, entryID: entry.id }), userID, apiKeyID: apiKeyID ?? null },
+    work,
+  );
 }
 
 async function serveUser(route: RouteOf<'user'>, exchange: Exchange): Promise<StoredAnswer> {
   const identity = await identify(exchange);
   if (identity.apiKeyID) throw notFound('An API key is good for its tenant only: this needs the token of a user');
   await exchange.context.requestCount.count(identity, exchange.response);
-  const parsed = await parse(route, exchange, { tenantID: identity.userID });
+  const parsed = await parseRequest(route, exchange, { tenantID: identity.userID });
   const idempotency = readClaim(route, identity.userID, { ...exchange, tenantID: noTenant });
   const tools = createTools(exchange, { em: () => exchange.context.orm.em.fork() });
   const input: UserInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, { identity });
@@ -182,16 +145,22 @@ async function serveUser(route: RouteOf<'user'>, exchange: Exchange): Promise<St
 async function serveOperator(route: RouteOf<'operator'>, exchange: Exchange): Promise<StoredAnswer> {
   const { context, request } = exchange;
   const operator = await context.operators.identify(request.headers.authorization);
-  const parsed = await parse(route, exchange, { tenantID: operator.operatorID });
+  const parsed = await parseRequest(route, exchange, { tenantID: operator.operatorID });
   const idempotency = readClaim(route, operator.operatorID, { ...exchange, tenantID: noTenant });
   const tools = createTools(exchange, { em: () => context.orm.em.fork() });
-  const own = { operator, request, idempotency };
+  const { response } = exchange;
+  const entries = openOperatorEntries(context.audit, { route, request, response, operator });
+  const own = { operator, request, idempotency, concern: entries.concern };
   const input: OperatorInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, own);
   const work = () => handle(route, exchange, { input, tenantID: noTenant, idempotency });
-  if (route.method === 'get' || route.isRecordedByHandler) return work();
+  const recorded = () => recordOutcome(entries, response, () => entries.recordingChanges(work));
+  if (route.method === 'get') return recorded();
+  const { tenantID } = request.params;
+  if (typeof tenantID === 'string') await entries.concern([tenantID]);
+  if (route.isRecordedByHandler) return recorded();
 
   const noteOutcome = await context.operators.record(operator, 'REQUEST', originOf(request));
-  return work().then(
+  return recorded().then(
     (answer) => {
       noteOutcome(answer.status);
       return answer;
@@ -205,7 +174,7 @@ async function serveOperator(route: RouteOf<'operator'>, exchange: Exchange): Pr
 
 async function servePublic(route: RouteOf<'public'>, exchange: Exchange): Promise<StoredAnswer> {
   const { request, response } = exchange;
-  const parsed = await parse(route, exchange, IN_ORDER);
+  const parsed = await parseRequest(route, exchange, IN_ORDER);
   const tools = createTools(exchange, { em: () => exchange.context.orm.em.fork() });
   const input: PublicInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, { request, response });
   return handle(route, exchange, { input, tenantID: noTenant, idempotency: undefined });
@@ -226,52 +195,6 @@ function identify(
 ): Promise<Identified> {
   const { authorization } = request.headers;
   return context.authenticator.identify(authorization, { apiKey: request.get('x-api-key'), ...place });
-}
-
-/** Checks the ids of the path before it reads the body, then query and body together. */
-async function parse(route: Route, exchange: Exchange, turn: Turn): Promise<AnyParsed> {
-  const { request, response, readBody, handling } = exchange;
-  const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
-  if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
-  await holdBytes(exchange, turn, route.realm !== 'public' || route.body !== undefined);
-  const { value, bytes } = route.body ? await readBody(request, response) : { value: undefined, bytes: 0 };
-  const isUpdate = route.method === 'patch' || route.method === 'put';
-  const steps = validation(
-    [
-      { part: 'query', schema: route.query, value: request.query },
-      { part: 'body', schema: route.body, value, isUpdate },
-    ],
-    handling,
-  );
-  // Each pass over such a body takes milliseconds: other requests have their turn between two of them.
-  const isLarge = bytes > LARGE_BYTES;
-  // The parser and the handler have turns of their own.
-  if (isLarge) await nextTurn();
-  const [query, body] = isLarge ? await inTurns(steps) : atOnce(steps);
-  if (isLarge) await nextTurn();
-  return { params, query, body };
-}
-
-/** Draws the bytes of the body and of what is parsed from it, before they are read. They are given back when the answer is sent. */
-async function holdBytes(exchange: Exchange, turn: Turn, isRead: boolean): Promise<void> {
-  const { context, request, response } = exchange;
-  const bytes = context.bytes.open(turn);
-  exchange.held = { turn, bytes };
-  if (response.destroyed) bytes[Symbol.dispose]();
-  else response.once('close', () => bytes[Symbol.dispose]());
-  const { maxBodyBytes } = context.config.http;
-  const isLengthKnown = request.headers['transfer-encoding'] === undefined && !request.headers['content-encoding'];
-  const length = isLengthKnown ? Number(request.headers['content-length'] ?? 0) : maxBodyBytes;
-  // A body that no schema reads is not read here.
-  if (isRead && length > LARGE_BYTES) await bytes.draw(2 * Math.min(length, maxBodyBytes));
-}
-
-async function readFile({ upload, path }: Route, { request, handling }: Exchange): Promise<UploadedFile> {
-  if (!upload) throw new Error(`${path} does not say that it takes a file`);
-  const file = await readUpload(request, upload);
-  const fields = file.otherParts.map((name) => ({ path: [name], message: 'not known here' }));
-  reportUnknown(handling, { fields, count: fields.length });
-  return file;
 }
 
 interface Work {
@@ -324,41 +247,4 @@ async function handle(
 function fieldsOf({ query, body }: Request): JsonObject {
   // The query was parsed from text, so it holds nothing but JSON.
   return isJsonObject(body) ? body : (query as JsonObject);
-}
-
-interface Tools {
-  readonly em: EntityManager;
-  readonly log: Logger;
-  readonly signal: AbortSignal;
-}
-
-/** Created on first use: most handlers use only some of them, and each costs as much as a permission check. */
-function createTools({ context, response }: Exchange, own: { tenantID?: string; em(): EntityManager }): Tools {
-  let em: EntityManager | undefined;
-  let log: Logger | undefined;
-  let signal: AbortSignal | undefined;
-  return {
-    get em() {
-      em ??= own.em();
-      return em;
-    },
-    get log() {
-      const requestID = response.getHeader('x-request-id');
-      log ??= context.logger.child({ requestID, ...(own.tenantID && { tenantID: own.tenantID }) });
-      return log;
-    },
-    get signal() {
-      signal ??= whenGone(response);
-      return signal;
-    },
-  };
-}
-
-function whenGone(response: Response): AbortSignal {
-  const controller = new AbortController();
-  if (response.destroyed) controller.abort();
-  response.once('close', () => {
-    if (!response.writableFinished) controller.abort();
-  });
-  return controller.signal;
 }

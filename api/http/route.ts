@@ -133,6 +133,8 @@ export interface OperatorInput<P extends z.ZodType, Q extends z.ZodType, B exten
   em: EntityManager;
   log: Logger;
   idempotency: IdempotencyClaim | undefined;
+  /** Writes the entry of the request in the audit trails of these tenants, before it changes something there. `:tenantID` has one. */
+  concern(tenantIDs: readonly string[]): Promise<void>;
 }
 
 export interface PublicInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {

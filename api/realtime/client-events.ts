@@ -5,6 +5,7 @@ import { clientEvents } from '#shared/realtime/client-events.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../context.ts';
 import { ID } from '../http/id.ts';
+import { noteOnSocket } from './audit-sockets.ts';
 import { findJoinable, findListenerGrant, findPageGrants, type Grant, joinDenied, requireGrant } from './join.ts';
 import type { ListenerTests } from './listener-tests.ts';
 import { pageRoom, rooms } from './rooms.ts';
@@ -12,7 +13,7 @@ import { type ClientSocket, isStuck, type JoinedRoom, sendTo } from './socket.ts
 import type { RunWatch } from './watch.ts';
 
 export interface EventContext
-  extends Pick<ApiContext, 'authenticator' | 'policy' | 'orm' | 'logger' | 'requestCount' | 'refusals'> {
+  extends Pick<ApiContext, 'authenticator' | 'policy' | 'orm' | 'logger' | 'requestCount' | 'refusals' | 'audit'> {
   watch: RunWatch;
   tests: ListenerTests;
 }
@@ -35,9 +36,11 @@ export function attachClientEvents(socket: ClientSocket, context: EventContext):
   );
   socket.on(
     'leave_room',
-    answer(socket, context, (payload) => leaveRoom(socket, requireValue(clientEvents.leave_room, payload, ['room']))),
+    answer(socket, context, (payload) =>
+      leaveRoom(socket, context, requireValue(clientEvents.leave_room, payload, ['room'])),
+    ),
   );
-  socket.on('disconnect', () => leaveAll(socket));
+  socket.on('disconnect', () => leaveAll(socket, context));
 }
 
 interface Joined {
@@ -60,9 +63,8 @@ async function joinRun(
     begin() {
       // No event would ever come after the end of the run.
       const after = Math.min(lastSeq, seq);
-      enter(socket, rooms.run(instanceID), { grant, version }, () =>
-        context.watch.watch(instanceID, after, sendTo(socket)),
-      );
+      const begin = () => context.watch.watch(instanceID, after, sendTo(socket));
+      enter(socket, context, { room: rooms.run(instanceID), grant, version, begin });
     },
   };
 }
@@ -81,7 +83,7 @@ async function joinRoom(socket: ClientSocket, context: EventContext, room: strin
     answer: { room: name },
     begin() {
       // What is sent to a tenant's room goes to the sockets that have this entry.
-      enter(socket, name, { grant, version }, () => () => undefined);
+      enter(socket, context, { room: name, grant, version, begin: () => () => undefined });
     },
   };
 }
@@ -99,7 +101,8 @@ async function joinTest(socket: ClientSocket, context: EventContext, room: strin
   requirePlace(socket, name);
   // Before the answer: an event that comes after it is sent.
   await context.tests.announce(listenerID);
-  return { answer: { room: name }, begin: () => enter(socket, name, checked, () => context.tests.begin(listenerID)) };
+  const begin = () => context.tests.begin(listenerID);
+  return { answer: { room: name }, begin: () => enter(socket, context, { room: name, ...checked, begin }) };
 }
 
 /** Enters the page for each tenant whose listeners send to it and in which the user may read it. */
@@ -113,17 +116,22 @@ async function joinPage(socket: ClientSocket, context: EventContext, room: strin
   return {
     answer: { room: pageRoom(appPageID) },
     begin() {
-      for (const [at, checked] of found.entries()) enter(socket, names[at] ?? '', checked, () => () => undefined);
+      for (const [at, checked] of found.entries())
+        enter(socket, context, { room: names[at] ?? '', ...checked, begin: () => () => undefined });
     },
   };
 }
 
-async function leaveRoom(socket: ClientSocket, room: string) {
+async function leaveRoom(socket: ClientSocket, { audit }: EventContext, room: string) {
   // Of a page there is one for each tenant.
   const own = [...socket.data.rooms.keys()].filter(
     (name) => name === room || name.startsWith(`${room.toLowerCase()}@`),
   );
-  for (const name of own) leave(socket, name);
+  for (const name of own) {
+    const grant = socket.data.rooms.get(name)?.grant;
+    leave(socket, name);
+    if (grant) noteOnSocket(audit, socket, { action: 'leave', grant, room: name });
+  }
   return { answer: { room }, begin: () => undefined };
 }
 
@@ -135,15 +143,22 @@ export async function stillSignedIn(
   await authenticator.identifyToken(socket.handshake.auth.token);
 }
 
-function enter(
-  socket: ClientSocket,
-  room: string,
-  checked: Pick<JoinedRoom, 'grant' | 'version'>,
-  begin: () => () => void,
-): void {
+interface Entering extends Pick<JoinedRoom, 'grant' | 'version'> {
+  room: string;
+  begin: () => () => void;
+}
+
+function enter(socket: ClientSocket, { audit }: EventContext, { room, grant, version, begin }: Entering): void {
   if (!socket.connected) return;
+  const isFirst = !tenantsOf(socket).has(grant.tenantID);
   leave(socket, room);
-  socket.data.rooms.set(room, { ...checked, leave: begin() });
+  socket.data.rooms.set(room, { grant, version, leave: begin() });
+  if (isFirst) noteOnSocket(audit, socket, { action: 'connect', grant });
+  noteOnSocket(audit, socket, { action: 'join', grant, room });
+}
+
+export function tenantsOf({ data }: ClientSocket): ReadonlySet<string> {
+  return new Set([...data.rooms.values()].map(({ grant }) => grant.tenantID));
 }
 
 function requirePlace(socket: ClientSocket, room: string): void {
@@ -157,7 +172,8 @@ export function leave(socket: ClientSocket, room: string): void {
   socket.data.rooms.delete(room);
 }
 
-function leaveAll(socket: ClientSocket): void {
+function leaveAll(socket: ClientSocket, { audit }: EventContext): void {
+  for (const tenantID of tenantsOf(socket)) noteOnSocket(audit, socket, { action: 'disconnect', grant: { tenantID } });
   for (const room of [...socket.data.rooms.keys()]) leave(socket, room);
 }
 

@@ -63,7 +63,8 @@ export function createGateway({ server, context, watch, connections }: Dependenc
     try {
       const { userID } = await context.authenticator.identifyToken(socket.handshake.auth.token);
       limits.identified(socket.conn, userID);
-      socket.data = { userID, rooms: new Map(), waiting: [], events: { count: 0, until: 0 } };
+      const ip = connections.clientOf(socket.request);
+      socket.data = { userID, ip, rooms: new Map(), waiting: [], events: { count: 0, until: 0 } };
       next();
     } catch (error) {
       const known = toAppError(error);

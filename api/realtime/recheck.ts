@@ -1,7 +1,8 @@
 import { readPolicyVersions } from '#shared/db/standing.ts';
 import { toAppError } from '#shared/errors.ts';
 import type { ApiContext } from '../context.ts';
-import { leave, stillSignedIn } from './client-events.ts';
+import { noteOnSocket } from './audit-sockets.ts';
+import { leave, stillSignedIn, tenantsOf } from './client-events.ts';
 import { requireGrant } from './join.ts';
 import type { ClientSocket } from './socket.ts';
 
@@ -47,8 +48,7 @@ export async function recheck(socket: ClientSocket, context: ApiContext): Promis
     socket.disconnect(true);
     return;
   }
-  const tenants = new Set([...socket.data.rooms.values()].map(({ grant }) => grant.tenantID));
-  for (const tenantID of tenants) if (await hasLeft(socket, tenantID, context)) return;
+  for (const tenantID of tenantsOf(socket)) if (await hasLeft(socket, tenantID, context)) return;
   await recheckRooms(socket, [...socket.data.rooms.keys()], context);
 }
 
@@ -88,7 +88,9 @@ async function recheckRooms(socket: ClientSocket, rooms: readonly string[], cont
       }),
     );
     // Left and joined again meanwhile: that join was checked on its own.
-    if (isLost && socket.data.rooms.get(room) === joined) leave(socket, room);
+    if (!isLost || socket.data.rooms.get(room) !== joined) continue;
+    leave(socket, room);
+    noteOnSocket(context.audit, socket, { action: 'removed', grant: joined.grant, room });
   }
 }
 

@@ -18,6 +18,7 @@ type Interserver = {
 
 interface SocketState {
   userID: string;
+  ip: string;
   rooms: Map<string, JoinedRoom>;
   /** Runs that wait for room in what is queued for the client, in the order in which they came. */
   waiting: (() => void)[];

@@ -26,6 +26,7 @@ export interface AuditEntry {
 export interface AuditFilter {
   userID?: string | undefined;
   apiKeyID?: string | undefined;
+  type?: AuditType | undefined;
   method?: string | undefined;
   /** The beginning of a path. */
   path?: string | undefined;
@@ -89,6 +90,7 @@ function conditions(filter: AuditFilter, values: unknown[]): { text: string; val
   };
   add((n) => `e.user_id = ${n}::uuid`, filter.userID);
   add((n) => `e.api_key_id = ${n}::uuid`, filter.apiKeyID);
+  add((n) => `e.type = ${n}`, filter.type);
   add((n) => `e.action = ${n}`, filter.method);
   add((n) => `starts_with(e.path, ${n})`, filter.path);
   add((n) => `e.created_at >= ${n}::timestamptz`, filter.from);

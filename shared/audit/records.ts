@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from '../db/pool.ts';
+import { newID } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 
 /**
@@ -29,8 +30,37 @@ export interface AuditRecord {
   at: Date;
 }
 
-export const auditTypes = ['API_REQUEST', 'OPERATOR_REQUEST', 'RUN_START', 'ASSET_CHANGE'] as const;
+export const auditTypes = [
+  'API_REQUEST',
+  'OPERATOR_REQUEST',
+  'RUN_START',
+  'ASSET_CHANGE',
+  'WEBHOOK_DELIVERY',
+  'LISTENER_EVENT',
+  'CRON_TICK',
+  'SOCKET_ACTION',
+] as const;
 export type AuditType = (typeof auditTypes)[number];
+
+/** An entry of what was done without a request, with its outcome, which is known as it is written. */
+export function wholeEntry(
+  done: Pick<AuditRecord, 'tenantID' | 'type' | 'action' | 'details'> & Partial<AuditRecord>,
+): AuditRecord {
+  return {
+    id: newID(),
+    kind: 'entry',
+    entryID: null,
+    userID: null,
+    apiKeyID: null,
+    path: null,
+    assetType: null,
+    assetID: null,
+    status: 200,
+    durationMs: null,
+    at: new Date(),
+    ...done,
+  };
+}
 
 type Queryable = Pick<Pool | PoolClient, 'query'>;
 

@@ -1,11 +1,27 @@
+import { insertFrom } from '../audit/records.ts';
 import { keptSeconds } from '../listeners/event-states.ts';
 import { DISPATCHED, HELD_UNTIL, MAX_DISPATCHED, placesOf, WAITING } from './held-events.ts';
+
+/** Ids of events that an entry of the audit trail names; the others are counted. */
+const MAX_NAMED = 50;
+
+// The entry has the id of its first event, so a statement that is tried again writes the same.
+const NOTES = `(
+  select coalesce(jsonb_agg(jsonb_build_object('id', ids[1], 'tenantID', tenant_id, 'kind', 'entry', 'type', type, 'action', source,
+    'assetType', 'listener', 'assetID', listener_id, 'status', 200, 'at', now(),
+    'details', jsonb_build_object('count', n, 'duplicates', duplicates, 'bytes', bytes, 'eventIDs', to_jsonb(ids[:${MAX_NAMED}])))), '[]')
+  from (
+    select f.tenant_id, f.listener_id, f.source, case f.source when 'webhook' then 'WEBHOOK_DELIVERY' else 'LISTENER_EVENT' end as type,
+      count(*) as n, count(f.duplicate_of) as duplicates, sum(f.body_bytes) as bytes, array_agg(f.id order by f.n) as ids
+    from found f group by f.tenant_id, f.listener_id, f.source) as received
+)`;
 
 /**
  * Records deliveries: `$1` are the rows as JSON, `$2` all their bodies in one piece, which is sent as it is; in an array each byte
  * would be two hexadecimal digits. The first delivery with an id claims it, in the order of the rows; others refer to it. As many get
  * jobs as their tenant has room for, unless earlier ones wait. Those with a key wait until it is their turn: what is recorded at the same
- * moment elsewhere is not visible here. Their numbers are drawn after the rows are sorted.
+ * moment elsewhere is not visible here. Their numbers are drawn after the rows are sorted. The audit trail gets an entry for each
+ * listener.
  */
 export const RECORD_EVENTS = `
 with r as materialized (
@@ -35,6 +51,8 @@ room as (${placesOf('r')}
 placed as (
   select f.id, row_number() over (partition by f.tenant_id order by f.n) <= room.places as is_dispatched
   from found f join room on room.tenant_id = f.tenant_id where f.duplicate_of is null and f.order_key is null
+),
+noted as (${insertFrom(NOTES)}
 )
 insert into listener_event (id, tenant_id, listener_id, source, method, path, query, params, headers, meta, body, body_bytes,
   dedup_key, duplicate_of, order_key, awaited_by, replay_of, order_seq, held_by, ready_at, state, dispatched_at, finished_at, expires_at)

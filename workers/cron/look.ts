@@ -6,12 +6,14 @@ import { storable } from '#shared/db/storable.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Rights } from '#shared/policy/rights.ts';
+import { entryOfTick } from './audit-ticks.ts';
 import { type Decision, decideDue, reasons } from './decide.ts';
 import {
   type EndedRun,
   insertTicks,
   type LockedJob,
   lockJobs,
+  type NewTick,
   type OpenTick,
   readTicks,
   trimTicks,
@@ -79,6 +81,7 @@ async function lookAtPage(needs: LookNeeds, client: PoolClient, ids: readonly st
   const isNew = await insertTicks(
     client,
     looks.flatMap((look) => look.inserted),
+    looks.flatMap((look) => look.entries),
   );
   await updateTicks(
     client,
@@ -124,7 +127,7 @@ interface Known {
 /** A look at one job: changes in memory, which the page writes. */
 function createLook(job: LockedJob, { ends, open }: Known) {
   const now = job.now.getTime();
-  const inserted: (OpenTick & { tenantID: string })[] = [];
+  const inserted: NewTick[] = [];
   const updated = new Set<OpenTick>();
   const runs = new Map<OpenTick, NewRun>();
   const toCancel: string[] = [];
@@ -259,6 +262,9 @@ function createLook(job: LockedJob, { ends, open }: Known) {
     inserted,
     lateness,
     toCancel,
+    get entries() {
+      return inserted.map((tick) => entryOfTick(job, tick));
+    },
     get updated() {
       return [...updated].filter((tick) => open.includes(tick));
     },

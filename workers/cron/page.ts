@@ -1,3 +1,4 @@
+import { type AuditRecord, insertFrom } from '#shared/audit/records.ts';
 import type {
   CronJobType,
   MissedRunPolicy,
@@ -87,12 +88,16 @@ export async function readTicks(client: PoolClient, jobIDs: readonly string[]) {
   return { ends: ends.rows, open: inOrder };
 }
 
-type NewTick = OpenTick & { tenantID: string };
+export type NewTick = OpenTick & { tenantID: string };
 
-/** Writes new ticks. Returns the ids of those that the ledger had not: of two for one moment the first counts. */
-export async function insertTicks(client: PoolClient, ticks: readonly NewTick[]): Promise<ReadonlySet<string>> {
+/** Writes new ticks with their entries in the audit trail. Returns the ids of those that the ledger had not: of two for one moment the first counts. */
+export async function insertTicks(
+  client: PoolClient,
+  ticks: readonly NewTick[],
+  entries: readonly AuditRecord[],
+): Promise<ReadonlySet<string>> {
   if (ticks.length === 0) return new Set();
-  const { rows } = await client.query<{ id: string }>(INSERT, [JSON.stringify(ticks)]);
+  const { rows } = await client.query<{ id: string }>(INSERT, [JSON.stringify(ticks), JSON.stringify(entries)]);
   return new Set(rows.map(({ id }) => id));
 }
 
@@ -146,13 +151,20 @@ const RECORD = `
   id uuid, "tenantID" uuid, "cronJobID" uuid, "scheduledAt" timestamptz, "lastScheduledAt" timestamptz, "triggerType" text, status text, outcome text,
   reason text, attempts int, "instanceID" uuid, "firedAt" timestamptz, "startAt" timestamptz, "startedAt" timestamptz, "finishedAt" timestamptz, error jsonb`;
 
+// An entry has the id of its tick.
 const INSERT = `
+with inserted as (
 insert into cron_tick (id, tenant_id, cron_job_id, scheduled_at, last_scheduled_at, trigger_type, status, outcome, reason, attempts, instance_id,
   fired_at, start_at, started_at, finished_at, error)
 select id, "tenantID", "cronJobID", "scheduledAt", "lastScheduledAt", "triggerType", status, outcome, reason, attempts, "instanceID",
   "firedAt", "startAt", "startedAt", "finishedAt", error
 from jsonb_to_recordset($1::jsonb) as r(${RECORD})
-on conflict (cron_job_id, scheduled_at) do nothing returning id`;
+on conflict (cron_job_id, scheduled_at) do nothing returning id
+),
+noted as (${insertFrom(`(
+  select coalesce(jsonb_agg(e.entry), '[]') from jsonb_array_elements($2::jsonb) as e(entry) join inserted on inserted.id = (e.entry ->> 'id')::uuid)`)}
+)
+select id from inserted`;
 
 const UPDATE = `
 update cron_tick t set status = r.status, outcome = r.outcome, reason = r.reason, attempts = r.attempts, instance_id = r."instanceID",

@@ -17,6 +17,7 @@ const Status = z.union([z.enum(['success', 'failure', 'unknown']), z.coerce.numb
 export const AuditFilter = z.object({
   userID: ID.optional().describe('Who did it; for an API key, its creator'),
   apiKeyID: ID.optional().describe('The API key by which it was done'),
+  type: z.enum(auditTypes).optional().describe('What kind of action: a request, a delivery, a tick …'),
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).optional(),
   path: z.string().min(1).max(500).optional().describe('The beginning of the path'),
   status: Status.optional().describe('`unknown` is an action that is under way, or whose process has died'),

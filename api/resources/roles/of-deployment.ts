@@ -27,6 +27,10 @@ interface Work {
   log: Logger;
 }
 
+interface Changing extends Work {
+  concern(tenantIDs: readonly string[]): Promise<void>;
+}
+
 interface OneRole {
   params: z.output<typeof RoleID>;
 }
@@ -57,11 +61,12 @@ export async function createGlobalRole({ em, body }: Pick<Work, 'em'> & { body: 
 }
 
 export async function updateAnyRole(
-  { em, log, params: { roleID }, body }: Work & OneRole & { body: z.output<typeof RoleUpdate> },
+  { em, log, concern, params: { roleID }, body }: Changing & OneRole & { body: z.output<typeof RoleUpdate> },
   { pool }: Pick<ApiContext, 'pool'>,
 ) {
   const { tenantID } = await findAnyRole(em, roleID);
   if (tenantID) {
+    await concern([tenantID]);
     const role = await changeOwnRole(tenantEntityManager(em, tenantID), { tenantID, roleID, body });
     return { role: presentRole(role), message: 'Role updated' };
   }
@@ -77,12 +82,14 @@ export async function updateAnyRole(
 }
 
 export async function deleteAnyRole(
-  { em, log, params: { roleID } }: Work & OneRole,
+  { em, log, concern, params: { roleID } }: Changing & OneRole,
   { pool }: Pick<ApiContext, 'pool'>,
 ) {
   const { tenantID } = await findAnyRole(em, roleID);
-  if (tenantID) await deleteOwnRole(tenantEntityManager(em, tenantID), { tenantID, roleID });
-  else {
+  if (tenantID) {
+    await concern([tenantID]);
+    await deleteOwnRole(tenantEntityManager(em, tenantID), { tenantID, roleID });
+  } else {
     await em.transactional(async (tx) => {
       const locked = await findAnyRole(tx, roleID, LockMode.PESSIMISTIC_WRITE);
       tx.assign(locked, { deletingAt: new Date(), spreadingAt: new Date() });

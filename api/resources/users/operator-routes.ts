@@ -1,5 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { Membership } from '#shared/db/entities/membership.ts';
 import { User } from '#shared/db/entities/user.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
@@ -41,7 +42,12 @@ export const operatorUserRoutes = [
     errors: ['404'],
     isRecordedByHandler: true,
 
-    async handle({ em, operator, request, params: { userID }, body: { isDisabled } }, { backplane, operators }) {
+    async handle(
+      { em, operator, request, concern, params: { userID }, body: { isDisabled } },
+      { backplane, operators },
+    ) {
+      const memberships = await em.find(Membership, { userID }, { filters: { tenant: false }, fields: ['tenantID'] });
+      await concern(memberships.map(({ tenantID }) => tenantID));
       const action = isDisabled ? 'USER_BLOCKED' : 'USER_UNBLOCKED';
       const noteOutcome = await operators.record(operator, action, originOf(request));
       const user = await setDisabled(em, userID, isDisabled).catch((error: unknown) => {

@@ -106,7 +106,9 @@ export const operatorLibraryRoutes = [
     response: z.object({ message: Message }),
     errors: ['404'],
 
-    async handle({ params: { libraryEntryID: id }, em }) {
+    async handle({ params: { libraryEntryID: id }, em, concern }) {
+      const entry = await em.findOne(WidgetLibraryEntry, { id }, { fields: ['sourceTenantID'] });
+      if (entry?.sourceTenantID) await concern([entry.sourceTenantID]);
       if ((await em.nativeDelete(WidgetLibraryEntry, { id })) === 0) throw noEntry();
       return { message: 'Widget removed' };
     },

@@ -1,0 +1,26 @@
+import type { Response } from 'express';
+import type { RequestEntry } from './entry.ts';
+
+/** The outcome is recorded when the answer is sent; that of a handler which sends it itself, at its end. */
+export async function recordOutcome<Answer>(
+  entry: Pick<RequestEntry, 'end' | 'fail'>,
+  response: Response,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    const answer = await work();
+    if (response.headersSent) entry.end(response.statusCode);
+    else entries.set(response, entry);
+    return answer;
+  } catch (error) {
+    entry.fail(error);
+    throw error;
+  }
+}
+
+const entries = new WeakMap<Response, Pick<RequestEntry, 'end'>>();
+
+/** Records the outcome of a request whose answer was just sent. */
+export function noteAnswer(response: Response, text: string): void {
+  entries.get(response)?.end(response.statusCode, text);
+}

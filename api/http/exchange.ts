@@ -1,0 +1,19 @@
+import type { HeldBytes } from '#shared/byte-account.ts';
+import type { Turn } from '#shared/turns.ts';
+import type { ApiContext } from '../context.ts';
+import type { ReadBody } from './body.ts';
+import type { Handling } from './handling.ts';
+import type { Keys } from './idempotency.ts';
+import type { Request, Response } from './route.ts';
+
+/** A request under way, of any realm. */
+export interface Exchange {
+  context: ApiContext;
+  readBody: ReadBody;
+  keys: Keys;
+  request: Request;
+  response: Response;
+  handling: Handling;
+  /** The bytes that the request holds until its answer is sent, and in whose turn it draws them. */
+  held?: { turn: Turn; bytes: HeldBytes };
+}

@@ -1,0 +1,61 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { z } from 'zod';
+import { AppError } from '#shared/errors.ts';
+import { atOnce, inTurns } from '#shared/pauses.ts';
+import type { Turn } from '#shared/turns.ts';
+import { LARGE_BYTES } from './body.ts';
+import type { Exchange } from './exchange.ts';
+import { reportUnknown } from './handling.ts';
+import type { Parsed, Route } from './route.ts';
+import { readUpload, type UploadedFile } from './upload.ts';
+import { isEncodedUTF8 } from './utf8.ts';
+import { validate, validation } from './validate.ts';
+
+/** The request as parsed by the route's schemas; their types are erased here, and known to the handler. */
+export type AnyParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
+
+/** Checks the ids of the path before it reads the body, then query and body together. */
+export async function parseRequest(route: Route, exchange: Exchange, turn: Turn): Promise<AnyParsed> {
+  const { request, response, readBody, handling } = exchange;
+  const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
+  if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
+  await holdBytes(exchange, turn, route.realm !== 'public' || route.body !== undefined);
+  const { value, bytes } = route.body ? await readBody(request, response) : { value: undefined, bytes: 0 };
+  const isUpdate = route.method === 'patch' || route.method === 'put';
+  const steps = validation(
+    [
+      { part: 'query', schema: route.query, value: request.query },
+      { part: 'body', schema: route.body, value, isUpdate },
+    ],
+    handling,
+  );
+  // Each pass over such a body takes milliseconds: other requests have their turn between two of them.
+  const isLarge = bytes > LARGE_BYTES;
+  // The parser and the handler have turns of their own.
+  if (isLarge) await nextTurn();
+  const [query, body] = isLarge ? await inTurns(steps) : atOnce(steps);
+  if (isLarge) await nextTurn();
+  return { params, query, body };
+}
+
+/** Draws the bytes of the body and of what is parsed from it, before they are read. They are given back when the answer is sent. */
+async function holdBytes(exchange: Exchange, turn: Turn, isRead: boolean): Promise<void> {
+  const { context, request, response } = exchange;
+  const bytes = context.bytes.open(turn);
+  exchange.held = { turn, bytes };
+  if (response.destroyed) bytes[Symbol.dispose]();
+  else response.once('close', () => bytes[Symbol.dispose]());
+  const { maxBodyBytes } = context.config.http;
+  const isLengthKnown = request.headers['transfer-encoding'] === undefined && !request.headers['content-encoding'];
+  const length = isLengthKnown ? Number(request.headers['content-length'] ?? 0) : maxBodyBytes;
+  // A body that no schema reads is not read here.
+  if (isRead && length > LARGE_BYTES) await bytes.draw(2 * Math.min(length, maxBodyBytes));
+}
+
+export async function readFile({ upload, path }: Route, { request, handling }: Exchange): Promise<UploadedFile> {
+  if (!upload) throw new Error(`${path} does not say that it takes a file`);
+  const file = await readUpload(request, upload);
+  const fields = file.otherParts.map((name) => ({ path: [name], message: 'not known here' }));
+  reportUnknown(handling, { fields, count: fields.length });
+  return file;
+}

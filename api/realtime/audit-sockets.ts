@@ -1,0 +1,34 @@
+import { wholeEntry } from '#shared/audit/records.ts';
+import type { ApiContext } from '../context.ts';
+import type { Grant } from './join.ts';
+import type { ClientSocket } from './socket.ts';
+
+type SocketAction = 'connect' | 'join' | 'leave' | 'removed' | 'disconnect';
+
+/**
+ * Notes what a socket does in the trail of a tenant. A socket is of no tenant before it joins a room, so its connection is noted with the
+ * first room of each tenant.
+ */
+export function noteOnSocket(
+  audit: ApiContext['audit'],
+  socket: ClientSocket,
+  { action, grant, room }: { action: SocketAction; grant: Grant; room?: string },
+): void {
+  const { userID, ip } = socket.data;
+  audit.note(
+    wholeEntry({
+      tenantID: grant.tenantID,
+      type: 'SOCKET_ACTION',
+      action,
+      userID,
+      ...(room !== undefined && assetOf(grant)),
+      details: { socketID: socket.id, ip, ...(room !== undefined && { room }) },
+    }),
+  );
+}
+
+/** The object of the permission, `workflow:<id>`; none for a whole type. */
+function assetOf({ access }: Grant): { assetType?: string; assetID?: string } {
+  const [assetType, assetID] = access?.object.split(':') ?? [];
+  return assetType === undefined || assetID === undefined || assetID === '*' ? {} : { assetType, assetID };
+}
