@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { isDeepStrictEqual } from 'node:util';
 import { type ChangeSet, type EventSubscriber, type FlushEventArgs, JsonType } from '@mikro-orm/postgresql';
 import { readable } from '#shared/audit/readable.ts';
 import { type AuditRecord, insertFrom } from '#shared/audit/records.ts';
@@ -22,7 +23,7 @@ export function recordingChanges<T>(by: Changing, work: () => T): T {
 }
 
 /** A change that statements of our own make. */
-export interface AssetChange {
+interface AssetChange {
   assetType: string;
   assetID: string;
   action: 'create' | 'update' | 'delete';
@@ -30,8 +31,8 @@ export interface AssetChange {
   changes: Record<string, { from?: unknown; to?: unknown }>;
 }
 
-/** The records of changes by the request that is handled, for the statement that makes them; none outside of requests. */
-export function changeRecords(tenantID: string, made: readonly AssetChange[]): AuditRecord[] {
+/** The records of changes by the request that is handled; none outside of requests. */
+function changeRecords(tenantID: string, made: readonly AssetChange[]): AuditRecord[] {
   const by = current.getStore();
   const place = by?.entryIn(tenantID);
   if (!by || !place) return [];
@@ -50,9 +51,28 @@ export function changeRecords(tenantID: string, made: readonly AssetChange[]): A
 }
 
 /** Adds the records of changes, in the transaction that makes them. */
-export async function recordChanges(query: Query, tenantID: string, made: readonly AssetChange[]): Promise<void> {
+async function recordChanges(query: Query, tenantID: string, made: readonly AssetChange[]): Promise<void> {
   const records = changeRecords(tenantID, made);
   if (records.length > 0) await query(INSERT, [JSON.stringify(records)]);
+}
+
+interface Update {
+  assetType: string;
+  assetID: string;
+  before: object | undefined;
+  after: object | undefined;
+}
+
+/** Adds a record of the fields that differ. */
+export async function recordUpdate(query: Query, tenantID: string, { before, after, ...asset }: Update): Promise<void> {
+  const [old, now] = [before ?? {}, after ?? {}].map((side) => new Map<string, unknown>(Object.entries(side)));
+  const names = [...new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])];
+  const changes = names.flatMap((name) => {
+    const [from, to] = [old?.get(name), now?.get(name)];
+    return isDeepStrictEqual(from, to) ? [] : [[name, { from, to }]];
+  });
+  if (changes.length === 0) return;
+  await recordChanges(query, tenantID, [{ ...asset, action: 'update', changes: Object.fromEntries(changes) }]);
 }
 
 const INSERT = insertFrom('$1::jsonb');

@@ -1,4 +1,4 @@
-import type { Response } from 'express';
+import type { Response } from '../http/route.ts';
 import type { RequestEntry } from './entry.ts';
 
 /** The outcome is recorded when the answer is sent; that of a handler which sends it itself, at its end. */

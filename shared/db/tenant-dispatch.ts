@@ -1,4 +1,6 @@
-import type { Pool } from './pool.ts';
+import type { Pool, PoolClient } from './pool.ts';
+
+type Queryable = Pick<Pool | PoolClient, 'query'>;
 
 /** How a tenant takes part in admissions. */
 export interface TenantDispatch {
@@ -10,8 +12,8 @@ export interface TenantDispatch {
 }
 
 /** Undefined if there is no such tenant. */
-export async function readDispatch(pool: Pool, tenantID: string): Promise<TenantDispatch | undefined> {
-  const { rows } = await pool.query<TenantDispatch>(READ, [tenantID]);
+export async function readDispatch(on: Queryable, tenantID: string): Promise<TenantDispatch | undefined> {
+  const { rows } = await on.query<TenantDispatch>(READ, [tenantID]);
   return rows[0];
 }
 
@@ -19,12 +21,12 @@ const READ = `
 select coalesce(d.weight, 1) as weight, d.max_runs as "maxRuns", d.granted_runs as "grantedRuns", d.own_runs as "ownRuns"
 from tenant t left join tenant_dispatch d on d.tenant_id = t.id where t.id = $1`;
 
-type Changes = Partial<Omit<TenantDispatch, 'maxRuns'>>;
+export type DispatchChanges = Partial<Omit<TenantDispatch, 'maxRuns'>>;
 
 /** Sets what is given and leaves the rest. The next admission reads it. Nothing for a tenant that is not there. */
-export async function setDispatch(pool: Pool, tenantID: string, changes: Changes): Promise<void> {
+export async function setDispatch(on: Queryable, tenantID: string, changes: DispatchChanges): Promise<void> {
   const { weight, grantedRuns, ownRuns } = changes;
-  await pool.query(SET, [
+  await on.query(SET, [
     tenantID,
     weight ?? null,
     grantedRuns ?? null,

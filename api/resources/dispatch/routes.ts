@@ -1,7 +1,10 @@
 import { z } from 'zod';
-import { readDispatch, setDispatch, type TenantDispatch } from '#shared/db/tenant-dispatch.ts';
+import { inTransaction } from '#shared/db/pool.ts';
+import { onClient } from '#shared/db/query.ts';
+import { type DispatchChanges, readDispatch, setDispatch, type TenantDispatch } from '#shared/db/tenant-dispatch.ts';
 import { AppError } from '#shared/errors.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
+import { recordUpdate } from '../../audit/changes.ts';
 import type { ApiContext } from '../../context.ts';
 import { operatorRoute, tenantRoute } from '../../http/route.ts';
 import { Dispatch, DispatchGrant, DispatchUpdate, TenantID } from './schemas.ts';
@@ -40,7 +43,7 @@ export const dispatchRoutes = [
       const { grantedRuns } = await found(context, tenantID);
       if (grantedRuns !== null && (maxRuns ?? 0) > grantedRuns)
         throw invalidField('maxRuns', `must be at most ${grantedRuns}, which operators of this deployment grant`);
-      if (maxRuns !== undefined) await setDispatch(context.pool, tenantID, { ownRuns: maxRuns });
+      if (maxRuns !== undefined) await change(context, tenantID, { ownRuns: maxRuns });
       return await answer(context, tenantID);
     },
   }),
@@ -74,7 +77,7 @@ export const operatorDispatchRoutes = [
 
     async handle({ params: { tenantID }, body: { weight, maxRuns } }, context) {
       await found(context, tenantID);
-      await setDispatch(context.pool, tenantID, {
+      await change(context, tenantID, {
         ...(weight !== undefined && { weight }),
         ...(maxRuns !== undefined && { grantedRuns: maxRuns }),
       });
@@ -82,6 +85,16 @@ export const operatorDispatchRoutes = [
     },
   }),
 ];
+
+async function change({ pool }: ApiContext, tenantID: string, changes: DispatchChanges): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const before = await readDispatch(client, tenantID);
+    await setDispatch(client, tenantID, changes);
+    const after = await readDispatch(client, tenantID);
+    const asset = { assetType: 'tenant', assetID: tenantID };
+    await recordUpdate(onClient(client), tenantID, { ...asset, before, after });
+  });
+}
 
 async function found({ pool }: ApiContext, tenantID: string): Promise<TenantDispatch> {
   const dispatch = await readDispatch(pool, tenantID);

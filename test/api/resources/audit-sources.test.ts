@@ -167,5 +167,8 @@ test('what operators do is in the trails of the tenants that it concerns, and of
     changes: [{ assetType: 'role', changes: { roleName: { to: 'Renamed' } } }],
     metadata: { operatorID: operator.id },
   });
+  expect(byOperation.get('updateTenantDispatch')?.changes).toMatchObject([
+    { assetType: 'tenant', changes: { weight: { from: 1, to: 3 } } },
+  ]);
   expect(await logs(other, 'type=OPERATOR_REQUEST')).toEqual([]);
 });
