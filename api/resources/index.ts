@@ -1,3 +1,4 @@
+import { bundleRoutes } from '../bundles/routes.ts';
 import { serviceGroup } from '../http/openapi/parts.ts';
 import type { RouteGroup } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
@@ -87,6 +88,11 @@ export const routeGroups: readonly RouteGroup[] = [
     description:
       'Trees in which an admin UI shows workflows, data queries, cron jobs, listeners, datasources, widgets, dashboards and app pages.',
     routes: folderRoutes,
+  },
+  {
+    tag: 'Bundles',
+    description: 'Assets as JSON that moves between tenants and into version control.',
+    routes: bundleRoutes,
   },
   {
     tag: 'Variables',

@@ -26,6 +26,8 @@ interface ActionDefinition<Type extends string = string, Config extends z.ZodTyp
     readonly resource: 'workflow' | 'dataquery';
     readonly permission: Permission;
   };
+  /** The field of the config that names an asset without using it. */
+  readonly mentions?: { readonly field: string; readonly resource: 'appPage' };
   /** Top-level fields of the config that are code, in which braces are no templates. */
   readonly raw?: readonly string[];
 }
@@ -95,6 +97,7 @@ export const pushToAppPage = defineAction({
     mode: z.enum(['replace', 'append']).default('replace').meta({ title: 'Mode' }),
     maxArrayLength: z.int().min(1).max(100_000).default(1_000).meta({ title: 'Items at most' }),
   }),
+  mentions: { field: 'appPageID', resource: 'appPage' },
 });
 
 /** For nodes that wait for it, as `POST T/workflows/events` sends it. */

@@ -7,7 +7,7 @@ export const catalogue = {
   apikey: ['list', 'create', 'read', 'update', 'delete'],
   appPage: ['list', 'create', 'read', 'update', 'delete', 'export'],
   audit: ['list'],
-  bundle: ['preview', 'execute'],
+  bundle: ['preview', 'execute', 'export'],
   cronjob: ['list', 'create', 'read', 'update', 'delete'],
   dashboard: ['list', 'create', 'read', 'update', 'delete'],
   database: [

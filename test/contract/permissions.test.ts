@@ -6,7 +6,7 @@ import { permissions, splitPermission } from '#shared/policy/permissions.ts';
 const root = join(import.meta.dirname, '../..');
 
 /** Resources of the contract that have no routes yet. */
-const withoutRoutes = 'ai bundle'.split(' ');
+const withoutRoutes = ['ai'];
 
 /** Permissions of the contract without an operation. */
 const withoutOperation = [
@@ -14,12 +14,8 @@ const withoutOperation = [
   'database.schemaUpdate',
   'database.rowRead',
   'database.triggerUpdate',
-  'dataquery.export',
-  'workflow.export',
-  // Of bundles.
-  'listener.export',
-  'appPage.export',
-  'widget.export',
+  'bundle.preview',
+  'bundle.execute',
 ];
 
 test('every permission is checked somewhere: granting another would have no effect', () => {

@@ -355,6 +355,7 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/widget-library': aLibraryEntry,
   'post /api/v1/operator/widget-library': aLibraryEntry,
   'post /api/v1/tenants/:tenantID/widgets/data/bulk': { widgets: [{ widgetID: '{widgetID}' }] },
+  'post /api/v1/tenants/:tenantID/export': { items: [{ type: 'widget', id: '{widgetID}' }] },
   'post /api/v1/tenants/:tenantID/variables': { name: 'shopToken', value: 'a token', isSecret: true },
   'post /api/v1/tenants/:tenantID/users': { userEmail: 'somebody@example.test' },
   'patch /api/v1/tenants/:tenantID/users/:tenantUserID/roles': { roleIDs: [] },

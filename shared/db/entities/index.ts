@@ -2,6 +2,7 @@ import { ApiKey } from './api-key.ts';
 import { AppPage } from './app-page.ts';
 import { AssetVersion } from './asset-version.ts';
 import { AuditRecord } from './audit-record.ts';
+import { BundleImport } from './bundle-import.ts';
 import { CollectionRequest } from './collection-request.ts';
 import { CronBackfill } from './cron-backfill.ts';
 import { CronJob } from './cron-job.ts';
@@ -60,6 +61,7 @@ export const entities = [
   Dashboard,
   AppPage,
   AssetVersion,
+  BundleImport,
   Notification,
   Workflow,
   WorkflowVersion,

@@ -69,6 +69,7 @@ import { Migration20261123061000_AssetChanges } from './Migration20261123061000_
 import { Migration20261123062000_Notifications } from './Migration20261123062000_Notifications.ts';
 import { Migration20261123063000_WidgetVersions } from './Migration20261123063000_WidgetVersions.ts';
 import { Migration20261123064500_WidgetLibrary } from './Migration20261123064500_WidgetLibrary.ts';
+import { Migration20261123070500_Bundles } from './Migration20261123070500_Bundles.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -143,6 +144,7 @@ const classes = {
   Migration20261123062000_Notifications,
   Migration20261123063000_WidgetVersions,
   Migration20261123064500_WidgetLibrary,
+  Migration20261123070500_Bundles,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -73,4 +73,5 @@ export const migrationNames = [
   'Migration20261123062000_Notifications',
   'Migration20261123063000_WidgetVersions',
   'Migration20261123064500_WidgetLibrary',
+  'Migration20261123070500_Bundles',
 ] as const;

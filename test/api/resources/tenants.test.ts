@@ -187,6 +187,14 @@ async function aFullTenant(): Promise<TestTenant> {
   );
   await api.post('T/widgets', { widgetTitle: 'Orders', widgetType: 'table', widgetConfig: {} });
   await api.patch('T/retention', { days: 5 });
+  await cluster.pool.query(
+    `insert into bundle_key (tenant_id, type, key, asset_id, item_hash, asset_hash) values ($1, 'widget', $1, $1, '', '')`,
+    [tenant.id],
+  );
+  await cluster.pool.query(
+    `insert into bundle_import (id, tenant_id, creator_id, created_count, updated_count, changes) values ($1, $2, $2, 0, 0, '[]')`,
+    [newID(), tenant.id],
+  );
   const job = await api.post('T/cronjobs', {
     cronJobTitle: 'A cron job',
     cronJobSchedule: '0 0 29 2 *',

@@ -1,0 +1,86 @@
+import { type Reference, referencesIn } from '#shared/bundles/references.ts';
+import { type BundledType, bundledTypes } from '#shared/bundles/types.ts';
+import { AppError } from '#shared/errors.ts';
+import { inTurns } from '#shared/pauses.ts';
+import type { Permission } from '#shared/policy/permissions.ts';
+import type { Condition } from '../db/visible.ts';
+import { kinds } from './kinds.ts';
+import { MAX_ITEMS, type Reading, readAssets, type TenantAsset } from './read-assets.ts';
+
+export interface Collected extends TenantAsset {
+  references: readonly Reference[];
+}
+
+interface Following {
+  /** The types whose assets are added when another one names them. */
+  follow: ReadonlySet<BundledType>;
+  visible(permission: Permission): Promise<Condition>;
+  withFolders: boolean;
+}
+
+/** Assets with all that they need, as far as the caller may read it; by their ids. */
+export async function collect(
+  reading: Reading,
+  roots: readonly TenantAsset[],
+  { follow, visible, withFolders }: Following,
+): Promise<ReadonlyMap<string, Collected>> {
+  const found = new Map<string, Collected>();
+  for (let next = roots; next.length > 0; ) {
+    const named: Reference[] = [];
+    for (const asset of next) {
+      const all = await inTurns(referencesIn(asset.type, asset.payload));
+      const references = all.filter(({ type }) => type !== 'folder' || withFolders);
+      found.set(asset.id, { ...asset, references });
+      named.push(...references);
+    }
+    if (found.size > MAX_ITEMS) throw tooMany();
+    next = await readNamed(named.filter(({ id }) => !found.has(id)));
+  }
+  return found;
+
+  async function readNamed(references: readonly Reference[]): Promise<TenantAsset[]> {
+    const assets: TenantAsset[] = [];
+    for (const type of bundledTypes) {
+      const named = follow.has(type) ? references.filter((one) => one.type === type) : [];
+      const ids = [...new Set(named.map(({ id }) => id))];
+      if (ids.length > MAX_ITEMS) throw tooMany();
+      if (ids.length > 0) assets.push(...(await readAssets(reading, type, ids, await visible(kinds[type].read))));
+    }
+    return assets;
+  }
+}
+
+export function tooMany(): AppError {
+  return new AppError('PAYLOAD_TOO_LARGE', `A bundle holds at most ${MAX_ITEMS} assets: export fewer at once`);
+}
+
+interface Ordered {
+  type: BundledType;
+  /** Decides among equals. */
+  key: string;
+  /** Those that it needs. */
+  needs: readonly string[];
+}
+
+/** By their ids: each after what it needs, then by type and key. A circle is entered at its first. */
+export function inOrder(assets: ReadonlyMap<string, Ordered>): string[] {
+  const rank = (id: string) => bundledTypes.indexOf(assets.get(id)?.type ?? 'role');
+  const keyOf = (id: string) => assets.get(id)?.key ?? '';
+  const compare = (one: string, other: string) => rank(one) - rank(other) || (keyOf(one) < keyOf(other) ? -1 : 1);
+  const sorted = [...assets.keys()].sort(compare);
+  const entered = new Set<string>();
+  const order: string[] = [];
+  for (const root of sorted) {
+    const left = [{ id: root, isDone: false }];
+    // A loop: assets may need one another as deeply as there are assets.
+    for (let at = left.pop(); at; at = left.pop()) {
+      if (at.isDone) order.push(at.id);
+      if (at.isDone || entered.has(at.id)) continue;
+      entered.add(at.id);
+      const needs = (assets.get(at.id)?.needs ?? []).filter((id) => assets.has(id) && !entered.has(id));
+      left.push({ id: at.id, isDone: true });
+      for (const id of [...new Set(needs)].sort(compare).reverse()) left.push({ id, isDone: false });
+    }
+  }
+  return order;
+}

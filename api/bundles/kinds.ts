@@ -1,0 +1,26 @@
+import type { BundledType } from '#shared/bundles/types.ts';
+import type { Permission, Resource } from '#shared/policy/permissions.ts';
+
+/** What is the same for all assets of a type. */
+interface Kind {
+  resource: Resource;
+  /** Completes "the … is not here". */
+  noun: string;
+  /** Needed to read one into a bundle as what another asset needs. */
+  read: Permission;
+  /** The field of its payload that names it. */
+  title: string;
+}
+
+export const kinds: Readonly<Record<BundledType, Kind>> = {
+  folder: { resource: 'folder', noun: 'folder', read: 'folder.list', title: 'folderTitle' },
+  datasource: { resource: 'datasource', noun: 'datasource', read: 'datasource.read', title: 'datasourceTitle' },
+  dataQuery: { resource: 'dataquery', noun: 'data query', read: 'dataquery.read', title: 'dataQueryTitle' },
+  workflow: { resource: 'workflow', noun: 'workflow', read: 'workflow.read', title: 'title' },
+  widget: { resource: 'widget', noun: 'widget', read: 'widget.read', title: 'widgetTitle' },
+  listener: { resource: 'listener', noun: 'listener', read: 'listener.read', title: 'listenerTitle' },
+  appPage: { resource: 'appPage', noun: 'app page', read: 'appPage.read', title: 'appPageTitle' },
+  dashboard: { resource: 'dashboard', noun: 'dashboard', read: 'dashboard.read', title: 'dashboardTitle' },
+  cronJob: { resource: 'cronjob', noun: 'cron job', read: 'cronjob.read', title: 'cronJobTitle' },
+  role: { resource: 'role', noun: 'role', read: 'role.read', title: 'roleName' },
+};

@@ -1,0 +1,90 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LockMode } from '@mikro-orm/postgresql';
+import type { BundledType } from '#shared/bundles/types.ts';
+import { plainArray } from '#shared/db/array.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { onEntities } from '#shared/db/query.ts';
+import { AppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { bytesOfWork } from '#shared/work.ts';
+import { kinds } from './kinds.ts';
+import { readers } from './payloads.ts';
+
+/** An asset of the tenant as a bundle would hold it, with the ids of the tenant. */
+export interface TenantAsset {
+  type: BundledType;
+  id: string;
+  title: string;
+  payload: JsonObject;
+}
+
+/** Assets that a bundle holds, and bytes of them that are read for one. */
+export const MAX_ITEMS = 2_000;
+const MAX_BYTES = 16 * 1024 ** 2;
+
+export interface Reading {
+  em: EntityManager;
+  /** Bytes that were read so far. */
+  bytes: number;
+  /** Keeps the assets as they are until the transaction ends. */
+  locks?: boolean;
+}
+
+const AT_ONCE = 50;
+
+/** The assets of a type with these ids, in the order of the ids; without those that the tenant does not have. */
+export async function readAssets(
+  reading: Reading,
+  type: BundledType,
+  ids: readonly string[],
+  where: object = {},
+): Promise<TenantAsset[]> {
+  await drawBytes(reading, type, ids);
+  const found = new Map<string, TenantAsset>();
+  for (let from = 0; from < ids.length; from += AT_ONCE) {
+    for (const asset of await readPart(reading, { type, ids: ids.slice(from, from + AT_ONCE), where }))
+      found.set(asset.id, asset);
+    await nextTurn();
+  }
+  return ids.flatMap((id) => found.get(id) ?? []);
+}
+
+async function drawBytes(reading: Reading, type: BundledType, ids: readonly string[]): Promise<void> {
+  const { size } = readers[type];
+  if (!size || ids.length === 0) return;
+  const { rows } = await onEntities(reading.em)<{ bytes: number }>(size, [plainArray(ids)]);
+  const bytes = rows[0]?.bytes ?? 0;
+  reading.bytes += bytes;
+  if (reading.bytes > MAX_BYTES)
+    throw new AppError('PAYLOAD_TOO_LARGE', `A bundle holds at most ${MAX_BYTES} bytes: export fewer assets at once`);
+  await bytesOfWork()?.draw(2 * bytes);
+}
+
+interface Part {
+  type: BundledType;
+  ids: readonly string[];
+  where: object;
+}
+
+async function readPart({ em, locks = false }: Reading, { type, ids, where }: Part): Promise<TenantAsset[]> {
+  const { entity, around, payload, where: own = {} } = readers[type];
+  // Locked in one order, and read anew.
+  const options = locks ? { lockMode: LockMode.PESSIMISTIC_WRITE as const, refresh: true } : { refresh: true };
+  const which = { ...where, ...own, id: { $in: [...ids] } };
+  const rows = await em.find(entity, which, { ...options, orderBy: { id: 'asc' } });
+  const more = await around?.(em, rows);
+  return rows.map((row) => {
+    const fields = { ...payload(row), ...more?.(row), ...folderOf(row as Foldered) };
+    return { type, id: row.id, title: String(fields[kinds[type].title]), payload: fields };
+  });
+}
+
+/** Folders have none. */
+interface Foldered {
+  id: string;
+  folderID?: string | null;
+}
+
+function folderOf(row: Foldered): JsonObject {
+  return 'folderID' in row ? { folderID: row.folderID ?? null } : {};
+}

@@ -1,0 +1,3 @@
+import { exportBundle, exportRoutes } from './export.ts';
+
+export const bundleRoutes = [...exportRoutes, exportBundle];

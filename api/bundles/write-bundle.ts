@@ -1,0 +1,57 @@
+import { type Reference, withIDs } from '#shared/bundles/references.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { onEntities } from '#shared/db/query.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { type Collected, inOrder } from './collect.ts';
+import { keysOfAssets, placeOf } from './keys.ts';
+import type { BundleItem } from './schemas.ts';
+import { withMissing } from './secrets.ts';
+
+/** Items as they are written: references are keys, and the same assets have the same text. */
+export async function writeItems(
+  em: EntityManager,
+  tenantID: string,
+  collected: ReadonlyMap<string, Collected>,
+  { withFolders }: { withFolders: boolean },
+): Promise<BundleItem[]> {
+  const named = [...collected.values()].flatMap(({ id, references }) => [id, ...references.map((one) => one.id)]);
+  const keys = await keysOfAssets(onEntities(em), tenantID, [...new Set(named)]);
+  const keyOf = (id: string) => keys.get(id)?.key ?? id;
+  const ordered = new Map(
+    [...collected].map(([id, { type, references }]) => {
+      const needs = references.filter((one) => one.isNeeded || one.type === 'folder').map((one) => one.id);
+      return [id, { type, key: keyOf(id), needs }];
+    }),
+  );
+  return inOrder(ordered).flatMap((id) => {
+    const asset = collected.get(id);
+    if (!asset) return [];
+    const { type, references } = asset;
+    const payload = withIDs(withMissing(asset.payload, keys.get(id)?.missingSecrets), references, (one) =>
+      keyOf(one.id),
+    );
+    return [
+      {
+        type,
+        id: keyOf(id),
+        payload: withFolders ? payload : withoutFolder(payload),
+        dependencies: dependenciesOf(asset),
+      },
+    ];
+  });
+
+  function dependenciesOf({ id: own, references }: Collected): BundleItem['dependencies'] {
+    const others = new Map(references.filter(({ id }) => id !== own).map((one) => [placeOf(one), one]));
+    return [...others.values()].map(describe).sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
+  }
+
+  function describe({ type, id }: Reference) {
+    const bundled = collected.get(id);
+    return { type, id: keyOf(id), ...(bundled && { name: bundled.title }), bundled: bundled !== undefined };
+  }
+}
+
+/** Without folders, an asset stays in the folder that it is in elsewhere. */
+function withoutFolder({ folderID: _, ...payload }: JsonObject): JsonObject {
+  return payload;
+}

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { isJsonObject, type Json } from '../json.ts';
+import type { Path } from '../workflow/issues.ts';
+import type { BundledType } from './types.ts';
+
+/** An asset that free-form JSON names. */
+export interface Mention {
+  type: BundledType;
+  /** In lower case, as rows have it. */
+  id: string;
+  /** Of the text that is the id, or that the id is a part of. */
+  path: (string | number)[];
+}
+
+const KEYS: Readonly<Record<string, BundledType>> = {
+  queryID: 'dataQuery',
+  dataQueryID: 'dataQuery',
+  workflowID: 'workflow',
+  childWorkflowID: 'workflow',
+  listenerID: 'listener',
+  datasourceID: 'datasource',
+  widgetID: 'widget',
+  appPageID: 'appPage',
+  dashboardID: 'dashboard',
+};
+
+/** A widget on a page, `widget_<widgetID>_<suffix>`. */
+const WIDGET_KEY = /^widget_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?:_|$)/i;
+const AssetID = z.uuid().toLowerCase();
+
+/** The assets that JSON names by the fields and keys that admin UIs use for them. Yields where it may pause. */
+export function* mentionsIn(root: Json, at: Path): Generator<void, Mention[]> {
+  const found: Mention[] = [];
+  const left: { value: Json; path: Path }[] = [{ value: root, path: at }];
+  let seen = 0;
+  // A loop: configs may be nested as deeply as a body allows.
+  for (let place = left.pop(); place; place = left.pop()) {
+    for (const [key, value] of entriesOf(place.value)) {
+      seen += 1;
+      if (seen % 1_000 === 0) yield;
+      if (typeof value === 'object') left.push({ value, path: [...place.path, key] });
+      const named = namedBy(key, value);
+      if (named) found.push({ ...named, path: [...place.path, key] });
+    }
+  }
+  return found;
+}
+
+function namedBy(key: string | number, text: Json): Pick<Mention, 'type' | 'id'> | undefined {
+  if (typeof text !== 'string') return undefined;
+  const widgetID = text.startsWith('widget_') ? WIDGET_KEY.exec(text)?.[1] : undefined;
+  if (widgetID) return { type: 'widget', id: widgetID.toLowerCase() };
+  const type = typeof key === 'string' && Object.hasOwn(KEYS, key) ? KEYS[key] : undefined;
+  const id = type && AssetID.safeParse(text).data;
+  return type && id ? { type, id } : undefined;
+}
+
+function entriesOf(value: Json): Iterable<[string | number, Json]> {
+  if (Array.isArray(value)) return value.entries();
+  return isJsonObject(value) ? Object.entries(value) : [];
+}

@@ -1,0 +1,195 @@
+import { isJsonObject, type Json, type JsonObject } from '../json.ts';
+import { findActionType, namedIn } from '../listeners/actions.ts';
+import { findNodeKind } from '../nodes/index.ts';
+import { namedAssets } from '../nodes/named-assets.ts';
+import { bindingsOf, boundTypes } from '../pages/bindings.ts';
+import type { Resource } from '../policy/permissions.ts';
+import { widgetAssets } from '../widgets/named-assets.ts';
+import type { Path } from '../workflow/issues.ts';
+import { mentionsIn } from './mentions.ts';
+import type { BundledType, UnbundledType } from './types.ts';
+
+/** An asset that the payload of another one names. */
+export interface Reference {
+  type: BundledType | UnbundledType;
+  /** In lower case, as rows have it. */
+  id: string;
+  /** Of the text that is the id, or that the id is a part of. */
+  path: Path;
+  /** The asset cannot be saved without it. */
+  isNeeded: boolean;
+}
+
+/** By resource, as permissions name it. */
+export const typeOfResource: Readonly<Partial<Record<Resource, BundledType>>> = {
+  folder: 'folder',
+  datasource: 'datasource',
+  dataquery: 'dataQuery',
+  workflow: 'workflow',
+  widget: 'widget',
+  listener: 'listener',
+  appPage: 'appPage',
+  dashboard: 'dashboard',
+  cronjob: 'cronJob',
+  role: 'role',
+};
+
+/**
+ * All that a payload names: what node kinds, widgets, pages, actions and datasources declare, then whatever else JSON of an admin UI
+ * mentions. Each place is listed once. Yields where it may pause.
+ */
+export function* referencesIn(type: BundledType, payload: JsonObject): Generator<void, Reference[]> {
+  const found = finders[type](payload);
+  const own = Array.isArray(found) ? found : yield* found;
+  const declared = [...optional(payload.folderID, 'folder', ['folderID']), ...own];
+  return [...new Map(declared.reverse().map((one) => [one.path.join('\0'), one])).values()].reverse();
+}
+
+type Finder = (payload: JsonObject) => Reference[] | Generator<void, Reference[]>;
+
+const finders: Readonly<Record<BundledType, Finder>> = {
+  folder({ parentFolderID }) {
+    return optional(parentFolderID, 'folder', ['parentFolderID']);
+  },
+  datasource({ datasourceOptions }) {
+    const options = objectOf(datasourceOptions);
+    const { authType, oauthConnectionID, fileInfo } = options;
+    const at = ['datasourceOptions'];
+    const used = authType === 'oauthConnection' ? needed : optional;
+    return [
+      ...used(oauthConnectionID, 'oauthConnection', [...at, 'oauthConnectionID']),
+      ...optional(objectOf(fileInfo).filePath, 'file', [...at, 'fileInfo', 'filePath']),
+    ];
+  },
+  dataQuery({ datasourceID }) {
+    return needed(datasourceID, 'datasource', ['datasourceID']);
+  },
+  *workflow({ workflowNodes, workflowOptions, draft }) {
+    const found: Reference[] = [];
+    for (const [index, node] of listOf(workflowNodes).entries()) {
+      if (index % 100 === 99) yield;
+      found.push(...namedByNode(node, ['workflowNodes', index, 'data'], draft !== true));
+    }
+    const { onFailure } = objectOf(workflowOptions);
+    const at = ['workflowOptions', 'onFailure', 'workflowID'];
+    const used = draft === true ? optional : needed;
+    return [...found, ...used(objectOf(onFailure).workflowID, 'workflow', at)];
+  },
+  *widget({ widgetConfig }) {
+    const config = objectOf(widgetConfig);
+    const at = ['widgetConfig'];
+    const bound = widgetAssets(config).map(({ type, id, path }) => reference(type, id, [...at, ...path]));
+    return [...bound, ...(yield* mentioned(config, at))];
+  },
+  listener({ datasourceID, actions }) {
+    const named = listOf(actions).flatMap((action, index) => namedByAction(action, ['actions', index, 'actionConfig']));
+    return [...needed(datasourceID, 'datasource', ['datasourceID']), ...named];
+  },
+  *appPage({ appPageConfig, isDraft }) {
+    const config = objectOf(appPageConfig);
+    const at = ['appPageConfig'];
+    const bound = bindingsOf(config).map(({ type, id, index }) => {
+      const { resource, field } = boundTypes[type];
+      return { ...reference(resource, id, [...at, 'dataSources', index, field]), isNeeded: isDraft !== true };
+    });
+    return [...bound, ...(yield* mentioned(config, at))];
+  },
+  *dashboard({ dashboardConfig }) {
+    return yield* mentioned(objectOf(dashboardConfig), ['dashboardConfig']);
+  },
+  cronJob({ cronJobConfig }) {
+    const { workflowID, dataQueryID } = objectOf(cronJobConfig);
+    return [
+      ...needed(workflowID, 'workflow', ['cronJobConfig', 'workflowID']),
+      ...needed(dataQueryID, 'dataQuery', ['cronJobConfig', 'dataQueryID']),
+    ];
+  },
+  role({ assetPermissions }) {
+    return listOf(assetPermissions).flatMap((permission, index) => {
+      const { resourceType, resourceID } = objectOf(permission);
+      const type = typeof resourceType === 'string' ? typeOfResource[resourceType as Resource] : undefined;
+      return type ? optional(resourceID, type, ['assetPermissions', index, 'resourceID']) : [];
+    });
+  },
+};
+
+function namedByNode(node: Json, at: Path, isNeeded: boolean): Reference[] {
+  const { type, data } = objectOf(node);
+  const definition = typeof type === 'string' ? findNodeKind(type) : undefined;
+  if (!definition) return [];
+  return namedAssets(definition, data).map(({ type: resource, id, path }) => ({
+    ...reference(resource, id, [...at, ...path]),
+    isNeeded,
+  }));
+}
+
+function namedByAction(action: Json, at: Path): Reference[] {
+  const { actionType, actionConfig } = objectOf(action);
+  const definition = typeof actionType === 'string' ? findActionType(actionType) : undefined;
+  const config = objectOf(actionConfig);
+  const named = definition && namedIn(definition, config);
+  if (named) return needed(named.id, typeOfResource[named.resource], [...at, named.field]);
+  const { mentions } = definition ?? {};
+  return mentions ? optional(config[mentions.field], typeOfResource[mentions.resource], [...at, mentions.field]) : [];
+}
+
+function* mentioned(config: JsonObject, at: Path): Generator<void, Reference[]> {
+  return (yield* mentionsIn(config, at)).map((mention) => ({ ...mention, isNeeded: false }));
+}
+
+function reference(resource: Resource, id: string, path: Path): Reference {
+  const type = typeOfResource[resource];
+  if (!type) throw new Error(`Bundles have no assets of the resource ${resource}`);
+  return { type, id: id.toLowerCase(), path, isNeeded: true };
+}
+
+function needed(id: Json | undefined, type: Reference['type'] | undefined, path: Path): Reference[] {
+  return optional(id, type, path).map((one) => ({ ...one, isNeeded: true }));
+}
+
+const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i;
+
+function optional(value: Json | undefined, type: Reference['type'] | undefined, path: Path): Reference[] {
+  const id = typeof value === 'string' ? UUID.exec(value)?.[0] : undefined;
+  return type && id ? [{ type, id: id.toLowerCase(), path, isNeeded: false }] : [];
+}
+
+function objectOf(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** A copy of a payload with other ids; what no id is found for stays. Only what is above a reference is copied. */
+export function withIDs(
+  payload: JsonObject,
+  references: readonly Reference[],
+  idFor: (reference: Reference) => string | undefined,
+): JsonObject {
+  const copies = new Map<unknown, unknown>();
+  const copy = copyIn(copies, payload);
+  for (const one of references) {
+    const id = idFor(one);
+    if (id === undefined || id === one.id) continue;
+    const [last, ...above] = [...one.path].reverse();
+    const parent = above.reverse().reduce<object>((at, key) => {
+      const child = copyIn(copies, Reflect.get(at, key));
+      Reflect.set(at, key, child);
+      return child;
+    }, copy);
+    if (last !== undefined) Reflect.set(parent, last, String(Reflect.get(parent, last)).replace(UUID, id));
+  }
+  return copy;
+}
+
+function copyIn<T extends object>(copies: Map<unknown, unknown>, value: T): T {
+  const known = copies.get(value);
+  // Safe: the map has a value's copy, or a copy itself, under it.
+  if (known) return known as T;
+  const copy = (Array.isArray(value) ? [...value] : { ...value }) as T;
+  copies.set(value, copy);
+  copies.set(copy, copy);
+  return copy;
+}

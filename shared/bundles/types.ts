@@ -1,0 +1,17 @@
+/** The kinds of assets that a bundle holds, in the order of its items: each after those that it may need. */
+export const bundledTypes = [
+  'folder',
+  'datasource',
+  'dataQuery',
+  'workflow',
+  'widget',
+  'listener',
+  'appPage',
+  'dashboard',
+  'cronJob',
+  'role',
+] as const;
+export type BundledType = (typeof bundledTypes)[number];
+
+/** What assets name and bundles do not hold: credentials and bytes stay with their tenant. */
+export type UnbundledType = 'oauthConnection' | 'file';
