@@ -35,7 +35,7 @@ export const typeOfResource: Readonly<Partial<Record<Resource, BundledType>>> = 
 };
 
 /**
- * All that a payload names: what node kinds, widgets, pages, actions and datasources declare, then whatever else JSON of an admin UI
+ * All that a payload names: what node kinds, widgets, pages, actions and datasources declare, then what else JSON of an admin UI
  * mentions. Each place is listed once. Yields where it may pause.
  */
 export function* referencesIn(type: BundledType, payload: JsonObject): Generator<void, Reference[]> {
