@@ -51,7 +51,7 @@ function changeRecords(tenantID: string, made: readonly AssetChange[]): AuditRec
 }
 
 /** Adds the records of changes, in the transaction that makes them. */
-async function recordChanges(query: Query, tenantID: string, made: readonly AssetChange[]): Promise<void> {
+export async function recordChanges(query: Query, tenantID: string, made: readonly AssetChange[]): Promise<void> {
   const records = changeRecords(tenantID, made);
   if (records.length > 0) await query(INSERT, [JSON.stringify(records)]);
 }
@@ -107,10 +107,14 @@ const assets: Readonly<Record<string, string>> = {
   Role: 'role',
   ApiKey: 'apiKey',
   Invitation: 'invitation',
+  WidgetLibraryEntry: 'libraryEntry',
+  WorkflowVersion: 'version',
 };
 
 /** Of the row, not of the asset. */
 const unshown: ReadonlySet<string> = new Set(['id', 'tenantID', 'createdAt', 'updatedAt', 'keyHash', 'tokenHash']);
+/** Contents that are an asset's own reason to be, which versions and entries of the library keep whole. */
+const large: ReadonlySet<string> = new Set(['nodes', 'edges', 'bundle']);
 
 /** Adds a record for each asset that a flush creates, changes or deletes, to the same flush: it is stored with it or not at all. */
 export class ChangeRecorder implements EventSubscriber {
@@ -122,7 +126,7 @@ export class ChangeRecorder implements EventSubscriber {
       const changes = assetType && describe(change);
       if (!changes || !assetType) continue;
       const assetID = String(Reflect.get(change.entity, 'id'));
-      const place = by.entryIn(assetType === 'tenant' ? assetID : (Reflect.get(change.entity, 'tenantID') ?? null));
+      const place = by.entryIn(assetType === 'tenant' ? assetID : tenantOf(change.entity));
       if (!place) continue;
       const { userID, apiKeyID } = by;
       const own = { userID, apiKeyID, action: change.type, assetType, assetID, details: { changes } };
@@ -130,6 +134,10 @@ export class ChangeRecorder implements EventSubscriber {
       uow.computeChangeSet(record);
     }
   }
+}
+
+function tenantOf(entity: object): string | null {
+  return Reflect.get(entity, 'tenantID') ?? Reflect.get(entity, 'sourceTenantID') ?? null;
 }
 
 /** From what to what, by field; undefined if nothing is to be shown. */
@@ -148,9 +156,10 @@ function describe({ type, meta, payload, originalEntity }: ChangeSet<object>): J
 
 /** Undefined if it is not shown. */
 function fieldOf(row: object, { name, isJSON }: { name: string; isJSON: boolean }): Json | undefined {
+  if (unshown.has(name) || large.has(name)) return undefined;
   const stored: unknown = Reflect.get(row, name);
   const value: unknown = isJSON && typeof stored === 'string' ? JSON.parse(stored) : stored;
-  if (unshown.has(name) || ArrayBuffer.isView(value)) return undefined;
+  if (ArrayBuffer.isView(value)) return undefined;
   return readableField(name, value);
 }
 
@@ -158,5 +167,6 @@ function fieldOf(row: object, { name, isJSON }: { name: string; isJSON: boolean 
 function readableField(name: string, value: unknown): Json {
   const shown = readable({ [name]: value ?? null });
   // A value that is too large is cut as a whole.
-  return isJsonObject(shown) ? (shown[name] ?? shown) : shown;
+  const whole = isJsonObject(shown) ? shown[name] : undefined;
+  return whole === undefined ? shown : whole;
 }

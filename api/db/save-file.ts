@@ -5,6 +5,7 @@ import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import type { StoredFiles } from '#shared/files/files.ts';
 import { newID } from '#shared/ids.ts';
 import { requireQuota } from '#shared/quotas.ts';
+import { recordChanges } from '../audit/changes.ts';
 import type { Identity } from '../auth/identity.ts';
 
 interface NewFile {
@@ -42,6 +43,15 @@ export async function saveFile(
     inEntityTransaction(em, async () => {
       await requireRoom();
       await em.insert(TenantFile, { ...row, store });
+      const { fileName, fileType, fileSize, purpose } = row;
+      const changes = {
+        fileName: { to: fileName },
+        fileType: { to: fileType },
+        fileSize: { to: fileSize },
+        purpose: { to: purpose },
+      };
+      const created = { assetType: 'file', assetID: row.id, action: 'create' as const, changes };
+      await recordChanges(onEntities(em), tenantID, [created]);
       await settle(onEntities(em));
     }),
   );

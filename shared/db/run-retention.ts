@@ -1,4 +1,6 @@
-import type { Pool } from './pool.ts';
+import type { Pool, PoolClient } from './pool.ts';
+
+type Queryable = Pick<Pool | PoolClient, 'query'>;
 
 /** Null: as set for the tenant, or else as the deployment has it. */
 interface Set {
@@ -14,10 +16,10 @@ interface Which {
 
 /** What is set for a workflow and for its tenant; without a workflow both are the tenant's. Undefined if there is no such workflow. */
 export async function readRetention(
-  pool: Pool,
+  on: Queryable,
   { tenantID, workflowID }: Which,
 ): Promise<{ own: Set; ofTenant: Set } | undefined> {
-  const { rows } = await pool.query<Record<'days' | 'runs' | 'tenantDays' | 'tenantRuns', number | null>>(READ, [
+  const { rows } = await on.query<Record<'days' | 'runs' | 'tenantDays' | 'tenantRuns', number | null>>(READ, [
     tenantID,
     workflowID,
   ]);
@@ -34,9 +36,13 @@ left join run_retention of_all on of_all.tenant_id = t.id and of_all.workflow_id
 where t.id = $1 and ($2::uuid is null or exists (select from workflow w where w.id = $2 and w.tenant_id = $1))`;
 
 /** Sets what is given and leaves the rest. Nothing for a workflow that is not there. */
-export async function setRetention(pool: Pool, { tenantID, workflowID }: Which, changes: Partial<Set>): Promise<void> {
+export async function setRetention(
+  on: Queryable,
+  { tenantID, workflowID }: Which,
+  changes: Partial<Set>,
+): Promise<void> {
   const { days, runs } = changes;
-  await pool.query(SET, [tenantID, workflowID, days ?? null, runs ?? null, days !== undefined, runs !== undefined]);
+  await on.query(SET, [tenantID, workflowID, days ?? null, runs ?? null, days !== undefined, runs !== undefined]);
 }
 
 // The row of the tenant or the workflow is locked, so that it cannot be deleted meanwhile and leave a row here.

@@ -27,9 +27,10 @@ export const deleteApiKey = tenantRoute({
       await deleteForGood(em, tenantID, apiKeyID);
       return { message: 'API key deleted' };
     }
-    const change = { isDisabled: true, updatedAt: new Date() };
-    const changed = await em.nativeUpdate(ApiKey, { id: apiKeyID }, change);
-    if (changed === 0) throw notFound();
+    const key = await em.findOne(ApiKey, { id: apiKeyID });
+    if (!key) throw notFound();
+    key.isDisabled = true;
+    await em.flush();
     return { message: 'API key disabled' };
   },
 });

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { countEntries, MAX_NUMBERED, readEntries } from '#shared/audit/read-records.ts';
+import { inTransaction } from '#shared/db/pool.ts';
+import { onClient } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
+import { recordUpdate } from '../../audit/changes.ts';
 import { ID } from '../../http/id.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { exportAuditLogs } from './export.ts';
@@ -115,7 +118,14 @@ const updateAuditRetention = tenantRoute({
     const { auditMs, maxAuditMs } = config.worker.retention;
     const maxDays = maxAuditMs / DAY_MS;
     if ((days ?? 0) > maxDays) throw invalidField('days', `must be at most ${maxDays} in this deployment`);
-    await pool.query('update tenant set audit_days = $2 where id = $1', [tenantID, days]);
+    await inTransaction(pool, async (client) => {
+      const query = onClient(client);
+      const read = 'select audit_days as "auditDays" from tenant where id = $1 for no key update';
+      const [before] = (await query(read, [tenantID])).rows;
+      await query('update tenant set audit_days = $2 where id = $1', [tenantID, days]);
+      const asset = { assetType: 'tenant', assetID: tenantID };
+      await recordUpdate(query, tenantID, { ...asset, before, after: { auditDays: days } });
+    });
     return { retention: { days, inForce: Math.min(days ?? auditMs / DAY_MS, maxDays), maxDays } };
   },
 });

@@ -42,8 +42,9 @@ export const deleteFile = tenantRoute({
         },
       });
     }
-    const deleted = await em.nativeDelete(TenantFile, { id: fileID, purpose: 'datasource' });
-    if (deleted === 0) throw noFile();
+    const file = await em.findOne(TenantFile, { id: fileID, purpose: 'datasource' });
+    if (!file) throw noFile();
+    await em.remove(file).flush();
     return { message: 'File deleted' };
   },
 });

@@ -1,10 +1,13 @@
+import { LockMode } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { Folder } from '#shared/db/entities/folder.ts';
+import { onEntities } from '#shared/db/query.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { foldered } from '../../db/folders.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { lockTree } from './find.ts';
+import { recordMoves } from './record-moves.ts';
 import { FolderID } from './schemas.ts';
 
 export const deleteFolder = tenantRoute({
@@ -19,11 +22,20 @@ export const deleteFolder = tenantRoute({
   params: FolderID,
   response: z.object({ message: Message }),
 
-  async handle({ params: { folderID }, em }) {
+  async handle({ params: { folderID }, em, tenantID }) {
     await em.transactional(async (tx) => {
       const { folder } = await lockTree(tx, folderID);
-      await tx.nativeUpdate(Folder, { parentFolderID: folderID }, { parentFolderID: folder.parentFolderID ?? null });
-      await tx.nativeUpdate(foldered[folder.entityType].entity, { folderID }, { folderID: null });
+      const { entityType, parentFolderID: to = null } = folder;
+      const { entity } = foldered[entityType];
+      const query = onEntities(tx);
+      const inside = await tx.find(Folder, { parentFolderID: folderID }, { fields: ['id'] });
+      const folders = inside.map(({ id }) => ({ id, folderID }));
+      await recordMoves(query, tenantID, { assetType: 'folder', assets: folders, to, field: 'parentFolderID' });
+      await tx.nativeUpdate(Folder, { parentFolderID: folderID }, { parentFolderID: to });
+      const fields = ['id', 'folderID'] as const;
+      const assets = await tx.find(entity, { folderID }, { fields, lockMode: LockMode.PESSIMISTIC_WRITE });
+      await recordMoves(query, tenantID, { assetType: entityType, assets, to: null });
+      await tx.nativeUpdate(entity, { folderID }, { folderID: null });
       await deleteAsset(tx, 'folder', folder);
     });
     return { message: 'Folder deleted' };

@@ -1,7 +1,9 @@
 import { LockMode } from '@mikro-orm/postgresql';
+import { onEntities } from '#shared/db/query.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 import { foldered, requireFolder } from '../../db/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { recordMoves } from './record-moves.ts';
 import { FolderMove, Moved } from './schemas.ts';
 
 export const moveToFolder = tenantRoute({
@@ -25,18 +27,19 @@ export const moveToFolder = tenantRoute({
   response: Moved,
   idempotent: 'transaction',
 
-  async handle({ body: { entityType, entityIDs, folderID = null }, em }) {
+  async handle({ body: { entityType, entityIDs, folderID = null }, em, tenantID }) {
     const { entity, noun } = foldered[entityType];
     return em.transactional(async (tx) => {
       await requireFolder(tx, entityType, folderID);
       const where = { id: { $in: [...new Set(entityIDs)] } };
-      const options = { fields: ['id'] as const, orderBy: { id: 'asc' as const } };
+      const options = { fields: ['id', 'folderID'] as const, orderBy: { id: 'asc' as const } };
       const found = await tx.find(entity, where, { ...options, lockMode: LockMode.PESSIMISTIC_WRITE });
       const ids = new Set(found.map(({ id }) => id));
       const missing = entityIDs.flatMap((id, at) =>
         ids.has(id) ? [] : [{ path: ['entityIDs', at], message: `there is no such ${noun}` }],
       );
       if (missing.length > 0) throw invalid(missing);
+      await recordMoves(onEntities(tx), tenantID, { assetType: entityType, assets: found, to: folderID });
       const moved = await tx.nativeUpdate(entity, where, { folderID });
       return { moved, message: folderID ? 'Moved into the folder' : 'Moved out of folders' };
     });

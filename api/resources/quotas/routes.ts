@@ -6,6 +6,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { type QuotaName, type QuotaOwner, quotaNamesOf, readQuotas, setQuota } from '#shared/quotas.ts';
+import { recordUpdate } from '../../audit/changes.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { operatorRoute, tenantRoute } from '../../http/route.ts';
 import {
@@ -136,9 +137,21 @@ async function setQuotas(
 ): Promise<void> {
   await inEntityTransaction(em, async () => {
     // Safe: the schema of the body has the names of quotas alone.
-    for (const [name, max] of Object.entries(changes))
-      if (max !== undefined) await setQuota(onEntities(em), { quota: name as QuotaName, ownerID, max });
+    const given = Object.entries(changes).flatMap(([name, max]) =>
+      max === undefined ? [] : [{ quota: name as QuotaName, max }],
+    );
+    if (given.length === 0) return;
+    const query = onEntities(em);
+    const names = given.map(({ quota }) => quota);
+    const before = maxima(await readQuotas(query, names, ownerID));
+    for (const { quota, max } of given) await setQuota(query, { quota, ownerID, max });
+    const after = maxima(await readQuotas(query, names, ownerID));
+    await recordUpdate(query, ownerID, { assetType: 'tenant', assetID: ownerID, before, after });
   });
+}
+
+function maxima(states: Awaited<ReturnType<typeof readQuotas>>) {
+  return Object.fromEntries(states.map(({ quota, max }) => [quota, max]));
 }
 
 function presentListed({ id, tenantTitle, creatorID, createdAt, deletingAt }: Tenant) {

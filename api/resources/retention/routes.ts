@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import { inTransaction } from '#shared/db/pool.ts';
+import { onClient } from '#shared/db/query.ts';
 import { readRetention, setRetention } from '#shared/db/run-retention.ts';
 import { AppError } from '#shared/errors.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
+import { recordUpdate } from '../../audit/changes.ts';
 import type { ApiContext } from '../../context.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { RunRetention, RunRetentionUpdate, TenantID, WorkflowID } from './schemas.ts';
@@ -95,6 +98,14 @@ async function answer({ pool, config }: ApiContext, which: Which): Promise<z.inp
 async function update(context: ApiContext, which: Which, changes: z.output<typeof RunRetentionUpdate>) {
   const maxDays = context.config.worker.retention.maxRunsMs / DAY_MS;
   if ((changes.days ?? 0) > maxDays) throw invalidField('days', `must be at most ${maxDays} in this deployment`);
-  await setRetention(context.pool, which, changes);
+  await inTransaction(context.pool, async (client) => {
+    const before = await readRetention(client, which);
+    await setRetention(client, which, changes);
+    const after = await readRetention(client, which);
+    const { tenantID, workflowID } = which;
+    const [assetType, assetID] = workflowID === null ? ['tenant', tenantID] : ['workflow', workflowID];
+    const sides = { before: before && { runRetention: before.own }, after: after && { runRetention: after.own } };
+    await recordUpdate(onClient(client), tenantID, { assetType, assetID, ...sides });
+  });
   return await answer(context, which);
 }

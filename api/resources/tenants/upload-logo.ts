@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LockMode } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { Tenant } from '#shared/db/entities/tenant.ts';
 import { TenantLogo } from '#shared/db/entities/tenant-logo.ts';
@@ -39,7 +40,10 @@ export const uploadLogo = tenantRoute({
     const digest = createHash('sha256').update(bytes).digest('base64url');
     await inEntityTransaction(em, async () => {
       // Locks the tenant's row first, as its deletion does, so that two uploads follow one another.
-      await em.nativeUpdate(Tenant, { id: tenantID }, { tenantLogoURL: url, updatedAt: new Date() });
+      const lockMode = LockMode.PESSIMISTIC_WRITE;
+      const tenant = await em.findOneOrFail(Tenant, { id: tenantID }, { lockMode });
+      tenant.tenantLogoURL = url;
+      await em.flush();
       await em.upsert(TenantLogo, { tenantID, id, contentType, digest, bytes, createdAt: new Date() });
     });
     return { url, filePath: `tenant-logos/${id}`, fileName, tenantLogoURL: url };

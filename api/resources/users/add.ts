@@ -5,12 +5,13 @@ import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { lockRules } from '#shared/policy/change.ts';
 import { requireRoles } from '#shared/policy/roles.ts';
+import { recordChanges } from '../../audit/changes.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { requireHeld } from '../../http/grant.ts';
 import { type TenantInput, tenantRoute } from '../../http/route.ts';
 import { addMember } from '../../people/members.ts';
 import { findByAddress, lockAddress } from '../../people/people.ts';
-import { describeUser } from './find.ts';
+import { describeUser, standingOf } from './find.ts';
 import { TenantUser, UserAdd } from './schemas.ts';
 
 export const addUser = tenantRoute({
@@ -37,6 +38,9 @@ export const addUser = tenantRoute({
       if (!known) return invite(em, { tenantID, caller, userEmail, roleIDs, folderID });
       if (!(await addMember(query, { tenantID, userID: known, roleIDs, folderID })))
         throw new AppError('CONFLICT', 'This person is a member of the tenant already');
+      const after = await standingOf(em, known);
+      const changes = Object.fromEntries(Object.entries(after).map(([name, to]) => [name, { to }]));
+      await recordChanges(query, tenantID, [{ assetType: 'tenantUser', assetID: known, action: 'create', changes }]);
       return known;
     });
     const user = await describeUser(em, userID);

@@ -50,3 +50,11 @@ export async function findRoleIDs(
   for (const [id, roleIDs] of await readRoleIDs(onEntities(em), tenantID, ids)) held.set(id, roleIDs);
   return held;
 }
+
+/** What a member is in the tenant, as the audit trail shows it. */
+export async function standingOf(em: EntityManager, id: string) {
+  const user = await findTenantUser(em, id);
+  const { email: userEmail, role: userTenantRelationship, folderID, isPending } = user;
+  const roleIDs = (await findRoleIDs(em, [user])).get(id)?.sort() ?? [];
+  return { userEmail, userTenantRelationship, folderID: folderID ?? null, roleIDs, isPending };
+}

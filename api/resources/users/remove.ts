@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { Invitation } from '#shared/db/entities/invitation.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { lockRules } from '#shared/policy/change.ts';
+import { recordChanges } from '../../audit/changes.ts';
 import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { removeMember } from '../../people/members.ts';
-import { findTenantUser } from './find.ts';
+import { findTenantUser, standingOf } from './find.ts';
 import { requireOtherAdmin } from './last-admin.ts';
 import { TenantUserID } from './schemas.ts';
 
@@ -29,6 +30,9 @@ export const removeUser = tenantRoute({
       const query = onEntities(tx);
       await lockRules(query, tenantID);
       const user = await findTenantUser(tx, id);
+      const before = await standingOf(tx, id);
+      const changes = Object.fromEntries(Object.entries(before).map(([name, from]) => [name, { from }]));
+      await recordChanges(query, tenantID, [{ assetType: 'tenantUser', assetID: id, action: 'delete', changes }]);
       if (user.isPending) await tx.nativeDelete(Invitation, { id });
       else {
         await requireOtherAdmin(query, tenantID, user);

@@ -7,12 +7,13 @@ import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { lockRules } from '#shared/policy/change.ts';
 import { requireRoles, setRoles } from '#shared/policy/roles.ts';
+import { recordUpdate } from '../../audit/changes.ts';
 import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { type Holder, requireHeld } from '../../http/grant.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { setRelationship } from '../../people/members.ts';
-import { describeUser, findRoleIDs, findTenantUser } from './find.ts';
+import { describeUser, findRoleIDs, findTenantUser, standingOf } from './find.ts';
 import { requireOtherAdmin } from './last-admin.ts';
 import { TenantUser, TenantUserID, UserRoles } from './schemas.ts';
 
@@ -34,9 +35,12 @@ export const setUserRoles = tenantRoute({
     const user = await em.transactional(async (tx) => {
       await lockRules(onEntities(tx), tenantID);
       const found = await findTenantUser(tx, params.tenantUserID);
+      const before = await standingOf(tx, found.id);
       await requireAddedRoles(tx, holder, { tenantID, user: found, roleIDs: body.roleIDs });
       if (found.isPending) await changeInvitation(tx, found, body);
       else await changeMember(tx, holder, { tenantID, user: found, body });
+      const asset = { assetType: 'tenantUser', assetID: found.id };
+      await recordUpdate(onEntities(tx), tenantID, { ...asset, before, after: await standingOf(tx, found.id) });
       return describeUser(tx, found.id);
     });
     if (!user.isPending)

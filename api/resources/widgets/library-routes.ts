@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { WidgetLibraryEntry } from '#shared/db/entities/widget-library-entry.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { requireQuota } from '#shared/quotas.ts';
 import { Message } from '../../http/answer-parts.ts';
@@ -59,8 +60,7 @@ export const widgetLibraryRoutes = [
     response: z.object({ message: Message }),
 
     async handle({ params: { libraryEntryID: id }, em, tenantID }) {
-      const deleted = await em.nativeDelete(WidgetLibraryEntry, { id, sourceTenantID: tenantID });
-      if (deleted === 0) throw noEntry();
+      await removeEntry(em, await em.findOne(WidgetLibraryEntry, { id, sourceTenantID: tenantID }, WITHOUT_BUNDLE));
       return { message: 'Widget unpublished' };
     },
   }),
@@ -107,10 +107,17 @@ export const operatorLibraryRoutes = [
     errors: ['404'],
 
     async handle({ params: { libraryEntryID: id }, em, concern }) {
-      const entry = await em.findOne(WidgetLibraryEntry, { id }, { fields: ['sourceTenantID'] });
+      const entry = await em.findOne(WidgetLibraryEntry, { id }, WITHOUT_BUNDLE);
       if (entry?.sourceTenantID) await concern([entry.sourceTenantID]);
-      if ((await em.nativeDelete(WidgetLibraryEntry, { id })) === 0) throw noEntry();
+      await removeEntry(em, entry);
       return { message: 'Widget removed' };
     },
   }),
 ];
+
+const WITHOUT_BUNDLE = { exclude: ['bundle'] as const };
+
+async function removeEntry(em: EntityManager, entry: object | null): Promise<void> {
+  if (!entry) throw noEntry();
+  await em.remove(entry).flush();
+}

@@ -1,7 +1,9 @@
 import { z } from 'zod';
-import type { Pool } from '#shared/db/pool.ts';
+import { inTransaction, type Pool } from '#shared/db/pool.ts';
+import { onClient } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { INTAKE_CHANNEL, type IntakeUpdate } from '#shared/realtime/intake.ts';
+import { recordUpdate } from '../../audit/changes.ts';
 import type { ApiContext } from '../../context.ts';
 import { ID } from '../../http/id.ts';
 import { tenantRoute } from '../../http/route.ts';
@@ -103,14 +105,28 @@ async function set({ pool, backplane }: Context, which: Which, value: string) {
   return { pausedAt };
 }
 
+interface Paused {
+  pausedAt: Date | null;
+}
+
 async function write(pool: Pool, { tenantID, workflowID }: Which, value: string): Promise<string | null> {
-  const { rows } = await pool.query<{ paused_at: Date | null }>(
+  const { table, where, asset } =
     workflowID === null
-      ? `update tenant set paused_at = ${value} where id = $1 and deleting_at is null returning paused_at`
-      : `update workflow set paused_at = ${value} where tenant_id = $1 and id = $2 returning paused_at`,
-    workflowID === null ? [tenantID] : [tenantID, workflowID],
-  );
-  const [row] = rows;
-  if (!row) throw new AppError('NOT_FOUND', workflowID === null ? 'Tenant not found' : 'Workflow not found');
-  return row.paused_at?.toISOString() ?? null;
+      ? { table: 'tenant', where: 'id = $1 and deleting_at is null', asset: { assetType: 'tenant', assetID: tenantID } }
+      : {
+          table: 'workflow',
+          where: 'id = $2 and tenant_id = $1',
+          asset: { assetType: 'workflow', assetID: workflowID },
+        };
+  const values = workflowID === null ? [tenantID] : [tenantID, workflowID];
+  return inTransaction(pool, async (client) => {
+    const query = onClient(client);
+    const read = `select paused_at as "pausedAt" from ${table} where ${where} for no key update`;
+    const [before] = (await query<Paused>(read, values)).rows;
+    const update = `update ${table} set paused_at = ${value} where ${where} returning paused_at as "pausedAt"`;
+    const [after] = (await query<Paused>(update, values)).rows;
+    if (!after) throw new AppError('NOT_FOUND', workflowID === null ? 'Tenant not found' : 'Workflow not found');
+    await recordUpdate(query, tenantID, { ...asset, before, after });
+    return after.pausedAt?.toISOString() ?? null;
+  });
 }

@@ -4,7 +4,7 @@ import { retireTrails } from '#workers/audit/retire-trails.ts';
 import { createTrailSeals } from '#workers/audit/seal-trails.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { testLogger } from '../../support/environment.ts';
-import { anApiKey, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';
+import { aListener, aMember, anApiKey, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';
 import { eventually } from '../../support/settle.ts';
 
 let cluster: Cluster;
@@ -286,4 +286,42 @@ test('old entries are deleted with their seals, as long as their tenant keeps th
   await admin(short).post('T/folders', { folderTitle: 'F', entityType: 'workflow' });
   await seal();
   expect((await admin(short).get('T/audit/verify')).body).toMatchObject({ isIntact: true });
+});
+
+test('changes by statements of our own are recorded from what to what', async () => {
+  const own = await aTenant(cluster);
+  const api = admin(own);
+  const workflow = await aWorkflow(cluster, { tenant: own });
+  const member = await aMember(cluster, { tenant: own });
+  const listener = await aListener(cluster, { tenant: own, status: 'inactive' });
+  const { id: folderID } = (await api.post('T/folders', { folderTitle: 'F', entityType: 'workflow' })).body.folder;
+  await api.post('T/folders/move', { entityType: 'workflow', entityIDs: [workflow.id], folderID });
+  await api.delete(`T/folders/${folderID}`);
+  await api.post(`T/workflows/${workflow.id}/pause`);
+  await api.post('T/intake/pause');
+  await api.post(`T/listeners/${listener.id}/activate`);
+  await api.patch(`T/users/${member.id}/roles`, { roleIDs: [], userTenantRelationship: 'ADMIN' });
+  await api.delete(`T/users/${member.id}`);
+  await api.patch('T/retention', { days: 5 });
+  await api.patch('T/audit/retention', { days: 30 });
+  await api.patch('T/dispatch', { maxRuns: 5 });
+
+  const time = expect.stringMatching(/^\d{4}-/);
+  const changesOf = async (id: string) => (await logs(`assetID=${id}`, own)).flatMap(({ changes }) => changes);
+  expect((await changesOf(workflow.id)).filter(({ assetType }) => assetType === 'workflow')).toMatchObject([
+    { changes: { pausedAt: { from: null, to: time } } },
+    { changes: { folderID: { from: folderID, to: null } } },
+    { changes: { folderID: { from: null, to: folderID } } },
+  ]);
+  expect(await changesOf(listener.id)).toMatchObject([{ changes: { status: { from: 'inactive', to: 'active' } } }]);
+  expect(await changesOf(member.id)).toMatchObject([
+    { action: 'delete', changes: { userEmail: { from: member.email }, userTenantRelationship: { from: 'ADMIN' } } },
+    { action: 'update', changes: { userTenantRelationship: { from: 'MEMBER', to: 'ADMIN' } } },
+  ]);
+  expect(await changesOf(own.id)).toMatchObject([
+    { changes: { ownRuns: { from: null, to: 5 } } },
+    { changes: { auditDays: { from: null, to: 30 } } },
+    { changes: { runRetention: { to: { days: 5 } } } },
+    { changes: { pausedAt: { from: null, to: time } } },
+  ]);
 });
