@@ -52,7 +52,7 @@ export function createClient(
       }),
     });
     const text = await response.text();
-    const isJSON = response.headers.get('content-type')?.includes('json');
+    const isJSON = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
     return { status: response.status, body: isJSON ? JSON.parse(text) : text, headers: response.headers };
   }
 
