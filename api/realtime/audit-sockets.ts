@@ -3,7 +3,7 @@ import type { ApiContext } from '../context.ts';
 import type { Grant } from './join.ts';
 import type { ClientSocket } from './socket.ts';
 
-type SocketAction = 'connect' | 'join' | 'leave' | 'removed' | 'disconnect';
+type SocketAction = 'connect' | 'join' | 'leave' | 'removed' | 'disconnect' | 'execute' | 'input';
 
 /**
  * Notes what a socket does in the trail of a tenant. A socket is of no tenant before it joins a room, so its connection is noted with the

@@ -6,19 +6,18 @@ import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../context.ts';
 import { ID } from '../http/id.ts';
 import { noteOnSocket } from './audit-sockets.ts';
+import { attachWidgetEvents } from './bridge/attach.ts';
+import type { BridgeContext } from './bridge/widget-events.ts';
+import { enter, leave, requirePlace, tenantsOf, type Work } from './enter.ts';
 import { findJoinable, findListenerGrant, findPageGrants, type Grant, joinDenied, requireGrant } from './join.ts';
 import type { ListenerTests } from './listener-tests.ts';
 import { pageRoom, rooms } from './rooms.ts';
-import { type ClientSocket, isStuck, type JoinedRoom, sendTo } from './socket.ts';
-import type { RunWatch } from './watch.ts';
+import { follow } from './run-feed.ts';
+import { type ClientSocket, isStuck } from './socket.ts';
 
-export interface EventContext
-  extends Pick<ApiContext, 'authenticator' | 'policy' | 'orm' | 'logger' | 'requestCount' | 'refusals' | 'audit'> {
-  watch: RunWatch;
+export interface EventContext extends BridgeContext, Pick<ApiContext, 'requestCount' | 'refusals'> {
   tests: ListenerTests;
 }
-
-const maxRooms = 500;
 
 /** Events of clients. Each answers by its acknowledgement: `{ success: true, … }`, or the error as over HTTP. */
 export function attachClientEvents(socket: ClientSocket, context: EventContext): void {
@@ -40,6 +39,13 @@ export function attachClientEvents(socket: ClientSocket, context: EventContext):
       leaveRoom(socket, context, requireValue(clientEvents.leave_room, payload, ['room'])),
     ),
   );
+  attachWidgetEvents(socket, context, async (work, payload, acknowledge) => {
+    const signedIn: Work = async (sent) => {
+      await stillSignedIn(socket, context);
+      return work(sent);
+    };
+    return answer(socket, context, signedIn)(payload, acknowledge);
+  });
   socket.on('disconnect', () => leaveAll(socket, context));
 }
 
@@ -63,7 +69,7 @@ async function joinRun(
     begin() {
       // No event would ever come after the end of the run.
       const after = Math.min(lastSeq, seq);
-      const begin = () => context.watch.watch(instanceID, after, sendTo(socket));
+      const begin = () => follow(socket, context.watch, { instanceID, lastSeq: after });
       enter(socket, context, { room: rooms.run(instanceID), grant, version, begin });
     },
   };
@@ -143,41 +149,10 @@ export async function stillSignedIn(
   await authenticator.identifyToken(socket.handshake.auth.token);
 }
 
-interface Entering extends Pick<JoinedRoom, 'grant' | 'version'> {
-  room: string;
-  begin: () => () => void;
-}
-
-function enter(socket: ClientSocket, { audit }: EventContext, { room, grant, version, begin }: Entering): void {
-  if (!socket.connected) return;
-  const isFirst = !tenantsOf(socket).has(grant.tenantID);
-  leave(socket, room);
-  socket.data.rooms.set(room, { grant, version, leave: begin() });
-  if (isFirst) noteOnSocket(audit, socket, { action: 'connect', grant });
-  noteOnSocket(audit, socket, { action: 'join', grant, room });
-}
-
-export function tenantsOf({ data }: ClientSocket): ReadonlySet<string> {
-  return new Set([...data.rooms.values()].map(({ grant }) => grant.tenantID));
-}
-
-function requirePlace(socket: ClientSocket, room: string): void {
-  const { rooms: joined } = socket.data;
-  if (joined.size >= maxRooms && !joined.has(room))
-    throw new AppError('QUOTA_EXCEEDED', `A socket may be in ${maxRooms} rooms`, { reason: 'socket rooms' });
-}
-
-export function leave(socket: ClientSocket, room: string): void {
-  socket.data.rooms.get(room)?.leave();
-  socket.data.rooms.delete(room);
-}
-
 function leaveAll(socket: ClientSocket, { audit }: EventContext): void {
   for (const tenantID of tenantsOf(socket)) noteOnSocket(audit, socket, { action: 'disconnect', grant: { tenantID } });
   for (const room of [...socket.data.rooms.keys()]) leave(socket, room);
 }
-
-type Work = (payload: unknown) => Promise<{ answer: object; begin(): void }>;
 
 /** Each event is read from Postgres or answered, so a socket may send some rooms' worth of them a minute. */
 const EVENTS = { maxPerMinute: 2_000, minuteMs: 60_000, maxIgnored: 10_000 };
@@ -198,20 +173,26 @@ async function countEvent(socket: ClientSocket, { requestCount }: EventContext):
 
 function answer(socket: ClientSocket, context: EventContext, work: Work) {
   const { logger, refusals } = context;
-  return async (payload: unknown, acknowledge: unknown) => {
-    if (isStuck(socket)) return void socket.disconnect(true);
+  /** Answers with what has gone wrong, if something has. */
+  return async (payload: unknown, acknowledge: unknown): Promise<AppError | undefined> => {
+    if (isStuck(socket)) {
+      socket.disconnect(true);
+      return undefined;
+    }
     const reply = typeof acknowledge === 'function' ? acknowledge : () => undefined;
     try {
       await countEvent(socket, context);
       const { answer: fields, begin } = await work(payload);
       reply({ success: true, ...fields });
       begin();
+      return undefined;
     } catch (error) {
       const known = toAppError(error);
       const { code, message } = known;
       refusals.note(known);
       if (code === 'INTERNAL_ERROR') logger.error({ err: error }, 'client event failed');
       reply({ success: false, error: { code, message } });
+      return known;
     }
   };
 }

@@ -11,6 +11,7 @@ import type { ApiContext } from '../context.ts';
 import type { ConnectionLimit } from '../http/connections.ts';
 import { answerTooMany } from '../http/unreadable.ts';
 import { startAssetChanges } from './asset-changes.ts';
+import { createGraphParts } from './bridge/graph-nodes.ts';
 import { attachClientEvents } from './client-events.ts';
 import { sendIntakeUpdate } from './intake.ts';
 import { sendListenerEvents } from './listener-events.ts';
@@ -64,7 +65,7 @@ export function createGateway({ server, context, watch, connections }: Dependenc
       const { userID } = await context.authenticator.identifyToken(socket.handshake.auth.token);
       limits.identified(socket.conn, userID);
       const ip = connections.clientOf(socket.request);
-      socket.data = { userID, ip, rooms: new Map(), waiting: [], events: { count: 0, until: 0 } };
+      socket.data = { userID, ip, rooms: new Map(), feeds: new Map(), waiting: [], events: { count: 0, until: 0 } };
       next();
     } catch (error) {
       const known = toAppError(error);
@@ -74,7 +75,8 @@ export function createGateway({ server, context, watch, connections }: Dependenc
     }
   });
   const tests = createListenerTests(context);
-  io.on('connection', (socket) => attachClientEvents(socket, { ...context, watch, tests }));
+  const parts = createGraphParts(context.pool);
+  io.on('connection', (socket) => attachClientEvents(socket, { ...context, watch, tests, parts }));
   io.on(RUN_BROADCAST, (broadcast) => watch.receive(broadcast));
   io.on(LISTENER_BROADCAST, (broadcast) => sendListenerEvents(() => io.of('/').sockets.values(), broadcast));
   io.on(TEST_BROADCAST, (broadcast) => sendListenerTests(() => io.of('/').sockets.values(), broadcast));

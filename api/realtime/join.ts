@@ -2,15 +2,24 @@ import { Listener } from '#shared/db/entities/listener.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
+import type { Asker, Policy } from '#shared/policy/enforcer.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../context.ts';
 
+/** One of the permissions on an object. */
+export interface AnyOf {
+  permissions: readonly Permission[];
+  object: string;
+}
+
 /** The right by which a socket is in a room, re-checked while it stays: membership, and one of the permissions if any are named. */
 export interface Grant {
   tenantID: string;
-  access?: { permissions: readonly Permission[]; object: string };
+  access?: AnyOf;
+  /** Needed beside it. */
+  also?: readonly AnyOf[];
 }
 
 export interface JoinableRun {
@@ -32,12 +41,19 @@ export async function findJoinable(context: Asking, userID: string, instanceID: 
     { filters: { tenant: false }, fields: ['tenantID', 'workflowID', 'status', 'seq', 'caller'] },
   );
   if (!run) throw joinDenied();
-  const object = `workflow:${run.workflowID ?? '*'}`;
-  const isOwn = run.caller.type === 'user' && run.caller.id === userID;
-  const permissions: Permission[] = isOwn ? ['workflow.read', 'workflow.execute'] : ['workflow.read'];
-  const grant: Grant = { tenantID: run.tenantID, access: { permissions, object } };
+  const grant = findGrant(run, userID);
   const version = await requireGrant(context, userID, grant);
   return { grant, version, status: run.status, seq: run.seq };
+}
+
+/** The right to watch a run: that to read its workflow, or to execute it for who has started the run. */
+export function findGrant(
+  { tenantID, workflowID, caller }: Pick<WorkflowInstance, 'tenantID' | 'workflowID' | 'caller'>,
+  userID: string,
+): Grant {
+  const isOwn = caller.type === 'user' && caller.id === userID;
+  const permissions: Permission[] = isOwn ? ['workflow.read', 'workflow.execute'] : ['workflow.read'];
+  return { tenantID, access: { permissions, object: `workflow:${workflowID ?? '*'}` } };
 }
 
 /** Tenants whose listeners may send to a page that is looked at. */
@@ -92,18 +108,23 @@ function unlessDenied(error: unknown): undefined {
 export async function requireGrant(
   { authenticator, policy }: Omit<Asking, 'orm'>,
   userID: string,
-  { tenantID, access }: Grant,
+  { tenantID, access, also = [] }: Grant,
 ): Promise<number> {
   const membership = await authenticator.findMembership(userID, tenantID);
   if (!membership) throw joinDenied();
   const version = membership.policyVersion;
-  if (!access) return version;
   const asker = { tenantID, version, subjects: [userID] };
-  for (const permission of access.permissions) {
+  for (const { permissions, object } of access ? [access, ...also] : also)
+    if (!(await holdsAny(policy, asker, { permissions, object }))) throw joinDenied();
+  return version;
+}
+
+async function holdsAny(policy: Policy, asker: Asker, { permissions, object }: AnyOf): Promise<boolean> {
+  for (const permission of permissions) {
     const [, action] = splitPermission(permission);
-    if (await policy.can({ ...asker, object: access.object, action })) return version;
+    if (await policy.can({ ...asker, object, action })) return true;
   }
-  throw joinDenied();
+  return false;
 }
 
 export function joinDenied(): AppError {

@@ -2,7 +2,8 @@ import { readPolicyVersions } from '#shared/db/standing.ts';
 import { toAppError } from '#shared/errors.ts';
 import type { ApiContext } from '../context.ts';
 import { noteOnSocket } from './audit-sockets.ts';
-import { leave, stillSignedIn, tenantsOf } from './client-events.ts';
+import { stillSignedIn } from './client-events.ts';
+import { leave, tenantsOf } from './enter.ts';
 import { requireGrant } from './join.ts';
 import type { ClientSocket } from './socket.ts';
 

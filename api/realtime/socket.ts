@@ -5,6 +5,7 @@ import type { LISTENER_BROADCAST, ListenerNotice } from '#shared/realtime/listen
 import type { ListenerTest, TEST_BROADCAST } from '#shared/realtime/listener-tests.ts';
 import type { RUN_BROADCAST, RunBroadcast } from '#shared/realtime/publish.ts';
 import type { REMINDER_BROADCAST, ReminderNotice } from '#shared/realtime/reminders.ts';
+import type { WidgetMessage } from '#shared/realtime/widget-events.ts';
 import type { Grant } from './join.ts';
 import type { Deliver } from './watched-run.ts';
 
@@ -20,10 +21,29 @@ interface SocketState {
   userID: string;
   ip: string;
   rooms: Map<string, JoinedRoom>;
+  /** By the id of the run. */
+  feeds: Map<string, RunFeed>;
   /** Runs that wait for room in what is queued for the client, in the order in which they came. */
   waiting: (() => void)[];
   /** Events of the client in the present minute. */
   events: { count: number; until: number };
+}
+
+/** A message of a run, or of a widget that shows it. */
+export type Told = ServerMessage | WidgetMessage;
+
+/** Something of a socket that is told of a run: the client itself, or a bridge of a widget. */
+export interface Follower {
+  /** The number of the next change that it is told of. */
+  next: number;
+  /** What it is told of one change. Undefined: the messages of the run as they are. */
+  tell?: (change: readonly ServerMessage[]) => Told[] | Promise<Told[]>;
+}
+
+/** What a socket is told of one run, in one order: a change to all its followers, before the next change. */
+export interface RunFeed {
+  readonly followers: Set<Follower>;
+  stop(): void;
 }
 
 export interface JoinedRoom {
@@ -31,7 +51,22 @@ export interface JoinedRoom {
   readonly grant: Grant;
   /** Of the tenant's rules by which the grant was checked last. */
   version: number;
+  /** Of the room of a widget. */
+  readonly bridge?: Bridge;
+  /** Of the room of a run: entered with a widget, and left with the last widget of the run. */
+  readonly isOfBridge?: true;
   leave(): void;
+}
+
+/** A widget that is connected to a run. Nothing of it is needed in another process: the run is in Postgres. */
+export interface Bridge {
+  readonly widgetID: string;
+  readonly instanceID: string;
+  readonly tenantID: string;
+  /** How the run was started through an app page, if it was. */
+  readonly page: { appPageID: string; workflowAlias: string } | null;
+  /** The context that is sent with every node, if it is small enough. */
+  readonly kept?: { readonly length: number } | null;
 }
 
 export type SocketServer = Server<DefaultEventsMap, ServerToClient, Interserver, SocketState>;
@@ -49,9 +84,11 @@ const atOnce = 4;
  * Sends in order. All runs that a socket has joined wait while it is slow, so that unread messages stay in Postgres: a page for each of
  * its 500 rooms would be gigabytes.
  */
-export function sendTo(socket: ClientSocket): Deliver {
+export function sendTo(
+  socket: ClientSocket,
+): Deliver & { (messages: Told[]): void; room(): Promise<void> | undefined } {
   const emit = socket.emit.bind(socket) as (event: string, payload: unknown) => boolean;
-  const deliver = (messages: ServerMessage[]) => {
+  const deliver = (messages: Told[]) => {
     // Event and payload belong together in the message; the union of pairs is what `emit` cannot express.
     for (const { event, payload } of messages) emit(event, payload);
   };

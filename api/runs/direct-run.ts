@@ -12,14 +12,16 @@ interface Requested {
   versionID: string;
   caller: Caller;
   args: JsonObject;
+  /** The name under which the client has sent them. */
+  field?: string;
   /** In place of the options of the version. */
   asked?: Parameters<typeof governRun>[1]['asked'];
 }
 
-/** A run of the version that a request starts. Throws what is wrong with its inputs, by their path in `args`. */
-export function directRun(version: ExecutableVersion, { args, asked, ...run }: Requested) {
+/** A run of the version that a request starts. Throws what is wrong with its inputs, by their path in `field`. */
+export function directRun(version: ExecutableVersion, { args, field = 'args', asked, ...run }: Requested) {
   const { workflowID, caller } = run;
-  const input = resolveInputs(version.inputDefinitions, args, { field: 'args' });
+  const input = resolveInputs(version.inputDefinitions, args, { field });
   const governed = governRun(version.governance, { workflowID, caller, input, ...(asked && { asked }) });
   return { ...run, id: newID(), input, ...governed, timeoutMs: version.timeoutMs } satisfies NewRun;
 }

@@ -15,7 +15,12 @@ export const waitForEvent = defineNode({
     // Empty is refused, because a template that is empty by mistake would wait for the events of others.
     eventKey: z
       .union([z.string().min(1).max(255), z.number()])
-      .meta({ title: 'Key', description: 'To what it has happened: an order, a customer. Nearly always a template' }),
+      .optional()
+      .meta({
+        title: 'Key',
+        description:
+          'To what it has happened: an order, a customer. Nearly always a template. Without it, to this run: the key is its `instanceID`, as that of inputs of widgets',
+      }),
     lookbackMinutes: z
       .number()
       .min(0)

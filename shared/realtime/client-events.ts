@@ -42,6 +42,12 @@ const WidgetKey = z
   .regex(WIDGET, { message: 'expected the id of a widget, or widget_<id>_<suffix>' })
   .describe('The id of a widget, or its key on a page: `widget_<id>_<suffix>`');
 
+/** The id of the widget in a key. */
+export function widgetOf(key: string): string {
+  const [, id, ofPlace] = WIDGET.exec(key) ?? [];
+  return (id ?? ofPlace ?? '').toLowerCase();
+}
+
 const inputs = {
   inputParams: JsonObject.optional().describe('The inputs of the run'),
   inputValues: JsonObject.optional().describe('Another name for `inputParams`'),
@@ -74,6 +80,7 @@ const WidgetConnect = z
     else if (appPageID !== undefined) need('workflowAlias', workflowAlias);
     else need('workflowID', workflowID);
   });
+export type WidgetConnect = z.output<typeof WidgetConnect>;
 
 const WidgetInput = z.object({
   widgetID: WidgetKey,
@@ -82,6 +89,7 @@ const WidgetInput = z.object({
   data: Json.default(null),
   idempotencyKey: Key.optional(),
 });
+export type WidgetInput = z.output<typeof WidgetInput>;
 
 const WidgetRefresh = z.object({
   widgetID: WidgetKey,
@@ -89,6 +97,7 @@ const WidgetRefresh = z.object({
   tenantID: ID.optional(),
   idempotencyKey: Key.optional(),
 });
+export type WidgetRefresh = z.output<typeof WidgetRefresh>;
 
 /** Events that clients send. */
 export const clientEvents = {

@@ -94,3 +94,13 @@ export const widgetEvents = {
   }),
   widget_workflow_disconnected: z.object({ widgetID: z.string(), success: z.literal(true) }),
 } as const;
+
+export type WidgetEvent = keyof typeof widgetEvents;
+export type WidgetPayload<E extends WidgetEvent> = z.input<(typeof widgetEvents)[E]>;
+
+/** The name under which inputs of widgets reach a run. Its key is the id of the run. */
+export const WIDGET_INPUT = 'widget_input';
+
+type Numbered = 'widget_context_update' | 'widget_workflow_status';
+/** What a bridge tells of a change of its run. */
+export type WidgetMessage = { [E in Numbered]: { event: E; payload: WidgetPayload<E> } }[Numbered];

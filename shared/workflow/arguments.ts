@@ -104,7 +104,11 @@ export function resultOf({ definition, config }: GraphNode, output: JsonObject |
 }
 
 /** The keys that a node's output adds to `ctx`, or null if it adds none. Reserved keys are never written. */
-export function contextPatch(node: GraphNode, config: unknown, output: JsonObject): JsonObject | null {
+export function contextPatch(
+  node: Pick<GraphNode, 'definition'>,
+  config: unknown,
+  output: JsonObject,
+): JsonObject | null {
   const name = isJsonObject(config) ? config.outputVariable : undefined;
   if (typeof name !== 'string' || !Object.hasOwn(output, name)) return null;
 

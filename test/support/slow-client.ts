@@ -25,7 +25,14 @@ export async function openPair(): Promise<Pair> {
   const client = await openSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, undefined);
   const [socket]: ClientSocket[] = await accepted;
   if (!socket) throw new Error('There is no connection');
-  socket.data = { userID: newID(), ip: '127.0.0.1', rooms: new Map(), waiting: [], events: { count: 0, until: 0 } };
+  socket.data = {
+    userID: newID(),
+    ip: '127.0.0.1',
+    rooms: new Map(),
+    feeds: new Map(),
+    waiting: [],
+    events: { count: 0, until: 0 },
+  };
   const connection = connectionOf(client);
   return {
     socket,

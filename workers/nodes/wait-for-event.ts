@@ -4,9 +4,9 @@ import type { Executor } from './executor.ts';
 
 const MINUTE_MS = 60_000;
 
-export const runWaitForEvent: Executor<typeof waitForEvent> = async ({ config, fact }) => {
+export const runWaitForEvent: Executor<typeof waitForEvent> = async ({ config, run, fact }) => {
   const { eventName: name, lookbackMinutes, expiryMinutes, onTimeout, outputVariable } = config;
-  const key = String(config.eventKey);
+  const key = String(config.eventKey ?? run.instanceID);
   if (fact?.kind !== 'event')
     return {
       park: 'event',

@@ -1,9 +1,5 @@
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { directRun } from '../../runs/direct-run.ts';
-import { openBinding } from './open-binding.ts';
+import { newPageRun } from './new-run.ts';
 import { PageExecution, PageInputs, runSpellings, WaitQuery, WorkflowAlias } from './run-schemas.ts';
 
 export const runPageWorkflow = tenantRoute({
@@ -23,21 +19,9 @@ export const runPageWorkflow = tenantRoute({
   idempotent: 'handler',
 
   async handle({ params, query, body: given, em, tenantID, caller, idempotency, signal }, context) {
-    const { runs, awaitedRuns, executableVersion } = context;
-    const wanted = { appPageID: params.appPageID, type: 'workflow' as const, alias: params.workflowAlias, given };
-    const binding = await openBinding({ em, tenantID, caller }, context, wanted);
-    const { id: workflowID, inputs: args } = binding;
-    const versionID = await findPublished(em, workflowID);
-    const version = await executableVersion({ tenantID, versionID });
-    if (version.isEmpty) throw new AppError('CONFLICT', 'The workflow that the page binds has no nodes');
-    for (const { permission, type, id } of version.assets) await binding.requireOfCreator(permission, `${type}:${id}`);
-
-    // A viewer waits for it, whether a user or an API key has created the page.
-    const asked = {
-      class: caller.type === 'user' ? ('interactive' as const) : ('batch' as const),
-      priority: undefined,
-    };
-    const run = directRun(version, { tenantID, workflowID, versionID, caller: binding.caller, args, asked });
+    const { runs, awaitedRuns } = context;
+    const wanted = { appPageID: params.appPageID, alias: params.workflowAlias, given };
+    const run = await newPageRun({ em, tenantID, caller }, context, wanted);
     using expected = query.wait > 0 ? awaitedRuns.expect({ tenantID, instanceID: run.id }) : undefined;
     const { instanceID } = await runs.accept(
       { ...run, ...(expected && { awaitedBy: awaitedRuns.channel }) },
@@ -51,11 +35,3 @@ export const runPageWorkflow = tenantRoute({
     return { instanceID, ...(await (earlier ?? expected).outcome(query.wait * 1_000, signal)) };
   },
 });
-
-async function findPublished(em: EntityManager, id: string): Promise<string> {
-  const workflow = await em.findOne(Workflow, { id }, { fields: ['versionID', 'isDisabled'] });
-  if (!workflow) throw new AppError('NOT_FOUND', 'The workflow that the page binds is gone');
-  if (workflow.isDisabled) throw new AppError('CONFLICT', 'Workflow is disabled');
-  if (!workflow.versionID) throw new AppError('CONFLICT', 'The workflow that the page binds has drafts only');
-  return workflow.versionID;
-}

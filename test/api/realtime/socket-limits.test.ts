@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createGraphParts } from '#api/realtime/bridge/graph-nodes.ts';
 import { attachClientEvents } from '#api/realtime/client-events.ts';
 import { sendIntakeUpdate } from '#api/realtime/intake.ts';
 import { createListenerTests } from '#api/realtime/listener-tests.ts';
@@ -146,7 +147,7 @@ test('a client that asks and does not read the answers is disconnected', async (
   const { socket, client, connection } = pair;
   await using watch = createRunWatch({ ...cluster.context, logger: testLogger });
   await using tests = createListenerTests(cluster.context);
-  attachClientEvents(socket, { ...cluster.context, watch, tests });
+  attachClientEvents(socket, { ...cluster.context, watch, tests, parts: createGraphParts(cluster.context.pool) });
   expect(await client.ask('leave_room', 'a')).toMatchObject({ success: true });
   connection.pause();
   const closed = once(socket, 'disconnect');

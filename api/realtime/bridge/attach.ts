@@ -1,0 +1,61 @@
+import type { z } from 'zod';
+import type { AppError } from '#shared/errors.ts';
+import { isJsonObject } from '#shared/json.ts';
+import { requireValue } from '#shared/parse-value.ts';
+import { clientEvents } from '#shared/realtime/client-events.ts';
+import type { WidgetPayload } from '#shared/realtime/widget-events.ts';
+import { invalid } from '#shared/workflow/issues.ts';
+import { findUnstorable } from '../../http/storable.ts';
+import type { Work } from '../enter.ts';
+import type { ClientSocket } from '../socket.ts';
+import { type BridgeContext, connectWidget, disconnectWidget, refreshWidget, sendInput } from './widget-events.ts';
+
+/** Counts the event, does the work, and answers. Returns what has gone wrong, if something has. */
+type Answer = (work: Work, payload: unknown, acknowledge: unknown) => Promise<AppError | undefined>;
+
+type FailureCode = WidgetPayload<'widget_workflow_error'>['error']['code'];
+
+/** The events of widgets. Failures are answered like those of other events, and told as `widget_workflow_error`. */
+export function attachWidgetEvents(socket: ClientSocket, context: BridgeContext, answer: Answer): void {
+  const { widget_workflow_connect, widget_send_input, widget_refresh, widget_workflow_disconnect } = clientEvents;
+  socket.on(
+    'widget_workflow_connect',
+    handle('CONNECTION_FAILED', (sent) => connectWidget(socket, context, read(widget_workflow_connect, sent))),
+  );
+  socket.on(
+    'widget_send_input',
+    handle('INPUT_FAILED', (sent) => sendInput(socket, context, read(widget_send_input, sent))),
+  );
+  socket.on(
+    'widget_refresh',
+    handle('REFRESH_FAILED', (sent) => refreshWidget(socket, context, read(widget_refresh, sent))),
+  );
+  socket.on(
+    'widget_workflow_disconnect',
+    handle('CONNECTION_FAILED', (sent) => disconnectWidget(socket, context, read(widget_workflow_disconnect, sent))),
+  );
+
+  function handle(code: FailureCode, work: Work) {
+    return async (payload: unknown, acknowledge: unknown) => {
+      const failure = await answer(work, payload, acknowledge);
+      if (failure) socket.emit('widget_workflow_error', failureOf(payload, code, failure));
+    };
+  }
+}
+
+/** What is stored must be storable: Postgres takes neither NUL nor half of a surrogate pair. */
+function read<S extends z.ZodType>(contract: S, sent: unknown): z.output<S> {
+  const unstorable = findUnstorable(sent);
+  if (unstorable) throw invalid([{ ...unstorable, type: 'custom' }]);
+  return requireValue(contract, sent);
+}
+
+function failureOf(payload: unknown, code: FailureCode, error: AppError): WidgetPayload<'widget_workflow_error'> {
+  const widgetID = isJsonObject(payload) ? payload.widgetID : null;
+  const recoverable = error.status >= 500 || error.status === 429;
+  return {
+    widgetID: typeof widgetID === 'string' ? widgetID.slice(0, 255) : null,
+    error: { code, message: error.message, reason: error.code, recoverable },
+    timestamp: new Date().toISOString(),
+  };
+}

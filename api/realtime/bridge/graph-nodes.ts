@@ -1,0 +1,53 @@
+import { LRUCache } from 'lru-cache';
+import type { Pool } from '#shared/db/pool.ts';
+import { isJsonObject } from '#shared/json.ts';
+import type { AnyNode } from '#shared/nodes/index.ts';
+import { atOnce } from '#shared/pauses.ts';
+import { checkNode } from '#shared/workflow/check-node.ts';
+import { WorkflowNode } from '#shared/workflow/graph.ts';
+
+/** What a bridge has to know of a node. */
+export interface GraphPart {
+  kind: string;
+  definition: AnyNode;
+  /** Parsed as the engine parses it. */
+  config: unknown;
+  outputVariable: string | null;
+}
+
+export type GraphParts = ReadonlyMap<string, GraphPart>;
+export type ReadGraphParts = (version: { tenantID: string; versionID: string }) => Promise<GraphParts>;
+
+/** A version never changes, so a kept one is never stale. */
+const limits = { max: 1_000, maxSize: 8_000_000 };
+
+export function createGraphParts(pool: Pool): ReadGraphParts {
+  const versions = new LRUCache<string, { parts: GraphParts; size: number }, string>({
+    ...limits,
+    sizeCalculation: ({ size }) => Math.min(size, limits.maxSize),
+    ignoreFetchAbort: true,
+    fetchMethod: (versionID, _stale, { context: tenantID }) => readParts(pool, tenantID, versionID),
+  });
+  return async ({ tenantID, versionID }) => (await versions.forceFetch(versionID, { context: tenantID })).parts;
+}
+
+async function readParts(pool: Pool, tenantID: string, versionID: string) {
+  const { rows } = await pool.query<{ nodes: unknown; length: number }>(
+    'select nodes, octet_length(nodes::text) as length from workflow_version where id = $1 and tenant_id = $2',
+    [versionID, tenantID],
+  );
+  const nodes = WorkflowNode.array().parse(rows[0]?.nodes ?? []);
+  const parts = new Map<string, GraphPart>();
+  for (const node of nodes) {
+    const { definition, config } = atOnce(checkNode(node));
+    const name = isJsonObject(config) ? config.outputVariable : null;
+    if (definition)
+      parts.set(node.id, {
+        kind: node.type,
+        definition,
+        config,
+        outputVariable: typeof name === 'string' ? name : null,
+      });
+  }
+  return { parts, size: 1_000 + 2 * (rows[0]?.length ?? 0) };
+}

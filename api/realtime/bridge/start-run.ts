@@ -1,0 +1,111 @@
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Caller } from '#shared/caller.ts';
+import { AppPage } from '#shared/db/entities/app-page.ts';
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import { AppError } from '#shared/errors.ts';
+import type { IdempotencyClaim } from '#shared/idempotency.ts';
+import type { JsonObject } from '#shared/json.ts';
+import type { ApiContext } from '../../context.ts';
+import { tenantEntityManager } from '../../db/tenant-em.ts';
+import { createAuthorizer } from '../../http/authorize.ts';
+import { newPageRun } from '../../resources/app-pages/new-run.ts';
+import { chooseVersion } from '../../resources/workflows/choose-version.ts';
+import { directRun } from '../../runs/direct-run.ts';
+import { type Grant, joinDenied, requireGrant } from '../join.ts';
+import { widgetAccess } from './find-run.ts';
+
+export type Starting = Pick<
+  ApiContext,
+  'authenticator' | 'policy' | 'orm' | 'pool' | 'runs' | 'executableVersion' | 'logger'
+>;
+
+export interface ToStart {
+  widgetID: string;
+  tenantID?: string | undefined;
+  inputs: JsonObject;
+  /** What is executed: a workflow, or what a page binds. */
+  target: { workflowID: string } | { appPageID: string; workflowAlias: string };
+  claim?: IdempotencyClaim | undefined;
+}
+
+/** Starts a run for a widget as `POST …/execute` would for the user. Answers with its id. */
+export async function startRun(context: Starting, userID: string, starting: ToStart): Promise<string> {
+  const { target } = starting;
+  const run =
+    'workflowID' in target
+      ? await newRun(context, userID, { ...starting, ...target })
+      : await newRunOfPage(context, userID, { ...starting, ...target });
+  const { instanceID } = await context.runs.accept(run, starting.claim);
+  return instanceID;
+}
+
+async function newRun(context: Starting, userID: string, starting: ToStart & { workflowID: string }) {
+  const { widgetID, workflowID, inputs: args } = starting;
+  const em = context.orm.em.fork();
+  const fields = ['tenantID', 'versionID', 'isDisabled'] as const;
+  // Looks across tenants, because older clients name no tenant: the workflow does.
+  const workflow = await em.findOne(Workflow, { id: workflowID }, { filters: { tenant: false }, fields });
+  const tenantID = requireTenant(workflow, starting.tenantID);
+  const access = { permissions: ['workflow.execute' as const], object: `workflow:${workflowID}` };
+  const version = await requireGrant(context, userID, { tenantID, access, also: [widgetAccess(widgetID)] });
+  const { require } = createAuthorizer(context.policy, { tenantID, version, subjects: [userID] });
+  const asking = {
+    params: { workflowID },
+    tenantID,
+    workflow: workflow ? { versionID: workflow.versionID ?? null, isDisabled: workflow.isDisabled } : undefined,
+    em: tenantEntityManager(context.orm.em, tenantID, userID),
+    require,
+  };
+  const chosen = await chooseVersion(asking, context, undefined);
+  const caller = callerOf(userID);
+  const { versionID } = chosen;
+  return directRun(chosen.version, { tenantID, workflowID, versionID, caller, args, field: 'inputParams' });
+}
+
+async function newRunOfPage(
+  context: Starting,
+  userID: string,
+  starting: ToStart & { appPageID: string; workflowAlias: string },
+) {
+  const { appPageID, workflowAlias: alias, inputs: given } = starting;
+  const em = context.orm.em.fork();
+  const page = await em.findOne(AppPage, { id: appPageID }, { filters: { tenant: false }, fields: ['tenantID'] });
+  const tenantID = requireTenant(page, starting.tenantID);
+  const grant: Grant = { tenantID, access: { permissions: ['appPage.read'], object: `appPage:${appPageID}` } };
+  await requireGrant(context, userID, grant);
+  const viewing = { em: tenantEntityManager(context.orm.em, tenantID, userID), tenantID, caller: callerOf(userID) };
+  return newPageRun(viewing, context, { appPageID, alias, given });
+}
+
+/** What does not exist is refused like another tenant's, so that the client learns nothing. */
+function requireTenant(row: { tenantID: string } | null, named: string | undefined): string {
+  if (!row || (named !== undefined && named !== row.tenantID)) throw joinDenied();
+  return row.tenantID;
+}
+
+export function callerOf(userID: string): Caller {
+  return { type: 'user', id: userID, userID, origin: 'direct' };
+}
+
+const MAX_WAIT_MS = 10_000;
+const PAUSE_MS = 250;
+
+/** The claim of an event with a key: the same key with another request is a CONFLICT. */
+export function claimOf(event: string, userID: string, { key, request }: { key: string | undefined; request: object }) {
+  if (key === undefined) return undefined;
+  const end = performance.now() + MAX_WAIT_MS;
+  return {
+    principal: userID,
+    route: `socket ${event}`,
+    key,
+    requestHash: hash('sha256', JSON.stringify(request), 'base64'),
+    onReplay: () => undefined,
+    onStored: () => undefined,
+    async pause() {
+      if (performance.now() > end)
+        throw new AppError('UNAVAILABLE', 'The earlier event with this key is still at work');
+      await sleep(PAUSE_MS);
+    },
+  } satisfies IdempotencyClaim;
+}

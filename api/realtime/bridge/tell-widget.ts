@@ -1,0 +1,86 @@
+import type { Pool } from '#shared/db/pool.ts';
+import { isJsonObject, type JsonObject } from '#shared/json.ts';
+import type { ServerMessage, ServerPayload } from '#shared/realtime/events.ts';
+import type { WidgetMessage } from '#shared/realtime/widget-events.ts';
+import { isTerminal } from '#shared/workflow/status.ts';
+import type { GraphParts } from './graph-nodes.ts';
+import { hasLeft, type RunContext, readRunContext, type ShownContext } from './run-context.ts';
+
+interface Told {
+  widgetID: string;
+  instanceID: string;
+  input: JsonObject;
+  parts: GraphParts;
+  /** Null if it is too large to be sent with every node. */
+  context: RunContext | null;
+  /** Whether the user may know what the nodes of the run do. */
+  isWhole: boolean;
+}
+
+/** What a widget is told of a change of its run. */
+export function createTelling(pool: Pool, { widgetID, instanceID, input, parts, context, isWhole }: Told) {
+  return async (change: readonly ServerMessage[]): Promise<WidgetMessage[]> => {
+    const told: WidgetMessage[] = [];
+    for (const message of change) {
+      if (message.event === 'workflow_status_update') told.push(await tellStatus(message.payload));
+      if (!isWhole) continue;
+      context?.take(message);
+      if (message.event === 'workflow_node_update' && hasLeft(message.payload)) told.push(tellNode(message.payload));
+    }
+    return told;
+  };
+
+  function tellNode(payload: ServerPayload<'workflow_node_update'>): WidgetMessage {
+    const { seq, nodeID, iteration, frame, status, output, outputOmitted, at: timestamp } = payload;
+    const part = parts.get(nodeID);
+    const name = part?.outputVariable ?? null;
+    const { values, contextOmitted }: ShownContext = context?.shown ?? { values: null };
+    const value =
+      name !== null && isJsonObject(output) && Object.hasOwn(output, name) ? (output[name] ?? null) : output;
+    return {
+      event: 'widget_context_update',
+      payload: {
+        widgetID,
+        instanceID,
+        seq,
+        update: {
+          type: 'NODE_COMPLETE',
+          nodeID,
+          nodeType: part?.kind ?? '',
+          iteration,
+          frame,
+          outputVariable: name,
+          value,
+          ...(outputOmitted && { valueOmitted: true }),
+          status: status === 'FAILED' ? 'FAILED' : 'SUCCESS',
+          contextSnapshot: values,
+          ...(contextOmitted && { contextOmitted }),
+        },
+        timestamp,
+      },
+    };
+  }
+
+  async function tellStatus(payload: ServerPayload<'workflow_status_update'>): Promise<WidgetMessage> {
+    const { seq, status, output, outputOmitted, error, waiting, at: timestamp } = payload;
+    const { values, contextOmitted } = await finalContext(payload);
+    return {
+      event: 'widget_workflow_status',
+      payload: {
+        ...{ widgetID, instanceID, seq, status, finalContext: values, output, error, timestamp },
+        ...(contextOmitted && { contextOmitted }),
+        ...(outputOmitted && { outputOmitted }),
+        ...(waiting && { waiting }),
+      },
+    };
+  }
+
+  async function finalContext({ seq, status }: ServerPayload<'workflow_status_update'>): Promise<ShownContext> {
+    if (!isWhole || !isTerminal(status)) return { values: null };
+    const kept = context?.shown;
+    if (kept?.values) return kept;
+    // While it cannot be read, the end is still told: the context is read over HTTP.
+    const read = await readRunContext(pool, { instanceID, input, parts, seq }).catch(() => undefined);
+    return read?.shown ?? { values: null };
+  }
+}

@@ -1,0 +1,193 @@
+import { AppError } from '#shared/errors.ts';
+import type { WidgetConnect, WidgetInput, WidgetRefresh } from '#shared/realtime/client-events.ts';
+import { type BridgeMode, WIDGET_INPUT, type WidgetPayload } from '#shared/realtime/widget-events.ts';
+import { isTerminal } from '#shared/workflow/status.ts';
+import type { ApiContext } from '../../context.ts';
+import { noteOnSocket } from '../audit-sockets.ts';
+import { enter, leave, requirePlace, type Work } from '../enter.ts';
+import { requireGrant } from '../join.ts';
+import { rooms } from '../rooms.ts';
+import { follow } from '../run-feed.ts';
+import type { Bridge, ClientSocket } from '../socket.ts';
+import type { RunWatch } from '../watch.ts';
+import { type BridgedRun, findBridgedRun } from './find-run.ts';
+import type { ReadGraphParts } from './graph-nodes.ts';
+import { RunContext, readRunContext, toKeep } from './run-context.ts';
+import { callerOf, claimOf, type Starting, startRun } from './start-run.ts';
+import { createTelling } from './tell-widget.ts';
+
+export interface BridgeContext extends Starting, Pick<ApiContext, 'events' | 'audit'> {
+  watch: RunWatch;
+  parts: ReadGraphParts;
+}
+
+/** Connects a widget to a run, in place of the one that it was connected to. */
+export async function connectWidget(socket: ClientSocket, context: BridgeContext, sent: WidgetConnect) {
+  const { userID } = socket.data;
+  const { widgetID, mode, tenantID, appPageID, workflowAlias, lastSeq } = sent;
+  if (mode !== 'replay') requireRoom(socket, widgetID);
+  const page = appPageID !== undefined && workflowAlias !== undefined ? { appPageID, workflowAlias } : null;
+  const instanceID =
+    mode === 'execute'
+      ? await startRun(context, userID, {
+          ...{ widgetID, tenantID, inputs: sent.inputParams ?? sent.inputValues ?? {} },
+          target: page ?? { workflowID: String(sent.workflowID) },
+          claim: claimOf('widget_workflow_connect', userID, {
+            key: sent.idempotencyKey,
+            request: [widgetID, sent.workflowID, page, sent.inputParams ?? sent.inputValues],
+          }),
+        })
+      : String(sent.instanceID);
+  const run = await findBridgedRun(context, userID, { widgetID, instanceID, tenantID });
+  if (mode === 'execute') noteStart(socket, context, run, widgetID);
+  return build(socket, context, { run, mode, bridge: { widgetID, instanceID, tenantID: run.tenantID, page }, lastSeq });
+}
+
+/** Executes again what the widget shows, and connects it to the new run. The run before goes on. */
+export async function refreshWidget(socket: ClientSocket, context: BridgeContext, sent: WidgetRefresh) {
+  const { userID } = socket.data;
+  const { widgetID, idempotencyKey: key } = sent;
+  const { instanceID, page } = requireBridge(socket, widgetID);
+  const given = sent.inputParams ?? sent.inputValues;
+  const before = await findBridgedRun(context, userID, { widgetID, instanceID, tenantID: sent.tenantID });
+  const { tenantID, workflowID } = before;
+  if (!page && (workflowID === null || !before.runGrant))
+    throw new AppError('CONFLICT', 'It is not known what to execute: connect again with what the app page binds');
+  const started = await startRun(context, userID, {
+    ...{ widgetID, tenantID, inputs: given ?? (page ? {} : before.input) },
+    target: page ?? { workflowID: String(workflowID) },
+    claim: claimOf('widget_refresh', userID, { key, request: [widgetID, given] }),
+  });
+  const run = await findBridgedRun(context, userID, { widgetID, instanceID: started });
+  noteStart(socket, context, run, widgetID);
+  const bridge: Bridge = { widgetID, instanceID: started, tenantID, page };
+  return build(socket, context, { run, mode: 'execute', bridge, lastSeq: undefined });
+}
+
+/** In the trail, with the workflow or the page by which the user has started it. */
+function noteStart(socket: ClientSocket, { audit }: BridgeContext, { grant }: BridgedRun, widgetID: string): void {
+  noteOnSocket(audit, socket, { action: 'execute', grant, room: rooms.widget(widgetID) });
+}
+
+/** How long a node that begins to wait takes an input that came before. */
+const REMEMBER_SECONDS = 3_600;
+
+/** Gives an input to the nodes of the run that wait for it, now or soon. */
+export async function sendInput(socket: ClientSocket, context: BridgeContext, sent: WidgetInput) {
+  const { userID } = socket.data;
+  const { widgetID, inputType, data, idempotencyKey: key } = sent;
+  const instanceID = sent.instanceID ?? requireBridge(socket, widgetID).instanceID;
+  const run = await findBridgedRun(context, userID, { widgetID, instanceID });
+  const caller = await senderOf(context, userID, run);
+  const { tenantID, status } = run;
+  const claim = claimOf('widget_send_input', userID, { key, request: [widgetID, instanceID, inputType, data] });
+  if (isTerminal(status) && !claim) throw new AppError('CONFLICT', 'The run of this widget has ended');
+  const timestamp = new Date().toISOString();
+  const { eventID, reached } = await context.events.send(
+    {
+      ...{ tenantID, name: WIDGET_INPUT, key: instanceID, rememberSeconds: REMEMBER_SECONDS, caller },
+      data: { widgetID, inputType, data, timestamp },
+    },
+    claim,
+  );
+  noteOnSocket(context.audit, socket, { action: 'input', grant: run.grant, room: rooms.run(instanceID) });
+  return {
+    answer: { widgetID, instanceID, inputType, eventID, reached },
+    begin: () => void socket.emit('widget_input_received', { widgetID, instanceID, inputType, success: true }),
+  };
+}
+
+export async function disconnectWidget(
+  socket: ClientSocket,
+  { audit }: Pick<BridgeContext, 'audit'>,
+  { widgetID }: { widgetID: string },
+) {
+  const room = rooms.widget(widgetID);
+  const { grant } = socket.data.rooms.get(room) ?? {};
+  leave(socket, room);
+  if (grant) noteOnSocket(audit, socket, { action: 'leave', grant, room });
+  return {
+    answer: { widgetID },
+    begin: () => void socket.emit('widget_workflow_disconnected', { widgetID, success: true }),
+  };
+}
+
+/** Who may execute the workflow sends as that user; who has started the run through a page, as the creator of the page. */
+async function senderOf(context: Starting, userID: string, { tenantID, workflowID, runGrant, caller }: BridgedRun) {
+  if (!runGrant) return caller;
+  const access = { permissions: ['workflow.execute' as const], object: `workflow:${workflowID ?? '*'}` };
+  await requireGrant(context, userID, { tenantID, access });
+  return callerOf(userID);
+}
+
+const MAX_BRIDGES = 50;
+
+function requireRoom(socket: ClientSocket, widgetID: string): void {
+  const name = rooms.widget(widgetID);
+  requirePlace(socket, name);
+  if (socket.data.rooms.has(name) || bridgesOf(socket).length < MAX_BRIDGES) return;
+  throw new AppError('QUOTA_EXCEEDED', `A socket may connect ${MAX_BRIDGES} widgets`, { reason: 'socket widgets' });
+}
+
+function bridgesOf({ data }: ClientSocket): Bridge[] {
+  return [...data.rooms.values()].flatMap(({ bridge }) => bridge ?? []);
+}
+
+function requireBridge(socket: ClientSocket, widgetID: string): Bridge {
+  const bridge = socket.data.rooms.get(rooms.widget(widgetID))?.bridge;
+  if (bridge) return bridge;
+  throw new AppError('CONFLICT', 'This widget is not connected to a run: send widget_workflow_connect first');
+}
+
+interface Built {
+  run: BridgedRun;
+  mode: BridgeMode;
+  bridge: Bridge;
+  lastSeq: number | undefined;
+}
+
+async function build(
+  socket: ClientSocket,
+  context: BridgeContext,
+  { run, mode, bridge, lastSeq }: Built,
+): Promise<Awaited<ReturnType<Work>>> {
+  const { widgetID, instanceID } = bridge;
+  const { tenantID, versionID, workflowID, status, seq, input, grant, runGrant, version } = run;
+  // No event would ever come after the end of the run.
+  const after = mode === 'replay' ? seq : Math.min(lastSeq ?? (mode === 'execute' ? 0 : seq), seq);
+  const isWhole = runGrant !== null;
+  const parts = await context.parts({ tenantID, versionID });
+  const read = isWhole
+    ? await readRunContext(context.pool, { instanceID, input, parts, seq: after })
+    : new RunContext(parts, {});
+  const { values: initialContext, contextOmitted } = read.shown;
+  const connected: WidgetPayload<'widget_workflow_connected'> = {
+    ...{ widgetID, instanceID, workflowID, mode, initialContext, seq: after },
+    ...(contextOmitted && { contextOmitted }),
+    workflowMeta: mode === 'subscribe' ? { status } : null,
+    ...(mode === 'replay' && { workflowStatus: status }),
+  };
+  // Other widgets may have been connected meanwhile.
+  if (mode !== 'replay') requireRoom(socket, widgetID);
+  return {
+    answer: { widgetID, instanceID, status, seq },
+    begin() {
+      socket.emit('widget_workflow_connected', connected);
+      if (mode === 'replay' || !socket.connected) return;
+      leave(socket, rooms.widget(widgetID));
+      const of = { instanceID, lastSeq: after };
+      if (runGrant && !socket.data.rooms.has(rooms.run(instanceID)))
+        enter(socket, context, {
+          ...{ room: rooms.run(instanceID), grant: runGrant, version, isOfBridge: true },
+          begin: () => follow(socket, context.watch, of),
+        });
+      const kept = bridgesOf(socket).reduce((sum, { kept }) => sum + (kept?.length ?? 0), 0);
+      const small = isWhole ? toKeep(parts, read.shown, kept) : null;
+      const tell = createTelling(context.pool, { widgetID, instanceID, input, parts, context: small, isWhole });
+      enter(socket, context, {
+        ...{ room: rooms.widget(widgetID), grant, version, bridge: { ...bridge, kept: small } },
+        begin: () => follow(socket, context.watch, { ...of, tell }),
+      });
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+import type { ApiContext } from '../../context.ts';
+import { directRun } from '../../runs/direct-run.ts';
+import { openBinding } from './open-binding.ts';
+
+type Viewing = Parameters<typeof openBinding>[0];
+type Wanted = Omit<Parameters<typeof openBinding>[2], 'type'>;
+
+/** A run of the workflow that a page binds under an alias, as the creator of the page, to be accepted. */
+export async function newPageRun(
+  { em, tenantID, caller }: Viewing,
+  context: Pick<ApiContext, 'pool' | 'policy' | 'executableVersion'>,
+  wanted: Wanted,
+) {
+  const binding = await openBinding({ em, tenantID, caller }, context, { ...wanted, type: 'workflow' });
+  const { id: workflowID, inputs: args } = binding;
+  const versionID = await findPublished(em, workflowID);
+  const version = await context.executableVersion({ tenantID, versionID });
+  if (version.isEmpty) throw new AppError('CONFLICT', 'The workflow that the page binds has no nodes');
+  for (const { permission, type, id } of version.assets) await binding.requireOfCreator(permission, `${type}:${id}`);
+
+  // A viewer waits for it, whether a user or an API key has created the page.
+  const asked = {
+    class: caller.type === 'user' ? ('interactive' as const) : ('batch' as const),
+    priority: undefined,
+  };
+  return directRun(version, { tenantID, workflowID, versionID, caller: binding.caller, args, asked });
+}
+
+async function findPublished(em: EntityManager, id: string): Promise<string> {
+  const workflow = await em.findOne(Workflow, { id }, { fields: ['versionID', 'isDisabled'] });
+  if (!workflow) throw new AppError('NOT_FOUND', 'The workflow that the page binds is gone');
+  if (workflow.isDisabled) throw new AppError('CONFLICT', 'Workflow is disabled');
+  if (!workflow.versionID) throw new AppError('CONFLICT', 'The workflow that the page binds has drafts only');
+  return workflow.versionID;
+}
