@@ -131,6 +131,7 @@ const changingNoAsset: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/widgets/data': startsNothing,
   'post /api/v1/tenants/:tenantID/widgets/data/bulk': startsNothing,
   'post /api/v1/tenants/:tenantID/widget-library/:libraryEntryID/preview': startsNothing,
+  'post /api/v1/tenants/:tenantID/export': startsNothing,
   'post /api/v1/tenants/:tenantID/cronjobs/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/plan': startsNothing,
   'post /api/v1/tenants/:tenantID/app-pages/:appPageID/queries/:queryAlias/run': startsNothing,
