@@ -44,9 +44,40 @@ export function openSecrets(schema: z.ZodType, options: JsonObject, { secrets, c
  * Replaces masks in the options of an update by the stored secrets (in clear). Elements of a list are matched by all their
  * fields that are not secret, then by `id`, `key` or `name`; a mask without a certain match is an error.
  */
-export function keepMasked(schema: z.ZodType, options: JsonObject, stored: JsonObject): JsonObject {
-  return keep([schema], options, stored, []) as JsonObject;
+export function keepMasked(
+  schema: z.ZodType,
+  options: JsonObject,
+  stored: JsonObject,
+  unmatched: Unmatched = refuseUnmatched,
+): JsonObject {
+  return keep([schema], { next: options, stored, path: [] }, unmatched) as JsonObject;
 }
+
+/** What becomes of a mask without a match. */
+type Unmatched = (path: Path) => Json;
+
+function refuseUnmatched(path: Path): Json {
+  const message = 'is the mask of a stored secret, but no stored secret matches: send the secret itself';
+  throw invalid([{ path: [...path], message }]);
+}
+
+/** Masks that no stored secret stands for are left out, and their paths listed. */
+export function keepKnown(schema: z.ZodType, options: JsonObject, stored: JsonObject) {
+  const missing: Path[] = [];
+  const kept = keepMasked(schema, options, stored, (path) => {
+    missing.push(path);
+    return MASK;
+  });
+  return { kept, missing };
+}
+
+/** Leaves out the secrets that are only a mask. */
+export function withoutMasked(schema: z.ZodType, options: JsonObject): JsonObject {
+  const shown = eachSecret(schema, options, (value) => (value === MASK ? UNSET : value));
+  return JSON.parse(JSON.stringify(shown, (_key, value) => (value === UNSET ? undefined : value)));
+}
+
+const UNSET = '\0unset';
 
 interface Update {
   /** As the client sent it, with masks. */
@@ -152,24 +183,25 @@ function walk(schemas: readonly Schema[], value: Json, path: Path, change: (valu
   return mapChildren(value, (child, key) => walk(below(all, key), child, [...path, key], change));
 }
 
-function keep(schemas: readonly Schema[], next: Json, stored: Json | undefined, path: Path): Json {
+interface Keeping {
+  next: Json;
+  stored: Json | undefined;
+  path: Path;
+}
+
+function keep(schemas: readonly Schema[], { next, stored, path }: Keeping, unmatched: Unmatched): Json {
   const wanted = inSecrets(schemas);
   // Few lists of secrets are long, and most hold no mask: their elements would each be walked with their schemas.
   if (wanted.length === 0 || !hasMask(next)) return next;
   const all = wanted.flatMap((schema) => unfold(schema, next));
   if (all.some(isSecret)) {
     if (next !== MASK) return next;
-    if (stored === undefined || isEmpty(stored))
-      throw invalid([
-        {
-          path: [...path],
-          message: 'is the mask of a stored secret, but no stored secret matches: send the secret itself',
-        },
-      ]);
-    return stored;
+    return stored === undefined || isEmpty(stored) ? unmatched(path) : stored;
   }
   const partner = Array.isArray(next) ? partners(below(all, 0), next, stored) : childOf;
-  return mapChildren(next, (child, key) => keep(below(all, key), child, partner(stored, key), [...path, key]));
+  return mapChildren(next, (child, key) =>
+    keep(below(all, key), { next: child, stored: partner(stored, key), path: [...path, key] }, unmatched),
+  );
 }
 
 function childOf(stored: Json | undefined, key: Key): Json | undefined {

@@ -1,7 +1,7 @@
-import { exampleIDs } from '../http/example-ids.ts';
+import { exampleIDs, exampleTimes } from '../http/example-ids.ts';
 import { exampleWidgetCreate } from '../resources/widgets/examples.ts';
 
-const { widgetID, dataQueryID, tenantID } = exampleIDs;
+const { widgetID, dataQueryID, tenantID, userID, importID } = exampleIDs;
 
 export const exampleBundle = {
   bundleVersion: 1 as const,
@@ -18,3 +18,18 @@ export const exampleBundle = {
 };
 
 export const exampleExport = { items: [{ type: 'widget' as const, id: widgetID }] };
+
+export const exampleImport = { bundle: exampleBundle };
+export const exampleToken = '5f1d7a84db00d2fce00b31a7fc73224f5f1d7a84db00d2fce00b31a7fc73224f';
+
+export const exampleRecord = {
+  id: importID,
+  importID,
+  createdCount: 12,
+  updatedCount: 3,
+  rolledBackAt: null,
+  rolledBackBy: null,
+  creatorID: userID,
+  createdByApiKeyID: null,
+  ...exampleTimes,
+};

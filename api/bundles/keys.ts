@@ -1,5 +1,5 @@
 import type { BundledType } from '#shared/bundles/types.ts';
-import { plainArray } from '#shared/db/array.ts';
+import { plainArray, textArray } from '#shared/db/array.ts';
 import type { Query } from '#shared/db/query.ts';
 
 /** By which key an asset of the tenant travels, and what the last import has left. */
@@ -27,6 +27,35 @@ export async function keysOfAssets(
   return new Map(rows.map((row) => [row.assetID, row]));
 }
 
+/** By `placeOf` their items. */
+export async function keysOfItems(
+  query: Query,
+  tenantID: string,
+  items: readonly { type: BundledType; id: string }[],
+): Promise<ReadonlyMap<string, AssetKey>> {
+  const sql = `
+select ${COLUMNS} from bundle_key
+where tenant_id = $1 and (type, key) in (select * from unnest($2::text[], $3::uuid[]))`;
+  const types = textArray(items.map(({ type }) => type));
+  const { rows } = await query<AssetKey>(sql, [tenantID, types, plainArray(items.map(({ id }) => id))]);
+  return new Map(rows.map((row) => [placeOf({ type: row.type, id: row.key }), row]));
+}
+
 export function placeOf({ type, id }: { type: string; id: string }): string {
   return `${type}:${id}`;
 }
+
+/** Another asset that had one of the keys before is gone, or is not the bundle's any more. */
+export async function writeKeys(query: Query, tenantID: string, keys: readonly AssetKey[]): Promise<void> {
+  for (const { type, key, assetID, itemHash, assetHash, missingSecrets } of keys) {
+    const values = [tenantID, type, key, assetID, itemHash, assetHash, JSON.stringify(missingSecrets)];
+    await query('delete from bundle_key where tenant_id = $1 and asset_id = $2', [tenantID, assetID]);
+    await query(WRITE, values);
+  }
+}
+
+const WRITE = `
+insert into bundle_key (tenant_id, type, key, asset_id, item_hash, asset_hash, missing_secrets)
+values ($1, $2, $3, $4, $5, $6, $7::jsonb)
+on conflict (tenant_id, type, key) do update set asset_id = excluded.asset_id, item_hash = excluded.item_hash,
+  asset_hash = excluded.asset_hash, missing_secrets = excluded.missing_secrets, updated_at = now()`;

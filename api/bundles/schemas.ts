@@ -3,7 +3,7 @@ import { bundledTypes } from '#shared/bundles/types.ts';
 import { Json, JsonObject } from '#shared/json.ts';
 import { Message } from '../http/answer-parts.ts';
 import { ID } from '../http/id.ts';
-import { exampleBundle, exampleExport } from './examples.ts';
+import { exampleBundle, exampleExport, exampleImport, exampleRecord, exampleToken } from './examples.ts';
 import { MAX_ITEMS } from './read-assets.ts';
 
 export const BundledType = z.enum(bundledTypes).meta({ id: 'BundledType' });
@@ -60,3 +60,111 @@ export const BundleExport = z
   .meta({ id: 'BundleExport', examples: [exampleExport] });
 
 export const Exported = z.object({ bundle: Bundle, message: Message });
+
+const SecretValue = z
+  .object({
+    id: ID.describe('Of a datasource in the bundle'),
+    path: z
+      .array(z.union([z.string().max(255), z.int()]))
+      .min(1)
+      .max(20)
+      .describe('Of its mask in the payload, as `missingSecrets` has it'),
+    value: z.string().max(100_000),
+  })
+  .meta({ id: 'BundleSecret' });
+
+const importFields = {
+  bundle: Bundle,
+  onConflict: z
+    .enum(['skip', 'overwrite'])
+    .default('skip')
+    .describe('What becomes of assets that were changed here since the last import'),
+  secrets: z.array(SecretValue).max(10_000).optional().describe('Secrets of datasources, which bundles do not hold'),
+  ids: z
+    .record(ID, ID)
+    .optional()
+    .describe('By ids that the bundle names and does not hold: the ids that this tenant has for them'),
+};
+
+export const ImportBody = z.object(importFields).meta({ id: 'BundleImportCreate', examples: [exampleImport] });
+export type ImportBody = z.output<typeof ImportBody>;
+
+export const ApplyBody = z
+  .object({ ...importFields, token: z.string().max(128).describe('Of the plan') })
+  .meta({ id: 'BundleApply', examples: [{ ...exampleImport, token: exampleToken }] });
+
+const count = z.int();
+const Summary = z
+  .object({
+    createCount: count,
+    updateCount: count,
+    unchangedCount: count,
+    conflictCount: count,
+    skipCount: count,
+    warningCount: count,
+    missingDependencyCount: count,
+    missingSecretCount: count,
+  })
+  .meta({ id: 'BundleImportSummary' });
+
+const BundlePath = z.array(z.union([z.string(), z.int()]));
+const previewFields = {
+  type: BundledType,
+  id: z.uuid().describe('Its key'),
+  title: z.string(),
+  action: z
+    .enum(['create', 'update', 'unchanged', 'conflict', 'skip'])
+    .describe('`conflict`: changed here since the last import. `skip`: something that it needs is missing'),
+  assetID: z.uuid().nullable().describe('Of the asset that is here'),
+  warnings: z.array(z.string()),
+  missingDependencies: z.array(z.object({ type: z.string(), id: z.string() }).meta({ id: 'MissingDependency' })),
+  missingSecrets: z.array(BundlePath),
+};
+export const PreviewItem = z.object(previewFields).meta({ id: 'BundlePreviewItem' });
+export const Preview = z
+  .object({ valid: z.boolean(), summary: Summary, items: z.array(PreviewItem), message: Message })
+  .meta({ id: 'BundlePreview' });
+
+export const PlannedChange = z
+  .object({
+    path: BundlePath,
+    before: Json.optional().describe('Of texts, numbers and the like; absent if it is added'),
+    after: Json.optional(),
+  })
+  .meta({ id: 'PlannedChange' });
+export const Planned = z
+  .object({
+    token: z.string(),
+    summary: Summary,
+    items: z.array(z.object({ ...previewFields, changes: z.array(PlannedChange) }).meta({ id: 'PlannedItem' })),
+    message: Message,
+  })
+  .meta({ id: 'BundlePlan' });
+
+const place = { type: BundledType, originalID: z.uuid().describe('Its key') };
+export const Imported = z.object({
+  importID: z.uuid().nullable().describe('For a rollback; null if nothing was changed'),
+  results: z.array(
+    z
+      .object({ ...place, newID: z.uuid(), action: z.enum(['create', 'update', 'unchanged']) })
+      .meta({ id: 'ImportedItem' }),
+  ),
+  skipped: z.array(z.object({ ...place, reason: z.string() }).meta({ id: 'SkippedItem' })),
+  warnings: z.array(z.string()),
+  message: Message,
+});
+
+export const BundleImportRecord = z
+  .object({
+    id: z.uuid(),
+    importID: z.uuid(),
+    createdCount: count,
+    updatedCount: count,
+    rolledBackAt: z.iso.datetime().nullable(),
+    rolledBackBy: z.uuid().nullable(),
+    creatorID: z.uuid(),
+    createdByApiKeyID: z.uuid().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'BundleImportRecord', examples: [exampleRecord] });

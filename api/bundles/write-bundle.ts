@@ -3,6 +3,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { type Collected, inOrder } from './collect.ts';
+import { sorted } from './hash.ts';
 import { keysOfAssets, placeOf } from './keys.ts';
 import type { BundleItem } from './schemas.ts';
 import { withMissing } from './secrets.ts';
@@ -23,22 +24,17 @@ export async function writeItems(
       return [id, { type, key: keyOf(id), needs }];
     }),
   );
-  return inOrder(ordered).flatMap((id) => {
+  const items: BundleItem[] = [];
+  for (const id of inOrder(ordered)) {
     const asset = collected.get(id);
-    if (!asset) return [];
+    if (!asset) continue;
     const { type, references } = asset;
-    const payload = withIDs(withMissing(asset.payload, keys.get(id)?.missingSecrets), references, (one) =>
-      keyOf(one.id),
-    );
-    return [
-      {
-        type,
-        id: keyOf(id),
-        payload: withFolders ? payload : withoutFolder(payload),
-        dependencies: dependenciesOf(asset),
-      },
-    ];
-  });
+    const whole = withMissing(asset.payload, keys.get(id)?.missingSecrets);
+    const payload = await sorted(withIDs(whole, references, (one) => keyOf(one.id)));
+    const shown = withFolders ? payload : withoutFolder(payload);
+    items.push({ type, id: keyOf(id), payload: shown, dependencies: dependenciesOf(asset) });
+  }
+  return items;
 
   function dependenciesOf({ id: own, references }: Collected): BundleItem['dependencies'] {
     const others = new Map(references.filter(({ id }) => id !== own).map((one) => [placeOf(one), one]));

@@ -60,6 +60,7 @@ export async function deleteAsset<E extends Asset>(em: EntityManager, type: Reso
   await inEntityTransaction(em, async () => {
     await changeRules(em, tenantID, { remove: [{ object: `${type}:${id}` }] });
     await forgetAsset(onEntities(em), tenantID, { type, id });
+    await onEntities(em)('delete from bundle_key where tenant_id = $1 and asset_id = $2', [tenantID, id]);
   });
 }
 

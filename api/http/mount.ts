@@ -4,6 +4,7 @@ import { type Caller, subjectsOf } from '#shared/caller.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { toAppError } from '#shared/errors.ts';
 import type { IdempotencyClaim, StoredAnswer } from '#shared/idempotency.ts';
+import { newID } from '#shared/ids.ts';
 import { isJsonObject, type JsonObject } from '#shared/json.ts';
 import { IN_ORDER } from '#shared/lanes.ts';
 import { withBytes } from '#shared/work.ts';
@@ -110,6 +111,7 @@ async function serveMember(
     tenantID,
     caller,
     identity,
+    newAssetID: newID,
     workflow: membership.workflow,
     visible,
     require,

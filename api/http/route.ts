@@ -89,6 +89,8 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   tenantID: string;
   caller: Caller;
   identity: Identity;
+  /** The id of an asset that the handler creates. An import has given it out before. */
+  newAssetID(): string;
   /** Of a route with `withWorkflow`: undefined if the tenant has no such workflow. */
   workflow: StandingWorkflow | undefined;
   /** Filtered to the tenant: it cannot read another tenant's rows. */

@@ -197,6 +197,8 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/widgets/data/bulk': startsNothing,
   'post /api/v1/tenants/:tenantID/roles/sync-policies': startsNothing,
   'post /api/v1/tenants/:tenantID/export': startsNothing,
+  'post /api/v1/tenants/:tenantID/import/preview': startsNothing,
+  'post /api/v1/tenants/:tenantID/import/plan': startsNothing,
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/redrive':
     'repeated, it finds no event in that state any more',
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/purge':

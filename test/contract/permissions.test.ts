@@ -14,8 +14,6 @@ const withoutOperation = [
   'database.schemaUpdate',
   'database.rowRead',
   'database.triggerUpdate',
-  'bundle.preview',
-  'bundle.execute',
 ];
 
 test('every permission is checked somewhere: granting another would have no effect', () => {

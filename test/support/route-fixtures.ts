@@ -60,6 +60,14 @@ const params: Record<string, MakeParam> = {
     const answer = await cluster.as(tenant.creator).in(tenant).post('T/widget-library', aLibraryEntry);
     return answer.body.entry.id;
   },
+  planToken: async (cluster, tenant) => {
+    const answer = await cluster.as(tenant.creator).in(tenant).post('T/import/plan', aLibraryEntry);
+    return answer.body.token;
+  },
+  importID: async (cluster, tenant) => {
+    const answer = await cluster.as(tenant.creator).in(tenant).post('T/import/execute', aLibraryEntry);
+    return answer.body.importID;
+  },
   listenerID: async (cluster, tenant) => (await aListener(cluster, { tenant })).id,
   pathSuffix: async (cluster, tenant) => {
     const endpointPath = `p-${newID()}`;
@@ -356,6 +364,10 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/operator/widget-library': aLibraryEntry,
   'post /api/v1/tenants/:tenantID/widgets/data/bulk': { widgets: [{ widgetID: '{widgetID}' }] },
   'post /api/v1/tenants/:tenantID/export': { items: [{ type: 'widget', id: '{widgetID}' }] },
+  'post /api/v1/tenants/:tenantID/import/preview': aLibraryEntry,
+  'post /api/v1/tenants/:tenantID/import/execute': aLibraryEntry,
+  'post /api/v1/tenants/:tenantID/import/plan': aLibraryEntry,
+  'post /api/v1/tenants/:tenantID/import/apply': { ...aLibraryEntry, token: '{planToken}' },
   'post /api/v1/tenants/:tenantID/variables': { name: 'shopToken', value: 'a token', isSecret: true },
   'post /api/v1/tenants/:tenantID/users': { userEmail: 'somebody@example.test' },
   'patch /api/v1/tenants/:tenantID/users/:tenantUserID/roles': { roleIDs: [] },

@@ -24,11 +24,11 @@ export const createAppPage = tenantRoute({
   etag: ({ appPage }) => appPage.versionNumber,
   idempotent: 'transaction',
 
-  async handle({ body, caller, em }) {
+  async handle({ body, caller, em, newAssetID }) {
     const appPageConfig = storedConfig(body.appPageConfig);
     const missing = body.isDraft ? [] : await findMissing(em, appPageConfig);
     if (missing.length > 0) throw invalid(missing);
-    const appPage = await addAppPage(em, caller, { ...body, appPageConfig });
+    const appPage = await addAppPage(em, caller, { ...body, id: newAssetID(), appPageConfig });
     return { appPage: presentAppPage(appPage), message: 'App page created' };
   },
 });

@@ -20,7 +20,7 @@ export function contentOf({ appPageTitle, appPageDescription, appPageConfig }: C
 export function addAppPage(
   em: EntityManager,
   caller: Caller,
-  values: Content & { isDraft: boolean; folderID?: string | null | undefined },
+  values: Content & { id?: string; isDraft: boolean; folderID?: string | null | undefined },
 ): Promise<AppPage> {
   return inEntityTransaction(em, async () => {
     const appPage = await createAsset(em, caller, 'appPage', Entity, { id: newID(), versionNumber: 1, ...values });

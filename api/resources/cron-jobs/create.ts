@@ -2,7 +2,6 @@ import type { MissedRunPolicy, OverlapPolicy } from '#shared/cron/job.ts';
 import { nextTick } from '#shared/cron/next-tick.ts';
 import { CronJob } from '#shared/db/entities/cron-job.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
-import { newID } from '#shared/ids.ts';
 import { createAsset } from '../../db/assets.ts';
 import { readClock } from '../../db/clock.ts';
 import { requireVersionRoom } from '../../db/workflow-versions.ts';
@@ -39,11 +38,11 @@ export const createCronJob = tenantRoute({
   response: Changed,
   idempotent: 'transaction',
 
-  async handle({ body, caller, em, tenantID }, { pool }) {
+  async handle({ body, caller, em, tenantID, newAssetID }, { pool }) {
     const { cronJobType, cronJobTitle, cronJobDescription, cronJobSchedule, cronJobEnabled } = body;
     const cronJobConfig = await checkTarget(em, cronJobType, body.cronJobConfig);
     const given = policiesOf(body);
-    const id = newID();
+    const id = newAssetID();
     const creatorID = caller.userID ?? caller.id;
     const createdByApiKeyID = caller.type === 'apiKey' ? caller.id : null;
     const { timeoutSeconds, timezone, jitterSeconds } = given;

@@ -16,8 +16,12 @@ export const createDashboard = tenantRoute({
   etag: ({ dashboard }) => dashboard.versionNumber,
   idempotent: 'transaction',
 
-  async handle({ body, caller, em }) {
-    const dashboard = await addDashboard(em, caller, { ...body, dashboardConfig: storedConfig(body.dashboardConfig) });
+  async handle({ body, caller, em, newAssetID }) {
+    const dashboard = await addDashboard(em, caller, {
+      ...body,
+      id: newAssetID(),
+      dashboardConfig: storedConfig(body.dashboardConfig),
+    });
     return { dashboard: presentDashboard(dashboard), message: 'Dashboard created' };
   },
 });

@@ -20,7 +20,7 @@ export function contentOf({ dashboardTitle, dashboardDescription, dashboardConfi
 export function addDashboard(
   em: EntityManager,
   caller: Caller,
-  values: Content & { folderID?: string | null },
+  values: Content & { id?: string; folderID?: string | null },
 ): Promise<Dashboard> {
   return inEntityTransaction(em, async () => {
     const dashboard = await createAsset(em, caller, 'dashboard', Entity, { id: newID(), versionNumber: 1, ...values });

@@ -1,5 +1,4 @@
 import { Datasource } from '#shared/db/entities/datasource.ts';
-import { newID } from '#shared/ids.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { typeAccess } from '../../http/type-access.ts';
@@ -24,10 +23,10 @@ export const createDatasource = tenantRoute({
   response: Changed,
   idempotent: 'transaction',
 
-  async handle({ body, caller, em, reportUnknown }, { secrets }) {
+  async handle({ body, caller, em, newAssetID, reportUnknown }, { secrets }) {
     const { datasourceTitle, datasourceType, datasourceDescription, datasourceTags = [], folderID } = body;
     reportUnknown(unknownOptions(datasourceType, body.datasourceOptions));
-    const id = newID();
+    const id = newAssetID();
     const options = readOptions(datasourceType, body.datasourceOptions);
     await checkConnection(em, options);
     const datasourceOptions = sealOptions(secrets, { id, datasourceType, datasourceOptions: options });

@@ -7,7 +7,7 @@ import type { JsonObject } from '#shared/json.ts';
 import { requireValue } from '#shared/parse-value.ts';
 import { quote } from '#shared/quote.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
-import { keepMasked, maskSecrets, openSecrets, refuseMoved, sealSecrets } from '#shared/secret.ts';
+import { keepKnown, keepMasked, maskSecrets, openSecrets, refuseMoved, sealSecrets, withoutMasked } from '#shared/secret.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
 
 type Stored = Pick<Datasource, 'id' | 'datasourceType' | 'datasourceOptions'>;
@@ -27,6 +27,40 @@ export function readOptions(type: string, given: JsonObject, stored: JsonObject 
     stored: asJSON(whole.safeParse(before).data ?? before),
   });
   return asJSON(parsed.datasourceOptions);
+}
+
+/**
+ * Options that a bundle has brought, in clear: secrets that are masked and not stored are left out, and so are stored ones if the address
+ * that they are sent to changes. `missing` has their paths.
+ */
+export function readIncomplete(type: string, given: JsonObject, stored: JsonObject) {
+  const whole = z.object({ datasourceOptions: schemaOf(type) });
+  const [before, after] = [{ datasourceOptions: stored }, { datasourceOptions: given }];
+  const { kept, missing } = keepKnown(whole, after, before);
+  const parsed = requireValue(whole, kept);
+  const moved = isMoved(whole, {
+    given: after,
+    next: asJSON(parsed),
+    stored: asJSON(whole.safeParse(before).data ?? before),
+  });
+  if (moved) return readFirst(whole, after);
+  return { options: withoutMasked(schemaOf(type), asJSON(parsed.datasourceOptions)), missing };
+}
+
+function readFirst(whole: z.ZodObject<{ datasourceOptions: z.ZodType }>, given: { datasourceOptions: JsonObject }) {
+  const { kept, missing } = keepKnown(whole, given, {});
+  const options = asJSON(requireValue(whole, kept).datasourceOptions);
+  return { options: withoutMasked(whole.shape.datasourceOptions, options), missing };
+}
+
+function isMoved(schema: z.ZodType, update: Parameters<typeof refuseMoved>[1]): boolean {
+  try {
+    refuseMoved(schema, update);
+    return false;
+  } catch (error) {
+    if (error instanceof AppError) return true;
+    throw error;
+  }
 }
 
 /** A schema of options turns JSON into JSON; serializing drops undefined fields. */

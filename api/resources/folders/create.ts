@@ -1,6 +1,5 @@
 import { Folder } from '#shared/db/entities/folder.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
-import { newID } from '#shared/ids.ts';
 import { createAsset } from '../../db/assets.ts';
 import { requireFolder } from '../../db/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
@@ -19,10 +18,10 @@ export const createFolder = tenantRoute({
   response: Changed,
   idempotent: 'transaction',
 
-  async handle({ body: { entityType, folderTitle, parentFolderID }, caller, em }) {
+  async handle({ body: { entityType, folderTitle, parentFolderID }, caller, em, newAssetID }) {
     return inEntityTransaction(em, async () => {
       await requireFolder(em, entityType, parentFolderID, 'parentFolderID');
-      const values = { id: newID(), entityType, folderTitle, parentFolderID: parentFolderID ?? null };
+      const values = { id: newAssetID(), entityType, folderTitle, parentFolderID: parentFolderID ?? null };
       const folder = await createAsset(em, caller, 'folder', Folder, values);
       return { folder: presentFolder(folder), message: 'Folder created' };
     });

@@ -35,7 +35,7 @@ export const createListener = tenantRoute({
   errors: ['409'],
   idempotent: 'transaction',
 
-  async handle({ body, caller, em, tenantID, reportUnknown }) {
+  async handle({ body, caller, em, tenantID, newAssetID, reportUnknown }) {
     const { listenerTitle, listenerDescription, folderID, status = 'inactive', transformScript } = body;
     const datasource = await findListened(em, body.datasourceID, body.listenerType);
     const { config: listenerConfig, unknown } = readConfig(datasource.datasourceType, body.listenerConfig ?? {});
@@ -50,7 +50,7 @@ export const createListener = tenantRoute({
       reportUnknown(fields);
       read.push({ ...action, actionConfig: config });
     }
-    const id = newID();
+    const id = newAssetID();
     const endpointPath = body.endpointPath ?? null;
     const endpointShape = await checkEndpoint(em, { tenantID, path: endpointPath, self: id });
     const { datasourceType: listenerType, id: datasourceID } = datasource;

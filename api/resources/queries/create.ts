@@ -25,11 +25,11 @@ export const createDataQuery = tenantRoute({
   response: Changed,
   idempotent: 'transaction',
 
-  async handle({ body, caller, em, reportUnknown }) {
+  async handle({ body, caller, em, newAssetID, reportUnknown }) {
     const { target, issues, unknown } = await checkTarget(em, body);
     reportUnknown(unknown);
     if (issues) throw invalid(issues);
-    const query = await write(em, caller, body, target);
+    const query = await write(em, { caller, id: newAssetID(), body }, target);
     return { dataQuery: presentDataQuery(query), message: 'Data query created' };
   },
 });
@@ -56,21 +56,20 @@ export const createDataQueries = tenantRoute({
     if (issues.length > 0) throw invalid(issues);
     const dataQueries = [];
     for (const { item, target } of checked)
-      if (target) dataQueries.push(presentDataQuery(await write(em, caller, item, target)));
+      if (target) dataQueries.push(presentDataQuery(await write(em, { caller, id: newID(), body: item }, target)));
     return { dataQueries, message: `${dataQueries.length} data queries created` };
   },
 });
 
 function write(
   em: EntityManager,
-  caller: Caller,
-  body: DataQueryCreate,
+  { caller, id, body }: { caller: Caller; id: string; body: DataQueryCreate },
   target: QueryTarget,
 ): Promise<DataQueryEntity> {
   const { dataQueryTitle, dataQueryDescription, dataQueryOptions, folderID } = body;
   const { runOnLoad = false, isDisabled = false } = body;
   return createAsset(em, caller, 'dataquery', DataQueryEntity, {
-    id: newID(),
+    id,
     dataQueryTitle,
     dataQueryDescription,
     dataQueryOptions,

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { Role as RoleEntity } from '#shared/db/entities/role.ts';
-import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { rulesOfRole } from '#shared/policy/roles.ts';
 import { createAsset } from '../../db/assets.ts';
@@ -22,10 +21,10 @@ export const createRole = tenantRoute({
   idempotent: 'transaction',
   response: z.object({ role: Role, message: Message }),
 
-  async handle({ body, caller, em, tenantID, require, holds }) {
+  async handle({ body, caller, em, tenantID, newAssetID, require, holds }) {
     const { roleName, roleDescription, permissions = [], assetPermissions = [], folderID } = body;
     await requireHeld({ require, holds }, { permissions, assetPermissions });
-    const content = { id: newID(), permissions, assetPermissions };
+    const content = { id: newAssetID(), permissions, assetPermissions };
     const described = { roleName, roleDescription, folderID };
     const role = await createAsset(em, caller, 'role', RoleEntity, { ...content, ...described });
     await changeRules(em, tenantID, { add: rulesOfRole(content) });

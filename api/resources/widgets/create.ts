@@ -1,5 +1,4 @@
 import { Widget } from '#shared/db/entities/widget.ts';
-import { newID } from '#shared/ids.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { bindingAccess, checkConfig } from './config.ts';
@@ -20,11 +19,11 @@ export const createWidget = tenantRoute({
   etag: ({ widget }) => widget.versionNumber,
   idempotent: 'transaction',
 
-  async handle({ body, caller, em, reportUnknown }) {
+  async handle({ body, caller, em, newAssetID, reportUnknown }) {
     reportUnknown(await checkConfig(em, body.widgetConfig));
     const { widgetTitle, widgetType, widgetConfig, widgetDescription, refreshInterval = 0, folderID } = body;
     const widget = await createAsset(em, caller, 'widget', Widget, {
-      id: newID(),
+      id: newAssetID(),
       widgetTitle,
       widgetType,
       widgetConfig,

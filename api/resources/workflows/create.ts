@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
-import { newID } from '#shared/ids.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { createAsset } from '../../db/assets.ts';
 import { requireVersionRoom } from '../../db/workflow-versions.ts';
@@ -27,7 +26,7 @@ export const createWorkflow = tenantRoute({
   response: z.object({ workflow: Workflow }),
   idempotent: 'transaction',
 
-  async handle({ body, caller, em, tenantID }) {
+  async handle({ body, caller, em, tenantID, newAssetID }) {
     const graph = {
       nodes: body.nodes ?? [],
       edges: body.edges ?? [],
@@ -36,7 +35,7 @@ export const createWorkflow = tenantRoute({
     if (!body.draft && !isEmpty(graph)) await checkGraph(em, graph);
     if (!body.draft) await checkOptions(em, graph.options);
 
-    const id = newID();
+    const id = newAssetID();
     const version = writeVersion(em, { tenantID, workflowID: id, number: 1, caller }, graph);
     const state = { versionID: null, workflowOptions: asStored(graph.options) };
     if (!body.draft) publish(state, version, caller);

@@ -1,0 +1,77 @@
+import type { z } from 'zod';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { inTurns } from '#shared/pauses.ts';
+import { mapPaths, type Path } from '#shared/workflow/issues.ts';
+import type { ApiContext } from '../context.ts';
+import type { Handling } from '../http/handling.ts';
+import type { Demand, Route, TenantInput } from '../http/route.ts';
+import { validation } from '../http/validate.ts';
+
+/** The request that an import is a part of; its entity manager is in the transaction of the import. */
+export type ImportInput = Pick<
+  TenantInput<z.ZodType, z.ZodType, z.ZodType>,
+  'em' | 'tenantID' | 'caller' | 'identity' | 'log' | 'require' | 'holds' | 'visible' | 'reportUnknown' | 'entry'
+>;
+
+export interface Importing {
+  input: ImportInput;
+  context: ApiContext;
+  /** Objects that the import creates: their rules are not committed yet, and give their creator everything. */
+  created: ReadonlySet<string>;
+}
+
+interface Call {
+  params?: Record<string, string>;
+  body?: JsonObject;
+  /** Of the asset that is created. */
+  id?: string;
+  /** Of the body in the request, and what it is of, for errors. */
+  at: Path;
+  what: string;
+}
+
+/** Does what a request to a route of the tenant would do, by the caller's rights, in the transaction of the import. */
+export async function callRoute(importing: Importing, route: Route, { params = {}, body, id, at, what }: Call) {
+  if (route.realm !== 'tenant') throw new Error(`${route.path} is no route of a tenant`);
+  const { input, context, created } = importing;
+  const handling: Handling = { isStrict: false, unknown: { fields: [], count: 0 } };
+  const require = (access: readonly Demand[]) => input.require(access.filter(({ object }) => !created.has(object)));
+  try {
+    const checks = [
+      { part: 'params' as const, schema: route.params, value: params },
+      { part: 'body' as const, schema: route.body, value: body },
+    ];
+    const [parsedParams, parsedBody] = await inTurns(validation(checks, handling));
+    const parsed = { params: parsedParams, query: {}, body: parsedBody };
+    await require(route.access(parsed));
+    return await route.handle(
+      {
+        ...input,
+        ...parsed,
+        em: freshIn(input.em),
+        require,
+        newAssetID: () => id,
+        reportUnknown: (found: Parameters<ImportInput['reportUnknown']>[0]) => input.reportUnknown(found, at),
+        requireMatch: () => undefined,
+      },
+      context,
+    );
+  } catch (error) {
+    throw explained(error, { at, what });
+  }
+}
+
+/** Entities of an earlier item are not compared with the database again. */
+export function freshIn(em: EntityManager): EntityManager {
+  return em.fork({ keepTransactionContext: true, clear: true });
+}
+
+/** The same error with paths of the request, or with the name of the item. */
+function explained(error: unknown, { at, what }: Pick<Call, 'at' | 'what'>): unknown {
+  const mapped = mapPaths(error, (path) => [...at, ...path]);
+  if (mapped !== error || !(error instanceof AppError)) return mapped;
+  const { code, message, cause, status, retry, details, reason } = error;
+  return new AppError(code, `${what}: ${message}`, { cause, status, retry, details, reason });
+}

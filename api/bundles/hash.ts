@@ -1,0 +1,51 @@
+import { hash } from 'node:crypto';
+import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import { inTurns } from '#shared/pauses.ts';
+
+/** The same for equal values, also if their keys have another order. */
+export async function hashOf(value: Json): Promise<string> {
+  const parts: string[] = [];
+  await inTurns(write(value, parts));
+  return hash('sha256', parts.join(''));
+}
+
+function* write(value: Json, parts: string[]): Generator<void, void> {
+  if (parts.length % 1_000 === 0) yield;
+  if (Array.isArray(value)) {
+    parts.push('[');
+    for (const item of value) {
+      yield* write(item, parts);
+      parts.push(',');
+    }
+    parts.push(']');
+  } else if (isJsonObject(value)) {
+    parts.push('{');
+    for (const key of Object.keys(value).sort()) {
+      parts.push(JSON.stringify(key), ':');
+      yield* write(value[key] ?? null, parts);
+      parts.push(',');
+    }
+    parts.push('}');
+  } else parts.push(JSON.stringify(value));
+}
+
+/** A payload whose parts have sorted keys: the order in which a client has sent them does not show. */
+export async function sorted(payload: JsonObject): Promise<JsonObject> {
+  const done: [string, Json][] = [];
+  for (const [field, value] of Object.entries(payload)) done.push([field, await inTurns(inKeyOrder(value))]);
+  return Object.fromEntries(done);
+}
+
+function* inKeyOrder(value: Json): Generator<void, Json> {
+  if (Array.isArray(value)) {
+    const items: Json[] = [];
+    for (const item of value) items.push(yield* inKeyOrder(item));
+    yield;
+    return items;
+  }
+  if (!isJsonObject(value)) return value;
+  const entries: [string, Json][] = [];
+  for (const key of Object.keys(value).sort()) entries.push([key, yield* inKeyOrder(value[key] ?? null)]);
+  yield;
+  return Object.fromEntries(entries);
+}

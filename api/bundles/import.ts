@@ -1,0 +1,204 @@
+import type { z } from 'zod';
+import { AppError } from '#shared/errors.ts';
+import { isJsonObject, type Json } from '#shared/json.ts';
+import { partOf } from '#shared/workflow/changed-paths.ts';
+import { diffValues } from '#shared/workflow/diff.ts';
+import type { ApiContext } from '../context.ts';
+import { tenantRoute } from '../http/route.ts';
+import type { ImportInput, Importing } from './call-route.ts';
+import { hashOf } from './hash.ts';
+import { kinds } from './kinds.ts';
+import { type Plan, type PlannedItem, planImport } from './plan-import.ts';
+import { lockImports, runImport } from './run-import.ts';
+import { ApplyBody, ImportBody, Imported, Planned, type PlannedChange, Preview, type PreviewItem } from './schemas.ts';
+
+const previewing = {
+  permission: 'bundle.preview',
+  body: ImportBody,
+  hides: ['secrets', 'value'],
+  // Repeating it changes nothing.
+  idempotent: false,
+} as const;
+
+export const previewImport = tenantRoute({
+  ...previewing,
+  name: 'previewImport',
+  method: 'post',
+  path: '/import/preview',
+  summary: 'Preview an import',
+  description:
+    'Says for each item of a bundle whether an import creates or updates an asset or changes nothing, whether the asset was changed here since the last import, and what is missing.',
+  response: Preview,
+
+  async handle(input, context) {
+    const importing = importingBy(input, context);
+    const plan = await planImport(importing, input.body, { locks: false });
+    const items = [];
+    for (const item of plan.items) items.push(presentItem(item, await denials(input, item)));
+    return { valid: true, summary: summaryOf(plan), items, message: 'Import previewed' };
+  },
+});
+
+export const planBundle = tenantRoute({
+  ...previewing,
+  name: 'planImport',
+  method: 'post',
+  path: '/import/plan',
+  summary: 'Plan an import',
+  description:
+    'Returns what an import would change, value by value, and a token. `applyImport` with the token does this and nothing else.',
+  response: Planned,
+
+  async handle(input, context) {
+    const plan = await planImport(importingBy(input, context), input.body, { locks: false });
+    const items = [];
+    for (const item of plan.items) {
+      items.push({ ...presentItem(item, await denials(input, item)), changes: changesOf(item) });
+    }
+    const token = await tokenOf(plan, input.body.onConflict);
+    return { token, summary: summaryOf(plan), items, message: 'Import planned' };
+  },
+});
+
+const executing = { permission: 'bundle.execute', status: 201, response: Imported, errors: ['409'] } as const;
+
+export const executeImport = tenantRoute({
+  ...executing,
+  name: 'executeImport',
+  method: 'post',
+  path: '/import/execute',
+  summary: 'Import a bundle',
+  description:
+    'Creates and updates what a bundle holds, in one transaction, by the permissions of the caller to each. Repeated, it changes nothing more. Listeners and cron jobs arrive switched off.',
+  body: ImportBody,
+  hides: ['secrets', 'value'],
+  idempotent: 'transaction',
+
+  async handle(input, context) {
+    const importing = importingBy(input, context);
+    await lockImports(input);
+    const plan = await planImport(importing, input.body, { locks: true });
+    return execute(importing, plan, input.body.onConflict);
+  },
+});
+
+export const applyImport = tenantRoute({
+  ...executing,
+  name: 'applyImport',
+  method: 'post',
+  path: '/import/apply',
+  summary: 'Apply a planned import',
+  description:
+    'Imports a bundle as planned. 409 if the bundle or what it would change is not as it was when it was planned.',
+  body: ApplyBody,
+  hides: ['secrets', 'value'],
+  idempotent: 'transaction',
+
+  async handle(input, context) {
+    const importing = importingBy(input, context);
+    await lockImports(input);
+    const plan = await planImport(importing, input.body, { locks: true });
+    const { token, onConflict } = input.body;
+    if ((await tokenOf(plan, onConflict)) !== token)
+      throw new AppError(
+        'CONFLICT',
+        'The tenant or the bundle has changed since the import was planned: plan it again',
+      );
+    return execute(importing, plan, onConflict);
+  },
+});
+
+export function importingBy(input: ImportInput, context: ApiContext): Importing {
+  return { input, context, created: new Set() };
+}
+
+async function execute(importing: Importing, plan: Plan, onConflict: 'skip' | 'overwrite') {
+  const { importID, isWritten, warnings } = await runImport(importing, plan, { onConflict });
+  const left = plan.items.filter((item) => item.action === 'skip' || (item.action === 'conflict' && !isWritten(item)));
+  const results = plan.items
+    .filter((item) => !left.includes(item))
+    .map(({ type, id, assetID, action }) => ({
+      ...{ type, originalID: id, newID: assetID },
+      action: action === 'conflict' ? ('update' as const) : (action as 'create' | 'update' | 'unchanged'),
+    }));
+  const skipped = left.map((item) => ({ type: item.type, originalID: item.id, reason: reasonOf(item) }));
+  const count = plan.items.filter(isWritten).length;
+  return { importID, results, skipped, warnings, message: `${count} assets imported` };
+}
+
+function reasonOf({ action, missing }: PlannedItem): string {
+  if (action === 'conflict') return 'It was changed here since the last import';
+  const named = missing.map(({ type, id }) => `${type} ${id}`).join(', ');
+  return named === '' ? 'It needs an item that is skipped' : `It needs what is not here: ${named}`;
+}
+
+/** Changes when what the plan says, or what it was made of, changes. */
+async function tokenOf({ items }: Plan, onConflict: string): Promise<string> {
+  const facts = items.map(({ type, id, action, itemHash, asset, assetHash, missing, missingSecrets, references }) => ({
+    ...{ type, id, action, itemHash, assetID: asset?.id ?? null, assetHash: assetHash ?? null },
+    missing: missing.map((one) => `${one.type} ${one.id}`).sort(),
+    missingSecrets: missingSecrets.map((path) => path.join('.')),
+    references: references.length,
+  }));
+  return hashOf({ facts, onConflict });
+}
+
+function summaryOf({ items }: Plan): z.input<typeof Preview>['summary'] {
+  const count = (action: PlannedItem['action']) => items.filter((item) => item.action === action).length;
+  return {
+    createCount: count('create'),
+    updateCount: count('update'),
+    unchangedCount: count('unchanged'),
+    conflictCount: count('conflict'),
+    skipCount: count('skip'),
+    warningCount: items.reduce((sum, { warnings }) => sum + warnings.length, 0),
+    missingDependencyCount: items.reduce((sum, { missing }) => sum + missing.length, 0),
+    missingSecretCount: items.reduce((sum, { missingSecrets }) => sum + missingSecrets.length, 0),
+  };
+}
+
+function presentItem(item: PlannedItem, denied: readonly string[]): z.input<typeof PreviewItem> {
+  const { type, id, title, action, asset, missing, missingSecrets, warnings } = item;
+  return {
+    ...{ type, id, title, action, assetID: asset?.id ?? null, warnings: [...warnings, ...denied] },
+    missingDependencies: missing,
+    missingSecrets: missingSecrets.map((path) => [...path]),
+  };
+}
+
+/** The permission that the item itself needs; those to what it names are checked when it is saved. */
+async function denials({ require }: ImportInput, { type, action, assetID }: PlannedItem): Promise<string[]> {
+  if (action === 'unchanged' || action === 'skip') return [];
+  const { resource, noun } = kinds[type];
+  const verb = action === 'create' ? 'create' : 'update';
+  const object = `${resource}:${verb === 'create' ? '*' : assetID}`;
+  try {
+    // Every resource of a bundle has both actions.
+    await require([{ permission: `${resource}.${verb}` as 'widget.create', object }]);
+    return [];
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'PERMISSION_DENIED') return [`You may not ${verb} this ${noun}`];
+    throw error;
+  }
+}
+
+const MAX_SHOWN = 2_000;
+
+function changesOf({ action, before, payload }: PlannedItem): z.input<typeof PlannedChange>[] {
+  if (action !== 'update' && action !== 'conflict') return [];
+  return diffValues(before ?? {}, payload).map((path) => ({
+    path,
+    ...shown('before', valueAt(before ?? {}, path)),
+    ...shown('after', valueAt(payload, path)),
+  }));
+}
+
+function valueAt(value: Json, path: readonly (string | number)[]): Json | undefined {
+  return path.reduce<Json | undefined>((at, key) => partOf(at, key), value);
+}
+
+/** Short values; of long ones the path says enough. */
+function shown(name: 'before' | 'after', value: Json | undefined): { before?: Json; after?: Json } {
+  const isLong = isJsonObject(value) || Array.isArray(value) || (typeof value === 'string' && value.length > MAX_SHOWN);
+  return value === undefined || isLong ? {} : { [name]: value };
+}

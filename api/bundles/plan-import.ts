@@ -1,0 +1,222 @@
+import { type Reference, referencesIn, withIDs } from '#shared/bundles/references.ts';
+import { type BundledType, bundledTypes } from '#shared/bundles/types.ts';
+import { onEntities } from '#shared/db/query.ts';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { inTurns } from '#shared/pauses.ts';
+import type { Path } from '#shared/workflow/issues.ts';
+import type { Importing } from './call-route.ts';
+import { inOrder } from './collect.ts';
+import { hashOf } from './hash.ts';
+import { type AssetKey, keysOfAssets, keysOfItems, placeOf } from './keys.ts';
+import { kinds } from './kinds.ts';
+import { missingSecretsOf } from './missing-secrets.ts';
+import { type Reading, readAssets, type TenantAsset } from './read-assets.ts';
+import { type GivenItem, readItems } from './read-items.ts';
+import { findOthers, type Others } from './resolve.ts';
+import type { ImportBody } from './schemas.ts';
+import { withMissing } from './secrets.ts';
+
+export type Action = 'create' | 'update' | 'unchanged' | 'conflict' | 'skip';
+
+/** An item, and what an import would do with it. */
+export interface PlannedItem extends GivenItem {
+  action: Action;
+  /** Of the asset in the tenant, also of one that is to be created. */
+  assetID: string;
+  /** The payload with the ids of the tenant. */
+  resolved: JsonObject;
+  /** What is there now. */
+  asset: TenantAsset | undefined;
+  /** The same as an export would show it, of the fields that the item has. */
+  before: JsonObject | undefined;
+  assetHash: string | undefined;
+  itemHash: string;
+  /** Of `asset`. */
+  assetReferences: readonly Reference[];
+  known: AssetKey | undefined;
+  missing: { type: Reference['type']; id: string }[];
+  missingSecrets: Path[];
+  warnings: string[];
+}
+
+export interface Plan {
+  /** In the order in which they are saved. */
+  items: readonly PlannedItem[];
+}
+
+/** Compares a bundle with the tenant. With `locks`, what it would change stays as it is until the transaction ends. */
+export async function planImport(importing: Importing, body: ImportBody, { locks }: { locks: boolean }): Promise<Plan> {
+  const { em, tenantID } = importing.input;
+  const given = await readItems(body);
+  const known = await keysOfItems(onEntities(em), tenantID, given);
+  const reading: Reading = { em, bytes: 0, locks };
+  const assets = new Map<string, TenantAsset>();
+  for (const type of bundledTypes) {
+    const ids = given.filter((item) => item.type === type).flatMap((item) => candidates(item, known));
+    for (const asset of await readAssets(reading, type, [...new Set(ids)].sort())) assets.set(placeOf(asset), asset);
+  }
+  const here = new Map(given.map((item) => [placeOf(item), assetOf(item, known, assets)]));
+  const ids = new Map(given.map((item) => [placeOf(item), here.get(placeOf(item))?.id ?? newID()]));
+  const others = await findOthers(importing.input, { items: given, inBundle: ids, given: body.ids ?? {} });
+  const skipped = findSkipped(given, { here, others });
+
+  const planned = new Map<string, PlannedItem>();
+  for (const item of given) {
+    const asset = here.get(placeOf(item));
+    const assetID = ids.get(placeOf(item)) ?? item.id;
+    const own = { item, asset, assetID, known: known.get(placeOf(item)) };
+    planned.set(assetID, await planItem(importing, own, { ids, others, isSkipped: skipped.has(placeOf(item)) }));
+  }
+  await compare(importing, planned, ids);
+  const ordered = new Map(
+    [...planned].map(([id, { type, id: key, references }]) => {
+      const needed = references.filter((one) => one.isNeeded || one.type === 'folder');
+      return [id, { type, key, needs: needed.flatMap((one) => ids.get(placeOf(one)) ?? []) }];
+    }),
+  );
+  return { items: inOrder(ordered).flatMap((id) => planned.get(id) ?? []) };
+}
+
+type Known = ReadonlyMap<string, AssetKey>;
+
+/** An asset that was imported before, or the one that the item was exported from. */
+function candidates(item: GivenItem, known: Known): string[] {
+  return [item.id, ...(known.get(placeOf(item)) ? [known.get(placeOf(item))?.assetID ?? item.id] : [])];
+}
+
+function assetOf(item: GivenItem, known: Known, assets: ReadonlyMap<string, TenantAsset>): TenantAsset | undefined {
+  const { type } = item;
+  const imported = known.get(placeOf(item));
+  return (imported && assets.get(placeOf({ type, id: imported.assetID }))) ?? assets.get(placeOf(item));
+}
+
+interface Situation {
+  here: ReadonlyMap<string, TenantAsset | undefined>;
+  others: Others;
+}
+
+/** Items that cannot be saved, because something that they need is nowhere; and those that need them. */
+function findSkipped(items: readonly GivenItem[], { here, others }: Situation): ReadonlySet<string> {
+  const places = new Set(items.map(placeOf));
+  const skipped = new Set<string>();
+  for (let before = -1; before < skipped.size; ) {
+    before = skipped.size;
+    for (const item of items) {
+      const lacks = item.references.some((one) => {
+        if (!one.isNeeded || others.has(placeOf(one))) return false;
+        if (!places.has(placeOf(one))) return true;
+        return skipped.has(placeOf(one)) && !here.get(placeOf(one));
+      });
+      if (lacks) skipped.add(placeOf(item));
+    }
+  }
+  return skipped;
+}
+
+interface Own {
+  item: GivenItem;
+  asset: TenantAsset | undefined;
+  assetID: string;
+  known: AssetKey | undefined;
+}
+
+interface Resolving {
+  ids: ReadonlyMap<string, string>;
+  others: Others;
+  isSkipped: boolean;
+}
+
+async function planItem(
+  importing: Importing,
+  { item, asset, assetID, known }: Own,
+  { ids, others, isSkipped }: Resolving,
+): Promise<PlannedItem> {
+  const idFor = (one: Reference) => ids.get(placeOf(one)) ?? others.get(placeOf(one));
+  const absent = item.references.filter((one) => idFor(one) === undefined);
+  const missing = [...new Map(absent.map(({ type, id }) => [placeOf({ type, id }), { type, id }])).values()];
+  const isFiled = !absent.some(({ type, path }) => type === 'folder' && path.length === 1);
+  const payload = withIDs(item.payload, item.references, idFor);
+  const resolved = isFiled ? payload : { ...payload, ...unfiled(payload) };
+  const permissions = resolved.assetPermissions;
+  if (Array.isArray(permissions) && missing.length > 0) {
+    const gone = new Set(absent.map(({ path }) => path[1]));
+    resolved.assetPermissions = permissions.filter((_, at) => !gone.has(at));
+  }
+  const missingSecrets = isSkipped ? [] : await missingSecretsOf(importing, { item, assetID, isHere: !!asset });
+  const { noun } = kinds[item.type];
+  const warnings = [
+    ...missing.map(({ type, id }) => `The ${nounOf(type)} ${id} that the ${noun} "${item.title}" names is not here`),
+    ...missingSecrets.map((path) => `A secret of the ${noun} "${item.title}" is missing: ${path.join('.')}`),
+  ];
+  const action = isSkipped ? 'skip' : asset ? 'update' : 'create';
+  const hashes = { itemHash: await hashOf(item.payload), assetHash: asset && (await hashOf(asset.payload)) };
+  const assetReferences = asset ? await inTurns(referencesIn(asset.type, asset.payload)) : [];
+  return {
+    ...item,
+    ...hashes,
+    assetReferences,
+    action,
+    assetID,
+    resolved,
+    asset,
+    before: undefined,
+    known,
+    missing,
+    missingSecrets,
+    warnings,
+  };
+}
+
+function unfiled({ folderID, parentFolderID }: JsonObject): JsonObject {
+  return {
+    ...(folderID !== undefined && { folderID: null }),
+    ...(parentFolderID !== undefined && { parentFolderID: null }),
+  };
+}
+
+export function nounOf(type: string): string {
+  if (type === 'oauthConnection') return 'OAuth connection';
+  // Safe: the type of an item or of a reference is one of these.
+  return type === 'file' ? 'file' : kinds[type as BundledType].noun;
+}
+
+/** Says of assets that are there whether the import would change them, and whether they were changed here since the last one. */
+async function compare(
+  { input: { em, tenantID } }: Importing,
+  planned: ReadonlyMap<string, PlannedItem>,
+  ids: ReadonlyMap<string, string>,
+): Promise<void> {
+  const named = [...planned.values()].flatMap(({ asset, assetReferences }) =>
+    asset ? [asset.id, ...assetReferences.map(({ id }) => id)] : [],
+  );
+  const stored = await keysOfAssets(onEntities(em), tenantID, [...new Set(named)]);
+  const inBundle = new Map([...ids].map(([place, id]) => [id, place.slice(place.indexOf(':') + 1)]));
+  const keyFor = ({ id }: Reference) => inBundle.get(id) ?? stored.get(id)?.key;
+  for (const item of planned.values()) {
+    const { asset, known } = item;
+    if (!asset || item.action === 'skip') continue;
+    const shown = withIDs(withMissing(asset.payload, known?.missingSecrets), item.assetReferences, keyFor);
+    item.before = Object.fromEntries(Object.keys(item.payload).map((field) => [field, shown[field] ?? null]));
+    keepSuffix(item);
+    item.action = await actionOf(item);
+  }
+}
+
+/** An endpoint that had to get a suffix keeps it. */
+function keepSuffix(item: PlannedItem): void {
+  const [here, wanted] = [item.asset?.payload.endpointPath, item.payload.endpointPath];
+  if (typeof here !== 'string' || typeof wanted !== 'string' || !here.startsWith(`${wanted}-`)) return;
+  if (!/^\d+$/.test(here.slice(wanted.length + 1))) return;
+  item.payload = { ...item.payload, endpointPath: here };
+  item.resolved = { ...item.resolved, endpointPath: here };
+}
+
+async function actionOf(item: PlannedItem): Promise<Action> {
+  const { known, itemHash, assetHash, before, payload, secrets } = item;
+  const isAsLeft = known?.assetHash === assetHash;
+  if (secrets.length > 0) return 'update';
+  if (known && isAsLeft && known.itemHash === itemHash) return 'unchanged';
+  if (before && (await hashOf(before)) === (await hashOf(payload))) return 'unchanged';
+  return known && !isAsLeft ? 'conflict' : 'update';
+}

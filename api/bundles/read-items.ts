@@ -1,0 +1,78 @@
+import { type Reference, referencesIn } from '#shared/bundles/references.ts';
+import type { BundledType } from '#shared/bundles/types.ts';
+import { findDatasourceType } from '#shared/datasources/index.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import { inTurns } from '#shared/pauses.ts';
+import { MASK, maskSecrets } from '#shared/secret.ts';
+import { type Issue, invalid } from '#shared/workflow/issues.ts';
+import { placeOf } from './keys.ts';
+import { kinds } from './kinds.ts';
+import type { ImportBody } from './schemas.ts';
+
+/** An item as the bundle has it. */
+export interface GivenItem {
+  /** In the bundle. */
+  index: number;
+  type: BundledType;
+  /** Its key. */
+  id: string;
+  title: string;
+  /** With masked secrets. */
+  payload: JsonObject;
+  references: readonly Reference[];
+  /** Its secrets that the request brings, by their paths in the options. */
+  secrets: readonly { path: readonly (string | number)[]; value: Json }[];
+}
+
+/** Reads the items, or throws all of their faults. */
+export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<GivenItem[]> {
+  const issues: Issue[] = [];
+  const places = new Set<string>();
+  const items: GivenItem[] = [];
+  for (const [index, { type, id, payload: given }] of bundle.items.entries()) {
+    const at = ['bundle', 'items', index];
+    const title = given[kinds[type].title];
+    if (typeof title !== 'string' || title === '')
+      issues.push({ path: [...at, 'payload', kinds[type].title], message: 'is required' });
+    if (places.has(placeOf({ type, id })))
+      issues.push({ path: [...at, 'id'], message: 'another item of this type has this id' });
+    places.add(placeOf({ type, id }));
+    const payload = type === 'datasource' ? masked(given) : given;
+    const own = type === 'datasource' ? secrets.filter((one) => one.id === id) : [];
+    const references = await inTurns(referencesIn(type, payload));
+    items.push({ index, type, id, title: String(title), payload, references, secrets: own });
+  }
+  const datasources = new Set(items.filter(({ type }) => type === 'datasource').map(({ id }) => id));
+  for (const [index, { id }] of secrets.entries())
+    if (!datasources.has(id))
+      issues.push({ path: ['secrets', index, 'id'], message: 'there is no datasource with this id in the bundle' });
+  if (issues.length > 0) throw invalid(issues);
+  return items;
+}
+
+/** A bundle brings no secrets: those that a person has written into it are masked. */
+function masked(payload: JsonObject): JsonObject {
+  const { datasourceType, datasourceOptions } = payload;
+  const definition = typeof datasourceType === 'string' ? findDatasourceType(datasourceType) : undefined;
+  if (!definition || !isJsonObject(datasourceOptions)) return payload;
+  return { ...payload, datasourceOptions: maskSecrets(definition.options, datasourceOptions) };
+}
+
+/** The payload of a datasource with the secrets that the request brings in the places of masks. */
+export function withSecrets(payload: JsonObject, secrets: GivenItem['secrets']): JsonObject {
+  if (secrets.length === 0) return payload;
+  const copy = structuredClone(payload);
+  for (const { path, value } of secrets) {
+    const last = path.at(-1);
+    const parent = path.slice(0, -1).reduce<unknown>((at, key) => partOf(at, key), copy);
+    if (last === undefined || partOf(parent, last) !== MASK)
+      throw invalid([{ path: ['secrets'], message: `there is no secret at ${path.join('.')}` }]);
+    Reflect.set(parent as object, last, value);
+  }
+  return copy;
+}
+
+function partOf(value: unknown, key: string | number): unknown {
+  const isThere = typeof value === 'object' && value !== null && Object.hasOwn(value, key);
+  return isThere ? Reflect.get(value, key) : undefined;
+}

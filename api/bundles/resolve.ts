@@ -1,0 +1,51 @@
+import type { EntityClass } from '@mikro-orm/postgresql';
+import type { BundledType } from '#shared/bundles/types.ts';
+import { bundledTypes } from '#shared/bundles/types.ts';
+import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
+import { TenantFile } from '#shared/db/entities/tenant-file.ts';
+import { onEntities } from '#shared/db/query.ts';
+import type { ImportInput } from './call-route.ts';
+import { keysOfItems, placeOf } from './keys.ts';
+import { readers } from './payloads.ts';
+import type { GivenItem } from './read-items.ts';
+
+/** What the tenant has of the references that lead out of the bundle: its ids, by `placeOf`. */
+export type Others = ReadonlyMap<string, string>;
+
+interface Leaving {
+  items: readonly GivenItem[];
+  inBundle: ReadonlyMap<string, string>;
+  /** Ids of the tenant that the request names for ids of the bundle. */
+  given: Readonly<Record<string, string>>;
+}
+
+/** Finds each by what the request names for it, by the key of an earlier import, or by its id. */
+export async function findOthers({ em, tenantID }: ImportInput, { items, inBundle, given }: Leaving): Promise<Others> {
+  const leaving = items.flatMap(({ references }) => references).filter((one) => !inBundle.has(placeOf(one)));
+  const bundled = leaving.flatMap(({ type, id }) => (isBundled(type) ? [{ type, id }] : []));
+  const keys = await keysOfItems(onEntities(em), tenantID, bundled);
+  const others = new Map<string, string>();
+  for (const [type, named] of Map.groupBy(leaving, (one) => one.type)) {
+    const wanted = new Map(
+      named.map((one) => [one.id, given[one.id] ?? keys.get(placeOf(one))?.assetID ?? one.id] as const),
+    );
+    const where = isBundled(type) ? readers[type].where : {};
+    const found = await em.find(
+      entityOf(type),
+      { ...where, id: { $in: [...new Set(wanted.values())] } },
+      { fields: ['id'], disableIdentityMap: true },
+    );
+    const there = new Set(found.map(({ id }) => id));
+    for (const [key, id] of wanted) if (there.has(id)) others.set(placeOf({ type, id: key }), id);
+  }
+  return others;
+}
+
+function isBundled(type: string): type is BundledType {
+  return (bundledTypes as readonly string[]).includes(type);
+}
+
+function entityOf(type: GivenItem['references'][number]['type']): EntityClass<{ id: string }> {
+  if (type === 'oauthConnection') return OAuthConnection;
+  return type === 'file' ? TenantFile : readers[type].entity;
+}

@@ -1,0 +1,108 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { BundleImport } from '#shared/db/entities/bundle-import.ts';
+import { onEntities } from '#shared/db/query.ts';
+import { AppError } from '#shared/errors.ts';
+import { Message } from '../http/answer-parts.ts';
+import { ID } from '../http/id.ts';
+import { findPage, pageFields, pageQuery, standardPage } from '../http/paging.ts';
+import { tenantRoute } from '../http/route.ts';
+import { freshIn, type Importing } from './call-route.ts';
+import { hashOf } from './hash.ts';
+import { importingBy } from './import.ts';
+import { writeKeys } from './keys.ts';
+import { kinds } from './kinds.ts';
+import { readAssets } from './read-assets.ts';
+import { type Change, lockImports } from './run-import.ts';
+import { removeItem, saveItem } from './save-item.ts';
+import { BundleImportRecord } from './schemas.ts';
+
+export const listImports = tenantRoute({
+  name: 'listImports',
+  method: 'get',
+  path: '/import',
+  summary: 'List imports',
+  description: 'Returns the last 20 imports of bundles that have changed something, newest first.',
+  permission: 'bundle.preview',
+  query: z.object(pageQuery(standardPage)),
+  response: z.object({ imports: z.array(BundleImportRecord), ...pageFields }).meta({ id: 'BundleImportPage' }),
+
+  async handle({ query, em }) {
+    const { rows, fields } = await findPage(em, BundleImport, { where: {}, query, exclude: ['changes'] });
+    return { imports: rows.map(presentImport), ...fields };
+  },
+});
+
+export const rollBackImport = tenantRoute({
+  name: 'rollBackImport',
+  method: 'post',
+  path: '/import/:importID/rollback',
+  summary: 'Roll back an import',
+  description:
+    'Deletes what an import has created and restores what it has changed, all or nothing. 409 if an asset was changed since. Secrets that the import has brought stay.',
+  permission: 'bundle.execute',
+  onWholeType: true,
+  params: z.object({ importID: ID }),
+  response: z.object({ removed: z.int(), restored: z.int(), message: Message }),
+  errors: ['409'],
+  idempotent: 'transaction',
+
+  async handle(input, context) {
+    const { em, params, caller, tenantID } = input;
+    const importing = importingBy(input, context);
+    await lockImports(input);
+    const lockMode = LockMode.PESSIMISTIC_WRITE as const;
+    const done = await em.findOne(BundleImport, { id: params.importID }, { lockMode });
+    if (!done) throw new AppError('NOT_FOUND', 'Import not found');
+    if (done.rolledBackAt) throw new AppError('CONFLICT', 'This import is rolled back already');
+    // Written by `runImport`.
+    const changes = (done.changes as unknown as Change[]).toReversed();
+    await requireUnchanged(importing, changes);
+    const [removed, restored] = [changes.filter(isCreated), changes.filter((change) => !isCreated(change))];
+    for (const change of restored) await restore(importing, change);
+    for (const { type, assetID, title } of removed) await removeItem(importing, { type, id: assetID, title });
+    const keys = restored.flatMap(({ keyBefore }) => keyBefore ?? []);
+    const without = restored.filter(({ keyBefore }) => !keyBefore);
+    for (const { assetID } of without)
+      await onEntities(em)('delete from bundle_key where tenant_id = $1 and asset_id = $2', [tenantID, assetID]);
+    await writeKeys(onEntities(em), tenantID, keys);
+    em.assign(done, { rolledBackAt: new Date(), rolledBackBy: caller.userID ?? caller.id });
+    await em.flush();
+    return { removed: removed.length, restored: restored.length, message: 'Import rolled back' };
+  },
+});
+
+function isCreated({ before }: Change): boolean {
+  return before === null;
+}
+
+/** A later change would be lost. */
+async function requireUnchanged({ input: { em } }: Importing, changes: readonly Change[]): Promise<void> {
+  const reading = { em: freshIn(em), bytes: 0, locks: true };
+  for (const [type, ofType] of Map.groupBy(changes, (change) => change.type)) {
+    const ids = ofType.map(({ assetID }) => assetID).sort();
+    const assets = new Map((await readAssets(reading, type, ids)).map((asset) => [asset.id, asset]));
+    for (const { assetID, title, hash } of ofType) {
+      const asset = assets.get(assetID);
+      if (asset && (await hashOf(asset.payload)) === hash) continue;
+      const state = asset ? 'changed' : 'deleted';
+      throw new AppError('CONFLICT', `The ${kinds[type].noun} "${title}" was ${state} since the import`);
+    }
+  }
+}
+
+async function restore(importing: Importing, { type, assetID: id, title, before }: Change): Promise<void> {
+  if (before) await saveItem(importing, { type, id, payload: before, isNew: false, title, at: [] });
+}
+
+function presentImport(row: Omit<BundleImport, 'changes'>): z.input<typeof BundleImportRecord> {
+  const { id, createdCount, updatedCount, creatorID } = row;
+  return {
+    ...{ id, importID: id, createdCount, updatedCount, creatorID },
+    createdByApiKeyID: row.createdByApiKeyID ?? null,
+    rolledBackAt: row.rolledBackAt?.toISOString() ?? null,
+    rolledBackBy: row.rolledBackBy ?? null,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}
