@@ -29,7 +29,7 @@ export const BundleItem = z
     dependencies: z
       .array(Dependency.meta({ id: 'BundleItemDependency' }))
       .max(MAX_DEPENDENCIES)
-      .default([]),
+      .optional(),
   })
   .meta({ id: 'BundleItem' });
 export type BundleItem = z.output<typeof BundleItem>;

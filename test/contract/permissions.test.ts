@@ -9,12 +9,7 @@ const root = join(import.meta.dirname, '../..');
 const withoutRoutes = ['ai'];
 
 /** Permissions of the contract without an operation. */
-const withoutOperation = [
-  'database.schemaRead',
-  'database.schemaUpdate',
-  'database.rowRead',
-  'database.triggerUpdate',
-];
+const withoutOperation = ['database.schemaRead', 'database.schemaUpdate', 'database.rowRead', 'database.triggerUpdate'];
 
 test('every permission is checked somewhere: granting another would have no effect', () => {
   const paths = globSync('{api,shared,workers}/**/*.ts', { cwd: root });

@@ -7,7 +7,15 @@ import type { JsonObject } from '#shared/json.ts';
 import { requireValue } from '#shared/parse-value.ts';
 import { quote } from '#shared/quote.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
-import { keepKnown, keepMasked, maskSecrets, openSecrets, refuseMoved, sealSecrets, withoutMasked } from '#shared/secret.ts';
+import {
+  keepKnown,
+  keepMasked,
+  maskSecrets,
+  openSecrets,
+  refuseMoved,
+  sealSecrets,
+  withoutMasked,
+} from '#shared/secret.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
 
 type Stored = Pick<Datasource, 'id' | 'datasourceType' | 'datasourceOptions'>;

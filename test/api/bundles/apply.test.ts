@@ -191,8 +191,10 @@ test('an item without what it needs is skipped with those that need it, unless t
 
   const preview = (await who.post('T/import/preview', { bundle })).body;
   const { skipped, results } = await run(who, bundle);
-  const { datasource } = (await who.post('T/datasources', { datasourceTitle: 'Here', ...aDatasourceItem().payload }))
-    .body;
+  const connectionString = 'postgres://db.example.test/shop';
+  const datasourceOptions = { connectionOption: 'connectionString', connectionString };
+  const ours = { datasourceTitle: 'Ours', datasourceType: 'postgresql', datasourceOptions };
+  const { datasource } = (await who.post('T/datasources', ours)).body;
   const mapped = await run(who, bundle, { ids: { [keys.datasource]: datasource.id } });
 
   expect(actionsOf(preview.items)).toEqual({ dataQuery: 'skip', widget: 'skip', dashboard: 'create' });
