@@ -33,3 +33,18 @@ export const exampleRecord = {
   createdByApiKeyID: null,
   ...exampleTimes,
 };
+
+export const exampleChange = { path: ['widgetTitle'], before: 'Orders', after: 'Sales' };
+
+export const examplePreviewItem = {
+  type: 'widget' as const,
+  id: widgetID,
+  title: 'Sales',
+  action: 'update' as const,
+  assetID: widgetID,
+  warnings: [],
+  missingDependencies: [],
+  missingSecrets: [],
+};
+
+export const examplePlannedItem = { ...examplePreviewItem, changes: [exampleChange] };

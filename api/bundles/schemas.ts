@@ -3,7 +3,16 @@ import { bundledTypes } from '#shared/bundles/types.ts';
 import { Json, JsonObject } from '#shared/json.ts';
 import { Message } from '../http/answer-parts.ts';
 import { ID } from '../http/id.ts';
-import { exampleBundle, exampleExport, exampleImport, exampleRecord, exampleToken } from './examples.ts';
+import {
+  exampleBundle,
+  exampleChange,
+  exampleExport,
+  exampleImport,
+  examplePlannedItem,
+  examplePreviewItem,
+  exampleRecord,
+  exampleToken,
+} from './examples.ts';
 import { MAX_ITEMS } from './read-assets.ts';
 
 export const BundledType = z.enum(bundledTypes).meta({ id: 'BundledType' });
@@ -120,7 +129,7 @@ const previewFields = {
   missingDependencies: z.array(z.object({ type: z.string(), id: z.string() }).meta({ id: 'MissingDependency' })),
   missingSecrets: z.array(BundlePath),
 };
-export const PreviewItem = z.object(previewFields).meta({ id: 'BundlePreviewItem' });
+export const PreviewItem = z.object(previewFields).meta({ id: 'BundlePreviewItem', examples: [examplePreviewItem] });
 export const Preview = z
   .object({ valid: z.boolean(), summary: Summary, items: z.array(PreviewItem), message: Message })
   .meta({ id: 'BundlePreview' });
@@ -131,12 +140,16 @@ export const PlannedChange = z
     before: Json.optional().describe('Of texts, numbers and the like; absent if it is added'),
     after: Json.optional(),
   })
-  .meta({ id: 'PlannedChange' });
+  .meta({ id: 'PlannedChange', examples: [exampleChange] });
 export const Planned = z
   .object({
     token: z.string(),
     summary: Summary,
-    items: z.array(z.object({ ...previewFields, changes: z.array(PlannedChange) }).meta({ id: 'PlannedItem' })),
+    items: z.array(
+      z
+        .object({ ...previewFields, changes: z.array(PlannedChange) })
+        .meta({ id: 'PlannedItem', examples: [examplePlannedItem] }),
+    ),
     message: Message,
   })
   .meta({ id: 'BundlePlan' });
