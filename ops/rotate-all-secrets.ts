@@ -51,15 +51,17 @@ interface Task {
 
 interface Row {
   id: string;
+  /** Of the context. */
+  of: string;
   value: Json;
 }
 
 async function rotateColumn(pool: Pool, task: Task): Promise<Rotation> {
-  const { table, column } = task.column;
+  const { table, column, of = 'id' } = task.column;
   const done: Rotation = { resealed: 0, failed: 0 };
   for (let after = FIRST_ID; ; ) {
     const { rows } = await pool.query<Row>(
-      `select id, ${column} as value from ${table} where id > $1 and ${column} is not null order by id limit ${BATCH}`,
+      `select id, ${of} as of, ${column} as value from ${table} where id > $1 and ${column} is not null order by id limit ${BATCH}`,
       [after],
     );
     for (const row of rows) {
@@ -76,7 +78,7 @@ async function rotateRow(pool: Pool, row: Row, task: Task): Promise<'resealed' |
   const { table, column, type, context } = task.column;
   const write = (value: Json) => (type === 'json' ? JSON.stringify(value) : value);
   for (let { value } = row; value !== null; ) {
-    const next = reseal(row.id, value, { ...task, context: context(row.id) });
+    const next = reseal(row.id, value, { ...task, context: context(row.of) });
     if (next === undefined) return 'failed';
     if (write(next) === write(value)) return 'current';
     const { rowCount } = await pool.query(`update ${table} set ${column} = $3 where id = $1 and ${column} = $2`, [

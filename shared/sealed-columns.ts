@@ -5,6 +5,8 @@ export interface SealedColumn {
   type: 'text' | 'json';
   /** The context that binds a value to its row. Changing it makes all stored values unreadable. */
   context(id: string): string;
+  /** The column of that id. Default: `id`. */
+  of?: string;
 }
 
 /** All columns with sealed values. Their writers and the rotation of keys take the context from here. */
@@ -20,6 +22,14 @@ export const sealedColumns = {
     column: 'datasource_options',
     type: 'json',
     context: (id) => `datasource:${id}:datasourceOptions`,
+  },
+  /** A copy of `datasourceOptions`. */
+  residueOptions: {
+    table: 'listener_residue',
+    column: 'datasource_options',
+    type: 'json',
+    context: (id) => `datasource:${id}:datasourceOptions`,
+    of: 'datasource_id',
   },
   tenantDatabasePassword: {
     table: 'tenant_database',

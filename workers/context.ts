@@ -30,7 +30,8 @@ import { createSweep, type Sweep } from './engine/sweep.ts';
 import { createFailureKeeper } from './failure-handlers.ts';
 import { createGarbageCollector } from './files/collect-garbage.ts';
 import { createEventDispatch } from './listeners/dispatch-events.ts';
-import { createListenerOwner } from './listeners/owner/owner.ts';
+import { addOwnerMetrics } from './listeners/owner/metrics.ts';
+import { createListenerOwner, type ListenerOwner } from './listeners/owner/owner.ts';
 import { createEventProcessing } from './listeners/process-events.ts';
 import { createHeldRelease } from './listeners/release-held.ts';
 import { createDeadLetterBoard } from './listeners/show-dead-letters.ts';
@@ -154,11 +155,12 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     await Promise.all(consumers.map((consumer) => consumer.close()));
   });
   sweep.start();
+  let owner: ListenerOwner | undefined;
   if (!queueNames || queueNames.includes(listenerEvents.name)) {
     // One statement at a time, so that events keep the order in which they came.
     const recorder = resources.use(createEventRecorder({ pool, producer, logger, lanes: 1 }));
     const leaseMs = config.worker.listenerLeaseMs;
-    resources.use(createListenerOwner({ pool, leasePool, reach, reader, recorder, leaseMs, logger }));
+    owner = resources.use(createListenerOwner({ pool, leasePool, reach, reader, recorder, secrets, leaseMs, logger }));
   }
   resources.use(createKeeper({ pool, runs, servers, secrets, messages: backplane.messages, logger }));
   resources.use(createBatchKeeper({ pool, runs, rights: opened.rights, logger }));
@@ -183,6 +185,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   addEngineMetrics(ofProcesses, opened);
   addHandOverMetrics(ofProcesses, runs);
   addHeldBytes(metrics, opened.bytes);
+  if (owner) addOwnerMetrics(metrics, owner.stats);
   const { answering, jobs } = context;
   const others = { deadLetters, held, cron };
   addWorkerMetrics(metrics, { pool, sweep, backplane, answering, jobs, deliveries: completions.stats, ...others });

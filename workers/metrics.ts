@@ -209,6 +209,16 @@ function addTotals(
     if (!leads()) return [];
     return (await pool.query<{ value: number }>(CRON_DUE)).rows;
   });
+  const ofLeases = 'Listeners that want a connection, by whether a worker has them';
+  add({ name: 'gantry_listener_leases', help: ofLeases, kind: 'gauge', labels: ['state'] }, async () => {
+    if (!leads()) return [];
+    const { rows } = await pool.query<{ held: number; free: number }>(LISTENER_LEASES);
+    return rows.flatMap((row) => Object.entries(row).map(([state, value]) => ({ labels: { state }, value })));
+  });
+  const ofResidues = 'Listeners that are gone and may have left something at their server, up to 10,000';
+  add({ name: 'gantry_listener_residues', help: ofResidues, kind: 'gauge' }, async () =>
+    leads() ? (await pool.query<{ value: number }>(RESIDUES)).rows : [],
+  );
   add({ name: 'gantry_leases', help: 'Leases of workers', kind: 'gauge', labels: ['state'] }, async () => {
     if (!leads()) return [];
     const { rows } = await pool.query<{ live: number; overdue: number }>(LEASES);
@@ -242,6 +252,12 @@ where ready_at is not null and held_by is null order by ready_at limit 1`;
 const LEASES = `
 select count(*) filter (where expires_at > now())::int as live, count(*) filter (where expires_at <= now())::int as overdue
 from worker_session where ended_at is null`;
+
+const LISTENER_LEASES = `
+select count(*) filter (where held_by is not null)::int as held, count(*) filter (where held_by is null)::int as free
+from listener_lease`;
+
+const RESIDUES = 'select count(*)::int as value from (select from listener_residue limit 10000) as left_behind';
 
 const CRON_DUE = `
 select count(*)::int as value from (select from cron_job where due_at <= now() limit 10000) as due`;

@@ -96,6 +96,7 @@ test('every table either has a retention or is kept', async () => {
     'listener_breaker',
     'listener_lease',
     'listener_owner',
+    'listener_residue',
     'tenant_file',
     'tenant_file_chunk',
     'file_garbage',

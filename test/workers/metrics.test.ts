@@ -76,6 +76,9 @@ test('what runs have done is counted, and the sweep is seen', async () => {
     expect(value('gantry_sweep_leader')).toBe(1);
     expect(value('gantry_cron_jobs_due')).toBe(0);
     expect(value('gantry_cron_late_seconds_total')).toBe(0);
+    expect(value('gantry_listener_leases{state="free"}')).toBe(0);
+    expect(value('gantry_listener_residues')).toBe(0);
+    expect(value('gantry_owned_listeners{state="reconnecting"}')).toBe(0);
     expect(value('gantry_lease_valid{process="worker"}')).toBe(1);
     expect(value('gantry_leases{state="live"}')).toBe(1);
     expect(value('gantry_sweep_steps_total{step="refill"}')).toBeGreaterThan(0);

@@ -70,6 +70,7 @@ import { Migration20261123062000_Notifications } from './Migration20261123062000
 import { Migration20261123063000_WidgetVersions } from './Migration20261123063000_WidgetVersions.ts';
 import { Migration20261123064500_WidgetLibrary } from './Migration20261123064500_WidgetLibrary.ts';
 import { Migration20261123070500_Bundles } from './Migration20261123070500_Bundles.ts';
+import { Migration20261123071500_ListenerResidues } from './Migration20261123071500_ListenerResidues.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -145,6 +146,7 @@ const classes = {
   Migration20261123063000_WidgetVersions,
   Migration20261123064500_WidgetLibrary,
   Migration20261123070500_Bundles,
+  Migration20261123071500_ListenerResidues,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

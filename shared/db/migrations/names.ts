@@ -74,4 +74,5 @@ export const migrationNames = [
   'Migration20261123063000_WidgetVersions',
   'Migration20261123064500_WidgetLibrary',
   'Migration20261123070500_Bundles',
+  'Migration20261123071500_ListenerResidues',
 ] as const;

@@ -265,6 +265,11 @@ async function aFullTenant(): Promise<TestTenant> {
     options: { connectionOption: 'connectionUrl', connectionUrl: 'redis://127.0.0.1:1' },
   });
   await aListener(cluster, { tenant, datasource: redis, config: { channels: 'a' } });
+  await pool.query(
+    `insert into listener_residue (tenant_id, listener_id, listener_type, listener_config, datasource_id, datasource_options)
+     values ($1, $1, 'redis', '{}', $1, '{}')`,
+    [tenant.id],
+  );
   const ofListener = [newID(), tenant.id, listener.id];
   await pool.query(
     `insert into listener_event (id, tenant_id, listener_id, source) values ($1, $2, $3, 'webhook')`,

@@ -7,6 +7,7 @@ import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aDatasource, aListener, aTenant, type TestTenant } from '#test/support/factories.ts';
 import { type Listened, type ListenedServers, startListenedServers } from '#test/support/listened-servers.ts';
+import { readSeries, scrape } from '#test/support/metrics.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 
@@ -21,7 +22,7 @@ let owner: Spawned;
 
 beforeAll(async () => {
   [cluster, servers] = await Promise.all([
-    startCluster({ workers: false, settings: { LISTENER_LEASE_SECONDS: '2' } }),
+    startCluster({ workers: false, settings: { LISTENER_LEASE_SECONDS: '2', METRICS_PORT: '0' } }),
     startListenedServers(),
   ]);
   tenant = await aTenant(cluster);
@@ -196,6 +197,12 @@ test('owners share the listeners evenly, and one that stops hands its own over',
   const half = cases.length / 2;
   await eventually(async () => expect(await counts()).toEqual([Math.floor(half), Math.ceil(half)]), PATIENCE_MS);
   await areRunning();
+  await eventually(async () => {
+    const { text } = await scrape(second.metricsPort);
+    const running = readSeries(text, 'gantry_owned_listeners{state="running"}');
+    expect([Math.floor(half), Math.ceil(half)]).toContain(running);
+    expect(readSeries(text, 'gantry_listener_events_in_hand')).toBe(0);
+  });
   await second[Symbol.asyncDispose]();
 
   await eventually(async () => expect(await counts()).toEqual([cases.length]), PATIENCE_MS);
@@ -236,4 +243,57 @@ test('a change counts within seconds, and a listener that is made inactive leave
     status: 'active',
     lastError: expect.stringContaining('Nothing answers at 127.0.0.1:1'),
   });
+});
+
+test('what listeners have left is removed, although no worker had them when they were deleted', async () => {
+  const { pool } = cluster;
+  const api = cluster.as(tenant.creator).in(tenant);
+  for (const { id } of cases) await api.post(`T/listeners/${id}/deactivate`);
+  const leaving = cases.filter(({ keeps }) => keeps);
+  const first = await startOwner();
+  await eventually(async () => expect(await servers.residues()).toEqual([]), PATIENCE_MS);
+  const created = await Promise.all(
+    leaving.map(async ({ type, options, config }) => {
+      const datasource = await aDatasource(cluster, { tenant, type, options });
+      return { datasource, ...(await aListener(cluster, { tenant, datasource, config })) };
+    }),
+  );
+  const ids = created.map(({ id }) => id);
+  await eventually(async () => {
+    const known = await connections();
+    expect(ids.map((id) => known[id]?.state)).toEqual(ids.map(() => 'running'));
+  }, PATIENCE_MS);
+  expect((await servers.residues()).length).toBeGreaterThan(2);
+  // As the processing does when their creator may no longer.
+  await pool.query(`update listener set status = 'error' where id = any($1::uuid[])`, [ids]);
+  await eventually(async () =>
+    expect((await pool.query('select from listener_lease where listener_id = any($1::uuid[])', [ids])).rowCount).toBe(
+      0,
+    ),
+  );
+  await first[Symbol.asyncDispose]();
+  expect((await servers.residues()).length).toBeGreaterThan(2);
+
+  for (const [n, { id, datasource }] of created.entries())
+    await api.delete(n % 2 === 0 ? `T/listeners/${id}` : `T/datasources/${datasource.id}`);
+  const unreachable = await aDatasource(cluster, {
+    tenant,
+    type: 'postgresql',
+    options: { connectionOption: 'connectionString', connectionString: 'postgres://u:p@127.0.0.1:1/d' },
+  });
+  const config = { source: 'changes', tables: 'public.orders' };
+  const { id: away } = await aListener(cluster, { tenant, datasource: unreachable, config });
+  await api.delete(`T/listeners/${away}`);
+  await pool.query('update listener_residue set ready_at = now()');
+  await using _ = await startOwner();
+
+  await eventually(async () => expect(await servers.residues()).toEqual([]), PATIENCE_MS);
+  // One whose server does not answer is tried again.
+  await eventually(async () => {
+    const { rows } = await pool.query<{ id: string; tried: boolean }>(
+      'select listener_id as id, attempts > 1 as tried from listener_residue',
+    );
+    expect(rows).toEqual([{ id: away, tried: true }]);
+    await pool.query('update listener_residue set ready_at = now() where claimed_until is null');
+  }, PATIENCE_MS);
 });

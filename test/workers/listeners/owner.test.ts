@@ -1,10 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { inTransaction } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { explaining } from '#test/support/explaining.ts';
 import { createLeases, type Report } from '#workers/listeners/owner/leases.ts';
 import { createRecording } from '#workers/listeners/owner/recording.ts';
+import { CLAIM_RESIDUES } from '#workers/listeners/owner/residues.ts';
 import { createRoom } from '#workers/listeners/owner/room.ts';
 import { backoffMs } from '#workers/listeners/owner/run-listener.ts';
 import { shareOf } from '#workers/listeners/owner/share.ts';
@@ -51,8 +53,9 @@ test.each([
   { wanted: 0, held: [0, 0], shares: [0, 0] },
 ])('of $wanted listeners owners with $held are to have $shares', ({ wanted: all, held, shares }) => {
   const owners = held.map((count, n) => ({ id: `${n}`, held: count }));
-  expect(owners.map(({ id }) => shareOf(id, { wanted: all, owners }))).toEqual(shares);
-  expect(shareOf('unknown', { wanted: all, owners })).toBe(0);
+  const load = { wanted: all, owners, hasResidues: false };
+  expect(owners.map(({ id }) => shareOf(id, load))).toEqual(shares);
+  expect(shareOf('unknown', load)).toBe(0);
 });
 
 test('the wait after a failure doubles up to a minute', () => {
@@ -109,9 +112,9 @@ test('room is given back whether an event was stored or refused', async () => {
     },
   );
   const full = recording.record({ body: Buffer.from('ab'), meta: {} });
-  expect(room.isFull('a')).toBe(true);
+  expect([room.isFull('a'), room.inHand]).toEqual([true, { events: 1, bytes: 2 }]);
   await full;
-  expect(room.isFull('a')).toBe(false);
+  expect([room.isFull('a'), room.inHand]).toEqual([false, { events: 0, bytes: 0 }]);
   isRefused = true;
   await expect(recording.record({ body: Buffer.from('ab'), meta: {} })).rejects.toThrow('refused');
   room.enter('a', 1);
@@ -206,5 +209,81 @@ test('what an owner says is written only of listeners that are its own, and a us
   await pool.query(`update listener set status = 'error' where id = $1`, [own]);
   expect(await rows()).toContainEqual({ id: own, status: 'error', last_error: null, state: null });
   // What it has at its server stays.
-  expect(await Promise.all([own, stopped, newID()].map((id = '') => leases.isGone(id)))).toEqual([false, true, true]);
+  expect(await residuesOf([own, stopped])).toMatchObject([{ listenerID: stopped }]);
+});
+
+async function residuesOf(listenerIDs: (string | undefined)[]) {
+  const { rows } = await deployment.pool.query<{ listenerID: string; options: object; attempts: number }>(
+    `select listener_id as "listenerID", datasource_options as options, attempts from listener_residue
+     where listener_id = any($1::uuid[]) order by id`,
+    [listenerIDs],
+  );
+  return rows;
+}
+
+test('what ends a listener notes what it may have left, also with its datasource', async () => {
+  const { pool } = deployment;
+  const [deleted = '', withDatasource = '', inactive = ''] = await wanted(3);
+  await pool.query(`update listener set status = 'error' where id = $1`, [deleted]);
+  await pool.query(`update listener set status = 'inactive' where id = $1`, [inactive]);
+  expect(await residuesOf([inactive])).toHaveLength(1);
+  await pool.query('delete from listener where id = any($1::uuid[])', [[deleted, inactive]]);
+  // In this order the datasource is gone when the listener is deleted.
+  await inTransaction(pool, async (client) => {
+    await client.query('delete from datasource where id = (select datasource_id from listener where id = $1)', [
+      withDatasource,
+    ]);
+    await client.query('delete from listener where id = $1', [withDatasource]);
+  });
+  for (const id of [deleted, withDatasource, inactive])
+    expect(await residuesOf([id])).toEqual([{ listenerID: id, options: {}, attempts: 0 }]);
+});
+
+test('a listener is not connected while what it has left is being removed, and not removed while it is made active', async () => {
+  const { pool } = deployment;
+  await pool.query('delete from listener; delete from listener_residue');
+  const leases = leasesOn();
+  const owner = newID();
+  await leases.begin(owner);
+  const [id = ''] = await wanted(1);
+  await pool.query(`update listener set status = 'inactive' where id = $1`, [id]);
+  await leases.noteLeft(id);
+  const claim = () => pool.query(CLAIM_RESIDUES, [10, 2, 20, ['redis']]);
+
+  const activating = await pool.connect();
+  await activating.query('begin');
+  await activating.query(`update listener set status = 'active' where id = $1`, [id]);
+  expect((await claim()).rows).toEqual([]);
+  await activating.query('rollback');
+  activating.release();
+  expect((await claim()).rows).toMatchObject([{ listenerID: id, attempts: 1 }]);
+  await pool.query(`update listener set status = 'active' where id = $1`, [id]);
+  expect(await leases.claim(owner, 1)).toEqual([]);
+  await pool.query('delete from listener_residue');
+  expect(await leases.claim(owner, 1)).toMatchObject([{ listenerID: id }]);
+  await pool.query('delete from listener');
+});
+
+test('tenants take turns in removals, and none is read that is not due', async () => {
+  const { pool } = deployment;
+  await pool.query('delete from listener_residue');
+  const add = (tenantID: string, count: number, readySeconds: number) =>
+    pool.query(
+      `insert into listener_residue (tenant_id, listener_id, listener_type, listener_config, datasource_id, datasource_options, ready_at)
+       select $1, gen_random_uuid(), 'redis', '{}', $1, '{}', now() + make_interval(secs => $3) from generate_series(1, $2)`,
+      [tenantID, count, readySeconds],
+    );
+  const [many, few] = [newID(), newID()];
+  await add(many, 20, -60);
+  await add(few, 1, -1);
+  await add(newID(), 1_000, 60);
+  await pool.query('analyze listener_residue');
+  const rowsRead = new Map<string, number>();
+  const { rows } = await explaining(pool, rowsRead).query(CLAIM_RESIDUES, [10, 2, 20, ['redis']]);
+  expect(rows.map(({ tenantID }) => tenantID).sort()).toEqual([many, many, few].sort());
+  expect(
+    [...rowsRead.values()].every((count) => count < 100),
+    JSON.stringify([...rowsRead]),
+  ).toBe(true);
+  await pool.query('delete from listener_residue');
 });

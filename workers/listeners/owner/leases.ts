@@ -19,6 +19,8 @@ export interface HeldListener {
 export interface Load {
   wanted: number;
   owners: { id: string; held: number }[];
+  /** Whether listeners have left something at their servers that is to be removed now. */
+  hasResidues: boolean;
 }
 
 export type LeaseState = 'connecting' | 'running' | 'reconnecting' | 'error';
@@ -45,8 +47,8 @@ export interface Leases {
   release(ownerID: string, listenerIDs: readonly string[]): Promise<void>;
   /** Writes what has changed, in one transaction. */
   report(ownerID: string, reports: readonly Report[]): Promise<void>;
-  /** Whether the listener is deleted or inactive. */
-  isGone(listenerID: string): Promise<boolean>;
+  /** Its connection has ended: what it has left may be removed, if it is deleted or inactive. */
+  noteLeft(listenerID: string): Promise<void>;
   end(ownerID: string): Promise<void>;
 }
 
@@ -84,7 +86,7 @@ export function createLeases({ pool, leasePool, leaseMs, types }: LeaseOptions):
     },
     async load() {
       const { rows } = await pool.query<Load>({ name: 'listener_load', text: LOAD, values: [types] });
-      return rows[0] ?? { wanted: 0, owners: [] };
+      return rows[0] ?? { wanted: 0, owners: [], hasResidues: false };
     },
     async claim(ownerID, count) {
       const { rows } = await pool.query<Claimed>({
@@ -118,10 +120,8 @@ export function createLeases({ pool, leasePool, leaseMs, types }: LeaseOptions):
         client.release(broken);
       }
     },
-    async isGone(listenerID) {
-      // One that was stopped because of its creator's permissions goes on where it was, when they are there again.
-      const { rows } = await pool.query(`select from listener where id = $1 and status <> 'inactive'`, [listenerID]);
-      return rows.length === 0;
+    async noteLeft(listenerID) {
+      await pool.query({ name: 'listener_left', text: NOTE_LEFT, values: [listenerID] });
     },
     async end(ownerID) {
       await leasePool.query('delete from listener_owner where id = $1', [ownerID]);
@@ -156,12 +156,17 @@ select (select count(*)::int from listener_lease where listener_type = any($1::t
   coalesce((
     select json_agg(json_build_object('id', o.id, 'held', (
       select count(*) from listener_lease l where l.held_by = o.id)))
-    from listener_owner o where o.expires_at > now()), '[]') as owners`;
+    from listener_owner o where o.expires_at > now()), '[]') as owners,
+  exists (select from listener_residue where ready_at <= now()) as "hasResidues"`;
 
+const NOTE_LEFT = 'update listener_residue set ready_at = now() where listener_id = $1 and claimed_until is null';
+
+/** Not while what a listener has left is being removed: the connection would make it again. */
 const CLAIM = `
 with free as (
   select listener_id, row_number() over (partition by tenant_id order by listener_id) as nth
-  from listener_lease where held_by is null and listener_type = any($2::text[])
+  from listener_lease l where held_by is null and listener_type = any($2::text[]) and not exists (
+    select from listener_residue r where r.listener_id = l.listener_id and r.claimed_until > now())
 ),
 picked as (
   select l.listener_id from listener_lease l

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import { createLane } from '#shared/lanes.ts';
@@ -11,11 +12,12 @@ import { createCountedQuota } from '#shared/runs-in-flight.ts';
 import type { Reach } from '../../connectors/reach.ts';
 import { keep } from '../../keep.ts';
 import { sourceOf, sourceTypes } from '../sources/index.ts';
-import type { Source } from '../sources/source.ts';
-import { type Claimed, createLeases, type HeldListener, type Report } from './leases.ts';
+import { type Claimed, createLeases, type HeldListener, type LeaseState, type Report } from './leases.ts';
+import { createOwnerStats, type OwnerStats } from './metrics.ts';
 import { createRecording } from './recording.ts';
+import { clearResidues, type Place, removeResidue, residueOf } from './residues.ts';
 import { createRoom } from './room.ts';
-import { type LiveListener, type Runner, type RunnerNeeds, runListener } from './run-listener.ts';
+import { type Runner, type RunnerNeeds, runListener } from './run-listener.ts';
 import { shareOf } from './share.ts';
 
 /** What the configs of all types have. */
@@ -25,7 +27,6 @@ const Common = z.looseObject({ orderBy });
 const CLAIMED_AT_ONCE = 100;
 /** Connections that are being made at once; of one tenant, so that servers that do not answer hold up no other tenant. */
 const CONNECTING = { places: 50, maxPerTenant: 5 };
-const REMOVE_MS = 10_000;
 
 interface Needs {
   pool: Pool;
@@ -33,13 +34,13 @@ interface Needs {
   reach: Reach;
   reader: ListenerReader;
   recorder: Pick<EventRecorder, 'record'>;
+  secrets: KeyRing;
   leaseMs: number;
   logger: Logger;
 }
 
 export interface ListenerOwner extends AsyncDisposable {
-  /** Listeners that this process has now. */
-  readonly held: number;
+  readonly stats: OwnerStats;
 }
 
 interface Running extends Place {
@@ -48,17 +49,13 @@ interface Running extends Place {
   key: string;
 }
 
-interface Place {
-  listener: LiveListener;
-  source: Source;
-}
-
 interface Held {
   /** Of the tenant's listeners, when this one was read. */
   version: number;
   /** Undefined until it is read, and while its worker code cannot read it. */
   running: Running | undefined;
   claimed: Claimed;
+  state: LeaseState;
   /** One change after another. */
   work: Promise<void>;
 }
@@ -73,6 +70,7 @@ export function createListenerOwner({
   reach,
   reader,
   recorder,
+  secrets,
   leaseMs,
   logger,
 }: Needs): ListenerOwner {
@@ -83,11 +81,14 @@ export function createListenerOwner({
     bytes: createCountedQuota(pool, 'listenerEventBytes'),
   };
   const held = new Map<string, Held>();
+  const stats = createOwnerStats({ held, room });
   /** Of listeners that have left and are still being stopped. */
   const leaving = new Map<string, Promise<void>>();
   const reports = new Map<string, Report>();
   let ownerID: string | undefined;
   let renewal = Promise.withResolvers<void>();
+  const stopped = new AbortController();
+  let clearing: Promise<unknown> | undefined;
   let renewedAt: { monotonic: number; ofDay: number } | undefined;
 
   /** Without it another worker may have the listeners by now: a machine may have been suspended. */
@@ -105,8 +106,16 @@ export function createListenerOwner({
     logger,
     connecting: createLane(CONNECTING),
     recordingFor: (of) => createRecording({ recorder, room, ...quotas, untilOwned }, of),
-    report: (report) => void reports.set(report.listenerID, report),
+    report,
   };
+
+  function report(report: Report): void {
+    const { listenerID, state } = report;
+    reports.set(listenerID, report);
+    if (state === 'reconnecting' || state === 'error') stats.ended += 1;
+    const one = held.get(listenerID);
+    if (one) one.state = state;
+  }
 
   async function round(): Promise<void> {
     const began = { monotonic: performance.now(), ofDay: Date.now() };
@@ -177,7 +186,7 @@ export function createListenerOwner({
     if (before) {
       await before.runner.stop();
       one.claimed.cursor = reports.get(listenerID)?.cursor ?? one.claimed.cursor;
-      if (residueOf(before) !== residueOf({ source, listener })) await removeResidue(before);
+      if (residueOf(before, reach) !== residueOf({ source, listener }, reach)) await removeResidue(before, needs);
     }
     if (held.get(listenerID) !== one) return;
     const runner = runListener({ listener, source, cursor: one.claimed.cursor }, needs);
@@ -196,27 +205,13 @@ export function createListenerOwner({
   /** The listener is deleted or inactive, unless it was made active again meanwhile. */
   async function leave(listenerID: string, { running }: Held): Promise<void> {
     await running?.runner.stop();
-    if (running && (await leases.isGone(listenerID))) await removeResidue(running);
-  }
-
-  async function removeResidue({ source, listener }: Place) {
-    if (residueOf({ source, listener }) === undefined) return;
-    const signal = AbortSignal.timeout(REMOVE_MS);
-    const { id: listenerID, tenantID, options, config } = listener;
-    await source
-      .removeResidue?.({ listenerID, tenantID, options, config, reach, signal })
-      .catch((error: unknown) =>
-        logger.info({ err: error, listenerID }, 'a listener has left something at its server'),
-      );
-  }
-
-  function residueOf({ source, listener }: Place) {
-    const { id: listenerID, tenantID, options, config } = listener;
-    return source.residueOf?.({ listenerID, tenantID, options, config, reach, signal: AbortSignal.timeout(REMOVE_MS) });
+    await leases.noteLeft(listenerID);
   }
 
   async function balance(id: string): Promise<void> {
-    const share = shareOf(id, await leases.load());
+    const load = await leases.load();
+    if (load.hasResidues) clearing ??= clear();
+    const share = shareOf(id, load);
     if (held.size > share) return await release(id, [...held.keys()].slice(share));
     if (held.size === share) return;
     for (const claimed of await leases.claim(id, Math.min(share - held.size, CLAIMED_AT_ONCE))) {
@@ -224,11 +219,20 @@ export function createListenerOwner({
         version: -1,
         running: undefined,
         claimed,
+        state: 'connecting',
         work: leaving.get(claimed.listenerID) ?? Promise.resolve(),
       };
       held.set(claimed.listenerID, one);
       after(one, () => renewRunner(one));
     }
+  }
+
+  async function clear(): Promise<void> {
+    const { signal } = stopped;
+    await clearResidues({ pool, reader, secrets, reach, signal, logger }).catch((error: unknown) =>
+      logger.debug({ err: error }, 'what listeners have left is tried again'),
+    );
+    clearing = undefined;
   }
 
   /** Stops before another owner can begin. */
@@ -260,11 +264,11 @@ export function createListenerOwner({
   const rounds = keep({ name: 'own listeners', everyMs: leaseMs / 6, run: round }, logger);
 
   return {
-    get held() {
-      return held.size;
-    },
+    stats,
     async [Symbol.asyncDispose]() {
       await rounds[Symbol.asyncDispose]();
+      stopped.abort();
+      await clearing;
       if (!ownerID) return;
       try {
         await release(ownerID, [...held.keys()]);

@@ -4,6 +4,8 @@ export interface Room {
   leave(tenantID: string, bytes: number): void;
   /** Whether connections of the tenant are to read nothing more for now. */
   isFull(tenantID: string): boolean;
+  /** Of all tenants. */
+  readonly inHand: { readonly events: number; readonly bytes: number };
   /** Resolves when the tenant has room, or when the signal is aborted. */
   wait(tenantID: string, signal: AbortSignal): Promise<void>;
 }
@@ -22,6 +24,7 @@ export function createRoom({ bytes: max, bytesPerTenant, bytesForEach }: RoomLim
   const byTenant = new Map<string, number>();
   const waiting = new Map<string, Set<() => void>>();
   let total = 0;
+  let events = 0;
 
   function isFull(tenantID: string): boolean {
     const own = byTenant.get(tenantID) ?? 0;
@@ -44,8 +47,15 @@ export function createRoom({ bytes: max, bytesPerTenant, bytesForEach }: RoomLim
   }
 
   return {
-    enter: (tenantID, bytes) => count(tenantID, bytes),
+    get inHand() {
+      return { events, bytes: total };
+    },
+    enter(tenantID, bytes) {
+      events += 1;
+      count(tenantID, bytes);
+    },
     leave(tenantID, bytes) {
+      events -= 1;
       count(tenantID, -bytes);
       if (waiting.size > 0) wake();
     },

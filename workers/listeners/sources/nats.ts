@@ -43,12 +43,19 @@ export const natsSource: NatsSource = {
     const { connection } = await openFirst(serversOf(options.servers), options, reach.outbound, signal);
     try {
       const streams = await jetstreamManager(connection);
-      await streams.consumers.delete(config.stream, durableOf(listenerID));
+      await streams.consumers.delete(config.stream, durableOf(listenerID)).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
     } finally {
       await connection.close().catch(() => undefined);
     }
   },
 };
+
+/** The stream or the consumer is gone. */
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && 'status' in error && error.status === 404;
+}
 
 function durableOf(listenerID: string): string {
   return `gantry-${listenerID}`;

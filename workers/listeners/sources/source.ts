@@ -58,7 +58,8 @@ export interface Source<Options = unknown, Config = unknown> {
   removeResidue?(left: Left<Options, Config>): Promise<void>;
 }
 
-type Left<Options, Config> = Pick<
+/** A listener that may have left something at its server. */
+export type Left<Options = unknown, Config = unknown> = Pick<
   SourceContext<Options, Config>,
   'listenerID' | 'tenantID' | 'options' | 'config' | 'reach' | 'signal'
 >;
