@@ -26,7 +26,7 @@ export interface PlannedItem extends GivenItem {
   assetID: string;
   /** The payload with the ids of the tenant. */
   resolved: JsonObject;
-  /** What is there now. */
+  /** The asset of the tenant as it is now. */
   asset: TenantAsset | undefined;
   /** The same as an export would show it, of the fields that the item has. */
   before: JsonObject | undefined;
