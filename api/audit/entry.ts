@@ -7,7 +7,7 @@ export interface RequestEntry {
   begin(): Promise<void>;
   /** The entry, for a handler whose own statement writes it. */
   take(): AuditRecord;
-  /** How the request has ended, with the text of its answer. */
-  end(status: number, answer?: string): void;
+  /** How the request has ended, with its answer unless the handler has sent one itself. */
+  end(status: number, answer?: object): void;
   fail(error: unknown): void;
 }

@@ -21,6 +21,6 @@ export async function recordOutcome<Answer>(
 const entries = new WeakMap<Response, Pick<RequestEntry, 'end'>>();
 
 /** Records the outcome of a request whose answer was just sent. */
-export function noteAnswer(response: Response, text: string): void {
-  entries.get(response)?.end(response.statusCode, text);
+export function noteAnswer(response: Response, answer: object): void {
+  entries.get(response)?.end(response.statusCode, answer);
 }

@@ -113,8 +113,8 @@ export function describeRequest(route: Route, request: Request, response: Respon
   };
 }
 
-export function bodyOf(route: Route, answer: string): JsonObject {
-  return { body: route.isSecret || route.isPrivate ? REDACTED : readableText(answer, hidingOf(route)) };
+export function bodyOf(route: Route, answer: object): JsonObject {
+  return { body: route.isSecret || route.isPrivate ? REDACTED : readable(answer, hidingOf(route)) };
 }
 
 function hidingOf({ hides, body }: Route): Hiding {

@@ -45,9 +45,9 @@ export function mount(
       const answer = await serve(route, { ...service, keys, request, response, handling });
       if (route.etag && !response.headersSent) response.setHeader('etag', etagOf(route.etag(answer.response)));
       if (response.headersSent) return;
-      const text = JSON.stringify({ success: true, ...answer.response });
-      response.status(answer.status).type('json').send(text);
-      noteAnswer(response, text);
+      const sent = { success: true, ...answer.response };
+      response.status(answer.status).type('json').send(JSON.stringify(sent));
+      noteAnswer(response, sent);
     });
 }
 

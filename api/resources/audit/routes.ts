@@ -5,14 +5,14 @@ import { onClient } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import { recordUpdate } from '../../audit/changes.ts';
-import { ID } from '../../http/id.ts';
+import type { ApiContext } from '../../context.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { TenantID } from '../tenants/schemas.ts';
 import { exportAuditLogs } from './export.ts';
 import { presentEntry } from './present.ts';
 import { AuditList, AuditLogs, AuditRetention, AuditRetentionUpdate, SealList, Seals } from './schemas.ts';
 import { verifyAuditTrail } from './verify.ts';
 
-const TenantID = z.object({ tenantID: ID });
 const DAY_MS = 86_400_000;
 
 const listAuditLogs = tenantRoute({
@@ -96,9 +96,7 @@ const getAuditRetention = tenantRoute({
     ]);
     const [row] = rows;
     if (!row) throw new AppError('NOT_FOUND', 'Tenant not found');
-    const { auditMs, maxAuditMs } = config.worker.retention;
-    const maxDays = maxAuditMs / DAY_MS;
-    return { retention: { days: row.days, inForce: Math.min(row.days ?? auditMs / DAY_MS, maxDays), maxDays } };
+    return { retention: retentionOf(config, row.days) };
   },
 });
 
@@ -115,8 +113,8 @@ const updateAuditRetention = tenantRoute({
   response: z.object({ retention: AuditRetention }),
 
   async handle({ tenantID, body: { days } }, { pool, config }) {
-    const { auditMs, maxAuditMs } = config.worker.retention;
-    const maxDays = maxAuditMs / DAY_MS;
+    const retention = retentionOf(config, days);
+    const { maxDays } = retention;
     if ((days ?? 0) > maxDays) throw invalidField('days', `must be at most ${maxDays} in this deployment`);
     await inTransaction(pool, async (client) => {
       const query = onClient(client);
@@ -126,9 +124,15 @@ const updateAuditRetention = tenantRoute({
       const asset = { assetType: 'tenant', assetID: tenantID };
       await recordUpdate(query, tenantID, { ...asset, before, after: { auditDays: days } });
     });
-    return { retention: { days, inForce: Math.min(days ?? auditMs / DAY_MS, maxDays), maxDays } };
+    return { retention };
   },
 });
+
+function retentionOf({ worker }: ApiContext['config'], days: number | null): z.input<typeof AuditRetention> {
+  const { auditMs, maxAuditMs } = worker.retention;
+  const maxDays = maxAuditMs / DAY_MS;
+  return { days, inForce: Math.min(days ?? auditMs / DAY_MS, maxDays), maxDays };
+}
 
 export const auditRoutes = [
   listAuditLogs,
