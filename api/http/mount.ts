@@ -20,7 +20,7 @@ import { tenantEntityManager } from '../db/tenant-em.ts';
 import { createAuthorizer, denied } from './authorize.ts';
 import type { Exchange } from './exchange.ts';
 import { describeUnknown, openHandling, reportUnknown } from './handling.ts';
-import { ID } from './id.ts';
+import { ID, TenantID } from './id.ts';
 import { answerAtMostOnce, answerOnce, createKeys, noTenant, REPLAYED, readClaim } from './idempotency.ts';
 import { createMatch, etagOf } from './if-match.ts';
 import { type AnyParsed, parseRequest, readFile } from './parse-request.ts';
@@ -188,7 +188,6 @@ function callerOf({ userID, apiKeyID }: Identified): Caller {
     : { type: 'user', id: userID, userID, origin: 'direct' };
 }
 
-const TenantID = z.object({ tenantID: ID });
 const WorkflowID = z.object({ workflowID: ID });
 
 function identify(
