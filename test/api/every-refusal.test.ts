@@ -329,7 +329,7 @@ function fixtures(route: Route, where: TestTenant): Promise<Record<string, strin
   return known;
 }
 
-/** One for all routes but that which ends it. */
+/** One for all routes. The route that ends a tenant gets another. */
 async function tenantToChange(route: Route): Promise<TestTenant> {
   return nameOf(route) === 'delete /api/v1/tenants/:tenantID' ? aTenant(cluster) : changing;
 }
