@@ -132,6 +132,8 @@ const changingNoAsset: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/widgets/data/bulk': startsNothing,
   'post /api/v1/tenants/:tenantID/widget-library/:libraryEntryID/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/export': startsNothing,
+  'post /api/v1/tenants/:tenantID/import/preview': startsNothing,
+  'post /api/v1/tenants/:tenantID/import/plan': startsNothing,
   'post /api/v1/tenants/:tenantID/cronjobs/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/plan': startsNothing,
   'post /api/v1/tenants/:tenantID/app-pages/:appPageID/queries/:queryAlias/run': startsNothing,
