@@ -69,6 +69,7 @@ export async function receiveEvents(type: string, settings: Settings): Promise<R
     record: recording.record,
     untilRoom: recording.untilRoom,
     intake: recording.intake,
+    wasPausedSince: recording.wasPausedSince,
     keepCursor(next) {
       cursor = next;
     },

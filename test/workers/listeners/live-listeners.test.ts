@@ -17,8 +17,6 @@ let cluster: Cluster;
 let tenant: TestTenant;
 let servers: ListenedServers;
 let cases: (Listened & { id: string })[];
-/** A process of its own, which owns every listener. */
-let owner: Spawned;
 
 beforeAll(async () => {
   [cluster, servers] = await Promise.all([
@@ -32,14 +30,12 @@ beforeAll(async () => {
     const datasource = await aDatasource(cluster, { tenant, type, options });
     cases.push({ ...one, ...(await aListener(cluster, { tenant, datasource, config, title: name })) });
   }
-  owner = spawnOwner();
-  await areRunning();
 });
 afterAll(async () => {
-  await owner?.[Symbol.asyncDispose]();
   await Promise.all([servers, cluster].map((one) => one?.[Symbol.asyncDispose]()));
 });
 
+/** A process of its own, which can be killed. */
 function spawnOwner(): Spawned {
   return spawnNode(['workers/main.ts', 'listener.events'], { ...cluster.env, ...servers.settingsFor(tenant.id) });
 }
@@ -86,6 +82,8 @@ async function hasRecorded(one: (typeof cases)[number], texts: readonly string[]
 }
 
 test('events flow, also after the server was killed and started again', async () => {
+  await using _ = await startOwner();
+  await areRunning();
   const [first, again] = [aText(), aText()];
   await Promise.all(
     cases.map(async (one) => {
@@ -132,7 +130,7 @@ async function whileNothingIsRecorded(work: () => Promise<void>): Promise<void> 
     await client.query('begin; lock table listener_event in exclusive mode');
     await work();
     await client.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'gantry.worker'`,
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'gantry.worker' and datname = current_database()`,
     );
     await client.query('rollback');
   } finally {
@@ -141,7 +139,7 @@ async function whileNothingIsRecorded(work: () => Promise<void>): Promise<void> 
 }
 
 test('what a server has accepted is recorded, although the owner is killed', async () => {
-  if (owner.child.exitCode !== null || owner.child.signalCode !== null) owner = spawnOwner();
+  await using owner = spawnOwner();
   await areRunning();
   const keeping = cases.filter(({ keeps }) => keeps).map((one) => ({ one, texts: [] as string[] }));
   const round = aText();

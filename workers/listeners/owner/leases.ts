@@ -101,7 +101,7 @@ export function createLeases({ pool, leasePool, leaseMs, types }: LeaseOptions):
     },
     async report(ownerID, reports) {
       if (reports.length === 0) return;
-      const values = [ownerID, JSON.stringify(reports)];
+      const values = [ownerID, JSON.stringify(reports), reports.map(({ listenerID }) => listenerID)];
       const client = await pool.connect();
       let broken: Error | undefined;
       try {
@@ -182,15 +182,20 @@ const REPORTED = `json_to_recordset($2::json) as r("listenerID" uuid, state text
 
 const LOCK_REPORTED = `
 select l.id from listener l join ${REPORTED} on l.id = r."listenerID"
-where $1::uuid is not null order by l.id for no key update of l`;
+where $1::uuid is not null and l.id = any($3::uuid[]) order by l.id for no key update of l`;
 
+// Found by the ids (`$3`): by the index of owners, or by a hash of the rows, all that the owner holds would be read.
 const REPORT_LEASES = `
 update listener_lease l set state = r.state, retry_count = r."retryCount", cursor = coalesce(r.cursor, l.cursor)
-from ${REPORTED} where l.listener_id = r."listenerID" and l.held_by = $1`;
+from ${REPORTED} where l.listener_id = r."listenerID" and l.listener_id = any($3::uuid[]) and l.held_by = $1`;
 
 /** Only of listeners that the owner still holds. One that a user has made inactive has no lease any more. */
 const REPORT_STATUS = `
 update listener l set last_error = r."lastError", status = case when r.state = 'error' then 'error' else 'active' end
 from ${REPORTED}, listener_lease o
-where l.id = r."listenerID" and o.listener_id = l.id and o.held_by = $1 and l.status <> 'inactive'
+where l.id = r."listenerID" and o.listener_id = l.id and l.id = any($3::uuid[])
+and o.listener_id = any($3::uuid[]) and o.held_by = $1 and l.status <> 'inactive'
 and (l.last_error is distinct from r."lastError" or l.status <> case when r.state = 'error' then 'error' else 'active' end)`;
+
+/** The statements of a report. */
+export const REPORTING = [LOCK_REPORTED, REPORT_LEASES, REPORT_STATUS] as const;

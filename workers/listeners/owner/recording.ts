@@ -48,6 +48,7 @@ export interface Recording {
   record(arrival: Arrival): Promise<void>;
   intake(stream: Pausable): (arrival: Arrival, acknowledge?: () => unknown) => void;
   untilRoom(): Promise<void>;
+  wasPausedSince(at: number): boolean;
   /** Resolves when nothing is under way any more. */
   settled(): Promise<void>;
 }
@@ -56,6 +57,8 @@ export interface Recording {
 export function createRecording({ recorder, room, events, bytes, untilOwned }: Needs, of: Of): Recording {
   const { tenantID, signal } = of;
   const underWay = new Set<Promise<void>>();
+  let paused = 0;
+  let resumedAt = Number.NEGATIVE_INFINITY;
 
   async function write(event: NewEvent): Promise<void> {
     for (let waitMs = RETRY_MS.first; ; waitMs = Math.min(waitMs * 2, RETRY_MS.most)) {
@@ -111,6 +114,8 @@ export function createRecording({ recorder, room, events, bytes, untilOwned }: N
         await room.wait(tenantID, signal);
         if (isTooMuch()) continue;
         isPaused = false;
+        paused -= 1;
+        resumedAt = performance.now();
         stream.resume();
       }
       isResuming = false;
@@ -122,6 +127,7 @@ export function createRecording({ recorder, room, events, bytes, untilOwned }: N
       const done = record(arrival);
       if (!isPaused && isTooMuch()) {
         isPaused = true;
+        paused += 1;
         stream.pause();
       }
       try {
@@ -146,6 +152,7 @@ export function createRecording({ recorder, room, events, bytes, untilOwned }: N
       await room.wait(tenantID, signal);
       signal.throwIfAborted();
     },
+    wasPausedSince: (at) => paused > 0 || resumedAt >= at,
     async settled() {
       await Promise.allSettled(underWay);
     },

@@ -95,6 +95,7 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
       record: recording.record,
       untilRoom: recording.untilRoom,
       intake: recording.intake,
+      wasPausedSince: recording.wasPausedSince,
       keepCursor(next) {
         lastCursor = next;
         tell('running', null);

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { upstreamError } from '../../outbound/upstream-error.ts';
+import type { SourceContext } from './source.ts';
 
 /** A server that has not answered for so long is taken for gone. */
 const ANSWER_MS = 15_000;
@@ -24,13 +26,29 @@ export function connecting(signal: AbortSignal): AbortSignal {
 
 /**
  * Asks the server for a sign of life from time to time, until the signal is aborted or the server does not answer. A connection that is
- * only listened to would not notice that the other side has gone.
+ * only listened to would not notice that the other side has gone. While nothing is read, an answer cannot arrive: then it is asked again.
  */
-export async function untilSilent(where: string, signal: AbortSignal, ask: () => Promise<unknown>): Promise<never> {
+export async function untilSilent(
+  where: string,
+  { signal, wasPausedSince }: Pick<SourceContext, 'signal' | 'wasPausedSince'>,
+  { ask, everyMs = EVERY_MS, answerMs = ANSWER_MS }: Asking,
+): Promise<never> {
   while (true) {
-    await sleep(EVERY_MS, undefined, { signal, ref: false });
-    await answered(where, signal, ask());
+    await sleep(everyMs, undefined, { signal, ref: false });
+    const askedAt = performance.now();
+    try {
+      await answered(where, signal, ask(), answerMs);
+    } catch (error) {
+      const isLate = error instanceof AppError && error.code === 'UPSTREAM_TIMEOUT';
+      if (!isLate || !wasPausedSince(askedAt)) throw error;
+    }
   }
+}
+
+interface Asking {
+  ask: () => Promise<unknown>;
+  everyMs?: number;
+  answerMs?: number;
 }
 
 /** The end of a connection, which may come before it is awaited, and after. */

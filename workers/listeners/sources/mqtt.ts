@@ -42,7 +42,10 @@ export const mqttSource: MqttSource = {
           await answered(where, signal, unlessAborted(gone, connection.subscribe({ topic, qos: config.qos })));
       context.ready();
       const { ping } = connection;
-      await unlessAborted(gone, untilSilent(where, AbortSignal.any([signal, gone]), ping));
+      await unlessAborted(
+        gone,
+        untilSilent(where, { ...context, signal: AbortSignal.any([signal, gone]) }, { ask: ping }),
+      );
     } finally {
       connection?.close();
       socket.destroy();

@@ -75,7 +75,7 @@ async function subscribe(connection: NatsConnection, context: Context, where: st
     });
   await answered(where, signal, connection.flush());
   context.ready();
-  return await Promise.race([refused, untilSilent(where, signal, () => connection.flush())]);
+  return await Promise.race([refused, untilSilent(where, context, { ask: () => connection.flush() })]);
 }
 
 /** The driver has no means to read nothing for a while, and keeps its socket to itself. */

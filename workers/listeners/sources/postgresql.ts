@@ -55,5 +55,5 @@ async function listen(connection: PostgresConnection, context: Context): Promise
   const statement = namesIn(context.config.channels).map((name) => `listen ${quoteName(name)}`);
   await answered(where, context.signal, driver.query(statement.join(';')));
   context.ready();
-  return await untilSilent(where, context.signal, () => driver.query('select 1'));
+  return await untilSilent(where, context, { ask: () => driver.query('select 1') });
 }

@@ -59,7 +59,7 @@ async function subscribe(
   if (channels.length > 0) await answered(where, context.signal, client.subscribe(...channels));
   if (patterns.length > 0) await answered(where, context.signal, client.psubscribe(...patterns));
   context.ready();
-  return await untilSilent(where, context.signal, () => client.ping());
+  return await untilSilent(where, context, { ask: () => client.ping() });
 }
 
 const BLOCK_MS = 5_000;

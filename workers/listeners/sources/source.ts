@@ -45,6 +45,8 @@ export interface SourceContext<Options = unknown, Config = unknown> {
    * stream while too much is on its way.
    */
   intake(stream: Pausable): (arrival: Arrival, acknowledge?: () => unknown) => void;
+  /** Whether `intake` has paused a stream at that time (`performance.now()`) or later. */
+  wasPausedSince(at: number): boolean;
   /** Where the next connection is to go on. Call it only for events that are recorded. */
   keepCursor(cursor: JsonObject): void;
 }

@@ -42,7 +42,7 @@ export const websocketSource: WebsocketSource = {
       const { message } = config;
       if (message !== undefined) socket.send(typeof message === 'string' ? message : JSON.stringify(message));
       context.ready();
-      await unlessAborted(signal, Promise.race([lost, untilSilent(where, signal, () => pong(socket))]));
+      await unlessAborted(signal, Promise.race([lost, untilSilent(where, context, { ask: () => pong(socket) })]));
     } finally {
       socket.terminate();
       stream.destroy();
