@@ -4,6 +4,8 @@ import { newID } from '#shared/ids.ts';
 import { createResultPages } from '#workers/connections/result-pages.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import {
+  aDatasource,
+  aListener,
   aMember,
   anOperator,
   aTenant,
@@ -101,6 +103,39 @@ test('files have a quota of their number and of their bytes', async () => {
   expect((await upload()).body.error.details).toEqual({ quota: 'files', max: 1, used: 1 });
   await set({ files: 5 });
   expect((await upload()).body.error.details).toEqual({ quota: 'fileBytes', max: 15, used: 8 });
+});
+
+test('active listeners with a connection have a quota, and addresses of this service do not count', async () => {
+  const redis = await aDatasource(cluster, {
+    tenant,
+    type: 'redis',
+    options: { connectionOption: 'connectionUrl', connectionUrl: 'redis://127.0.0.1:1' },
+  });
+  const ids = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const config = { channels: 'a' };
+      return (await aListener(cluster, { tenant, datasource: redis, config, status: 'inactive' })).id;
+    }),
+  );
+  const activate = (id: string | undefined, n = 0) => admin(n % 2).post(`T/listeners/${id}/activate`);
+  await set({ listenerConnections: 1 });
+
+  const answers = await Promise.all(ids.map(activate));
+
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 429, 429]);
+  expect(answers.find(({ status }) => status === 429)?.body.error).toMatchObject({
+    code: 'QUOTA_EXCEEDED',
+    details: { quota: 'listenerConnections', max: 1, used: 1 },
+  });
+  const active = ids[answers.findIndex(({ status }) => status === 200)];
+  const [other] = ids.filter((id) => id !== active);
+  const { id: webhook } = await aListener(cluster, { tenant, status: 'inactive' });
+  expect((await activate(webhook)).status).toBe(200);
+  // Making it active again asks for nothing more.
+  expect((await activate(active)).status).toBe(200);
+  expect((await admin().patch(`T/listeners/${other}`, { status: 'active' })).status).toBe(429);
+  await admin().post(`T/listeners/${active}/deactivate`);
+  expect((await activate(other)).status).toBe(200);
 });
 
 test('stored pages of results have a quota', async () => {

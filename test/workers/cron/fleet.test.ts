@@ -48,7 +48,7 @@ test('over three workers that are killed at random, and with a Redis that loses 
   const { id: workflowID } = await aWorkflow(cluster, { tenant });
   const columns = { creator_id: tenant.creator.id, missed_run_policy: 'all' };
   const settings = { tenantID: tenant.id, workflowID, schedule: '* * * * *', dueAgo: 60 * (MINUTES - 1), columns };
-  for (let n = 0; n < JOBS; n += 1) await aCronJob(cluster, settings);
+  await Promise.all(Array.from({ length: JOBS }, () => aCronJob(cluster, settings)));
   // Half of them are looked at only after the loss.
   await pool.query(`update cron_job set due_at = 'infinity' where id in (select id from cron_job limit $1)`, [
     JOBS / 2,
