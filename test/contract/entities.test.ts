@@ -108,6 +108,8 @@ test('every table either has a retention or is kept', async () => {
     'dashboard',
     'app_page',
     'asset_version',
+    'bundle_import',
+    'bundle_key',
     'tenant_variable',
     'cron_job',
     'cron_end',

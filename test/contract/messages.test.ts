@@ -1,12 +1,14 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { validate } from '#api/http/validate.ts';
 import { readOptions } from '#api/resources/datasources/options.ts';
 import { routes } from '#api/resources/index.ts';
 import { Environment, readConfig } from '#shared/config.ts';
 import { datasources } from '#shared/datasources/index.ts';
 import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { nodes } from '#shared/nodes/index.ts';
 import { atOnce } from '#shared/pauses.ts';
@@ -81,7 +83,10 @@ function partsOf(schema: Schema): Inside[] {
       schema: field,
       around: (wrong) => ({ [key]: wrong }),
     }));
-  if (def.type === 'record') return [{ key: 'x', schema: def.valueType, around: (wrong) => ({ x: wrong }) }];
+  if (def.type === 'record') {
+    const key = ['x', newID()].find((name) => z.safeParse(def.keyType, name).success) ?? '';
+    return [{ key, schema: def.valueType, around: (wrong) => ({ [key]: wrong }) }];
+  }
   if (def.type === 'array') return [{ key: 0, schema: def.element, around: (wrong) => [wrong] }];
   return [];
 }
