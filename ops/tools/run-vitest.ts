@@ -90,7 +90,8 @@ function nameOf(test: TestCase): string {
 }
 
 function firstErrorOf(test: TestCase): string {
-  return test.result().errors?.[0]?.message.split('\n', 1)[0] ?? '';
+  const { message = '', diff = '' } = test.result().errors?.[0] ?? {};
+  return [message.split('\n', 1)[0], ...diff.split('\n').slice(0, 30)].join('\n    ').trimEnd();
 }
 
 function fileName(module: TestModule): string {

@@ -376,7 +376,6 @@ export function rowsOfKinds(around: Surroundings): Readonly<Record<AnyNode['kind
       refused: [
         ...withWork(paid),
         ['eventName', { eventKey: 7 }],
-        ['eventKey', { eventName: 'paid' }],
         ['eventKey', { eventName: 'paid', eventKey: 'ctx.input.n' }],
         ['expiryMinutes', { ...paid, expiryMinutes: -1 }],
         ['onTimeout', { ...paid, onTimeout: 'go on' }],

@@ -65,8 +65,10 @@ const params: Record<string, MakeParam> = {
     return answer.body.token;
   },
   importID: async (cluster, tenant) => {
-    const answer = await cluster.as(tenant.creator).in(tenant).post('T/import/execute', aLibraryEntry);
-    return answer.body.importID;
+    // A second import of the same items would change nothing.
+    const items = aLibraryEntry.bundle.items.map((item) => ({ ...item, id: newID() }));
+    const bundle = { ...aLibraryEntry.bundle, items };
+    return (await cluster.as(tenant.creator).in(tenant).post('T/import/execute', { bundle })).body.importID;
   },
   listenerID: async (cluster, tenant) => (await aListener(cluster, { tenant })).id,
   pathSuffix: async (cluster, tenant) => {
