@@ -75,9 +75,7 @@ export const executeImport = tenantRoute({
   idempotent: 'transaction',
 
   async handle(input, context) {
-    const importing = importingBy(input, context);
-    await lockImports(input);
-    const plan = await planImport(importing, input.body, { locks: true });
+    const { importing, plan } = await planLocked(input, context);
     return execute(importing, plan, input.body.onConflict);
   },
 });
@@ -95,9 +93,7 @@ export const applyImport = tenantRoute({
   idempotent: 'transaction',
 
   async handle(input, context) {
-    const importing = importingBy(input, context);
-    await lockImports(input);
-    const plan = await planImport(importing, input.body, { locks: true });
+    const { importing, plan } = await planLocked(input, context);
     const { token, onConflict } = input.body;
     if ((await tokenOf(plan, onConflict)) !== token)
       throw new AppError(
@@ -107,6 +103,13 @@ export const applyImport = tenantRoute({
     return execute(importing, plan, onConflict);
   },
 });
+
+/** Plans while no other import of the tenant runs, until the end of the transaction. */
+async function planLocked(input: ImportInput & { body: ImportBody }, context: ApiContext) {
+  const importing = importingBy(input, context);
+  await lockImports(input);
+  return { importing, plan: await planImport(importing, input.body, { locks: true }) };
+}
 
 export function importingBy(input: ImportInput, context: ApiContext): Importing {
   return { input, context, created: new Set() };
