@@ -12,10 +12,10 @@ import { buildSchema } from 'graphql';
 import { useServer } from 'graphql-ws/use/ws';
 import { ImapFlow } from 'imapflow';
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import { WebSocketServer } from 'ws';
 import { freePort } from '#ops/embedded/ports.ts';
 import { mqtt as mqttDatasource } from '#shared/datasources/mqtt.ts';
+import { createPool } from '#shared/db/pool.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { startDovecot } from '../servers/dovecot.ts';
 import { startMosquitto } from '../servers/mosquitto.ts';
@@ -23,6 +23,7 @@ import { startNats } from '../servers/nats.ts';
 import { startRabbitMQ } from '../servers/rabbitmq.ts';
 import { startRedis } from '../servers/redis.ts';
 import { openDatasource } from './connector.ts';
+import { testLogger } from './environment.ts';
 import { startOwnPostgres } from './own-postgres.ts';
 
 /** A listener type with a server, for tests that are the same for all types. */
@@ -96,8 +97,7 @@ export async function startListenedServers(): Promise<ListenedServers> {
 async function startForPostgres(): Promise<Started & Pick<ListenedServers, 'notify'>> {
   const own = await startOwnPostgres({ replicates: true });
   const { url } = own.postgres;
-  const pool = new pg.Pool({ connectionString: url, max: 2 });
-  pool.on('error', () => undefined);
+  const pool = createPool({ url, poolSize: 2 }, testLogger);
   await pool.query('create table orders (id bigserial primary key, note text)');
   const options = { connectionOption: 'connectionString', connectionString: url };
   const notify = async (channel: string, text: string) =>

@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import { expect, test } from 'vitest';
+import { createPool } from '#shared/db/pool.ts';
+import { testLogger } from '#test/support/environment.ts';
 import { startOwnPostgres } from '#test/support/own-postgres.ts';
 import { receiveEvents } from '#test/support/received-events.ts';
 import { eventually } from '#test/support/settle.ts';
@@ -38,7 +39,7 @@ test('a slot of PostgreSQL moves when its changes are stored and not before', as
   await using own = await startOwnPostgres({ replicates: true });
   const { url } = own.postgres;
   await using resources = new AsyncDisposableStack();
-  const pool = resources.adopt(new pg.Pool({ connectionString: url, max: 1 }), (one) => one.end());
+  const pool = resources.adopt(createPool({ url, poolSize: 1 }, testLogger), (one) => one.end());
   await pool.query('create table orders (id bigserial primary key, note text)');
   const place = async () =>
     (await pool.query<{ at: string }>('select confirmed_flush_lsn as at from pg_replication_slots')).rows[0]?.at;
