@@ -59,6 +59,8 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       ...options,
     });
     surviveLostConnections(pool, (error) => warn(error, 'a connection of the queues broke'));
+    // Each queue listens for its errors; from eleven on Node would warn of a leak.
+    pool.setMaxListeners(0);
     const taken = new Set<pg.PoolClient>();
     pool.on('acquire', (client) => taken.add(client));
     pool.on('release', (_error, client) => taken.delete(client));

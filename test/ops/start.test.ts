@@ -75,7 +75,7 @@ describe('on a database that has run with an identity provider', () => {
     const first = await start({ ...settings, AUTH_ISSUER, AUTH_AUDIENCE: 'gantry' });
     expect(await first.until('Ctrl-C stops it')).toMatch(/Identity +https:\/\/login\.example\.test\/\n/);
     first.child.kill('SIGINT');
-    expect((await first.ended).code).toBe(0);
+    expect(await first.ended, 'without a warning').toMatchObject({ code: 0, err: '' });
 
     const second = await start(settings);
 
