@@ -3,6 +3,7 @@ import { type EventSubscriber, MikroORM, UnderscoreNamingStrategy } from '@mikro
 import type { Logger } from '../logger.ts';
 import { actorSubscriber } from './actor.ts';
 import { entities } from './entities/index.ts';
+import { escapeLiteral } from './escape-literal.ts';
 import { reclaimLostConnections } from './lost-connections.ts';
 import { migrations } from './migrations/index.ts';
 import type { DatabaseConfig } from './pool.ts';
@@ -34,6 +35,7 @@ export async function createOrm(
     logger: (message) => logger.debug(message),
     debug: false,
   });
+  Object.assign(orm.em.getPlatform(), { escapeLiteral });
   reclaimLostConnections(await orm.em.getConnection().getNativeClient());
   return orm;
 }
