@@ -10,6 +10,15 @@ export async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
   }
 }
 
+/** The elements of a list for a loop that works on each: between two of them the event loop turns whenever it was held for 10 ms. */
+export async function* takingTurns<T>(elements: Iterable<T>): AsyncGenerator<T, void, void> {
+  const pauses = createPauses();
+  for (const element of elements) {
+    if (pauses.isDue) await pauses.take();
+    yield element;
+  }
+}
+
 /** Runs a calculation that is known to be short. */
 export function atOnce<T>(steps: Generator<void, T>): T {
   let step = steps.next();

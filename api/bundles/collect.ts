@@ -1,7 +1,7 @@
 import { type Reference, referencesIn } from '#shared/bundles/references.ts';
 import { type BundledType, bundledTypes } from '#shared/bundles/types.ts';
 import { AppError } from '#shared/errors.ts';
-import { inTurns } from '#shared/pauses.ts';
+import { inTurns, takingTurns } from '#shared/pauses.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import type { Condition } from '../db/visible.ts';
 import { kinds } from './kinds.ts';
@@ -27,11 +27,11 @@ export async function collect(
   const found = new Map<string, Collected>();
   for (let next = roots; next.length > 0; ) {
     const named: Reference[] = [];
-    for (const asset of next) {
+    for await (const asset of takingTurns(next)) {
       const all = await inTurns(referencesIn(asset.type, asset.payload));
       const references = all.filter(({ type }) => type !== 'folder' || withFolders);
       found.set(asset.id, { ...asset, references });
-      named.push(...references);
+      for (const one of references) named.push(one);
     }
     if (found.size > MAX_ITEMS) throw tooMany();
     next = await readNamed(named.filter(({ id }) => !found.has(id)));

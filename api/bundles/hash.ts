@@ -1,20 +1,26 @@
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import { inTurns } from '#shared/pauses.ts';
 
 /** The same for equal values, also if their keys have another order. */
 export async function hashOf(value: Json): Promise<string> {
   const parts: string[] = [];
-  await inTurns(write(value, parts));
-  return hash('sha256', parts.join(''));
+  const digest = createHash('sha256');
+  const take = () => digest.update(parts.splice(0).join(''));
+  await inTurns(write(value, parts, take));
+  take();
+  return digest.digest('hex');
 }
 
-function* write(value: Json, parts: string[]): Generator<void, void> {
-  if (parts.length % 1_000 === 0) yield;
+function* write(value: Json, parts: string[], take: () => void): Generator<void, void> {
+  if (parts.length >= 1_000) {
+    take();
+    yield;
+  }
   if (Array.isArray(value)) {
     parts.push('[');
     for (const item of value) {
-      yield* write(item, parts);
+      yield* write(item, parts, take);
       parts.push(',');
     }
     parts.push(']');
@@ -22,7 +28,7 @@ function* write(value: Json, parts: string[]): Generator<void, void> {
     parts.push('{');
     for (const key of Object.keys(value).sort()) {
       parts.push(JSON.stringify(key), ':');
-      yield* write(value[key] ?? null, parts);
+      yield* write(value[key] ?? null, parts, take);
       parts.push(',');
     }
     parts.push('}');

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json } from '#shared/json.ts';
-import { partOf } from '#shared/workflow/changed-paths.ts';
-import { diffValues } from '#shared/workflow/diff.ts';
+import { takingTurns } from '#shared/pauses.ts';
+import { changedPaths, type PathBudget, partOf } from '#shared/workflow/changed-paths.ts';
 import type { ApiContext } from '../context.ts';
 import { tenantRoute } from '../http/route.ts';
 import type { ImportInput, Importing } from './call-route.ts';
@@ -34,7 +34,7 @@ export const previewImport = tenantRoute({
     const importing = importingBy(input, context);
     const plan = await planImport(importing, input.body, { locks: false });
     const items = [];
-    for (const item of plan.items) items.push(presentItem(item, await denials(input, item)));
+    for await (const item of takingTurns(plan.items)) items.push(presentItem(item, await denials(input, item)));
     return { valid: true, summary: summaryOf(plan), items, message: 'Import previewed' };
   },
 });
@@ -52,8 +52,9 @@ export const planBundle = tenantRoute({
   async handle(input, context) {
     const plan = await planImport(importingBy(input, context), input.body, { locks: false });
     const items = [];
-    for (const item of plan.items) {
-      items.push({ ...presentItem(item, await denials(input, item)), changes: changesOf(item) });
+    const budget = { characters: MAX_PATHS };
+    for await (const item of takingTurns(plan.items)) {
+      items.push({ ...presentItem(item, await denials(input, item)), changes: changesOf(item, budget) });
     }
     const token = await tokenOf(plan, input.body.onConflict);
     return { token, summary: summaryOf(plan), items, message: 'Import planned' };
@@ -118,8 +119,9 @@ export function importingBy(input: ImportInput, context: ApiContext): Importing 
 async function execute(importing: Importing, plan: Plan, onConflict: 'skip' | 'overwrite') {
   const { importID, isWritten, warnings } = await runImport(importing, plan, { onConflict });
   const left = plan.items.filter((item) => item.action === 'skip' || (item.action === 'conflict' && !isWritten(item)));
+  const isLeft = new Set(left);
   const results = plan.items
-    .filter((item) => !left.includes(item))
+    .filter((item) => !isLeft.has(item))
     .map(({ type, id, assetID, action }) => ({
       ...{ type, originalID: id, newID: assetID },
       action: action === 'conflict' ? ('update' as const) : (action as 'create' | 'update' | 'unchanged'),
@@ -187,9 +189,12 @@ async function denials({ require }: ImportInput, { type, action, assetID }: Plan
 
 const MAX_SHOWN = 2_000;
 
-function changesOf({ action, before, payload }: PlannedItem): z.input<typeof PlannedChange>[] {
+/** Characters of the paths of all items; beyond them, larger values are named as a whole. */
+const MAX_PATHS = 200_000;
+
+function changesOf({ action, before, payload }: PlannedItem, budget: PathBudget): z.input<typeof PlannedChange>[] {
   if (action !== 'update' && action !== 'conflict') return [];
-  return diffValues(before ?? {}, payload).map((path) => ({
+  return changedPaths(before ?? {}, payload, budget).map((path) => ({
     path,
     ...shown('before', valueAt(before ?? {}, path)),
     ...shown('after', valueAt(payload, path)),

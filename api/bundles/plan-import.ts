@@ -3,7 +3,7 @@ import { type BundledType, bundledTypes } from '#shared/bundles/types.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
-import { inTurns } from '#shared/pauses.ts';
+import { inTurns, takingTurns } from '#shared/pauses.ts';
 import type { Path } from '#shared/workflow/issues.ts';
 import type { Importing } from './call-route.ts';
 import { inOrder } from './collect.ts';
@@ -62,7 +62,7 @@ export async function planImport(importing: Importing, body: ImportBody, { locks
   const skipped = findSkipped(given, { here, others });
 
   const planned = new Map<string, PlannedItem>();
-  for (const item of given) {
+  for await (const item of takingTurns(given)) {
     const asset = here.get(placeOf(item));
     const assetID = ids.get(placeOf(item)) ?? item.id;
     const own = { item, asset, assetID, known: known.get(placeOf(item)) };
@@ -99,18 +99,15 @@ interface Situation {
 /** Items that cannot be saved, because something that they need is nowhere; and those that need them. */
 function findSkipped(items: readonly GivenItem[], { here, others }: Situation): ReadonlySet<string> {
   const places = new Set(items.map(placeOf));
-  const skipped = new Set<string>();
-  for (let before = -1; before < skipped.size; ) {
-    before = skipped.size;
-    for (const item of items) {
-      const lacks = item.references.some((one) => {
-        if (!one.isNeeded || others.has(placeOf(one))) return false;
-        if (!places.has(placeOf(one))) return true;
-        return skipped.has(placeOf(one)) && !here.get(placeOf(one));
-      });
-      if (lacks) skipped.add(placeOf(item));
-    }
-  }
+  const needs = items.flatMap((item) =>
+    item.references
+      .filter((one) => one.isNeeded && !others.has(placeOf(one)) && !here.get(placeOf(one)))
+      .map((one) => ({ needer: placeOf(item), needed: placeOf(one) })),
+  );
+  const byNeeded = Map.groupBy(needs, ({ needed }) => needed);
+  const skipped = new Set(needs.filter(({ needed }) => !places.has(needed)).map(({ needer }) => needer));
+  // The loop reaches those that it adds.
+  for (const place of skipped) for (const { needer } of byNeeded.get(place) ?? []) skipped.add(needer);
   return skipped;
 }
 
@@ -193,7 +190,7 @@ async function compare(
   const stored = await keysOfAssets(onEntities(em), tenantID, [...new Set(named)]);
   const inBundle = new Map([...ids].map(([place, id]) => [id, place.slice(place.indexOf(':') + 1)]));
   const keyFor = ({ id }: Reference) => inBundle.get(id) ?? stored.get(id)?.key;
-  for (const item of planned.values()) {
+  for await (const item of takingTurns(planned.values())) {
     const { asset, known } = item;
     if (!asset || item.action === 'skip') continue;
     const shown = withIDs(withMissing(asset.payload, known?.missingSecrets), item.assetReferences, keyFor);

@@ -2,7 +2,7 @@ import { type Reference, referencesIn } from '#shared/bundles/references.ts';
 import type { BundledType } from '#shared/bundles/types.ts';
 import { findDatasourceType } from '#shared/datasources/index.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
-import { inTurns } from '#shared/pauses.ts';
+import { inTurns, takingTurns } from '#shared/pauses.ts';
 import { MASK, maskSecrets } from '#shared/secret.ts';
 import { type Issue, invalid } from '#shared/workflow/issues.ts';
 import { placeOf } from './keys.ts';
@@ -24,12 +24,16 @@ export interface GivenItem {
   secrets: readonly { path: readonly (string | number)[]; value: Json }[];
 }
 
+/** As many as an item may list as its dependencies. */
+const MAX_NAMED = 20_000;
+
 /** Reads the items, or throws all of their faults. */
 export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<GivenItem[]> {
   const issues: Issue[] = [];
   const places = new Set<string>();
   const items: GivenItem[] = [];
-  for (const [index, { type, id, payload: given }] of bundle.items.entries()) {
+  let named = 0;
+  for await (const [index, { type, id, payload: given }] of takingTurns(bundle.items.entries())) {
     const at = ['bundle', 'items', index];
     const title = given[kinds[type].title];
     if (typeof title !== 'string' || title === '')
@@ -40,14 +44,20 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
     const payload = type === 'datasource' ? masked(given) : given;
     const own = type === 'datasource' ? secrets.filter((one) => one.id === id) : [];
     const references = await inTurns(referencesIn(type, payload));
+    named += references.length;
+    if (named > MAX_NAMED)
+      throw invalid([{ path: [...at, 'payload'], message: `a bundle names other assets ${MAX_NAMED} times at most` }]);
     items.push({ index, type, id, title: String(title), payload, references, secrets: own });
   }
-  const datasources = new Set(items.filter(({ type }) => type === 'datasource').map(({ id }) => id));
-  for (const [index, { id }] of secrets.entries())
-    if (!datasources.has(id))
-      issues.push({ path: ['secrets', index, 'id'], message: 'there is no datasource with this id in the bundle' });
+  issues.push(...faultsOf(secrets, items));
   if (issues.length > 0) throw invalid(issues);
   return items;
+}
+
+function faultsOf(secrets: NonNullable<ImportBody['secrets']>, items: readonly GivenItem[]): Issue[] {
+  const datasources = new Set(items.filter(({ type }) => type === 'datasource').map(({ id }) => id));
+  const message = 'there is no datasource with this id in the bundle';
+  return secrets.flatMap(({ id }, index) => (datasources.has(id) ? [] : [{ path: ['secrets', index, 'id'], message }]));
 }
 
 /** A bundle brings no secrets: those that a person has written into it are masked. */

@@ -19,6 +19,8 @@ interface Leaving {
   given: Readonly<Record<string, string>>;
 }
 
+const AT_ONCE = 1_000;
+
 /** Finds each by what the request names for it, by the key of an earlier import, or by its id. */
 export async function findOthers({ em, tenantID }: ImportInput, { items, inBundle, given }: Leaving): Promise<Others> {
   const leaving = items.flatMap(({ references }) => references).filter((one) => !inBundle.has(placeOf(one)));
@@ -30,12 +32,13 @@ export async function findOthers({ em, tenantID }: ImportInput, { items, inBundl
       named.map((one) => [one.id, given[one.id] ?? keys.get(placeOf(one))?.assetID ?? one.id] as const),
     );
     const where = isBundled(type) ? readers[type].where : {};
-    const found = await em.find(
-      entityOf(type),
-      { ...where, id: { $in: [...new Set(wanted.values())] } },
-      { fields: ['id'], disableIdentityMap: true },
-    );
-    const there = new Set(found.map(({ id }) => id));
+    const there = new Set<string>();
+    const ids = [...new Set(wanted.values())];
+    for (let from = 0; from < ids.length; from += AT_ONCE) {
+      const which = { ...where, id: { $in: ids.slice(from, from + AT_ONCE) } };
+      const found = await em.find(entityOf(type), which, { fields: ['id'], disableIdentityMap: true });
+      for (const { id } of found) there.add(id);
+    }
     for (const [key, id] of wanted) if (there.has(id)) others.set(placeOf({ type, id: key }), id);
   }
   return others;

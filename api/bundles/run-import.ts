@@ -1,13 +1,14 @@
 import { BundleImport } from '#shared/db/entities/bundle-import.ts';
 import { Listener } from '#shared/db/entities/listener.ts';
-import { onEntities } from '#shared/db/query.ts';
+import { onEntities, type Query } from '#shared/db/query.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { shapeOf } from '#shared/listeners/endpoint-path.ts';
+import { takingTurns } from '#shared/pauses.ts';
 import type { Path } from '#shared/workflow/issues.ts';
 import { freshIn, type ImportInput, type Importing } from './call-route.ts';
 import { hashOf } from './hash.ts';
-import { type AssetKey, writeKeys } from './keys.ts';
+import { type AssetKey, placeOf, writeKeys } from './keys.ts';
 import { kinds } from './kinds.ts';
 import { nounOf, type Plan, type PlannedItem } from './plan-import.ts';
 import { type Reading, readAssets } from './read-assets.ts';
@@ -45,13 +46,14 @@ export async function runImport(importing: Importing, { items }: Plan, { onConfl
   const missing = new Map<string, readonly Path[]>();
   const warnings: string[] = [];
   const later: PlannedItem[] = [];
-  const done = new Set<string>();
+  /** New assets that are not saved yet. */
+  const left = new Set(written.filter(({ asset }) => !asset).map(placeOf));
   for (const item of written) {
-    const ahead = item.references.some((one) => one.isNeeded && isAhead(written, done, { item, id: one.id }));
+    left.delete(placeOf(item));
+    const ahead = item.references.some((one) => one.isNeeded && left.has(placeOf(one)));
     if (item.type === 'listener') warnings.push(...(await freeEndpoint(importing.input, item)));
     missing.set(item.assetID, await save(own, item, { isIncomplete: ahead }));
     if (ahead && !item.asset) later.push(item);
-    done.add(item.assetID);
   }
   for (const item of later) await save(own, { ...item, asset: undefined }, { isAgain: true });
   const changes = await noteChanges(importing.input, written, missing);
@@ -61,16 +63,6 @@ export async function runImport(importing: Importing, { items }: Plan, { onConfl
 
 function objectOf({ type, assetID }: PlannedItem): string {
   return `${kinds[type].resource}:${assetID}`;
-}
-
-/** Whether an item needs another one that is saved after it: they need one another. */
-function isAhead(
-  written: readonly PlannedItem[],
-  done: ReadonlySet<string>,
-  { item, id }: { item: PlannedItem; id: string },
-): boolean {
-  const other = written.find((one) => one.id === id);
-  return other !== undefined && other !== item && !other.asset && !done.has(other.assetID);
 }
 
 function save(
@@ -123,7 +115,8 @@ async function noteChanges(
   const hashes = new Map<string, string>();
   for (const [type, items] of Map.groupBy(written, (item) => item.type)) {
     const ids = items.map(({ assetID }) => assetID);
-    for (const { id, payload } of await readAssets(reading, type, ids)) hashes.set(id, await hashOf(payload));
+    for await (const { id, payload } of takingTurns(await readAssets(reading, type, ids)))
+      hashes.set(id, await hashOf(payload));
   }
   const keys = written.map(({ type, id: key, assetID, itemHash }): AssetKey => {
     const missingSecrets = (missing.get(assetID) ?? []).map((path) => [...path]);
@@ -143,18 +136,34 @@ async function writeImport({ em, tenantID, caller }: ImportInput, changes: reado
   const id = newID();
   const createdCount = changes.filter(({ before }) => before === null).length;
   em.create(BundleImport, {
-    ...{ id, tenantID, createdCount, updatedCount: changes.length - createdCount, changes: changes.map(asStored) },
+    ...{ id, tenantID, createdCount, updatedCount: changes.length - createdCount, changes: [] },
     creatorID: caller.userID ?? caller.id,
     createdByApiKeyID: caller.type === 'apiKey' ? caller.id : null,
   });
   await em.flush();
+  await writeChanges(onEntities(em), id, changes);
   await onEntities(em)(FORGET, [tenantID, MAX_KEPT]);
   return id;
 }
 
-function asStored(change: Change): JsonObject {
-  return JSON.parse(JSON.stringify(change));
+/** Characters of one statement: more would hold the event loop. */
+const PORTION = 500_000;
+
+async function writeChanges(query: Query, importID: string, changes: readonly Change[]): Promise<void> {
+  let portion: string[] = [];
+  let length = 0;
+  for await (const change of takingTurns(changes)) {
+    const text = JSON.stringify(change);
+    portion.push(text);
+    length += text.length;
+    if (length < PORTION) continue;
+    await query(APPEND, [importID, `[${portion.join()}]`]);
+    [portion, length] = [[], 0];
+  }
+  if (length > 0) await query(APPEND, [importID, `[${portion.join()}]`]);
 }
+
+const APPEND = 'update bundle_import set changes = changes || $2::jsonb where id = $1';
 
 const FORGET = `
 delete from bundle_import where tenant_id = $1 and id not in (

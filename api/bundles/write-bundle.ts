@@ -2,6 +2,7 @@ import { type Reference, withIDs } from '#shared/bundles/references.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { takingTurns } from '#shared/pauses.ts';
 import { type Collected, inOrder } from './collect.ts';
 import { sorted } from './hash.ts';
 import { keysOfAssets, placeOf } from './keys.ts';
@@ -25,7 +26,7 @@ export async function writeItems(
     }),
   );
   const items: BundleItem[] = [];
-  for (const id of inOrder(ordered)) {
+  for await (const id of takingTurns(inOrder(ordered))) {
     const asset = collected.get(id);
     if (!asset) continue;
     const { type, references } = asset;

@@ -10,6 +10,8 @@ export interface Mention {
   id: string;
   /** Of the text that is the id, or that the id is a part of. */
   path: (string | number)[];
+  /** Free-form JSON is saved without what it names. */
+  isNeeded: false;
 }
 
 const KEYS: Readonly<Record<string, BundledType>> = {
@@ -40,7 +42,7 @@ export function* mentionsIn(root: Json, at: Path): Generator<void, Mention[]> {
       if (seen % 1_000 === 0) yield;
       if (typeof value === 'object') left.push({ value, path: [...place.path, key] });
       const named = namedBy(key, value);
-      if (named) found.push({ ...named, path: [...place.path, key] });
+      if (named) found.push({ ...named, path: [...place.path, key], isNeeded: false });
     }
   }
   return found;

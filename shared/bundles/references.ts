@@ -42,7 +42,13 @@ export function* referencesIn(type: BundledType, payload: JsonObject): Generator
   const found = finders[type](payload);
   const own = Array.isArray(found) ? found : yield* found;
   const declared = [...optional(payload.folderID, 'folder', ['folderID']), ...own];
-  return [...new Map(declared.reverse().map((one) => [one.path.join('\0'), one])).values()].reverse();
+  const byPlace = new Map<string, Reference>();
+  for (const [index, one] of declared.entries()) {
+    if (index % 1_000 === 999) yield;
+    const place = one.path.join('\0');
+    if (!byPlace.has(place)) byPlace.set(place, one);
+  }
+  return [...byPlace.values()];
 }
 
 type Finder = (payload: JsonObject) => Reference[] | Generator<void, Reference[]>;
@@ -79,7 +85,7 @@ const finders: Readonly<Record<BundledType, Finder>> = {
     const config = objectOf(widgetConfig);
     const at = ['widgetConfig'];
     const bound = widgetAssets(config).map(({ type, id, path }) => reference(type, id, [...at, ...path]));
-    return [...bound, ...(yield* mentioned(config, at))];
+    return [...bound, ...(yield* mentionsIn(config, at))];
   },
   listener({ datasourceID, actions }) {
     const named = listOf(actions).flatMap((action, index) => namedByAction(action, ['actions', index, 'actionConfig']));
@@ -92,10 +98,10 @@ const finders: Readonly<Record<BundledType, Finder>> = {
       const { resource, field } = boundTypes[type];
       return { ...reference(resource, id, [...at, 'dataSources', index, field]), isNeeded: isDraft !== true };
     });
-    return [...bound, ...(yield* mentioned(config, at))];
+    return [...bound, ...(yield* mentionsIn(config, at))];
   },
   *dashboard({ dashboardConfig }) {
-    return yield* mentioned(objectOf(dashboardConfig), ['dashboardConfig']);
+    return yield* mentionsIn(objectOf(dashboardConfig), ['dashboardConfig']);
   },
   cronJob({ cronJobConfig }) {
     const { workflowID, dataQueryID } = objectOf(cronJobConfig);
@@ -131,10 +137,6 @@ function namedByAction(action: Json, at: Path): Reference[] {
   if (named) return needed(named.id, typeOfResource[named.resource], [...at, named.field]);
   const { mentions } = definition ?? {};
   return mentions ? optional(config[mentions.field], typeOfResource[mentions.resource], [...at, mentions.field]) : [];
-}
-
-function* mentioned(config: JsonObject, at: Path): Generator<void, Reference[]> {
-  return (yield* mentionsIn(config, at)).map((mention) => ({ ...mention, isNeeded: false }));
 }
 
 function reference(resource: Resource, id: string, path: Path): Reference {

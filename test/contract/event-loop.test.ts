@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '#api/http/route.ts';
 import { routes } from '#api/resources/index.ts';
@@ -5,6 +6,7 @@ import { type Cluster, startCluster } from '../support/cluster.ts';
 import { costOf, longestHold } from '../support/event-loop.ts';
 import { anOperator, aTenant, type TestOperator, type TestTenant } from '../support/factories.ts';
 import { hostileValues, placesIn } from '../support/hostile-bodies.ts';
+import { changed, largeBundles } from '../support/large-bundles.ts';
 import { bodyOf, makeParams, nameOf } from '../support/route-calls.ts';
 import { loginFixture, queryFixture } from '../support/route-fixtures.ts';
 
@@ -139,6 +141,80 @@ describe('five megabytes', () => {
       expect(body.diff.nodes.changed).toEqual([{ id: 'a', paths: [['config', 'b', 'c', 1]] }]);
     });
     expect(hold).toBeLessThan(max);
+  });
+});
+
+describe('a bundle of five megabytes', () => {
+  type Items = ReturnType<typeof changed>;
+  const textOf = (items: Items) => JSON.stringify({ bundle: { bundleVersion: 1, items } });
+  const all = Object.entries(largeBundles);
+  const saved = all.filter(([name]) => name === 'large widgets' || name.startsWith('a workflow'));
+
+  async function prepareTenant() {
+    const own = await aTenant(cluster);
+    const token = await cluster.tokenFor(own.creator);
+    return async (path: string, body: string) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      const response = await fetch(`${cluster.baseURL}/api/v1/tenants/${own.id}/${path}`, {
+        ...{ method: 'POST', headers, body },
+      });
+      // Parsing a large answer would hold the loop as well.
+      return { status: response.status, text: Buffer.from(await response.arrayBuffer()) };
+    };
+  }
+
+  function maxFor(items: Items): number {
+    const value = textOf(items);
+    return 3 * Math.min(...repeat(3, () => costOfJSON(value)));
+  }
+
+  test.each(all)('of %s, previewed and planned', async (_name, make) => {
+    const post = await prepareTenant();
+    const items = make();
+    const body = textOf(items);
+    const max = maxFor(items);
+
+    for (const path of ['import/preview', 'import/plan'])
+      expect(await longestHold(max, () => post(path, body)), path).toBeLessThan(max);
+  });
+
+  test.each(saved)('of %s, imported, changed, planned, applied and exported', async (_name, make) => {
+    const post = await prepareTenant();
+    const max = maxFor(make());
+    const imported: Items[] = [];
+    const holdOf = (work: () => Promise<{ status: number; text: Buffer }>) =>
+      longestHold(max, async () => {
+        const { status, text } = await work();
+        expect(status, text.subarray(0, 500).toString()).toBeLessThan(300);
+      });
+
+    const hold = await holdOf(async () => {
+      const items = make();
+      imported.push(items);
+      const body = textOf(items);
+      // What the test itself takes is measured apart.
+      await nextTurn();
+      return post('import/execute', body);
+    });
+    expect(hold, 'execute').toBeLessThan(max);
+
+    const [items = []] = imported;
+    const bodies = [changed(items), items].map((each) => textOf(each));
+    const apply = await holdOf(async () => {
+      const [next = ''] = bodies;
+      bodies.reverse();
+      const { text } = await post('import/plan', next);
+      const [, token] = /"token":"(\w+)"/.exec(text.subarray(0, 200).toString()) ?? [];
+      return post('import/apply', `{"token":"${token}",${next.slice(1)}`);
+    });
+    expect(apply, 'apply').toBeLessThan(max);
+
+    const { rows } = await cluster.pool.query(
+      'select type, asset_id as id from bundle_key where key = any($1::uuid[])',
+      [items.map(({ id }) => id)],
+    );
+    const exported = JSON.stringify({ items: rows });
+    expect(await holdOf(() => post('export', exported)), 'export').toBeLessThan(max);
   });
 });
 
