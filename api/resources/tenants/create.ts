@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { readable } from '#shared/audit/readable.ts';
+import { insertFrom, wholeEntry } from '#shared/audit/records.ts';
 import { Membership } from '#shared/db/entities/membership.ts';
 import { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
 import { onEntities } from '#shared/db/query.ts';
@@ -42,6 +44,8 @@ export const createTenant = userRoute({
     await em.flush();
     em.create(Membership, { tenantID, userID, role: 'ADMIN' });
     await changeRules(em, tenantID, { add: [{ subject: userID, object: '*', action: '*' }] });
+    const entry = firstEntry({ tenantID, userID }, { tenantTitle, tenantDescription });
+    await onEntities(em)(insertFrom('$1::jsonb'), [JSON.stringify([entry])]);
     return { tenant: presentTenant(tenant) };
   },
 
@@ -56,3 +60,17 @@ export const createTenant = userRoute({
     return { ...answer, tenantDBConnection };
   },
 });
+
+/** The audit trail of a tenant begins with its creation, by a request that has no tenant yet. */
+function firstEntry(by: { tenantID: string; userID: string }, body: object) {
+  return wholeEntry({
+    ...by,
+    type: 'API_REQUEST',
+    action: 'POST',
+    path: createTenant.path,
+    assetType: 'tenant',
+    assetID: by.tenantID,
+    status: 201,
+    details: { request: { operation: createTenant.name, method: 'POST', body: readable(body) } },
+  });
+}

@@ -95,6 +95,28 @@ test('a change is recorded with who, from where, its outcome, and from what to w
   expect(JSON.stringify(patched)).not.toContain('authorization');
 });
 
+test('the trail of a tenant begins with its creation', async () => {
+  const { creator } = tenant;
+  const created = await cluster
+    .as(creator)
+    .post('/api/v1/tenants', { tenantTitle: 'New', tenantDBURL: 'postgres://u:pw@db.test/x' });
+  const { id } = created.body.tenant;
+
+  const { auditLogs } = (await cluster.as(creator).get(`/api/v1/tenants/${id}/audit?assetID=${id}`)).body;
+  expect(auditLogs).toMatchObject([
+    {
+      type: 'API_REQUEST',
+      subType: 'POST',
+      success: true,
+      userID: creator.id,
+      path: '/api/v1/tenants',
+      asset: { type: 'tenant', id },
+      metadata: { request: { operation: 'createTenant', body: { tenantTitle: 'New' } } },
+    },
+  ]);
+  expect(JSON.stringify(auditLogs)).not.toContain('pw@');
+});
+
 async function eventuallyKnown(read: () => Promise<Log[]>, count: number): Promise<Log[]> {
   let found: Log[] = [];
   await eventually(async () => {
