@@ -45,14 +45,16 @@ interface Dependencies {
 const PATIENCE_MS = 100;
 
 /**
- * Runs held beside one for each slot, as a share of the slots. It is that of the window, so that a run which is handed over is claimed
- * even if each slot has a run whose node waits for a silent server.
+ * Runs held beside one for each slot. They are as many as those of the window, so that a run which is handed over is claimed even if
+ * each slot has a run whose node waits for a silent server. A process of few slots has none: another process may be idle.
  */
-const SPARE = 1 / 4;
+function spareFor(slots: number): number {
+  return slots < 4 ? 0 : Math.ceil(slots / 4);
+}
 
 /** Takes jobs of runs: claims as many of them as this process has places for. */
 export function createIntake({ pool, runs, claims, lease, slots, logger, hold }: Dependencies): Intake {
-  const places = new Places(slots + Math.floor(slots * SPARE), consumersFor(slots));
+  const places = new Places(slots + spareFor(slots), consumersFor(slots));
   const closed = Promise.withResolvers<void>();
 
   /** Answers whether the run was claimed, or with the error. The place is free again when it has left. */

@@ -56,8 +56,9 @@ test('nodes at silent servers leave slots to the next creator, however many tena
   expect(begun).toHaveLength(121);
 });
 
-test("a run is claimed while the runs of another creator are at silent servers in all of a worker's slots", async () => {
-  await using deployment = await startDeployment({ WORKER_SLOTS: '4' });
+test("a run is claimed and ends while the runs of another creator fill their part of a worker and are at silent servers", async () => {
+  // Of 5 slots, silent nodes get 4. Of the window's 7 places, a creator gets 6.
+  await using deployment = await startDeployment({ WORKER_SLOTS: '5' });
   await using server = await startHTTP(() => undefined);
   await deployment.startWorker();
   const silent = graph({ start: { type: 'start' }, call: { type: 'http', method: 'GET', url: server.origin } }, [
@@ -74,7 +75,10 @@ test("a run is claimed while the runs of another creator are at silent servers i
     const { rows } = await deployment.pool.query('select from workflow_instance where held_by is not null');
     return rows.length;
   };
-  await eventually(async () => expect(await held()).toBeGreaterThanOrEqual(4));
+  await eventually(async () => {
+    expect(await held()).toBe(6);
+    expect(server.seen).toHaveLength(4);
+  });
 
   const [id = ''] = await deployment.runs.acceptMany([{ ...deployment.newRun(noopID), tenantID }]);
 
