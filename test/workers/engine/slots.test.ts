@@ -56,7 +56,7 @@ test('nodes at silent servers leave slots to the next creator, however many tena
   expect(begun).toHaveLength(121);
 });
 
-test("a run is claimed and ends while the runs of another creator fill their part of a worker and are at silent servers", async () => {
+test('a run is claimed and ends while the runs of another creator fill their part of a worker and are at silent servers', async () => {
   // Of 5 slots, silent nodes get 4. Of the window's 7 places, a creator gets 6.
   await using deployment = await startDeployment({ WORKER_SLOTS: '5' });
   await using server = await startHTTP(() => undefined);
