@@ -6,6 +6,7 @@ import { AppError } from '#shared/errors.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import { recordUpdate } from '../../audit/changes.ts';
 import type { ApiContext } from '../../context.ts';
+import { lockTenant } from '../../db/lock-tenant.ts';
 import { operatorRoute, tenantRoute } from '../../http/route.ts';
 import { Dispatch, DispatchGrant, DispatchUpdate, TenantID } from './schemas.ts';
 
@@ -88,6 +89,7 @@ export const operatorDispatchRoutes = [
 
 async function change({ pool }: ApiContext, tenantID: string, changes: DispatchChanges): Promise<void> {
   await inTransaction(pool, async (client) => {
+    await lockTenant(onClient(client), tenantID);
     const before = await readDispatch(client, tenantID);
     await setDispatch(client, tenantID, changes);
     const after = await readDispatch(client, tenantID);

@@ -7,6 +7,7 @@ import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { type QuotaName, type QuotaOwner, quotaNamesOf, readQuotas, setQuota } from '#shared/quotas.ts';
 import { recordUpdate } from '../../audit/changes.ts';
+import { lockTenant } from '../../db/lock-tenant.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { operatorRoute, tenantRoute } from '../../http/route.ts';
 import {
@@ -143,6 +144,7 @@ async function setQuotas(
     if (given.length === 0) return;
     const query = onEntities(em);
     const names = given.map(({ quota }) => quota);
+    await lockTenant(query, ownerID);
     const before = maxima(await readQuotas(query, names, ownerID));
     for (const { quota, max } of given) await setQuota(query, { quota, ownerID, max });
     const after = maxima(await readQuotas(query, names, ownerID));

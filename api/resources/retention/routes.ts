@@ -6,6 +6,7 @@ import { AppError } from '#shared/errors.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import { recordUpdate } from '../../audit/changes.ts';
 import type { ApiContext } from '../../context.ts';
+import { lockTenant } from '../../db/lock-tenant.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { RunRetention, RunRetentionUpdate, TenantID, WorkflowID } from './schemas.ts';
 
@@ -99,6 +100,7 @@ async function update(context: ApiContext, which: Which, changes: z.output<typeo
   const maxDays = context.config.worker.retention.maxRunsMs / DAY_MS;
   if ((changes.days ?? 0) > maxDays) throw invalidField('days', `must be at most ${maxDays} in this deployment`);
   await inTransaction(context.pool, async (client) => {
+    await lockTenant(onClient(client), which.tenantID);
     const before = await readRetention(client, which);
     await setRetention(client, which, changes);
     const after = await readRetention(client, which);

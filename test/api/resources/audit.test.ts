@@ -310,6 +310,29 @@ test('old entries are deleted with their seals, as long as their tenant keeps th
   expect((await admin(short).get('T/audit/verify')).body).toMatchObject({ isIntact: true });
 });
 
+test('what changes at once is recorded as one chain', async () => {
+  const own = await aTenant(cluster);
+  const given = [1, 2, 3, 4, 5, 6, 7, 8];
+  const settings = {
+    'T/dispatch': (n: number) => ({ maxRuns: n }),
+    'T/retention': (n: number) => ({ days: n }),
+    'T/audit/retention': (n: number) => ({ days: n }),
+  };
+  for (const [path, bodyOf] of Object.entries(settings))
+    await Promise.all(given.map((n) => admin(own).patch(path, bodyOf(n))));
+
+  const { rows } = await cluster.pool.query<{ name: string; from: unknown; to: unknown }>(
+    `select c.key as name, c.value -> 'from' as "from", c.value -> 'to' as "to"
+     from audit_record r, jsonb_each(r.details -> 'changes') c where r.tenant_id = $1 and r.kind = 'change' order by r.seq`,
+    [own.id],
+  );
+  const chains = Object.values(Object.groupBy(rows, ({ name }) => name));
+  // Of the dispatch the tenant's own limit, and the one that is in force.
+  expect(chains.map((chain) => chain?.length)).toEqual([8, 8, 8, 8]);
+  for (const chain of chains)
+    for (const [index, { from }] of chain?.entries() ?? []) if (index > 0) expect(from).toEqual(chain?.[index - 1]?.to);
+});
+
 test('changes by statements of our own are recorded from what to what', async () => {
   const own = await aTenant(cluster);
   const api = admin(own);
