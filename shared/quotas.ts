@@ -169,10 +169,21 @@ interface Use {
  * at once cannot both take the last place: the second counts what the first has written.
  */
 export async function requireQuota(query: Query, { quota, ownerID, amount = 1 }: Use): Promise<void> {
-  await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`quota.${quota}.${ownerID}`]);
-  const [state] = await readQuotas(query, [quota], ownerID);
+  const state = await lockQuota(query, quota, ownerID);
   if (!state || state.used + amount <= state.max) return;
   throw quotaExceeded(state);
+}
+
+/** How much more the quota has room for, under the lock of `requireQuota`. */
+export async function readRoom(query: Query, { quota, ownerID }: Omit<Use, 'amount'>): Promise<number> {
+  const state = await lockQuota(query, quota, ownerID);
+  return state ? state.max - state.used : Number.POSITIVE_INFINITY;
+}
+
+async function lockQuota(query: Query, quota: QuotaName, ownerID: string) {
+  await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`quota.${quota}.${ownerID}`]);
+  const [state] = await readQuotas(query, [quota], ownerID);
+  return state;
 }
 
 export function quotaExceeded({ quota, max, used }: Pick<QuotaState, 'quota' | 'max' | 'used'>): AppError {

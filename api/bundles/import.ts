@@ -4,6 +4,7 @@ import { isJsonObject, type Json } from '#shared/json.ts';
 import { takingTurns } from '#shared/pauses.ts';
 import { changedPaths, type PathBudget, partOf } from '#shared/workflow/changed-paths.ts';
 import type { ApiContext } from '../context.ts';
+import { createTogether } from '../db/created-together.ts';
 import { tenantRoute } from '../http/route.ts';
 import type { ImportInput, Importing } from './call-route.ts';
 import { hashOf } from './hash.ts';
@@ -117,7 +118,9 @@ export function importingBy(input: ImportInput, context: ApiContext): Importing 
 }
 
 async function execute(importing: Importing, plan: Plan, onConflict: 'skip' | 'overwrite') {
-  const { importID, isWritten, warnings } = await runImport(importing, plan, { onConflict });
+  const { em, tenantID } = importing.input;
+  const run = () => runImport(importing, plan, { onConflict });
+  const { importID, isWritten, warnings } = await createTogether(em, tenantID, run);
   const left = plan.items.filter((item) => item.action === 'skip' || (item.action === 'conflict' && !isWritten(item)));
   const isLeft = new Set(left);
   const results = plan.items

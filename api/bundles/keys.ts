@@ -47,15 +47,20 @@ export function placeOf({ type, id }: { type: string; id: string }): string {
 
 /** Another asset that had one of the keys before is gone, or is not the bundle's any more. */
 export async function writeKeys(query: Query, tenantID: string, keys: readonly AssetKey[]): Promise<void> {
-  for (const { type, key, assetID, itemHash, assetHash, missingSecrets } of keys) {
-    const values = [tenantID, type, key, assetID, itemHash, assetHash, JSON.stringify(missingSecrets)];
-    await query('delete from bundle_key where tenant_id = $1 and asset_id = $2', [tenantID, assetID]);
-    await query(WRITE, values);
-  }
+  const ids = plainArray(keys.map(({ assetID }) => assetID));
+  await query('delete from bundle_key where tenant_id = $1 and asset_id = any($2::uuid[])', [tenantID, ids]);
+  const rows = keys.map(
+    ({ assetID: asset_id, itemHash: item_hash, assetHash: asset_hash, missingSecrets, ...own }) => ({
+      ...{ type: own.type, key: own.key, asset_id, item_hash, asset_hash, missing_secrets: missingSecrets },
+    }),
+  );
+  await query(WRITE, [tenantID, JSON.stringify(rows)]);
 }
 
 const WRITE = `
 insert into bundle_key (tenant_id, type, key, asset_id, item_hash, asset_hash, missing_secrets)
-values ($1, $2, $3, $4, $5, $6, $7::jsonb)
+select $1, type, key, asset_id, item_hash, asset_hash, missing_secrets
+from jsonb_to_recordset($2::jsonb)
+  as r(type text, key uuid, asset_id uuid, item_hash text, asset_hash text, missing_secrets jsonb)
 on conflict (tenant_id, type, key) do update set asset_id = excluded.asset_id, item_hash = excluded.item_hash,
   asset_hash = excluded.asset_hash, missing_secrets = excluded.missing_secrets, updated_at = now()`;

@@ -4,7 +4,8 @@ import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import type { Resource } from '#shared/policy/permissions.ts';
 import { forgetAsset } from '#shared/policy/roles.ts';
-import { quotaOfTable, requireQuota } from '#shared/quotas.ts';
+import { quotaOfTable } from '#shared/quotas.ts';
+import { addRules, requireRoom } from './created-together.ts';
 import { folderedTypeOf, requireFolder } from './folders.ts';
 
 /** Columns of every asset of a tenant: see `owned` in `shared/db/base.ts`. */
@@ -43,12 +44,12 @@ export async function createAsset<E extends NewAsset>(
   const entityType = folderedTypeOf(type);
   const quota = quotaOfTable(em.getMetadata().get(entity).tableName);
   await inEntityTransaction(em, async () => {
-    if (quota) await requireQuota(onEntities(em), { quota, ownerID: tenantID });
+    if (quota) await requireRoom(em, quota, tenantID);
     if (entityType && 'folderID' in data)
       await requireFolder(em, entityType, data.folderID as string | null | undefined);
     await em.flush();
     const add = [...subjects].map((subject) => ({ subject, object: `${type}:${asset.id}`, action: '*' }));
-    await changeRules(em, tenantID, { add });
+    await addRules(em, tenantID, add);
   });
   return asset;
 }
