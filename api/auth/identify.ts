@@ -2,6 +2,7 @@ import { batched } from '#shared/batched.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import {
   type Membership,
+  type MembershipQuestion,
   noteKeyUse,
   noteSeen,
   type Person,
@@ -42,8 +43,8 @@ export interface Authenticator {
   ): Promise<Identified>;
   /** Identifies by a bare token, as sockets send it. */
   identifyToken(token: unknown): Promise<Identity>;
-  /** The present membership of an identified caller in a tenant. */
-  findMembership(userID: string, tenantID: string): Promise<Membership | null>;
+  /** The present membership of an identified user in a tenant, with the workflow that is named. */
+  findMembership(userID: string, tenantID: string, workflowID?: string): Promise<Membership | null>;
 }
 
 interface Dependencies {
@@ -64,9 +65,7 @@ export function createAuthenticator(
   const keyUses = createNotes((keyIDs) => noteKeyUse(pool, keyIDs), logger);
   const verifyKey = createKeyVerifier(pool, (keyID) => keyUses.add(keyID));
   const findStanding = batched((questions: StandingQuestion[]) => readStandings(pool, questions));
-  const findMembership = batched((questions: { userID: string; tenantID: string }[]) =>
-    readMemberships(pool, questions),
-  );
+  const findMembership = batched((questions: MembershipQuestion[]) => readMemberships(pool, questions));
 
   async function identifyPerson(person: Person, tenantID: string | null, workflowID?: string): Promise<Identified> {
     const question = { issuer: person.issuer, subject: person.subject, tenantID, workflowID };
@@ -93,7 +92,7 @@ export function createAuthenticator(
       const { userID, email } = await identifyPerson(await verify(token), null);
       return { userID, email };
     },
-    findMembership: (userID, tenantID) => findMembership({ userID, tenantID }),
+    findMembership: (userID, tenantID, workflowID) => findMembership({ userID, tenantID, workflowID }),
     async [Symbol.asyncDispose]() {
       await Promise.all([visits[Symbol.asyncDispose](), keyUses[Symbol.asyncDispose]()]);
     },

@@ -182,7 +182,8 @@ async function servePublic(route: RouteOf<'public'>, exchange: Exchange): Promis
   return handle(route, exchange, { input, tenantID: noTenant, idempotency: undefined });
 }
 
-function callerOf({ userID, apiKeyID }: Identified): Caller {
+/** The caller of a request, as its runs and rows name it. */
+export function callerOf({ userID, apiKeyID }: Identified): Caller {
   return apiKeyID
     ? { type: 'apiKey', id: apiKeyID, userID, origin: 'direct' }
     : { type: 'user', id: userID, userID, origin: 'direct' };

@@ -16,7 +16,7 @@ const packageRules = [
   only(
     'express-only-at-the-door',
     ['express', '@bull-board/express'],
-    '^api/(http|mcp|auth)/|^api/server\\.ts|^ops/(board|board/.*|bench/.*)\\.ts',
+    '^api/(http|mcp|auth|tools)/|^api/server\\.ts|^ops/(board|board/.*|bench/.*)\\.ts',
   ),
   only('casbin-only-in-policy', ['casbin'], '^shared/policy/|^ops/bench/'),
   only(
@@ -35,9 +35,12 @@ const packageRules = [
   ),
   only(
     'drivers-of-listeners-only-in-their-sources',
-    ['pg-logical-replication', 'eventsource-parser', 'graphql-ws', 'postal-mime'],
+    ['pg-logical-replication', 'graphql-ws', 'postal-mime'],
     '^workers/listeners/sources/',
   ),
+  only('event-streams-only-where-they-are-read', ['eventsource-parser'], '^workers/listeners/sources/|^api/mcp/'),
+  only('mcp-only-in-its-service', ['@modelcontextprotocol'], '^api/mcp/'),
+  only('requests-without-a-network-only-of-tools', ['light-my-request'], '^api/tools/'),
   only('drivers-only-in-connectors', ['graphql', 'ws', '@rgrove'], '^workers/(connectors|listeners/sources)/'),
   only('signatures-of-s3-only-where-it-is', ['aws4fetch'], '^workers/connectors/s3/|^shared/files/s3-store\\.ts'),
   only('oauth-only-where-tokens-come-from', ['oauth4webapi'], '^workers/oauth/'),
@@ -49,7 +52,7 @@ const packageRules = [
   only('entity-manager-never-in-workers', ['@mikro-orm'], '^(api|shared|ops)/'),
   only('sockets-only-in-realtime', ['socket\\.io'], '^api/realtime/|^shared/(realtime|backplane)/'),
   only('sockets-of-clients-only-in-the-sample', ['socket\\.io-client'], '^ops/samples/first-run\\.ts'),
-  only('headers-only-in-servers', ['helmet', 'cors', 'proxy-addr'], '^api/(http/|server\\.ts)|^ops/board\\.ts'),
+  only('headers-only-in-servers', ['helmet', 'cors', 'proxy-addr'], '^api/(http/|mcp/|server\\.ts)|^ops/board\\.ts'),
   only('tokens-only-in-auth', ['jose'], '^api/auth/'),
   only('rate-limits-only-in-the-backplane', ['rate-limiter-flexible'], '^shared/backplane/'),
   only('pino-only-in-the-logger', ['pino'], '^shared/logger\\.ts'),

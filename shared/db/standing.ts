@@ -65,15 +65,25 @@ export async function readStandings(pool: Pool, questions: readonly StandingQues
   );
 }
 
-/** Memberships of users, for connections that outlive a request; null for blocked users. */
+export interface MembershipQuestion {
+  userID: string;
+  tenantID: string;
+  workflowID?: string | undefined;
+}
+
+/** Memberships of users who were identified before, with the workflow that each question names; null for blocked users. */
 export async function readMemberships(
   pool: Pool,
-  questions: readonly { userID: string; tenantID: string }[],
+  questions: readonly MembershipQuestion[],
 ): Promise<(Membership | null)[]> {
   const { rows } = await pool.query<MembershipRow>({
     name: 'memberships',
     text: MEMBERSHIPS,
-    values: [questions.map(({ userID }) => userID), questions.map(({ tenantID }) => tenantID)],
+    values: [
+      questions.map(({ userID }) => userID),
+      questions.map(({ tenantID }) => tenantID),
+      questions.map(({ workflowID }) => workflowID ?? null),
+    ],
   });
   return rows.map(membershipOf);
 }
@@ -190,11 +200,13 @@ left join workflow w on w.id = q.workflow_id and w.tenant_id = t.id
 order by q.n`;
 
 const MEMBERSHIPS = `
-select m.role, t.policy_version as "policyVersion"
-from unnest($1::uuid[], $2::uuid[]) with ordinality as q(user_id, tenant_id, n)
+select m.role, t.policy_version as "policyVersion",
+  ${WORKFLOW}
+from unnest($1::uuid[], $2::uuid[], $3::uuid[]) with ordinality as q(user_id, tenant_id, workflow_id, n)
 left join app_user u on u.id = q.user_id and not u.is_disabled
 left join membership m on m.user_id = u.id and m.tenant_id = q.tenant_id
 left join tenant t on t.id = m.tenant_id and t.deleting_at is null
+left join workflow w on w.id = q.workflow_id and w.tenant_id = t.id
 order by q.n`;
 
 const VERSIONS = `

@@ -1,0 +1,120 @@
+import { resolve } from '../http/openapi/components.ts';
+import { describeRoutes } from '../http/openapi/describe-routes.ts';
+import type { OpenAPI, Operation, Schema } from '../http/openapi/types.ts';
+import type { RouteGroup } from '../http/route.ts';
+import { annotationsOf, costOf } from './effects.ts';
+import { usageOf } from './hints.ts';
+import { liftedFields, listDefaults, renamedArguments, toolNameOf, withoutTool } from './names.ts';
+import { type Inputs, inputsOf, standAlone, withoutExamples } from './schemas.ts';
+import type { Requirement, RouteTool, TenantRoute } from './tool.ts';
+
+/** A tool for every route of a tenant that is not listed as one without. Takes half a second of processor time. */
+export function describeTools(groups: readonly RouteGroup[]): RouteTool[] {
+  const described = describeRoutes(groups);
+  const names = new Set(groups.flatMap(({ routes }) => routes.map(({ name }) => name)));
+  const document: OpenAPI = JSON.parse(inToolNames(JSON.stringify(described), names));
+  return groups.flatMap(({ tag, routes }) =>
+    routes
+      .filter((route): route is TenantRoute => route.realm === 'tenant' && withoutTool[route.name] === undefined)
+      .map((route) => describeTool(route, { tag, document, names })),
+  );
+}
+
+interface Place {
+  tag: string;
+  document: OpenAPI;
+  /** Of all routes. */
+  names: ReadonlySet<string>;
+}
+
+function describeTool(route: TenantRoute, { tag, document, names }: Place): RouteTool {
+  const operation = operationOf(route, document);
+  const { schemas } = document.components;
+  const inputs = inputsOf(operation, (schema) => resolve(schema, schemas));
+  const lifted = lift(route.name, inputs, schemas);
+  const renamed = renamedArguments[route.name] ?? {};
+  rename(inputs.schema, renamed);
+  const defaults = setDefaults(inputs);
+  return {
+    name: toolNameOf(route.name),
+    group: tag,
+    description: describe(route, names),
+    inputSchema: standAlone(inputs.schema, schemas),
+    outputSchema: answerOf(operation, document),
+    annotations: annotationsOf(route),
+    required: requiredBy(route, operation),
+    route,
+    renamed,
+    defaults,
+    ...(lifted && { lifted }),
+    fields: { path: inputs.path, query: inputs.query, body: inputs.body },
+  };
+}
+
+function operationOf({ method, path }: TenantRoute, { paths }: OpenAPI): Operation {
+  const operation = paths[path.replace(/:(\w+)/g, '{$1}')]?.[method];
+  if (!operation) throw new Error(`${method} ${path} is not described`);
+  return operation;
+}
+
+function describe(route: TenantRoute, names: ReadonlySet<string>): string {
+  const does = inToolNames(`${route.summary}. ${route.description}`, names);
+  return [does, usageOf(route), costOf(route)].join('\n\n');
+}
+
+/** Operations of REST are called by the names of their tools. */
+function inToolNames(text: string, names: ReadonlySet<string>): string {
+  return text.replace(/`(\w+)`/g, (quoted, name: string) => (names.has(name) ? `\`${toolNameOf(name)}\`` : quoted));
+}
+
+function answerOf(operation: Operation, { components }: OpenAPI): Schema {
+  const [answer] = Object.values(operation.responses);
+  const schema = answer && 'content' in answer ? answer.content?.['application/json']?.schema : undefined;
+  const whole = withoutExamples(standAlone(resolve(schema ?? {}, components.schemas), components.schemas));
+  return { ...whole, type: 'object' };
+}
+
+/** Replaces a field of the body by its own fields. */
+function lift(name: string, { schema }: Inputs, schemas: Record<string, Schema>): RouteTool['lifted'] {
+  const into = liftedFields[name];
+  const field = into === undefined ? undefined : schema.properties?.[into];
+  if (into === undefined || !field) return undefined;
+  const { properties = {}, required = [] } = resolve(field, schemas);
+  const { [into]: _lifted, ...others } = schema.properties ?? {};
+  schema.properties = { ...properties, ...others };
+  schema.required = [...(schema.required ?? []).filter((it) => it !== into), ...required];
+  return { into, others: Object.keys(others) };
+}
+
+function rename({ properties = {}, required = [] }: Schema, renamed: RouteTool['renamed']): void {
+  for (const [argument, field] of Object.entries(renamed)) {
+    properties[argument] = properties[field] ?? {};
+    delete properties[field];
+    const at = required.indexOf(field);
+    if (at >= 0) required[at] = argument;
+  }
+}
+
+function setDefaults({ schema, query }: Inputs): RouteTool['defaults'] {
+  const properties = schema.properties ?? {};
+  const names = Object.keys(listDefaults).filter((name) => query.includes(name) && accepts(properties[name], name));
+  for (const name of names) properties[name] = { ...properties[name], default: listDefaults[name] };
+  return Object.fromEntries(names.map((name) => [name, listDefaults[name] ?? '']));
+}
+
+function accepts(schema: Schema | undefined, name: string): boolean {
+  return schema?.enum === undefined || schema.enum.includes(listDefaults[name]);
+}
+
+/** Without a body, all that the route asks for; with one, the first, because the others depend on what is in it. */
+function requiredBy(route: TenantRoute, operation: Operation): Requirement[][] {
+  const params = Object.fromEntries([...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, name]));
+  const example = operation.requestBody?.content['application/json']?.example;
+  const parsed = route.body?.safeParse(example);
+  const access = route.access({ params, query: {}, body: parsed?.success ? parsed.data : example });
+  const own = (route.body ? access.slice(0, 1) : access).map(({ permission, object }) => ({
+    permission,
+    ...(object.endsWith(':*') && !route.filter && { object }),
+  }));
+  return [own, ...(route.alternative ? [[{ permission: route.alternative }]] : [])];
+}

@@ -1,0 +1,118 @@
+import type { TenantRoute, ToolAnnotations } from './tool.ts';
+
+/** What a tool does to the tenant, and to servers outside. */
+export function annotationsOf(route: TenantRoute): ToolAnnotations {
+  const readOnlyHint = route.method === 'get' || readsOnly.has(route.name);
+  return {
+    title: route.summary,
+    readOnlyHint,
+    destructiveHint: !readOnlyHint && (destroys.has(route.name) || !adds(route)),
+    idempotentHint: readOnlyHint || route.method !== 'post' || repeats.has(route.name),
+    openWorldHint: reachesOut(route),
+  };
+}
+
+/** One sentence on time and side effects. */
+export function costOf(route: TenantRoute): string {
+  const { readOnlyHint } = annotationsOf(route);
+  if (startsRuns.has(route.name))
+    return 'Cost: starts work that goes on after the answer, counts against quotas, and may reach other services; nothing takes it back.';
+  if (reachesOut(route))
+    return `Cost: waits for a server of the tenant, up to 30 seconds${readOnlyHint ? '; it changes nothing' : ''}.`;
+  if (readOnlyHint) return 'Cost: low; it reads what Gantry has stored and changes nothing.';
+  if (route.method === 'delete') return 'Cost: low, but what is deleted cannot be brought back.';
+  return 'Cost: low; it changes what Gantry has stored, and the audit trail records it.';
+}
+
+function adds({ method }: TenantRoute): boolean {
+  return method === 'post';
+}
+
+/** A route that says that a server behind the service may fail asks one. */
+export function reachesOut({ name, path, idempotent, errors = [] }: TenantRoute): boolean {
+  if (startsRuns.has(name) || asksTenant.has(name) || path.includes('/database/')) return true;
+  return (idempotent === 'outside' || errors.includes('502') || errors.includes('504')) && !name.startsWith('list');
+}
+
+const readsOnly: ReadonlySet<string> = new Set([
+  'testDatasourceConnection',
+  'testDatasource',
+  'getWidgetDataByConfig',
+  'getWidgetsData',
+  'previewLibraryEntry',
+  'exportBundle',
+  'previewImport',
+  'planImport',
+  'previewCronSchedule',
+  'planWorkflow',
+]);
+
+/** POSTs that overwrite or remove, or that run what a tenant wrote, which may. */
+const destroys: ReadonlySet<string> = new Set([
+  'executeRawSql',
+  'runQuery',
+  'testQuery',
+  'runAppPageQuery',
+  'executeWorkflow',
+  'executeWorkflowBulk',
+  'executeAppPageWorkflow',
+  'testWorkflow',
+  'rerunWorkflowInstance',
+  'rerunWorkflowInstances',
+  'stopWorkflowInstances',
+  'purgeListenerEvents',
+  'restoreWorkflowVersion',
+  'restoreDashboardVersion',
+  'restoreAppPageVersion',
+  'publishWorkflowVersion',
+  'executeImport',
+  'applyImport',
+  'rollBackImport',
+  'syncRolePolicies',
+]);
+
+/** POSTs of which a second one changes nothing more. */
+const repeats: ReadonlySet<string> = new Set([
+  'activateListener',
+  'deactivateListener',
+  'pauseWorkflow',
+  'resumeWorkflow',
+  'pauseIntake',
+  'resumeIntake',
+  'pauseCronJob',
+  'resumeCronJob',
+  'publishWorkflowVersion',
+  'syncRolePolicies',
+  'redeliverWorkflowDelivery',
+  'purgeListenerEvents',
+  'moveToFolder',
+]);
+
+const startsRuns: ReadonlySet<string> = new Set([
+  'executeWorkflow',
+  'executeWorkflowBulk',
+  'executeAppPageWorkflow',
+  'testWorkflow',
+  'rerunWorkflowInstance',
+  'rerunWorkflowInstances',
+  'runCronJob',
+  'createCronBackfill',
+  'sendWorkflowEvent',
+  'submitCollectionRequest',
+  'redriveListenerEvent',
+  'redriveListenerEvents',
+  'replayListenerEvent',
+  'shadowReplayListenerEvent',
+]);
+
+const asksTenant: ReadonlySet<string> = new Set([
+  'testDatasourceConnection',
+  'testDatasource',
+  'getDatasourceMetadata',
+  'runQuery',
+  'testQuery',
+  'runAppPageQuery',
+  'getWidgetData',
+  'getWidgetDataByConfig',
+  'getWidgetsData',
+]);

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import express, { type Express } from 'express';
+import inject, { type InjectOptions } from 'light-my-request';
+import type { Authenticator } from '../auth/identify.ts';
+import type { ApiContext } from '../context.ts';
+import { bodyReader } from '../http/body.ts';
+import { answerErrors, unknownPath } from '../http/errors.ts';
+import { mount } from '../http/mount.ts';
+import { requestID } from '../http/request-id.ts';
+import type { Identity } from '../http/route.ts';
+import type { TenantRoute, ToolCaller } from './tool.ts';
+
+export interface InProcessRequest {
+  method: TenantRoute['method'];
+  url: string;
+  body?: unknown;
+  signal?: AbortSignal | undefined;
+}
+
+/** Requests to routes that no network carries: everything else about them is as over HTTP. */
+export interface InProcess {
+  send(caller: ToolCaller, request: InProcessRequest): Promise<{ status: number; text: string }>;
+  /** The answer as it is written. */
+  stream(caller: ToolCaller, request: InProcessRequest): Promise<{ status: number; stream: Readable }>;
+}
+
+export function createInProcess(context: ApiContext, routes: readonly TenantRoute[]): InProcess {
+  const known = new Map<string, Omit<Identity, 'apiKeyID'>>();
+  const authenticator = admitting(context.authenticator, known);
+  const app = express();
+  app.disable('etag');
+  app.use(requestID);
+  const { maxBodyBytes } = context.config.http;
+  mount(app, routes, { context: { ...context, authenticator }, readBody: bodyReader({ maxBytes: maxBodyBytes }) });
+  app.use(unknownPath);
+  app.use(answerErrors(context));
+
+  return {
+    async send(caller, request) {
+      using admitted = admit(known, caller);
+      const { statusCode, payload } = await inject(dispatch(app, request.signal), options(caller, request, admitted));
+      return { status: statusCode, text: payload };
+    },
+    async stream(caller, request) {
+      const admitted = admit(known, caller);
+      const response = await inject(dispatch(app, request.signal), {
+        ...options(caller, request, admitted),
+        payloadAsStream: true,
+      });
+      const stream = response.stream();
+      // Until then its rights are checked again and again.
+      stream.once('close', () => admitted[Symbol.dispose]());
+      return { status: response.statusCode, stream };
+    },
+  };
+}
+
+/** Ends the response with the signal, as a connection that is closed does. */
+function dispatch(app: Express, signal: AbortSignal | undefined): Parameters<typeof inject>[0] {
+  return (request, response) => {
+    keepMethods(request, ['destroy']);
+    keepMethods(response, ['writeHead', 'write', 'end', 'destroy', 'addTrailers', 'setTimeout']);
+    const end = () => void response.destroy();
+    signal?.addEventListener('abort', end, { once: true });
+    response.once('close', () => signal?.removeEventListener('abort', end));
+    if (signal?.aborted) end();
+    else app(request, response);
+  };
+}
+
+/**
+ * Express gives requests and responses prototypes of its own, which hides the methods that collect the answer. Given the app
+ * itself, the library would change those prototypes for every Express app of the process.
+ */
+function keepMethods<Name extends string>(message: Readonly<Record<Name, unknown>>, names: readonly Name[]): void {
+  for (const name of names)
+    Object.defineProperty(message, name, { value: message[name], configurable: true, writable: true });
+}
+
+function options(caller: ToolCaller, { method, url, body }: InProcessRequest, admitted: Admitted): InjectOptions {
+  const { authorization, apiKey } = admitted;
+  return {
+    method,
+    url,
+    remoteAddress: caller.ip ?? '127.0.0.1',
+    headers: {
+      host: 'gantry.internal',
+      'user-agent': caller.userAgent ?? 'gantry-tools',
+      ...(authorization !== undefined && { authorization }),
+      ...(apiKey !== undefined && { 'x-api-key': apiKey }),
+      ...(caller.requestID !== undefined && { 'x-request-id': caller.requestID }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { payload: JSON.stringify(body) }),
+  };
+}
+
+interface Admitted extends Disposable {
+  authorization?: string | undefined;
+  apiKey?: string | undefined;
+}
+
+const SCHEME = 'Gantry-Caller ';
+
+/** A caller without credentials gets one that is good in this process, for one request. */
+function admit(known: Map<string, Omit<Identity, 'apiKeyID'>>, { who }: ToolCaller): Admitted {
+  if (!('identity' in who)) return { ...who, [Symbol.dispose]: () => undefined };
+  const token = randomUUID();
+  known.set(token, who.identity);
+  return { authorization: SCHEME + token, [Symbol.dispose]: () => void known.delete(token) };
+}
+
+function admitting(
+  authenticator: Authenticator,
+  known: ReadonlyMap<string, Omit<Identity, 'apiKeyID'>>,
+): Authenticator {
+  return {
+    identifyToken: authenticator.identifyToken,
+    findMembership: authenticator.findMembership,
+    async identify(authorization, more = {}) {
+      const identity = authorization?.startsWith(SCHEME) ? known.get(authorization.slice(SCHEME.length)) : undefined;
+      if (!identity) return authenticator.identify(authorization, more);
+      const { tenantID, workflowID } = more;
+      const membership = tenantID ? await authenticator.findMembership(identity.userID, tenantID, workflowID) : null;
+      return { ...identity, membership };
+    },
+  };
+}

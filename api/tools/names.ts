@@ -1,0 +1,41 @@
+/** Names of tools that are not those of their routes. */
+export const toolNames: Readonly<Record<string, string>> = {
+  getTenant: 'get_tenant_info',
+  listTenantUsers: 'list_tenant_members',
+  listRoles: 'list_tenant_roles',
+  getDatasourceMetadata: 'get_datasource_schema',
+};
+
+/** Arguments that a tool calls otherwise than its route, by the name of the tool's argument. */
+export const renamedArguments: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  createQueries: { queries: 'body' },
+};
+
+/** Fields of a body whose own fields are arguments of the tool. */
+export const liftedFields: Readonly<Record<string, string>> = { testQueryByData: 'dataQuery' };
+
+/** Defaults of tools: those of the routes are for programs, and would fill the context of a model. */
+export const listDefaults: Readonly<Record<string, string | number>> = { pageSize: 20, fields: 'summary' };
+
+/** Routes of a tenant without a tool, each with the reason. */
+export const withoutTool: Readonly<Record<string, string>> = {
+  uploadTenantLogo: 'it takes a file',
+  uploadDatasourceFile: 'it takes a file',
+  uploadWidgetFile: 'it takes a file',
+  exportRows: 'it answers with a file',
+  downloadDatasourceFile: 'it answers with a file',
+  getWidgetFile: 'it answers with a file',
+  exportAuditLogs: 'it answers with a file',
+  streamWorkflowInstance: 'it answers with a stream, which calls of execute_workflow report as progress',
+  createApiKey: 'its answer is a credential, which a model must not see',
+  cloneApiKey: 'its answer is a credential, which a model must not see',
+  startOauth: 'it redirects a browser',
+  getOauthUrl: 'a person signs in in a browser',
+  putApiKey: 'update_api_key does the same',
+  putListener: 'update_listener does the same',
+};
+
+/** `listCronJobs` → `list_cron_jobs` */
+export function toolNameOf(routeName: string): string {
+  return toolNames[routeName] ?? routeName.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

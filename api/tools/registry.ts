@@ -1,0 +1,103 @@
+import { subjectsOf } from '#shared/caller.ts';
+import { AppError, toAppError } from '#shared/errors.ts';
+import { seesSomething } from '#shared/policy/enforcer.ts';
+import { splitPermission } from '#shared/policy/permissions.ts';
+import type { Identified } from '../auth/identify.ts';
+import type { ApiContext } from '../context.ts';
+import { callerOf } from '../http/mount.ts';
+import type { RouteGroup } from '../http/route.ts';
+import { callRouteTool } from './call-route.ts';
+import { composedTools } from './composed.ts';
+import { describeTools } from './describe.ts';
+import { createInProcess, type InProcess } from './in-process.ts';
+import type {
+  ComposedTool,
+  Requirement,
+  RouteTool,
+  TenantRoute,
+  ToolAnswer,
+  ToolArguments,
+  ToolCaller,
+  ToolOptions,
+} from './tool.ts';
+
+export type Tool = RouteTool | ComposedTool;
+
+/** What programs that speak for a model may do in a tenant. */
+export interface ToolRegistry {
+  /** All of them, by name. */
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** Groups with what is in them. */
+  readonly groups: readonly { name: string; description: string }[];
+  /** The tools that a member may call, in the order of the contract. */
+  allowed(tenantID: string, identity: Identified): Promise<Tool[]>;
+  /**
+   * Validates, authorizes, handles and records as a request does. A refusal is an answer with its status; NOT_FOUND is thrown for
+   * a tool that does not exist.
+   */
+  call(caller: ToolCaller, name: string, args: ToolArguments, options?: ToolOptions): Promise<ToolAnswer>;
+  readonly inProcess: InProcess;
+}
+
+export function createToolRegistry(context: ApiContext, groups: readonly RouteGroup[]): ToolRegistry {
+  const described: Tool[] = [...describeTools(groups), ...composedTools(context.config)];
+  const tools = new Map(described.map((tool) => [tool.name, tool]));
+  if (tools.size !== described.length) throw new Error('Two tools have the same name');
+  const routes = groups
+    .flatMap((group) => group.routes)
+    .filter((route): route is TenantRoute => route.realm === 'tenant');
+  const inProcess = createInProcess(context, routes);
+
+  async function call(
+    caller: ToolCaller,
+    name: string,
+    args: ToolArguments,
+    options: ToolOptions = {},
+  ): Promise<ToolAnswer> {
+    const tool = tools.get(name);
+    if (!tool) throw new AppError('NOT_FOUND', `There is no tool ${JSON.stringify(name)}`);
+    try {
+      if ('route' in tool) return await callRouteTool(inProcess, tool, { caller, args, ...options });
+      return await tool.run(args, (other, given) => call(caller, other, given, options));
+    } catch (error) {
+      const { status, code, message } = toAppError(error);
+      return { status, body: { success: false, error: { code, message } } };
+    }
+  }
+
+  return {
+    tools,
+    groups: groups
+      .filter(({ tag }) => described.some(({ group }) => group === tag))
+      .map(({ tag, description }) => ({ name: tag, description })),
+    inProcess,
+    call,
+    async allowed(tenantID, identity) {
+      const { membership } = identity;
+      if (!membership) return [];
+      const asker = { tenantID, version: membership.policyVersion, subjects: subjectsOf(callerOf(identity)) };
+      const answers = new Map<string, Promise<boolean>>();
+      const holds = ({ permission, object }: Requirement) => {
+        const key = `${permission} ${object ?? ''}`;
+        const [type, action] = splitPermission(permission);
+        const answer =
+          answers.get(key) ??
+          (object === undefined
+            ? context.policy.sights({ ...asker, type, action }).then(seesSomething)
+            : context.policy.can({ ...asker, object, action }));
+        answers.set(key, answer);
+        return answer;
+      };
+      const verdicts = await Promise.all(described.map(({ required }) => someList(required, holds)));
+      return described.filter((_tool, index) => verdicts[index]);
+    },
+  };
+}
+
+async function someList(
+  lists: readonly (readonly Requirement[])[],
+  holds: (requirement: Requirement) => Promise<boolean>,
+): Promise<boolean> {
+  for (const list of lists) if ((await Promise.all(list.map(holds))).every(Boolean)) return true;
+  return false;
+}
