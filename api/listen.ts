@@ -64,7 +64,7 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
 }
 
 /** No new connections, requests under way are answered, and a connection is closed as soon as it is idle. */
-async function close(server: Server, patienceMs: number): Promise<void> {
+export async function close(server: Server, patienceMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   const idle = setInterval(() => server.closeIdleConnections(), 50);

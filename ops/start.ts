@@ -8,6 +8,7 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { requireDevelopmentDatabase } from '#api/auth/database-issuer.ts';
 import { startApi } from '#api/listen.ts';
+import { startMCP } from '#api/mcp/listen.ts';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { type Config, readConfig, readEmbeddedConfig } from '#shared/config.ts';
 import { createPool } from '#shared/db/pool.ts';
@@ -40,9 +41,10 @@ try {
 async function start(): Promise<void> {
   const began = Date.now();
   const settings = readEmbeddedConfig();
-  const { port, boardPort } = settings;
+  const { port, boardPort, mcpPort } = settings;
   await requireFree(port, 'PORT');
   await requireFree(boardPort, 'BOARD_PORT');
+  await requireFree(mcpPort, 'MCP_PORT');
 
   await using resources = new AsyncDisposableStack();
   const home = resources.use(await openHome(resolve(settings.home)));
@@ -55,7 +57,7 @@ async function start(): Promise<void> {
 
   const tenants = resources.use(await prepareTenantPostgres(home, settings));
 
-  const env = environment(home, { databaseURL: servers.databaseURL, tenantsURL: tenants?.url, port, boardPort });
+  const env = environment(home, { databaseURL: servers.databaseURL, tenantsURL: tenants?.url, ports: settings });
   const config = readConfig(env);
   const logger = createLogger(config.log, { process: 'api' }, apiLog);
   if (config.auth.devIssuerKeyFile) await refuseUsersOfOthers(config, logger);
@@ -68,11 +70,7 @@ async function start(): Promise<void> {
   say('Starting the API and the workers …');
   // In the process of the API, whose metrics tell of both.
   resources.use(await startBoard({ config: { ...config, metrics: null }, logger }));
-  resources.use(
-    watch
-      ? await superviseChild({ name: 'api', args: ['--watch', 'api/main.ts'], env, log: 'inherit' })
-      : await startApi({ config, logger }),
-  );
+  resources.use(await (watch ? watchServices(env) : startServices(config, logger)));
   const workerArgs = [...(watch ? ['--watch'] : []), 'workers/main.ts'];
   resources.use(
     await superviseChild({
@@ -91,6 +89,7 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
 
   API reference    ${baseURL}/docs
   OpenAPI          ${baseURL}/openapi.json
+  MCP              http://127.0.0.1:${mcpPort}/tenants/{tenantID}/mcp
   Queues board     http://127.0.0.1:${boardPort}/${config.board.openOnLoopback ? '' : '   (operators sign in)'}
   ${settings.databaseURL ? 'Logs         ' : 'Data and logs'}    ${home.dir}
 
@@ -108,6 +107,24 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
   say('Ctrl-C stops it; the data stays.');
   await Promise.race([stop, servers.lost.then((error) => Promise.reject(error))]);
   say('\nStopping: work in progress is handed back …');
+}
+
+/** API and MCP service in this process. */
+async function startServices(config: Config, logger: Logger): Promise<AsyncDisposable> {
+  await using resources = new AsyncDisposableStack();
+  const { context } = resources.use(await startApi({ config, logger }));
+  resources.use(await startMCP({ config, logger, context }));
+  return resources.move();
+}
+
+/** Each in a process that starts again when a file changes. */
+async function watchServices(env: ReturnType<typeof environment>): Promise<AsyncDisposable> {
+  await using resources = new AsyncDisposableStack();
+  resources.use(await superviseChild({ name: 'api', args: ['--watch', 'api/main.ts'], env, log: 'inherit' }));
+  // The metrics of both would need two ports.
+  const own = { ...env, METRICS_PORT: '' };
+  resources.use(await superviseChild({ name: 'mcp', args: ['--watch', 'api/mcp/main.ts'], env: own, log: 'inherit' }));
+  return resources.move();
 }
 
 /** The other samples, each with the command that installs it. */
@@ -134,9 +151,8 @@ function environment(
   {
     databaseURL,
     tenantsURL,
-    port,
-    boardPort,
-  }: { databaseURL: string; tenantsURL: string | undefined; port: number; boardPort: number },
+    ports: { port, boardPort, mcpPort },
+  }: { databaseURL: string; tenantsURL: string | undefined; ports: Record<'port' | 'boardPort' | 'mcpPort', number> },
 ) {
   return {
     ...process.env,
@@ -146,6 +162,7 @@ function environment(
     PORT: String(port),
     PUBLIC_URL: process.env.PUBLIC_URL || `http://127.0.0.1:${port}`,
     BOARD_PORT: String(boardPort),
+    MCP_PORT: String(mcpPort),
     SECRETS_KEYS: process.env.SECRETS_KEYS || home.secretsKeys,
     FILES_DIR: process.env.FILES_DIR || join(home.dir, 'files'),
     // A developer's databases run on the same machine; the banner says that this is allowed.

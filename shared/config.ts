@@ -39,6 +39,13 @@ export const Environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port(0).default(8080),
   BOARD_PORT: port(0).default(8081),
+  /** Of the MCP service. */
+  MCP_PORT: port(0).default(5001),
+  /** URL under which clients reach the MCP service, such as https://mcp.example.com; absent: the one that the client used. */
+  MCP_PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional(),
   /** Where the process serves its metrics, apart from the API; absent: nowhere. */
   METRICS_PORT: port(0).optional(),
   /** Tenants whose ids are the label `tenant` of some metrics; all others are one. */
@@ -179,6 +186,7 @@ export const EmbeddedEnvironment = z.object({
   GANTRY_HOME: z.string().default('.gantry'),
   PORT: port(1).default(8080),
   BOARD_PORT: port(1).optional(),
+  MCP_PORT: port(1).optional(),
 });
 
 export type EmbeddedConfig = ReturnType<typeof readEmbeddedConfig>;
@@ -194,6 +202,7 @@ export function readEmbeddedConfig(env: Record<string, string | undefined> = pro
     home: e.GANTRY_HOME,
     port: e.PORT,
     boardPort: e.BOARD_PORT ?? e.PORT + 1,
+    mcpPort: e.MCP_PORT ?? e.PORT + 2,
     databaseURL: e.DATABASE_URL,
     redis: readRedis(e),
     wantsTenantPostgres: e.TENANT_DATABASES && e.TENANT_DATABASES_URL.length === 0,
@@ -247,6 +256,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     },
     metrics: e.METRICS_PORT === undefined ? null : { host: e.HOST, port: e.METRICS_PORT, tenantIDs: e.METRICS_TENANTS },
     board: { host: e.HOST, port: e.BOARD_PORT, openOnLoopback: e.BOARD_OPEN_ON_LOOPBACK },
+    mcp: { host: e.HOST, port: e.MCP_PORT, publicURL: e.MCP_PUBLIC_URL },
     auth: {
       issuer: e.AUTH_ISSUER,
       audience: e.AUTH_AUDIENCE,

@@ -22,13 +22,14 @@ export async function p12({ env, settings }: BenchEnvironment): Promise<Figure[]
   const home = resources.adopt(await mkdtemp(join(tmpdir(), 'gantry-bench-')), (path) =>
     rm(path, { recursive: true, force: true }),
   );
-  const [port, boardPort] = [await freePort(), await freePort()];
+  const [port, boardPort, mcpPort] = [await freePort(), await freePort(), await freePort()];
   const began = performance.now();
   const child = spawn(process.execPath, ['ops/start.ts'], {
     env: {
       PATH: process.env.PATH ?? '',
       PORT: String(port),
       BOARD_PORT: String(boardPort),
+      MCP_PORT: String(mcpPort),
       GANTRY_HOME: home,
       ...(env.REDIS_URL && { REDIS_URL: env.REDIS_URL }),
     },

@@ -37,7 +37,7 @@ const manifests = globSync('ops/deploy/*.yaml', { cwd: root }).flatMap((path) =>
 const processes = [...composeProcesses(), ...podProcesses()];
 
 test('every process is deployed by compose and by Kubernetes', () => {
-  const entries = ['api/main.ts', 'ops/board.ts', 'ops/migrate.ts', 'workers/main.ts'];
+  const entries = ['api/main.ts', 'api/mcp/main.ts', 'ops/board.ts', 'ops/migrate.ts', 'workers/main.ts'];
 
   expect(
     composeProcesses()

@@ -211,11 +211,11 @@ interface Started {
 
 async function start(settings: Record<string, string>): Promise<Started> {
   const { PATH = '', HOME = '', LD_LIBRARY_PATH = '' } = process.env;
-  const [PORT, BOARD_PORT] = [String(await freePort()), String(await freePort())];
+  const [PORT, BOARD_PORT, MCP_PORT] = [String(await freePort()), String(await freePort()), String(await freePort())];
   const GANTRY_HOME = await mkdtemp(join(dir, 'home-'));
   const child = spawn(process.execPath, ['ops/start.ts'], {
     cwd: root,
-    env: { PATH, HOME, LD_LIBRARY_PATH, PORT, BOARD_PORT, GANTRY_HOME, ...settings },
+    env: { PATH, HOME, LD_LIBRARY_PATH, PORT, BOARD_PORT, MCP_PORT, GANTRY_HOME, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let out = '';

@@ -6,7 +6,7 @@ import type { Denied, DeniedPlace } from './denied.ts';
 /** The settings that name places of the deployment. */
 export type OwnSettings = Pick<
   Config,
-  'outbound' | 'db' | 'backplane' | 'tenantDatabases' | 'http' | 'board' | 'metrics' | 'oauth' | 'files'
+  'outbound' | 'db' | 'backplane' | 'tenantDatabases' | 'http' | 'board' | 'mcp' | 'metrics' | 'oauth' | 'files'
 >;
 
 /** The listeners and stores of the deployment, and what OUTBOUND_DENY adds. */
@@ -17,17 +17,18 @@ export function deniedBy({
   tenantDatabases,
   http,
   board,
+  mcp,
   metrics,
   oauth,
   files,
 }: OwnSettings): Denied {
   const places: DeniedPlace[] = [
     ...outbound.deny.places,
-    ...[http, board, ...(metrics ? [metrics] : [])].map(({ host, port }) => ({ host, port })),
+    ...[http, board, mcp, ...(metrics ? [metrics] : [])].map(({ host, port }) => ({ host, port })),
     ...[...new Set([db.url, backplane.databaseURL, ...tenantDatabases.servers.map(({ url }) => url)])].map(postgresAt),
     ...(backplane.redis ? redisAt(backplane.redis) : []),
     ...(files.s3?.endpoint === undefined ? [] : [urlAt(files.s3.endpoint)]),
-    ...(oauth.publicURL === '' ? [] : [{ ...urlAt(oauth.publicURL), unlessPublic: true }]),
+    ...[oauth.publicURL, mcp.publicURL].flatMap((url) => (url ? [{ ...urlAt(url), unlessPublic: true }] : [])),
   ];
   // A listener on port 0 has a port that only its own process knows.
   return { networks: outbound.deny.networks, places: places.filter(({ port }) => port > 0) };

@@ -1,0 +1,106 @@
+import type { RequestListener } from 'node:http';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server';
+import express, { type Request, type Response } from 'express';
+import helmet from 'helmet';
+import { AppError, toAppError } from '#shared/errors.ts';
+import type { Identified } from '../auth/identify.ts';
+import type { ApiContext } from '../context.ts';
+import { denied } from '../http/authorize.ts';
+import { bodyReader } from '../http/body.ts';
+import { crossOrigin } from '../http/cors.ts';
+import { answerErrors, unknownPath } from '../http/errors.ts';
+import { readiness } from '../http/health.ts';
+import { TenantID } from '../http/id.ts';
+import { requestID } from '../http/request-id.ts';
+import { routeGroups } from '../resources/index.ts';
+import { createToolRegistry, type ToolRegistry } from '../tools/registry.ts';
+import type { ToolCaller } from '../tools/tool.ts';
+import { describeResource, RESOURCE_PATH, requireOrigin, withChallenge } from './door.ts';
+import { createMCPServer } from './server.ts';
+import type { Session } from './session.ts';
+
+export const MCP_PATH = '/tenants/:tenantID/mcp';
+
+export interface MCPApp {
+  listener: RequestListener;
+  /** Describes the tools now, which takes half a second of processor time, and not with the first request. */
+  describe(): void;
+  /** Ends the calls under way. */
+  close(): Promise<void>;
+}
+
+/** Everything that the MCP service answers over HTTP. No request needs another one before it: any process answers any. */
+export function createMCPApp(context: ApiContext): MCPApp {
+  const { http, mcp } = context.config;
+  // The request that a call comes in has been counted.
+  let described: ToolRegistry | undefined;
+  function registry(): ToolRegistry {
+    described ??= createToolRegistry({ ...context, requestCount: countedBefore }, routeGroups);
+    return described;
+  }
+  const handler = createMcpHandler(({ authInfo }) => createMCPServer(registry(), sessionOf(authInfo)), {
+    onerror: (error) => context.logger.debug({ err: error }, 'mcp request refused'),
+  });
+  const serve = toNodeHandler(handler);
+  const readBody = bodyReader({ maxBytes: http.maxBodyBytes });
+
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('trust proxy', [...http.trustedProxies]);
+  app.use(helmet());
+  app.use(requestID);
+  app.use(crossOrigin(http.corsOrigins));
+  app.get('/health', (_request, response) => {
+    response.json({ status: 'ok', tools: registry().tools.size, timestamp: new Date().toISOString() });
+  });
+  app.get('/ready', readiness(context));
+  app.get(RESOURCE_PATH + MCP_PATH, describeResource(context));
+  app.all(MCP_PATH, requireOrigin(http.corsOrigins), async (request, response) => {
+    const session = await admit(context, request, response).catch((error: unknown) => {
+      throw withChallenge(toAppError(error), { request, response, publicURL: mcp.publicURL });
+    });
+    const body = request.method === 'POST' ? (await readBody(request, response)).value : undefined;
+    // One of a thousand calls would count as one request.
+    if (Array.isArray(body)) throw new AppError('INVALID_REQUEST', 'Batches of messages are not supported: send one');
+    const auth: AuthInfo = { token: '', clientId: session.identity.userID, scopes: [], extra: { session } };
+    await serve(Object.assign(request, { auth }), response, body);
+  });
+  app.use(unknownPath);
+  app.use(answerErrors(context));
+  return { listener: app, describe: () => void registry(), close: () => handler.close() };
+}
+
+/** Who is it, how often did they ask, are they a member: with every request, since keys are revoked and members leave. */
+async function admit(
+  { authenticator, requestCount }: ApiContext,
+  request: Request,
+  response: Response,
+): Promise<Session> {
+  const { authorization } = request.headers;
+  const apiKey = request.get('x-api-key');
+  const tenant = TenantID.safeParse(request.params);
+  const identity = await authenticator.identify(authorization, { apiKey, tenantID: tenant.data?.tenantID });
+  await requestCount.count(identity, response);
+  if (!tenant.success || !identity.membership) throw denied('membership');
+  const caller: ToolCaller = {
+    tenantID: tenant.data.tenantID,
+    who: { authorization, apiKey },
+    ip: request.ip,
+    userAgent: request.get('user-agent'),
+    requestID: String(response.getHeader('x-request-id')),
+  };
+  return { caller, identity, isGrouped: request.query.tools === 'grouped' };
+}
+
+function sessionOf(authInfo: AuthInfo | undefined): Session {
+  const session = authInfo?.extra?.session as Session | undefined;
+  if (!session) throw new Error('A request was served without its caller');
+  return session;
+}
+
+const countedBefore: ApiContext['requestCount'] = {
+  count: async (_identity: Identified) => undefined,
+  countEvent: async () => undefined,
+};

@@ -1,0 +1,50 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { AppError } from '#shared/errors.ts';
+import type { ApiContext } from '../context.ts';
+
+/** RFC 9728: where clients read which authorization server signs users in. */
+export const RESOURCE_PATH = '/.well-known/oauth-protected-resource';
+
+export function describeResource({ config, devIssuer }: ApiContext): RequestHandler {
+  return (request, response) => {
+    const issuer = config.auth.issuer ?? devIssuer?.issuer;
+    response.setHeader('access-control-allow-origin', '*');
+    response.json({
+      resource: addressOf(request, config.mcp.publicURL) + request.path.slice(RESOURCE_PATH.length),
+      // The development issuer is no server that a client could ask.
+      ...(issuer?.startsWith('http') && { authorization_servers: [issuer] }),
+      bearer_methods_supported: ['header'],
+      resource_name: 'Gantry',
+    });
+  };
+}
+
+/** Tells a client without a valid credential where to get one. */
+export function withChallenge(
+  error: AppError,
+  { request, response, publicURL }: { request: Request; response: Response; publicURL: string | undefined },
+): AppError {
+  if (error.status !== 401) return error;
+  const metadata = addressOf(request, publicURL) + RESOURCE_PATH + request.path;
+  response.setHeader('www-authenticate', `Bearer resource_metadata="${metadata.replaceAll('"', '%22')}"`);
+  return error;
+}
+
+/** Without a setting, the address that the client used; it is told to that client only. */
+function addressOf(request: Request, publicURL: string | undefined): string {
+  return publicURL ?? `${request.protocol}://${request.host}`;
+}
+
+/** A page of another origin must not speak through its visitor's browser, also where the service is on the visitor's machine. */
+export function requireOrigin(origins: readonly string[]): RequestHandler {
+  return (request, _response, next) => {
+    const origin = request.get('origin');
+    if (origin !== undefined && !origins.includes(origin) && !isLoopback(origin))
+      throw new AppError('PERMISSION_DENIED', 'This origin is not allowed: CORS_ORIGINS lists those that are');
+    next();
+  };
+}
+
+function isLoopback(origin: string): boolean {
+  return ['localhost', '127.0.0.1', '[::1]'].includes(URL.parse(origin)?.hostname ?? '');
+}

@@ -1,0 +1,22 @@
+import type { Tool as ListedTool } from '@modelcontextprotocol/server';
+import type { Tool } from '../tools/registry.ts';
+
+const presented = new WeakMap<Tool, ListedTool>();
+
+/** Made once for all callers. */
+export function present(tool: Tool): ListedTool {
+  const known = presented.get(tool);
+  if (known) return known;
+  const { name, description, inputSchema, outputSchema, annotations, group } = tool;
+  const made = {
+    name,
+    title: annotations.title,
+    description,
+    inputSchema,
+    outputSchema,
+    annotations,
+    _meta: { group },
+  } as ListedTool;
+  presented.set(tool, made);
+  return made;
+}

@@ -1,0 +1,110 @@
+import type { ListResourcesResult, ReadResourceResult } from '@modelcontextprotocol/server';
+import type { ToolRegistry } from '../tools/registry.ts';
+import type { ToolAnswer } from '../tools/tool.ts';
+import { internalError, invalidParams } from './protocol-errors.ts';
+import type { Session } from './session.ts';
+
+const mimeType = 'application/json';
+
+/** Assets that can be read, by the first part of their address. */
+const assets = [
+  {
+    kind: 'workflows',
+    list: 'list_workflows',
+    field: 'workflows',
+    title: 'title',
+    get: 'get_workflow',
+    id: 'workflowID',
+  },
+  {
+    kind: 'queries',
+    list: 'list_queries',
+    field: 'dataQueries',
+    title: 'dataQueryTitle',
+    get: 'get_query',
+    id: 'dataQueryID',
+  },
+] as const;
+
+/** Forms that can be read as a whole. */
+const schemas = {
+  workflow: 'get_workflow_schema',
+  datasources: 'get_datasource_schemas',
+  queries: 'get_data_query_schemas',
+  listeners: 'get_listener_schemas',
+  widgets: 'get_widget_schemas',
+  'app-page': 'get_app_page_schema',
+} as const;
+
+export const resourceTemplates = [
+  {
+    name: 'workflow',
+    title: 'Workflow',
+    uriTemplate: 'gantry://workflows/{workflowID}',
+    description: 'A workflow with its graph',
+    mimeType,
+  },
+  {
+    name: 'query',
+    title: 'Query',
+    uriTemplate: 'gantry://queries/{dataQueryID}',
+    description: 'A stored query',
+    mimeType,
+  },
+  {
+    name: 'schema',
+    title: 'Schema',
+    uriTemplate: 'gantry://schemas/{kind}',
+    description: `The form of ${Object.keys(schemas).join(', ')}`,
+    mimeType,
+  },
+];
+
+/** The schemas, then the workflows, then the queries that the caller may read, a page of each list at a time. */
+export async function listResources(
+  registry: ToolRegistry,
+  { caller }: Session,
+  cursor: string | undefined,
+): Promise<ListResourcesResult> {
+  const [place = '', after] = cursor === undefined ? ['workflows'] : cursor.split(' ', 2);
+  const at = assets.findIndex(({ kind }) => kind === place);
+  const asset = assets[at];
+  if (!asset) throw invalidParams('cursor: expected the nextCursor of an earlier page');
+  const { status, body } = await registry.call(caller, asset.list, { limit: 50, ...(after && { cursor: after }) });
+  // A caller who may not list them sees none.
+  if (status !== 200 && status !== 403) throw failed(body);
+  const rows = status === 200 ? (body[asset.field] as Record<string, unknown>[]) : [];
+  const own = rows.map((row) => ({
+    uri: `gantry://${asset.kind}/${String(row.id)}`,
+    name: String(row[asset.title] ?? row.id),
+    mimeType,
+  }));
+  const next = typeof body.nextCursor === 'string' ? `${asset.kind} ${body.nextCursor}` : assets[at + 1]?.kind;
+  return {
+    resources: [...(cursor === undefined ? forms() : []), ...own],
+    ...(next !== undefined && { nextCursor: next }),
+  };
+}
+
+function forms() {
+  return Object.keys(schemas).map((kind) => ({ uri: `gantry://schemas/${kind}`, name: `Schema: ${kind}`, mimeType }));
+}
+
+export async function readResource(
+  registry: ToolRegistry,
+  { caller }: Session,
+  uri: string,
+): Promise<ReadResourceResult> {
+  const [, kind = '', id = ''] = /^gantry:\/\/([a-z]+)\/([\w-]{1,64})$/.exec(uri) ?? [];
+  const asset = assets.find((known) => known.kind === kind);
+  const form = kind === 'schemas' ? Object.entries(schemas).find(([name]) => name === id)?.[1] : undefined;
+  if (!asset && !form) throw invalidParams(`There is no resource ${JSON.stringify(uri.slice(0, 200))}`);
+  const { status, body } = await registry.call(caller, asset?.get ?? form ?? '', asset ? { [asset.id]: id } : {});
+  if (status !== 200) throw failed(body);
+  return { contents: [{ uri, mimeType, text: JSON.stringify(body) }] };
+}
+
+function failed({ error }: ToolAnswer['body']): Error {
+  const { code, message } = error as { code: string; message: string };
+  return code === 'INTERNAL_ERROR' ? internalError(message) : invalidParams(`${code}: ${message}`);
+}

@@ -1,0 +1,26 @@
+import { Server } from '@modelcontextprotocol/server';
+import type { ToolRegistry } from '../tools/registry.ts';
+import { callTool } from './call-tool.ts';
+import { listTools } from './list-tools.ts';
+import { findPrompt, prompts } from './prompts.ts';
+import { listResources, readResource, resourceTemplates } from './resources.ts';
+import type { Session } from './session.ts';
+
+const instructions =
+  'Gantry is a backend for admin applications: datasources, queries, workflows, listeners, cron jobs, widgets and pages of one tenant. Begin with get_tenant_resource_summary. Before you create something, read its schema (get_…_schema). A run goes on after execute_workflow has answered: get_workflow_instance follows it.';
+
+/** A server for one request, by the rights of its caller. */
+export function createMCPServer(registry: ToolRegistry, session: Session): Server {
+  const server = new Server(
+    { name: 'gantry', title: 'Gantry', version: '1.0.0' },
+    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions },
+  );
+  server.setRequestHandler('tools/list', ({ params }) => listTools(registry, session, params?.cursor));
+  server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => callTool(registry, session, { params, mcpReq }));
+  server.setRequestHandler('resources/list', ({ params }) => listResources(registry, session, params?.cursor));
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }));
+  server.setRequestHandler('resources/read', ({ params }) => readResource(registry, session, params.uri));
+  server.setRequestHandler('prompts/list', () => ({ prompts }));
+  server.setRequestHandler('prompts/get', ({ params }) => findPrompt(params));
+  return server;
+}

@@ -1,0 +1,235 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type MCP, startMCP } from '#api/mcp/listen.ts';
+import { type Cluster, startCluster } from '#test/support/cluster.ts';
+import { tenantServer } from '#test/support/database.ts';
+import { aMember, anApiKey, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
+import { eventually } from '#test/support/settle.ts';
+
+let cluster: Cluster;
+let mcp: MCP;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  mcp = await startMCP({
+    config: { ...cluster.config, mcp: { ...cluster.config.mcp, port: 0 } },
+    logger: cluster.context.logger,
+    context: cluster.context,
+  });
+  tenant = await aTenant(cluster);
+});
+afterAll(async () => {
+  await mcp[Symbol.asyncDispose]();
+  await cluster[Symbol.asyncDispose]();
+});
+
+const current = '2026-07-28';
+const before = '2025-11-25';
+
+interface Connecting {
+  headers: Record<string, string>;
+  tenantID?: string;
+  version?: string;
+  query?: string;
+}
+
+async function connect({ headers, tenantID = tenant.id, version = current, query = '' }: Connecting) {
+  const client = new Client(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode: version === current ? { pin: current } : 'legacy' } },
+  );
+  const transport = new StreamableHTTPClientTransport(new URL(`${addressOf(tenantID)}${query}`), {
+    requestInit: { headers },
+  });
+  await client.connect(transport);
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+}
+
+function addressOf(tenantID: string): string {
+  return `http://127.0.0.1:${mcp.port}/tenants/${tenantID}/mcp`;
+}
+
+async function bearer(user: { email: string }): Promise<Record<string, string>> {
+  return { authorization: `Bearer ${await cluster.tokenFor(user)}` };
+}
+
+async function namesOf(client: Client): Promise<string[]> {
+  const { tools } = await client.listTools();
+  return tools.map(({ name }) => name);
+}
+
+describe.each([current, before])('in version %s', (version) => {
+  test('a client lists every page of tools, calls one, reads resources and prompts', async () => {
+    await using client = await connect({ headers: await bearer(tenant.creator), version });
+
+    expect(client.getNegotiatedProtocolVersion()).toBe(version);
+    const names = await namesOf(client);
+    expect(names.length).toBeGreaterThan(200);
+    expect(names).toEqual(expect.arrayContaining(['get_tenant_resource_summary', 'execute_workflow', 'run_cron_job']));
+
+    const { id } = await aWorkflow(cluster, { tenant });
+    const { structuredContent, isError } = await client.callTool({
+      name: 'get_workflow',
+      arguments: { workflowID: id },
+    });
+    expect({ structuredContent, isError }).toMatchObject({ structuredContent: { success: true, workflow: { id } } });
+    const { resources } = await client.listResources();
+    expect(resources.map(({ uri }) => uri)).toContain(`gantry://workflows/${id}`);
+    const { contents } = await client.readResource({ uri: `gantry://workflows/${id}` });
+    expect(contents).toHaveLength(1);
+    const { messages } = await client.getPrompt({ name: 'build_workflow', arguments: { goal: 'count things' } });
+    expect(JSON.stringify(messages)).toContain('count things');
+  });
+
+  test('a run reports progress, and answers with its handle and its outcome', async () => {
+    await using client = await connect({ headers: await bearer(tenant.creator), version });
+    const { id } = await aWorkflow(cluster, {
+      tenant,
+      ...chain({ count: { type: 'javascript', code: 'return 42;', outputVariable: 'it' } }),
+    });
+    const heard: string[] = [];
+
+    const answer = await client.callTool(
+      { name: 'execute_workflow', arguments: { workflowID: id } },
+      { onprogress: ({ message = '' }) => void heard.push(message) },
+    );
+
+    expect(answer.structuredContent).toMatchObject({
+      success: true,
+      instanceID: expect.any(String),
+      status: 'COMPLETED',
+    });
+    expect(heard[0]).toMatch(/^Run [\w-]+ has started$/);
+    expect(heard.at(-1)).toBe('Run: COMPLETED');
+  });
+});
+
+test('a cancelled call ends the work that it asked for', async () => {
+  await using client = await connect({ headers: await bearer(tenant.creator) });
+  const cancel = new AbortController();
+  const sleeping = client.callTool(
+    { name: 'execute_raw_sql', arguments: { sql: 'select pg_sleep(20), 1 as slept' } },
+    { signal: cancel.signal },
+  );
+  sleeping.catch(() => undefined);
+  await eventually(async () => expect(await sleepers()).toBe(1));
+  cancel.abort('enough');
+  await expect(sleeping).rejects.toThrow();
+  await eventually(async () => expect(await sleepers()).toBe(0));
+});
+
+async function sleepers(): Promise<number> {
+  const { rows } = await tenantServer.query(
+    `select count(*)::int as n from pg_stat_activity where state = 'active' and query like '%as slept' and pid <> pg_backend_pid()`,
+  );
+  return rows[0]?.n ?? 0;
+}
+
+test('the lists of two callers differ as what they may do', async () => {
+  const viewer = await aMember(cluster, { tenant, can: ['workflow.list', 'workflow.read'] });
+  await using client = await connect({ headers: await bearer(viewer) });
+
+  const names = await namesOf(client);
+
+  expect(names).toEqual(expect.arrayContaining(['list_workflows', 'get_workflow', 'search_resources']));
+  expect(names).not.toEqual(expect.arrayContaining(['execute_workflow']));
+  expect(names.filter((name) => /create|delete|update|execute|query/.test(name))).toEqual([]);
+  const { isError, content } = await client.callTool({
+    name: 'create_folder',
+    arguments: { entityType: 'workflow', folderTitle: 'A' },
+  });
+  expect({ isError, content }).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('PERMISSION_DENIED') }],
+  });
+});
+
+test('a grouped list is short, finds tools by words, and hides none from a call', async () => {
+  await using client = await connect({ headers: await bearer(tenant.creator), query: '?tools=grouped' });
+
+  expect(await namesOf(client)).toEqual(['search_tools', 'call_tool']);
+  const { structuredContent } = await client.callTool({
+    name: 'search_tools',
+    arguments: { query: 'dead letter redrive', limit: 3 },
+  });
+  expect(JSON.stringify(structuredContent)).toContain('redrive_listener_event');
+  const direct = await client.callTool({ name: 'list_folders', arguments: { entityType: 'workflow' } });
+  const through = await client.callTool({
+    name: 'call_tool',
+    arguments: { name: 'list_folders', arguments: { entityType: 'workflow' } },
+  });
+  expect(through.structuredContent).toEqual(direct.structuredContent);
+  expect(direct.isError).not.toBe(true);
+});
+
+test('a stranger learns where to sign in, and another tenant admits neither members nor keys', async () => {
+  const refused = await fetch(addressOf(tenant.id), {
+    method: 'POST',
+    body: '{}',
+    headers: { 'content-type': 'application/json' },
+  });
+  expect(refused.status).toBe(401);
+  const [, metadata = ''] = /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate') ?? '') ?? [];
+  expect(await (await fetch(metadata)).json()).toMatchObject({
+    resource: addressOf(tenant.id),
+    bearer_methods_supported: ['header'],
+  });
+  const other = await aTenant(cluster);
+  await expect(connect({ headers: await bearer(tenant.creator), tenantID: other.id })).rejects.toThrow(
+    /403|PERMISSION_DENIED|not allowed/,
+  );
+  const { key } = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
+  await expect(connect({ headers: { 'x-api-key': key }, tenantID: other.id })).rejects.toThrow(
+    /403|PERMISSION_DENIED|not allowed/,
+  );
+  const page = await fetch(addressOf(tenant.id), {
+    method: 'POST',
+    headers: { origin: 'https://evil.example', ...(await bearer(tenant.creator)) },
+  });
+  expect(page.status).toBe(403);
+});
+
+test('a key that is revoked is refused with the next message', async () => {
+  const { key, id } = await anApiKey(cluster, { tenant, can: ['folder.list'] });
+  await using client = await connect({ headers: { authorization: `api_key ${key}` } });
+  const call = () => client.callTool({ name: 'list_folders', arguments: { entityType: 'workflow' } });
+  expect(await call()).toMatchObject({ structuredContent: { success: true } });
+
+  await cluster.as(tenant.creator).in(tenant).delete(`T/apikeys/${id}`);
+
+  await expect(call()).rejects.toThrow();
+});
+
+test('messages are counted as requests, a tool call as one, and batches are refused', async () => {
+  const user = await aMember(cluster, { tenant, can: ['folder.list'] });
+  const message = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'list_folders', arguments: { entityType: 'workflow' } },
+  };
+  const send = async (body: object) => {
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(await bearer(user)),
+    };
+    const response = await fetch(addressOf(tenant.id), { method: 'POST', headers, body: JSON.stringify(body) });
+    return {
+      status: response.status,
+      left: Number(response.headers.get('ratelimit-remaining')),
+      text: await response.text(),
+    };
+  };
+  const first = await send(message);
+  const second = await send(message);
+  expect(second.text).toContain('folders');
+  expect(first.left - second.left).toBe(1);
+  expect(await send([message, message])).toMatchObject({ status: 400 });
+});
+
+test('health tells how many tools there are', async () => {
+  const answer = await fetch(`http://127.0.0.1:${mcp.port}/health`);
+  expect(await answer.json()).toEqual({ status: 'ok', tools: expect.any(Number), timestamp: expect.any(String) });
+});
