@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { type AISettings, aiProviders, lackOf } from './ai/providers.ts';
 import type { S3Place } from './files/s3-store.ts';
 import { OAuthProviders } from './oauth-providers.ts';
 import { parseValue } from './parse-value.ts';
@@ -60,6 +61,12 @@ export const Environment = z.object({
     .optional(),
   /** OAuth providers by name, as JSON: `{"google":{"clientID":"…","clientSecret":"…"}}`; all fields are in `oauth-providers.ts`. */
   OAUTH_PROVIDERS: OAuthProviders,
+  /** The language model for tenants that have none of their own; absent: they have none. */
+  AI_PROVIDER: z.enum(aiProviders).optional(),
+  /** Absent: the provider's own. It is reached through the gate, so a private address must be in OUTBOUND_ALLOW. */
+  AI_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' }).optional(),
+  AI_API_KEY: z.string().min(1).optional(),
+  AI_MODEL: z.string().min(1).optional(),
   /** Addresses or networks of the proxies in front, whose X-Forwarded-For says where a request comes from. */
   TRUSTED_PROXIES: list.refine((items) => items.every((item) => networkNames.includes(item) || readNetwork(item)), {
     error: 'must be addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal',
@@ -272,6 +279,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     syslogPorts: e.SYSLOG_PORTS,
     files: { folder: e.FILES_DIR, s3: readS3(e) },
     oauth: { publicURL: e.PUBLIC_URL ?? '', providers: e.OAUTH_PROVIDERS, uiOrigins: e.CORS_ORIGINS },
+    ai: readAI(e),
     tenantDatabases: {
       provision: e.TENANT_DATABASES,
       servers: tenantServersOf(e),
@@ -317,6 +325,16 @@ function readRedis(e: Pick<z.output<typeof Environment>, `REDIS_${string}` & key
     return { host, port: Number(port) };
   });
   return { url: e.REDIS_URL, sentinels, sentinelMaster: e.REDIS_SENTINEL_MASTER };
+}
+
+function readAI(e: z.output<typeof Environment>): AISettings | null {
+  const { AI_PROVIDER: provider, AI_MODEL: model } = e;
+  if (provider === undefined) return null;
+  if (model === undefined) throw new Error('Configuration: AI_MODEL is required with AI_PROVIDER');
+  const settings = { provider, model, baseURL: e.AI_BASE_URL ?? null, apiKey: e.AI_API_KEY ?? null };
+  const lack = lackOf(settings);
+  if (lack) throw new Error(`Configuration: ${lack.field === 'apiKey' ? 'AI_API_KEY' : 'AI_BASE_URL'} ${lack.message}`);
+  return settings;
 }
 
 function readS3(e: z.output<typeof Environment>): S3Place | undefined {

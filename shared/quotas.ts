@@ -21,6 +21,14 @@ function assetsIn(table: string, what: string, max = 1_000): QuotaDefinition {
   return { owner: 'tenant', max, what, table, used: `select count(*) from ${table} where tenant_id = $1` };
 }
 
+/** Tokens of ended calls, and what is reserved for the others. Those of a worker that has died stay reserved: it may have used them. */
+function aiTokensSince(unit: 'day' | 'month'): string {
+  const since = `day >= date_trunc('${unit}', now() at time zone 'utc')::date`;
+  return `
+select (select coalesce(sum(input_tokens + output_tokens), 0) from ai_usage where tenant_id = $1 and ${since})
+  + (select coalesce(sum(reserved_tokens), 0) from ai_call where tenant_id = $1 and ended_at is null and ${since})`;
+}
+
 const MB = 1024 ** 2;
 const GB = 1024 ** 3;
 const FORGOTTEN = 'wait until some are forgotten, or send them with a shorter `rememberMinutes`';
@@ -124,6 +132,27 @@ select (select count(*) from listener_event where tenant_id = $1 and dispatched_
     what: 'bytes of events of listeners that came in the last seven days',
     remedy: 'wait, or send less',
     used: `select coalesce(sum(bytes), 0) from listener_usage where tenant_id = $1 and day > now() - interval '7 days'`,
+  },
+  aiTokensPerDay: {
+    owner: 'tenant',
+    max: 2_000_000,
+    what: 'tokens of language models a day',
+    remedy: 'wait until midnight UTC',
+    used: aiTokensSince('day'),
+  },
+  aiTokensPerMonth: {
+    owner: 'tenant',
+    max: 30_000_000,
+    what: 'tokens of language models a month',
+    remedy: 'wait until the next month begins in UTC',
+    used: aiTokensSince('month'),
+  },
+  aiCalls: {
+    owner: 'tenant',
+    max: 8,
+    what: 'calls of language models at once',
+    remedy: 'wait until one ends',
+    used: 'select count(*) from ai_call where tenant_id = $1 and ended_at is null and expires_at > now()',
   },
   runs: {
     owner: 'tenant',

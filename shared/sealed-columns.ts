@@ -49,4 +49,10 @@ export const sealedColumns = {
     type: 'text',
     context: (id) => `tenant_variable:${id}:secret`,
   },
+  aiKey: {
+    table: 'ai_config',
+    column: 'api_key',
+    type: 'text',
+    context: (id) => `ai_config:${id}:apiKey`,
+  },
 } satisfies Record<string, SealedColumn>;

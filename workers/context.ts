@@ -87,6 +87,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     secrets,
     datasources,
     queries,
+    ai,
     bytes,
   } = opened;
   const cron = createTicker({ pool, runs, rights: opened.rights, lateMs: config.worker.cronLateMs, logger });
@@ -133,6 +134,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     bytes,
     datasources,
     queries,
+    ai,
     cron,
     backplane,
     logger,

@@ -16,6 +16,7 @@ import { createRunEnds } from '#shared/run-ends.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { createTenantLabel } from '#shared/tally.ts';
+import { type AI, createAI } from './ai/calls.ts';
 import { createKeptConnections } from './connections/kept.ts';
 import { createReach, type Reach } from './connectors/reach.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
@@ -45,6 +46,7 @@ export interface OpenEngine {
   readonly stored: StoredFiles;
   readonly datasources: Datasources;
   readonly queries: Queries;
+  readonly ai: AI;
   readonly engine: Engine;
   readonly rights: Rights;
   readonly variables: TenantVariables;
@@ -93,6 +95,7 @@ export async function openEngine(
   const datasources = createDatasources({ pool, secrets, kept, reach, logger });
   const cache = createQueryCache({ pool, secrets, logger });
   const queries = createQueries({ pool, secrets, datasources, cache, sandbox, logger });
+  const ai = resources.use(createAI({ pool, secrets, workspace: config.ai, outbound: reach.outbound, logger }));
   const variables = resources.use(createTenantVariables({ pool, secrets, messages }));
   const rights = createRights({ pool, policy: resources.use(createPolicy(pool, logger)) });
 
@@ -146,6 +149,7 @@ export async function openEngine(
     stored,
     datasources,
     queries,
+    ai,
     engine,
     rights,
     variables,

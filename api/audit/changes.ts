@@ -104,6 +104,7 @@ const assets: Readonly<Record<string, string>> = {
   TenantVariable: 'variable',
   TenantFile: 'file',
   OAuthConnection: 'oauthConnection',
+  AIConfig: 'aiConfig',
   Role: 'role',
   ApiKey: 'apiKey',
   Invitation: 'invitation',

@@ -3,6 +3,7 @@ import { serviceGroup } from '../http/openapi/parts.ts';
 import type { RouteGroup } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
 import { accountingRoutes, operatorAccountingRoutes } from './accounting/routes.ts';
+import { aiConfigRoutes } from './ai-config/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { appPageRoutes } from './app-pages/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
@@ -128,6 +129,11 @@ export const routeGroups: readonly RouteGroup[] = [
     tag: 'OAuth',
     description: 'Accounts at other services, connected by OAuth 2.0, that datasources use.',
     routes: [...oauthRoutes, ...oauthConnectionRoutes],
+  },
+  {
+    tag: 'AI',
+    description: 'The language model of a tenant, its budgets, and what is asked of it.',
+    routes: aiConfigRoutes,
   },
   {
     tag: 'Audit',

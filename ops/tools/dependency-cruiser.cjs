@@ -45,6 +45,7 @@ const packageRules = [
   only('signatures-of-s3-only-where-it-is', ['aws4fetch'], '^workers/connectors/s3/|^shared/files/s3-store\\.ts'),
   only('oauth-only-where-tokens-come-from', ['oauth4webapi'], '^workers/oauth/'),
   only('undici-only-behind-the-gate', ['undici'], '^workers/outbound/fetch\\.ts'),
+  only('models-only-in-ai', ['ai', '@ai-sdk'], '^workers/ai/'),
   only('busboy-only-at-the-door', ['busboy'], '^api/http/'),
   only('bull-board-only-on-the-board', ['@bull-board'], '^ops/board\\.ts'),
   only('isolates-only-in-the-sandbox', ['isolated-vm'], '^workers/sandbox/'),

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { aiCalls } from './ai-calls.ts';
 import { auditEntries } from './audit-entries.ts';
 import { cronTicks } from './cron-ticks.ts';
 import { datasourceMetadata } from './datasource-metadata.ts';
@@ -22,6 +23,7 @@ export const queues = [
   oauthExchange,
   workflowPlans,
   widgetData,
+  aiCalls,
   cronTicks,
   auditEntries,
 ] as const;

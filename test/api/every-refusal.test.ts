@@ -6,6 +6,7 @@ import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';
 import { type Answer, type Client, lenient } from '../support/client.ts';
+import { type AIProviderServer, startAIProvider } from '../servers/ai-provider.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import {
   aMember,
@@ -32,6 +33,7 @@ import { loginFixture, malformedFixture } from '../support/route-fixtures.ts';
 
 /** What every endpoint refuses, also a new one: the cases are derived from the table of routes. What it answers is in every-route.test.ts. */
 let cluster: Cluster;
+let provider: AIProviderServer;
 let tenant: TestTenant;
 let elsewhere: TestTenant;
 /** Changed by requests with unknown fields. */
@@ -47,7 +49,9 @@ let keys: Record<'disabled' | 'expired' | 'free' | 'ofAnother' | 'powerless', Te
 let operators: Record<'expired' | 'revoked' | 'disabled', TestOperator>;
 
 beforeAll(async () => {
+  provider = await startAIProvider();
   cluster = await startCluster({
+    settings: provider.settings,
     workers: [
       'datasource.tests',
       'datasource.metadata',
@@ -55,6 +59,7 @@ beforeAll(async () => {
       'tenant.database',
       'workflow.plans',
       'widget.data',
+      'ai.calls',
     ],
   });
   [tenant, elsewhere, changing] = [await aTenant(cluster), await aTenant(cluster), await aTenant(cluster)];
@@ -80,7 +85,10 @@ beforeAll(async () => {
   };
 });
 
-afterAll(() => cluster[Symbol.asyncDispose]());
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+  await provider[Symbol.asyncDispose]();
+});
 
 /** Takes any body and any query: senders decide what they send. */
 const takesAnything = (route: Route) => route.path.startsWith('/webhooks/v1/inbound/');

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '#api/http/route.ts';
 import { routes } from '#api/resources/index.ts';
+import { type AIProviderServer, startAIProvider } from '../servers/ai-provider.ts';
 import type { Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { anOperator, aTenant, type TestTenant } from '../support/factories.ts';
@@ -9,9 +10,12 @@ import { loginFixture } from '../support/route-fixtures.ts';
 
 /** Rules for every endpoint, also for new ones: the cases are derived from the table of routes. */
 let cluster: Cluster;
+let provider: AIProviderServer;
 
 beforeAll(async () => {
+  provider = await startAIProvider();
   cluster = await startCluster({
+    settings: provider.settings,
     workers: [
       'datasource.tests',
       'datasource.metadata',
@@ -19,12 +23,16 @@ beforeAll(async () => {
       'tenant.database',
       'workflow.plans',
       'widget.data',
+      'ai.calls',
     ],
   });
   await anOperator(cluster, loginFixture);
 });
 
-afterAll(() => cluster[Symbol.asyncDispose]());
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+  await provider[Symbol.asyncDispose]();
+});
 
 test('no two routes are the same', () => {
   expect(new Set(routes.map(nameOf)).size).toBe(routes.length);
@@ -110,6 +118,9 @@ const changing: Record<string, object> = {
   'patch /api/v1/tenants/:tenantID/roles/:roleID': { roleName: 'Other' },
   'patch /api/v1/tenants/:tenantID/users/:tenantUserID/roles': { roleIDs: [], userTenantRelationship: 'ADMIN' },
   'patch /api/v1/tenants/:tenantID/variables/:variableID': { value: 'other' },
+  'post /api/v1/tenants/:tenantID/ai-config': { maxCalls: 2 },
+  'patch /api/v1/tenants/:tenantID/ai-config': { maxCalls: 2 },
+  'put /api/v1/tenants/:tenantID/ai-config': { maxCalls: 2 },
   'patch /api/v1/tenants/:tenantID/widgets/:widgetID': { widgetTitle: 'Other' },
   'patch /api/v1/tenants/:tenantID/workflows/:workflowID': { title: 'Other' },
 };
@@ -162,6 +173,8 @@ const changingNoAsset: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/import/plan': startsNothing,
   'post /api/v1/tenants/:tenantID/cronjobs/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/plan': startsNothing,
+  'post /api/v1/tenants/:tenantID/ai-config/test': startsNothing,
+  'delete /api/v1/tenants/:tenantID/ai-config': sameAgain,
   'post /api/v1/tenants/:tenantID/app-pages/:appPageID/queries/:queryAlias/run': startsNothing,
   'post /api/v1/tenants/:tenantID/app-pages/:appPageID/workflows/:workflowAlias/execute': ofRuns,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/execute': ofRuns,
@@ -236,6 +249,8 @@ const reasonsWithoutKey: Record<string, string> = {
     'until it is sent, once more changes nothing',
   'post /api/v1/tenants/:tenantID/intake/pause': changesOnce,
   'post /api/v1/tenants/:tenantID/intake/resume': changesOnce,
+  'post /api/v1/tenants/:tenantID/ai-config': changesOnce,
+  'post /api/v1/tenants/:tenantID/ai-config/test': startsNothing,
   'post /api/v1/tenants/:tenantID/cronjobs/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/cronjobs/:cronJobID/pause': changesOnce,
   'post /api/v1/tenants/:tenantID/cronjobs/:cronJobID/resume': changesOnce,

@@ -108,6 +108,7 @@ test('every table either has a retention or is kept', async () => {
     'dashboard',
     'app_page',
     'asset_version',
+    'ai_config',
     'bundle_import',
     'bundle_key',
     'tenant_variable',

@@ -63,6 +63,7 @@ beforeAll(async () => {
       'tenant.database',
       'workflow.plans',
       'widget.data',
+      'ai.calls',
     ],
     settings: { API_KEY_REQUESTS_PER_MINUTE: '0' },
   });

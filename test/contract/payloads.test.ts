@@ -39,6 +39,7 @@ const frozen: { [Name in QueueName]: unknown[] } = {
   'oauth.exchange': [ask],
   'workflow.plans': [ask],
   'widget.data': [ask],
+  'ai.calls': [ask],
   'cron.ticks': [
     { tenantID: '01976e1c-0000-7000-8000-000000000003', cronJobID: '01976e1c-0000-7000-8000-000000000004' },
   ],
@@ -92,6 +93,24 @@ const frozenQuestions: { [Name in AnyAsk['name']]: unknown[] } = {
       widget: { kind: 'given', widgetType: 'bar', dataQueries: [{ dataQueryID: tenantID }] },
       state: {},
       isFresh: true,
+    },
+  ],
+  'ai.calls': [
+    { kind: 'test', tenantID, caller, settings: null },
+    {
+      kind: 'test',
+      tenantID,
+      caller,
+      settings: { provider: 'openai', baseURL: null, model: 'a model', apiKey: 'a key' },
+    },
+    {
+      kind: 'text',
+      tenantID,
+      caller,
+      purpose: 'query',
+      instructions: 'Write SQL.',
+      messages: [{ role: 'user', content: 'Open orders' }],
+      maxOutputTokens: 4_000,
     },
   ],
   'query.runs': [

@@ -40,6 +40,10 @@ const rows: Record<Table, string> = {
     select $1, id, sha256($1::text::bytea), '', '', $2 from op`,
   operator_audit: `insert into operator_audit (id, action, created_at) values ($1, 'BOARD', $2)`,
   asset_change: `insert into asset_change (tenant_id, entity, asset_id, action, expires_at) values ($3, 'workflow', $1, 'updated', $2)`,
+  ai_call: `
+    insert into ai_call (id, tenant_id, day, purpose, model, reserved_tokens, started_at, expires_at)
+    values ($1, $3, $2::timestamptz, 'chat', 'm', 1, $2, $2)`,
+  ai_usage: 'insert into ai_usage (tenant_id, day, updated_at) values ($1, $2::timestamptz, $2)',
   notification: `
     insert into notification (id, tenant_id, user_id, kind, title, action, action_text, created_at)
     values ($1, $3, $1, 'tenantJoined', 'a', 'b', 'c', $2)`,

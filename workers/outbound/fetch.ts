@@ -116,7 +116,7 @@ export function createOutboundFetch(
 }
 
 /** Loads undici with the first request: a worker that makes none is 4 to 7 MB smaller without it. */
-async function createAgent(outbound: Outbound, sslVerify: boolean): Promise<Agent> {
+export async function createAgent(outbound: Outbound, sslVerify: boolean): Promise<Agent> {
   const undici = await import('undici');
   return new undici.Agent({
     connections: CONNECTIONS.places,
@@ -144,7 +144,7 @@ export function whereOf(url: URL): string {
   return placeOf(url.hostname.replace(/^\[|\]$/g, ''), portOf(url));
 }
 
-function checkRequest({ url, headers = {} }: HTTPRequest): void {
+export function checkRequest({ url, headers = {} }: HTTPRequest): void {
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new AppError('VALIDATION_ERROR', 'The URL must begin with http:// or https://');
   if (url.username !== '' || url.password !== '')
@@ -194,7 +194,7 @@ function targetOf(location: string, base: URL): URL {
   return target;
 }
 
-function joined(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+export function joined(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   const entries = Object.entries(headers).filter(
     (entry): entry is [string, string | string[]] => entry[1] !== undefined,
   );
@@ -274,7 +274,7 @@ async function unpack(
   }
 }
 
-function tooLarge(maxBytes: number, url: URL): AppError {
+export function tooLarge(maxBytes: number, url: URL): AppError {
   return new AppError('UPSTREAM_FAILED', `${whereOf(url)} answers with more than ${maxBytes / 1_000_000} MB`, {
     retry: false,
     details: { reason: 'too-large' },
@@ -286,7 +286,7 @@ const byCode: Readonly<Record<string, Reason>> = {
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
 };
 
-async function explain(error: unknown, url: URL, signal: AbortSignal): Promise<unknown> {
+export async function explain(error: unknown, url: URL, signal: AbortSignal): Promise<unknown> {
   if (signal.aborted) return signal.reason;
   if (error instanceof AppError) return error;
   const reason = reasonOf(error) ?? byCode[codeOf(error)];

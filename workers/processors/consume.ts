@@ -13,6 +13,7 @@ import { parseValue } from '#shared/parse-value.ts';
 import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
 import { describeIssues } from '#shared/workflow/issues.ts';
+import type { AI } from '../ai/calls.ts';
 import type { Reach } from '../connectors/reach.ts';
 import type { Ticker } from '../cron/ticker.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -38,6 +39,7 @@ export interface ProcessorContext extends Reach {
   bytes: ByteAccount;
   datasources: Datasources;
   queries: Queries;
+  ai: AI;
   cron: Pick<Ticker, 'ring'>;
   backplane: Pick<Backplane, 'removeAlarm'>;
   logger: Logger;

@@ -1,3 +1,4 @@
+import { aiCalls } from '#shared/queues/ai-calls.ts';
 import { datasourceMetadata } from '#shared/queues/datasource-metadata.ts';
 import { datasourceTests } from '#shared/queues/datasource-tests.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
@@ -6,6 +7,7 @@ import { queryRuns } from '#shared/queues/query-runs.ts';
 import { tenantDatabase } from '#shared/queues/tenant-database.ts';
 import { widgetData } from '#shared/queues/widget-data.ts';
 import { workflowPlans } from '#shared/queues/workflow-plans.ts';
+import { answerAICall } from './ai-calls.ts';
 import { answerQuestions } from './answer-questions.ts';
 import { storeAuditEntries } from './audit-entries.ts';
 import type { Processor } from './consume.ts';
@@ -30,6 +32,7 @@ export const processors = {
   'oauth.exchange': answerQuestions(oauthExchange, answerOAuthExchange),
   'workflow.plans': answerQuestions(workflowPlans, answerWorkflowPlan),
   'widget.data': answerQuestions(widgetData, answerWidgetData),
+  'ai.calls': answerQuestions(aiCalls, answerAICall),
   'cron.ticks': processCronTick,
   'audit.entries': storeAuditEntries,
 } satisfies { [D in AnyQueue as D['name']]: Processor<D> };

@@ -91,6 +91,9 @@ export const retentions = {
         limit 1) is null`,
   },
   asset_change: { for: 0, old: since('expires_at') },
+  // Longer than the month whose tokens are counted.
+  ai_call: { for: 62, old: since('started_at') },
+  ai_usage: { for: 400, old: since('updated_at') },
   notification: { for: 90, old: since('created_at') },
 } as const satisfies Record<string, Kept>;
 

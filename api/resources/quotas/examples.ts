@@ -30,6 +30,9 @@ export const exampleQuotas = {
   listenerBufferBytes: { max: 1_073_741_824, used: 20_480, isDefault: true },
   listenerEventBytes: { max: 5_368_709_120, used: 1_048_576, isDefault: true },
   runs: { max: 100_000, used: 38, isDefault: true },
+  aiTokensPerDay: { max: 2_000_000, used: 12_400, isDefault: true },
+  aiTokensPerMonth: { max: 30_000_000, used: 84_100, isDefault: true },
+  aiCalls: { max: 8, used: 1, isDefault: true },
   runBytes: { max: 2_147_483_648, used: 9_120, isDefault: true },
 };
 

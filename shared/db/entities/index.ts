@@ -1,3 +1,4 @@
+import { AIConfig } from './ai-config.ts';
 import { ApiKey } from './api-key.ts';
 import { AppPage } from './app-page.ts';
 import { AssetVersion } from './asset-version.ts';
@@ -91,4 +92,5 @@ export const entities = [
   OperatorSession,
   OperatorAudit,
   AuditRecord,
+  AIConfig,
 ];

@@ -71,6 +71,7 @@ import { Migration20261123063000_WidgetVersions } from './Migration2026112306300
 import { Migration20261123064500_WidgetLibrary } from './Migration20261123064500_WidgetLibrary.ts';
 import { Migration20261123070500_Bundles } from './Migration20261123070500_Bundles.ts';
 import { Migration20261123071500_ListenerResidues } from './Migration20261123071500_ListenerResidues.ts';
+import { Migration20261123083000_AI } from './Migration20261123083000_AI.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -147,6 +148,7 @@ const classes = {
   Migration20261123064500_WidgetLibrary,
   Migration20261123070500_Bundles,
   Migration20261123071500_ListenerResidues,
+  Migration20261123083000_AI,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -75,4 +75,5 @@ export const migrationNames = [
   'Migration20261123064500_WidgetLibrary',
   'Migration20261123070500_Bundles',
   'Migration20261123071500_ListenerResidues',
+  'Migration20261123083000_AI',
 ] as const;

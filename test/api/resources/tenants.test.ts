@@ -177,6 +177,12 @@ async function aFullTenant(): Promise<TestTenant> {
   );
   await api.post(`T/workflows/${workflow.id}/execute/bulk`, { items: [{}] });
   await api.post('T/variables', { name: 'rate', value: 1 });
+  await api.post('T/ai-config', { maxCalls: 2 });
+  await cluster.pool.query(
+    `insert into ai_call (id, tenant_id, day, purpose, model, reserved_tokens, expires_at) values ($1, $2, now(), 'chat', 'm', 1, now())`,
+    [newID(), tenant.id],
+  );
+  await cluster.pool.query('insert into ai_usage (tenant_id, day) values ($1, now())', [tenant.id]);
   await api.post('T/folders', { entityType: 'workflow', folderTitle: 'Orders' });
   await api.post('T/dashboards', { dashboardTitle: 'Orders', dashboardConfig: {} });
   await api.post('T/app-pages', { appPageTitle: 'Orders', appPageConfig: {} });

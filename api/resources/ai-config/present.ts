@@ -1,0 +1,16 @@
+import type { z } from 'zod';
+import type { AISettings } from '#shared/ai/providers.ts';
+import type { AIConfig as AIConfigEntity } from '#shared/db/entities/ai-config.ts';
+import { MASK } from '#shared/secret.ts';
+import type { AIConfig } from './schemas.ts';
+
+export function presentConfig(config: AIConfigEntity | null, workspace: AISettings | null): z.input<typeof AIConfig> {
+  const { maxTokensPerDay = null, maxTokensPerMonth = null, maxCalls = null } = config ?? {};
+  const others = { maxTokensPerDay, maxTokensPerMonth, maxCalls, updatedAt: config?.updatedAt.toISOString() ?? null };
+  if (config?.provider) {
+    const { provider, baseURL = null, model = null, apiKey } = config;
+    return { source: 'tenant', provider, baseURL, model, apiKey: apiKey ? MASK : null, ...others };
+  }
+  const { provider = null, model = null } = workspace ?? {};
+  return { source: workspace ? 'workspace' : 'none', provider, baseURL: null, model, apiKey: null, ...others };
+}

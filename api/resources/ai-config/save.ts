@@ -1,0 +1,54 @@
+import type { KeyRing } from '#shared/crypto.ts';
+import { AIConfig } from '#shared/db/entities/ai-config.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { onEntities } from '#shared/db/query.ts';
+import { newID } from '#shared/ids.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import type { TenantInput } from '../../http/route.ts';
+import type { AIConfigChange } from './schemas.ts';
+import { changeSettings, openSettings } from './settings.ts';
+
+type Saving = Pick<TenantInput<never, never, never>, 'tenantID' | 'caller'> & { secrets: KeyRing };
+
+/** Stores a change of the tenant's one row, which the first change creates. */
+export function saveConfig(em: EntityManager, saving: Saving, change: AIConfigChange): Promise<AIConfig> {
+  const { tenantID, caller, secrets } = saving;
+  return em.transactional(async (tx) => {
+    // Two first changes at once would each create a row.
+    await onEntities(tx)('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`ai.config.${tenantID}`]);
+    const found = await tx.findOne(AIConfig, { tenantID });
+    const before = openSettings(secrets, found);
+    const next = changeSettings(before, change);
+    const id = found?.id ?? newID();
+    const { maxTokensPerDay, maxTokensPerMonth, maxCalls } = change;
+    const fields = {
+      provider: next?.provider ?? null,
+      baseURL: next?.baseURL ?? null,
+      model: next?.model ?? null,
+      apiKey: sealedKey(secrets, { id, key: next?.apiKey, before: before?.apiKey, sealed: found?.apiKey }),
+      maxTokensPerDay,
+      maxTokensPerMonth,
+      maxCalls,
+    };
+    const createdByApiKeyID = caller.type === 'apiKey' ? caller.id : null;
+    const config =
+      found ?? tx.create(AIConfig, { id, tenantID, creatorID: caller.userID ?? caller.id, createdByApiKeyID });
+    tx.assign(config, fields, { ignoreUndefined: true });
+    await tx.flush();
+    return config;
+  });
+}
+
+interface Key {
+  id: string;
+  key: string | null | undefined;
+  before: string | null | undefined;
+  sealed: string | null | undefined;
+}
+
+/** Sealed anew only if it changes: otherwise the trail would show a change. */
+function sealedKey(secrets: KeyRing, { id, key, before, sealed }: Key): string | null {
+  if (!key) return null;
+  if (key === before && sealed) return sealed;
+  return secrets.seal(key, sealedColumns.aiKey.context(id));
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { AISettings, aiProviders, lackOf } from '#shared/ai/providers.ts';
+import type { KeyRing } from '#shared/crypto.ts';
+import type { AIConfig } from '#shared/db/entities/ai-config.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import { destination, keepMasked, MASK, refuseMoved, secret } from '#shared/secret.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
+import type { AIConfigTest } from './schemas.ts';
+
+/** Which fields are secret, and where they are sent. */
+const Fields = z.object({
+  provider: destination(z.enum(aiProviders)),
+  baseURL: destination(z.string()).nullable(),
+  model: z.string().nullable(),
+  apiKey: secret(z.string()).nullable(),
+});
+
+/** With the key in clear. */
+export function openSettings(secrets: KeyRing, config: AIConfig | null): AISettings | null {
+  if (!config?.provider || !config.model) return null;
+  const { id, provider, model, baseURL = null, apiKey } = config;
+  return { provider, model, baseURL, apiKey: apiKey ? secrets.open(apiKey, sealedColumns.aiKey.context(id)) : null };
+}
+
+/** The settings after a change; null are those of the deployment. A stored key is not sent to another address. */
+export function changeSettings(stored: AISettings | null, change: AIConfigTest): AISettings | null {
+  if (change.provider === null) return null;
+  const isTouched = [change.provider, change.baseURL, change.model, change.apiKey].some((field) => field !== undefined);
+  if (!isTouched) return stored;
+  const given = givenOf(stored, change);
+  const next = keepMasked(Fields, given, { ...stored });
+  refuseMoved(Fields, { given, next, stored: { ...stored } });
+  if (typeof next.model !== 'string') throw invalidField('model', 'is required');
+  const settings = AISettings.parse(next);
+  const lack = lackOf(settings);
+  if (lack) throw invalidField(lack.field, lack.message);
+  return settings;
+}
+
+/** As if the client had sent all of it, with the mask of the stored key. */
+function givenOf(stored: AISettings | null, { provider, baseURL, model, apiKey }: AIConfigTest) {
+  const isOther = provider !== undefined && provider !== null && provider !== stored?.provider;
+  const storedKey = stored?.apiKey ? MASK : null;
+  return {
+    provider: provider ?? stored?.provider ?? 'openai',
+    baseURL: baseURL === undefined && !isOther ? (stored?.baseURL ?? null) : (baseURL ?? null),
+    model: model === undefined ? (stored?.model ?? null) : model,
+    apiKey: apiKey === undefined ? storedKey : apiKey,
+  };
+}

@@ -1,0 +1,38 @@
+import { noModel } from '#shared/ai/providers.ts';
+import { AIConfig } from '#shared/db/entities/ai-config.ts';
+import { aiCalls } from '#shared/queues/ai-calls.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { AIConfigTest, AITestResult, TenantID } from './schemas.ts';
+import { changeSettings, openSettings } from './settings.ts';
+
+export const testConfig = tenantRoute({
+  name: 'testAiConfig',
+  method: 'post',
+  path: '/ai-config/test',
+  summary: 'Test the AI configuration',
+  description:
+    'A worker asks the model for one word. Fields in the body stand in place of the stored ones, and nothing is stored. The tokens count into the budget.',
+  permission: 'tenant.update',
+  object: ({ params }) => `tenant:${params.tenantID}`,
+  params: TenantID,
+  body: AIConfigTest,
+  hides: ['apiKey'],
+  response: AITestResult,
+  idempotent: false,
+  errors: ['409', '429', '502', '504'],
+
+  async handle({ body, em, tenantID, caller, signal }, { producer, secrets, config }) {
+    const stored = openSettings(secrets, await em.findOne(AIConfig, { tenantID }));
+    const settings = changeSettings(stored, body);
+    if (!settings && !config.ai) throw noModel();
+    const question = { kind: 'test', tenantID, caller, settings } as const;
+    const { model, inputTokens, outputTokens } = await producer.ask(aiCalls, question, {
+      signal,
+      timeoutMs: TEST_MS,
+      lanes: { tenant: tenantID },
+    });
+    return { message: 'The model answers', model, inputTokens, outputTokens };
+  },
+});
+
+const TEST_MS = 30_000;

@@ -1,0 +1,128 @@
+import type { Caller } from '../caller.ts';
+import { AppError } from '../errors.ts';
+import { quotaExceeded, readQuotas } from '../quotas.ts';
+import { inTransaction, type Pool } from './pool.ts';
+import { onClient, type Query } from './query.ts';
+
+export type AIPurpose = 'test' | 'query' | 'workflow' | 'chat' | 'node';
+
+export interface AICall {
+  id: string;
+  tenantID: string;
+  caller: Caller;
+  purpose: AIPurpose;
+  model: string;
+  /** Tokens that it uses at most, by estimate. */
+  tokens: number;
+  /** It has ended or its worker has died by then. */
+  timeoutMs: number;
+}
+
+export interface AIBudget {
+  quota: 'aiTokensPerDay' | 'aiTokensPerMonth' | 'aiCalls';
+  /** The lower one of the tenant's own limit and its quota. */
+  max: number;
+  /** With what is reserved for calls that have not ended. */
+  used: number;
+  /** The tenant's own limit is the lower one. */
+  isOwn: boolean;
+}
+
+const names = ['aiTokensPerDay', 'aiTokensPerMonth', 'aiCalls'] as const;
+
+/**
+ * Takes what a call may use from the budgets of its tenant, or throws QUOTA_EXCEEDED or RATE_LIMITED. Calls of one tenant are reserved
+ * one after the other, so each sees what those before it have reserved.
+ */
+export async function reserveCall(pool: Pool, call: AICall): Promise<void> {
+  const { id, tenantID, caller, purpose, model, tokens, timeoutMs } = call;
+  await inTransaction(pool, async (client) => {
+    const query = onClient(client);
+    await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`ai.${tenantID}`]);
+    for (const budget of await readBudgets(query, tenantID)) requireRoom(budget, tokens);
+    const userID = caller.userID ?? (caller.type === 'user' ? caller.id : null);
+    const keyID = caller.type === 'apiKey' ? caller.id : null;
+    await query(RESERVE, [id, tenantID, userID, keyID, purpose, model, tokens, timeoutMs / 1_000]);
+  });
+}
+
+const RESERVE = `
+insert into ai_call (id, tenant_id, day, user_id, api_key_id, purpose, model, reserved_tokens, expires_at)
+values ($1, $2, (now() at time zone 'utc')::date, $3, $4, $5, $6, $7, now() + make_interval(secs => $8))`;
+
+export async function readBudgets(query: Query, tenantID: string): Promise<AIBudget[]> {
+  const { rows } = await query<Record<AIBudget['quota'], number | null>>(OWN, [tenantID]);
+  return (await readQuotas(query, names, tenantID)).map(({ quota, max, used }) => {
+    // Safe: only these were read.
+    const name = quota as AIBudget['quota'];
+    const own = rows[0]?.[name] ?? max;
+    return { quota: name, max: Math.min(own, max), used, isOwn: own < max };
+  });
+}
+
+const OWN = `
+select max_tokens_per_day as "aiTokensPerDay", max_tokens_per_month as "aiTokensPerMonth", max_calls as "aiCalls"
+from ai_config where tenant_id = $1`;
+
+function requireRoom({ quota, max, used, isOwn }: AIBudget, tokens: number): void {
+  if (quota === 'aiCalls') {
+    if (used + 1 <= max) return;
+    throw new AppError(
+      'RATE_LIMITED',
+      `This tenant has ${used} calls of language models under way, and may have ${max}`,
+      { retry: true, retryAfter: 2, reason: quota },
+    );
+  }
+  if (used + tokens <= max) return;
+  if (!isOwn) throw quotaExceeded({ quota, max, used });
+  const period = quota === 'aiTokensPerDay' ? 'day' : 'month';
+  throw new AppError(
+    'QUOTA_EXCEEDED',
+    `This call may need ${tokens} tokens of a language model; of the ${max} a ${period} that the tenant has set for itself, ${used} are used or reserved`,
+    { details: { quota, max, used }, reason: quota },
+  );
+}
+
+export interface AIEnd {
+  id: string;
+  inputTokens: number;
+  outputTokens: number;
+  /** `answered`, or the code of the error. */
+  outcome: string;
+}
+
+/** Replaces the reservation by what the call has used. Changes nothing when it is repeated. */
+export async function settleCall(pool: Pool, { id, inputTokens, outputTokens, outcome }: AIEnd): Promise<void> {
+  await pool.query(SETTLE, [id, inputTokens, outputTokens, outcome]);
+}
+
+const SETTLE = `
+with ended as (
+  update ai_call set ended_at = now(), input_tokens = $2, output_tokens = $3, outcome = $4
+  where id = $1 and ended_at is null returning tenant_id, day)
+insert into ai_usage (tenant_id, day, calls, input_tokens, output_tokens)
+select tenant_id, day, 1, $2, $3 from ended
+on conflict (tenant_id, day) do update set calls = ai_usage.calls + 1, updated_at = now(),
+  input_tokens = ai_usage.input_tokens + excluded.input_tokens, output_tokens = ai_usage.output_tokens + excluded.output_tokens`;
+
+export interface AIUsageOfDay {
+  day: string;
+  calls: number;
+  inputTokens: number;
+  outputTokens: number;
+}
+
+/** Days with calls, newest first. */
+export async function readUsageByDay(query: Query, tenantID: string, days: number): Promise<AIUsageOfDay[]> {
+  const { rows } = await query<AIUsageOfDay>(BY_DAY, [tenantID, days]);
+  return rows.map(({ day, calls, inputTokens, outputTokens }) => ({
+    day,
+    calls,
+    inputTokens: Number(inputTokens),
+    outputTokens: Number(outputTokens),
+  }));
+}
+
+const BY_DAY = `
+select day::text, calls, input_tokens as "inputTokens", output_tokens as "outputTokens" from ai_usage
+where tenant_id = $1 and day > (now() at time zone 'utc')::date - $2::integer order by day desc`;

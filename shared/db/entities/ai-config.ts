@@ -1,0 +1,28 @@
+import type { AIProvider } from '../../ai/providers.ts';
+import { defineEntity, identified, p, tenantFilter } from '../base.ts';
+
+/** The language model of a tenant, and its own budgets; at most one row of each tenant. */
+export const AIConfigSchema = defineEntity({
+  name: 'AIConfig',
+  tableName: 'ai_config',
+  filters: tenantFilter,
+  properties: {
+    ...identified,
+    tenantID: p.uuid(),
+    creatorID: p.uuid(),
+    createdByApiKeyID: p.uuid().nullable(),
+    /** Null: the deployment's model is used. */
+    provider: p.string().$type<AIProvider>().nullable(),
+    baseURL: p.text().nullable(),
+    model: p.string().nullable(),
+    /** Sealed, with the context in `sealedColumns`. */
+    apiKey: p.text().nullable(),
+    /** Null: as far as the quota goes. */
+    maxTokensPerDay: p.integer().nullable(),
+    maxTokensPerMonth: p.integer().nullable(),
+    maxCalls: p.integer().nullable(),
+  },
+});
+
+export class AIConfig extends AIConfigSchema.class {}
+AIConfigSchema.setClass(AIConfig);

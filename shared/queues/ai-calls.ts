@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { AISettings } from '../ai/providers.ts';
+import { Caller } from '../caller.ts';
+import { defineAsk } from './define-ask.ts';
+
+export const AIMessage = z.object({ role: z.enum(['user', 'assistant']), content: z.string() });
+export type AIMessage = z.output<typeof AIMessage>;
+
+const asked = { tenantID: z.uuid(), caller: Caller };
+
+/** A call of a language model, with the tenant's configuration or the deployment's. Permissions have been checked by the API. */
+export const aiCalls = defineAsk({
+  name: 'ai.calls',
+  question: z.discriminatedUnion('kind', [
+    /** With the stored settings, or with those of the request. */
+    z.object({ kind: z.literal('test'), ...asked, settings: AISettings.nullable() }),
+    z.object({
+      kind: z.literal('text'),
+      ...asked,
+      /** What the tokens are counted for. */
+      purpose: z.enum(['query', 'workflow']),
+      instructions: z.string(),
+      messages: z.array(AIMessage).min(1),
+      maxOutputTokens: z.int().positive(),
+    }),
+  ]),
+  answer: z.object({ text: z.string(), model: z.string(), inputTokens: z.int(), outputTokens: z.int() }),
+  timeoutMs: 120_000,
+  perLane: { tenant: 8 },
+});

@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LanguageModel } from 'ai';
+import type { AISettings } from '#shared/ai/providers.ts';
+import type { Caller } from '#shared/caller.ts';
+import type { KeyRing } from '#shared/crypto.ts';
+import { type AIEnd, type AIPurpose, reserveCall, settleCall } from '#shared/db/ai-usage.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { AppError, toAppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { AIMessage } from '#shared/queues/ai-calls.ts';
+import type { Outbound } from '../outbound/gate.ts';
+import { createStreamingFetch } from '../outbound/stream.ts';
+import { explainCall } from './explain.ts';
+import { openModel } from './open-model.ts';
+import { readSettings } from './settings.ts';
+
+/** Calls of language models, within the budgets of their tenants. */
+export interface AI extends AsyncDisposable {
+  /** One answer as a text. */
+  text(request: AIRequest): Promise<AIAnswer>;
+  /** Does the work with a model, whose use is reserved before and settled after. */
+  counted<T>(request: AIRequest, work: (call: CountedCall) => Promise<T>): Promise<T>;
+}
+
+export interface AIRequest {
+  tenantID: string;
+  caller: Caller;
+  purpose: AIPurpose;
+  instructions: string;
+  messages: readonly AIMessage[];
+  maxOutputTokens: number;
+  signal: AbortSignal;
+  /** In place of the stored ones. */
+  settings?: AISettings | null;
+  /** Default: 1. */
+  maxRetries?: number;
+}
+
+interface AIAnswer {
+  text: string;
+  model: string;
+  inputTokens: number;
+  outputTokens: number;
+}
+
+export interface CountedCall {
+  model: LanguageModel;
+  settings: AISettings;
+  /** Notes what is known of the use; undefined leaves what was known. */
+  note(used: { inputTokens?: number | undefined; outputTokens?: number | undefined }): void;
+}
+
+interface Needs {
+  pool: Pool;
+  secrets: KeyRing;
+  workspace: AISettings | null;
+  outbound: Outbound;
+  logger: Logger;
+}
+
+/** Longer than any call: after it, a call whose worker has died has no place any more. */
+const MAX_CALL_MS = 330_000;
+
+export function createAI({ pool, secrets, workspace, outbound, logger }: Needs): AI {
+  const fetch = createStreamingFetch(outbound);
+
+  async function counted<T>(request: AIRequest, work: (call: CountedCall) => Promise<T>): Promise<T> {
+    const { tenantID, caller, purpose, signal } = request;
+    const settings = request.settings ?? (await readSettings({ pool, secrets, workspace }, tenantID));
+    const id = newID();
+    const used = { inputTokens: tokensOf(request), outputTokens: request.maxOutputTokens };
+    const tokens = used.inputTokens + used.outputTokens;
+    await reserveCall(pool, { id, tenantID, caller, purpose, model: settings.model, tokens, timeoutMs: MAX_CALL_MS });
+    let outcome = 'answered';
+    try {
+      const model = await openModel(settings, fetch);
+      const note: CountedCall['note'] = ({ inputTokens, outputTokens }) => {
+        used.inputTokens = inputTokens ?? used.inputTokens;
+        used.outputTokens = outputTokens ?? used.outputTokens;
+      };
+      return await work({ model, settings, note });
+    } catch (error) {
+      const known = await explainCall(error, settings, signal);
+      // A provider that refuses a request counts no tokens. Otherwise it is unknown how many it has counted.
+      if (known instanceof AppError && isRefusal(known)) Object.assign(used, { inputTokens: 0, outputTokens: 0 });
+      outcome = toAppError(known).code;
+      throw known;
+    } finally {
+      await settle({ id, ...used, outcome });
+    }
+  }
+
+  /** Without it, the call counts as much as was reserved. */
+  async function settle(end: AIEnd): Promise<void> {
+    for (let attempt = 1; ; attempt += 1)
+      try {
+        return await settleCall(pool, end);
+      } catch (error) {
+        if (attempt === SETTLE_ATTEMPTS) return logger.warn({ err: error, callID: end.id }, 'AI call not settled');
+        await sleep(attempt * 250);
+      }
+  }
+
+  return {
+    counted,
+    text: (request) =>
+      counted(request, async ({ model, settings, note }) => {
+        const { generateText } = await loadSDK();
+        const { instructions, messages, maxOutputTokens, signal, maxRetries = 1 } = request;
+        const { text, usage } = await generateText({
+          model,
+          instructions,
+          messages: messages.map(({ role, content }) => ({ role, content })),
+          maxOutputTokens,
+          maxRetries,
+          abortSignal: signal,
+        });
+        const inputTokens = usage.inputTokens ?? tokensOf(request);
+        const outputTokens = usage.outputTokens ?? tokensIn(text);
+        note({ inputTokens, outputTokens });
+        return { text, model: settings.model, inputTokens, outputTokens };
+      }),
+    [Symbol.asyncDispose]: () => fetch[Symbol.asyncDispose](),
+  };
+}
+
+const SETTLE_ATTEMPTS = 4;
+
+/** Loads the package with the first call: an idle worker is smaller without it. */
+export async function loadSDK() {
+  // Otherwise it writes warnings to the console.
+  Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
+  return await import('ai');
+}
+
+function tokensOf({ instructions, messages }: Pick<AIRequest, 'instructions' | 'messages'>): number {
+  return messages.reduce((sum, { content }) => sum + tokensIn(content), tokensIn(instructions));
+}
+
+/** An estimate that is rather too high: models cut most languages into pieces of four bytes or more. */
+export function tokensIn(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / 3) + 8;
+}
+
+function isRefusal({ details }: AppError): boolean {
+  const reason = typeof details === 'object' && details !== null ? Reflect.get(details, 'reason') : undefined;
+  return refusals.has(reason);
+}
+
+const refusals: ReadonlySet<unknown> = new Set([
+  'authentication',
+  'not-found',
+  'not-allowed',
+  'provider',
+  'refused',
+  'unreachable',
+  'tls',
+]);

@@ -1,0 +1,43 @@
+import { type AIProvider, type AISettings, lackOf, noModel } from '#shared/ai/providers.ts';
+import type { KeyRing } from '#shared/crypto.ts';
+import { ownRead } from '#shared/db/own-read.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { AppError } from '#shared/errors.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+
+interface Needs {
+  pool: Pool;
+  secrets: KeyRing;
+  /** Of the deployment, for tenants without a model of their own. */
+  workspace: AISettings | null;
+}
+
+interface Row {
+  id: string;
+  provider: AIProvider | null;
+  baseURL: string | null;
+  model: string;
+  apiKey: string | null;
+}
+
+/** The settings of a tenant, with the key in clear; those of the deployment if it has none. */
+export async function readSettings({ pool, secrets, workspace }: Needs, tenantID: string): Promise<AISettings> {
+  const { rows } = await ownRead(() => pool.query<Row>(READ, [tenantID]));
+  const [row] = rows;
+  if (row?.provider) {
+    const { id, provider, baseURL, model, apiKey } = row;
+    const key = apiKey && secrets.open(apiKey, sealedColumns.aiKey.context(id));
+    return checked({ provider, baseURL, model, apiKey: key });
+  }
+  if (workspace) return checked(workspace);
+  throw noModel();
+}
+
+const READ = `
+select id, provider, base_url as "baseURL", model, api_key as "apiKey" from ai_config where tenant_id = $1`;
+
+function checked(settings: AISettings): AISettings {
+  const lack = lackOf(settings);
+  if (lack) throw new AppError('VALIDATION_ERROR', `${lack.field}: ${lack.message}`);
+  return settings;
+}
