@@ -130,6 +130,7 @@ const otherGraph = { workflowNodes: [{ id: 'start', type: 'start', data: {} }], 
 
 /** What makes the fixture different from what the route makes of it, which would change nothing else. */
 const madeDifferent: Record<string, (api: Client, params: Record<string, string>) => Promise<unknown>> = {
+  'delete /api/v1/tenants/:tenantID/ai-config': (api) => api.post('T/ai-config', { maxCalls: 2 }),
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/activate': (api, { listenerID }) =>
     api.post(`T/listeners/${listenerID}/deactivate`),
   'post /api/v1/tenants/:tenantID/folders/move': async (api, { workflowID }) => {
@@ -174,7 +175,6 @@ const changingNoAsset: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/cronjobs/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/plan': startsNothing,
   'post /api/v1/tenants/:tenantID/ai-config/test': startsNothing,
-  'delete /api/v1/tenants/:tenantID/ai-config': sameAgain,
   'post /api/v1/tenants/:tenantID/app-pages/:appPageID/queries/:queryAlias/run': startsNothing,
   'post /api/v1/tenants/:tenantID/app-pages/:appPageID/workflows/:workflowAlias/execute': ofRuns,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/execute': ofRuns,
