@@ -5,8 +5,8 @@ import { routes } from '#api/resources/index.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';
-import { type Answer, type Client, lenient } from '../support/client.ts';
 import { type AIProviderServer, startAIProvider } from '../servers/ai-provider.ts';
+import { type Answer, type Client, lenient } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import {
   aMember,
