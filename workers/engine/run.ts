@@ -277,9 +277,9 @@ export class Run {
     this.#readings -= 1;
   }
 
-  /** Takes note of a wake whose facts have been read. */
+  /** Takes note of a wake whose facts have been read. A run that leaves drops them, so its commit, when sent again, must find the wake. */
   see(wakeSeq: number): void {
-    this.#seen = Math.max(this.#seen, wakeSeq);
+    if (!this.#isLeaving) this.#seen = Math.max(this.#seen, wakeSeq);
   }
 
   /** If no node runs: ends the run, yields, or parks it until a wait ends. */

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import type { PoolClient } from '#shared/db/pool.ts';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { graph } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
+
+const asking = graph({ start: { type: 'start' }, ask: { type: 'approval' }, end: { type: 'end' } }, [
+  'start>ask',
+  'ask:approved>end',
+]);
+
+const LOCK_RUN = 'select from workflow_instance where id = $1 for no key update';
+
+/** Returns when so many statements wait for the lock of another. */
+async function untilLocked({ pool }: Deployment, waiting: number): Promise<void> {
+  await eventually(async () => {
+    const { rows } = await pool.query<{ n: number }>(
+      `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    expect(rows[0]?.n).toBeGreaterThanOrEqual(waiting);
+  });
+}
+
+async function inTransaction({ pool }: Deployment, stack: AsyncDisposableStack): Promise<PoolClient> {
+  const client = await pool.connect();
+  stack.defer(async () => {
+    await client.query('rollback');
+    client.release();
+  });
+  await client.query('begin');
+  return client;
+}
+
+test('a run is not left waiting when it is woken while the row that its park is to change is locked', async () => {
+  await using deployment = await startDeployment();
+  await using clients = new AsyncDisposableStack();
+  const worker = await deployment.startWorker({}, ['workflow.runs']);
+  const { instanceID } = await deployment.runs.accept(deployment.newRun(await deployment.saveVersion(asking)));
+  await eventually(async () => expect(await deployment.read(instanceID)).toMatchObject({ status: 'WAITING' }));
+
+  // Woken without a reason, it is held up between its claim and its park until its row is locked.
+  const waits = await inTransaction(deployment, clients);
+  await waits.query('lock table run_wait in access exclusive mode');
+  await deployment.runs.wake([instanceID]);
+  await eventually(() => expect(worker.engine.held.has(instanceID)).toBe(true));
+  await untilLocked(deployment, 1);
+  const first = await inTransaction(deployment, clients);
+  await first.query(LOCK_RUN, [instanceID]);
+  const { statements } = worker.engine.stats;
+  await waits.query('commit');
+  await eventually(() => expect(worker.engine.stats.statements).toBeGreaterThan(statements));
+
+  // The answer and its wake come now, and the row stays locked while the worker reads what the wake is about.
+  await deployment.pool.query(
+    `update collection_request set status = 'COMPLETED', submitted_data = '{"decision":"approve"}' where instance_id = $1`,
+    [instanceID],
+  );
+  const woken = deployment.runs.wake([instanceID]);
+  await untilLocked(deployment, 1);
+  const second = await inTransaction(deployment, clients);
+  const locked = second.query(LOCK_RUN, [instanceID]);
+  await untilLocked(deployment, 2);
+  await first.query('commit');
+  await Promise.all([woken, locked]);
+  const again = worker.engine.stats.statements;
+  await eventually(() => expect(worker.engine.stats.statements).toBeGreaterThan(again + 3));
+  await second.query('commit');
+
+  await eventually(async () => expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED' }));
+});
