@@ -12,7 +12,17 @@ import { validation } from '../http/validate.ts';
 /** The request that an import is a part of; its entity manager is in the transaction of the import. */
 export type ImportInput = Pick<
   TenantInput<z.ZodType, z.ZodType, z.ZodType>,
-  'em' | 'tenantID' | 'caller' | 'identity' | 'log' | 'require' | 'holds' | 'visible' | 'reportUnknown' | 'entry'
+  | 'em'
+  | 'tenantID'
+  | 'caller'
+  | 'identity'
+  | 'log'
+  | 'require'
+  | 'requireUndenied'
+  | 'holds'
+  | 'visible'
+  | 'reportUnknown'
+  | 'entry'
 >;
 
 export interface Importing {
@@ -37,7 +47,11 @@ export async function callRoute(importing: Importing, route: Route, { params = {
   if (route.realm !== 'tenant') throw new Error(`${route.path} is no route of a tenant`);
   const { input, context, created } = importing;
   const handling: Handling = { isStrict: false, unknown: { fields: [], count: 0 } };
-  const require = (access: readonly Demand[]) => input.require(access.filter(({ object }) => !created.has(object)));
+  const require = async (access: readonly Demand[]) => {
+    const { own = [], other = [] } = Object.groupBy(access, ({ object }) => (created.has(object) ? 'own' : 'other'));
+    await input.require(other);
+    await input.requireUndenied(own);
+  };
   try {
     const checks = [
       { part: 'params' as const, schema: route.params, value: params },

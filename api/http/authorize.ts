@@ -9,6 +9,8 @@ import type { Access, Demand } from './route.ts';
 export interface Authorizer {
   /** Throws unless every access is allowed. */
   require(access: readonly Demand[]): Promise<void>;
+  /** Throws if a rule denies an access to an object that the caller creates, and whose own rule is not committed yet. */
+  requireUndenied(access: readonly Demand[]): Promise<void>;
   /** Throws unless the caller holds every permission, or the alternative, on at least one object; the handler does the rest. */
   requireSome(access: readonly Access[], alternative?: Permission): Promise<void>;
   /** A condition that narrows rows to those that the caller may see; `column` has the id of the object. */
@@ -33,6 +35,14 @@ export function createAuthorizer(policy: Policy, asker: Asker): Authorizer {
       for (const { permission, object } of access) {
         const [, action] = splitPermission(permission);
         if (!(await policy.can({ ...asker, object, action }))) throw denied();
+      }
+    },
+    async requireUndenied(access) {
+      for (const { permission, object } of access) {
+        const id = object.slice(object.indexOf(':') + 1);
+        const found = await sights(permission);
+        if (found.some(({ deny }) => deny.everything || deny.prefixes.some((prefix) => id.startsWith(prefix))))
+          throw denied();
       }
     },
     async requireSome(access, alternative) {

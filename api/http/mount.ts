@@ -103,7 +103,7 @@ async function serveMember(
     tenantID,
     em: () => tenantEntityManager(context.orm.em, tenantID, identity.userID),
   });
-  const { visible, require, holds } = authorizer;
+  const { visible, require, requireUndenied, holds } = authorizer;
   const file = () => readFile(route, exchange);
   const { response } = exchange;
   if (route.method !== 'get' && !route.writesEntry) await entry.begin();
@@ -115,6 +115,7 @@ async function serveMember(
     workflow: membership.workflow,
     visible,
     require,
+    requireUndenied,
     holds,
     reportUnknown: (found, at) => reportUnknown(handling, found, at),
     requireMatch: createMatch(route.conditional ? request.get('if-match') : undefined),

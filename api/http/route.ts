@@ -100,6 +100,8 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   visible(permission: Permission, column?: string): Promise<Condition>;
   /** Throws PERMISSION_DENIED unless all are allowed. For objects that only the handler can find. */
   require(access: readonly Demand[]): Promise<void>;
+  /** Throws PERMISSION_DENIED if a rule denies one of them: for objects whose creation is not committed yet. */
+  requireUndenied(access: readonly Demand[]): Promise<void>;
   /** Whether the caller holds a permission on every object of its type, with no deny rule: required to grant it to others. */
   holds(permission: Permission | ResourcePermission): Promise<boolean>;
   /**
