@@ -31,7 +31,7 @@ export async function collect(
       const all = await inTurns(referencesIn(asset.type, asset.payload));
       const references = all.filter(({ type }) => type !== 'folder' || withFolders);
       found.set(asset.id, { ...asset, references });
-      for (const one of references) named.push(one);
+      for (const one of references) if (!one.isGuess) named.push(one);
     }
     if (found.size > MAX_ITEMS) throw tooMany();
     next = await readNamed(named.filter(({ id }) => !found.has(id)));

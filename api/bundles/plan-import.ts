@@ -130,7 +130,7 @@ async function planItem(
   { ids, others, isSkipped }: Resolving,
 ): Promise<PlannedItem> {
   const idFor = (one: Reference) => ids.get(placeOf(one)) ?? others.get(placeOf(one));
-  const absent = item.references.filter((one) => idFor(one) === undefined);
+  const absent = item.references.filter((one) => !one.isGuess && idFor(one) === undefined);
   const missing = [...new Map(absent.map(({ type, id }) => [placeOf({ type, id }), { type, id }])).values()];
   const isFiled = !absent.some(({ type, path }) => type === 'folder' && path.length === 1);
   const payload = withIDs(item.payload, item.references, idFor);

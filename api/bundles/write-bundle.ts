@@ -38,7 +38,8 @@ export async function writeItems(
   return items;
 
   function dependenciesOf({ id: own, references }: Collected): BundleItem['dependencies'] {
-    const others = new Map(references.filter(({ id }) => id !== own).map((one) => [placeOf(one), one]));
+    const shown = references.filter(({ id, isGuess }) => id !== own && (!isGuess || collected.has(id)));
+    const others = new Map(shown.map((one) => [placeOf(one), one]));
     return [...others.values()].map(describe).sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
   }
 

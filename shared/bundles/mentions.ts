@@ -12,6 +12,8 @@ export interface Mention {
   path: (string | number)[];
   /** Free-form JSON is saved without what it names. */
   isNeeded: false;
+  /** It is in the key at the end of the path, not in the value there. */
+  isKey?: true;
 }
 
 const KEYS: Readonly<Record<string, BundledType>> = {
@@ -43,6 +45,8 @@ export function* mentionsIn(root: Json, at: Path): Generator<void, Mention[]> {
       if (typeof value === 'object') left.push({ value, path: [...place.path, key] });
       const named = namedBy(key, value);
       if (named) found.push({ ...named, path: [...place.path, key], isNeeded: false });
+      const inKey = widgetIn(key);
+      if (inKey) found.push({ type: 'widget', id: inKey, path: [...place.path, key], isNeeded: false, isKey: true });
     }
   }
   return found;
@@ -50,11 +54,16 @@ export function* mentionsIn(root: Json, at: Path): Generator<void, Mention[]> {
 
 function namedBy(key: string | number, text: Json): Pick<Mention, 'type' | 'id'> | undefined {
   if (typeof text !== 'string') return undefined;
-  const widgetID = text.startsWith('widget_') ? WIDGET_KEY.exec(text)?.[1] : undefined;
-  if (widgetID) return { type: 'widget', id: widgetID.toLowerCase() };
+  const widgetID = widgetIn(text);
+  if (widgetID) return { type: 'widget', id: widgetID };
   const type = typeof key === 'string' && Object.hasOwn(KEYS, key) ? KEYS[key] : undefined;
   const id = type && AssetID.safeParse(text).data;
   return type && id ? { type, id } : undefined;
+}
+
+function widgetIn(text: string | number): string | undefined {
+  if (typeof text !== 'string' || !text.startsWith('widget_')) return undefined;
+  return WIDGET_KEY.exec(text)?.[1]?.toLowerCase();
 }
 
 function entriesOf(value: Json): Iterable<[string | number, Json]> {

@@ -18,6 +18,10 @@ export interface Reference {
   path: Path;
   /** The asset cannot be saved without it. */
   isNeeded: boolean;
+  /** The id is in the key at the end of the path. */
+  isKey?: true;
+  /** It may be the id of something that is in no bundle, such as a user: it is given another id if it has one, and is missed by none. */
+  isGuess?: true;
 }
 
 /** By resource, as permissions name it. */
@@ -45,7 +49,7 @@ export function* referencesIn(type: BundledType, payload: JsonObject): Generator
   const byPlace = new Map<string, Reference>();
   for (const [index, one] of declared.entries()) {
     if (index % 1_000 === 999) yield;
-    const place = one.path.join('\0');
+    const place = [one.isKey ? 'key' : '', ...one.path].join('\0');
     if (!byPlace.has(place)) byPlace.set(place, one);
   }
   return [...byPlace.values()];
@@ -123,10 +127,18 @@ function namedByNode(node: Json, at: Path, isNeeded: boolean): Reference[] {
   const { type, data } = objectOf(node);
   const definition = typeof type === 'string' ? findNodeKind(type) : undefined;
   if (!definition) return [];
-  return namedAssets(definition, data).map(({ type: resource, id, path }) => ({
+  const named = namedAssets(definition, data).map(({ type: resource, id, path }) => ({
     ...reference(resource, id, [...at, ...path]),
     isNeeded,
   }));
+  return [...named, ...rolesIn(objectOf(data).approvers, [...at, 'approvers'])];
+}
+
+/** Approvers are ids and names of users and roles. */
+function rolesIn(approvers: Json | undefined, at: Path): Reference[] {
+  return listOf(approvers).flatMap((approver, index) =>
+    optional(approver, 'role', [...at, index]).map((one) => ({ ...one, isGuess: true as const })),
+  );
 }
 
 function namedByAction(action: Json, at: Path): Reference[] {
@@ -172,18 +184,33 @@ export function withIDs(
 ): JsonObject {
   const copies = new Map<unknown, unknown>();
   const copy = copyIn(copies, payload);
+  const renamed = new Map<object, Map<string, string>>();
   for (const one of references) {
     const id = idFor(one);
     if (id === undefined || id === one.id) continue;
     const [last, ...above] = [...one.path].reverse();
+    if (last === undefined) continue;
     const parent = above.reverse().reduce<object>((at, key) => {
       const child = copyIn(copies, Reflect.get(at, key));
       Reflect.set(at, key, child);
       return child;
     }, copy);
-    if (last !== undefined) Reflect.set(parent, last, String(Reflect.get(parent, last)).replace(UUID, id));
+    if (!one.isKey) Reflect.set(parent, last, String(Reflect.get(parent, last)).replace(UUID, id));
+    else renamed.set(parent, (renamed.get(parent) ?? new Map()).set(last, String(last).replace(UUID, id)));
   }
+  // Afterwards, since paths have the keys as they were.
+  for (const [parent, names] of renamed) renameKeys(parent, names);
   return copy;
+}
+
+/** All at once: two keys may change places. */
+function renameKeys(object: object, names: ReadonlyMap<string, string>): void {
+  const entries = Object.entries(object);
+  for (const key of names.keys()) Reflect.deleteProperty(object, key);
+  for (const [key, value] of entries) {
+    const name = names.get(key);
+    if (name !== undefined) Reflect.set(object, name, value);
+  }
 }
 
 function copyIn<T extends object>(copies: Map<unknown, unknown>, value: T): T {

@@ -53,3 +53,39 @@ test('an import that outgrows a quota leaves nothing, and names the item; one th
   expect(left).toBe(0);
   expect([filling.status, further.status, await count()]).toEqual([201, 429, 5]);
 });
+
+test('a rule that denies a use of what the import creates is kept, and keys of objects name the widgets here', async () => {
+  const tenant = await aTenant(cluster);
+  const everything = { object: '*', action: '*' };
+  const denied = { object: 'dataquery:*', action: 'execute', effect: 'deny' as const };
+  const as = async (rules: { object: string; action: string; effect?: 'deny' }[]) =>
+    cluster.as(await aMember(cluster, { tenant, rules })).in(tenant);
+  const [datasource, query, widget, dashboard] = [newID(), newID(), newID(), newID()];
+  const connectionString = 'postgres://db.example.test/shop';
+  const datasourceOptions = { connectionOption: 'connectionString', connectionString };
+  const dataQueryOptions = { query: 'select 1' };
+  const widgetConfig = { dataQueries: [{ dataQueryID: query, title: 'Q' }] };
+  const dashboardConfig = { layouts: { [`widget_${widget}_1`]: { x: 1 } } };
+  const items = [
+    {
+      ...{ type: 'datasource', id: datasource },
+      payload: { datasourceTitle: 'D', datasourceType: 'postgresql', datasourceOptions },
+    },
+    { type: 'dataQuery', id: query, payload: { dataQueryTitle: 'Q', datasourceID: datasource, dataQueryOptions } },
+    { type: 'widget', id: widget, payload: { widgetTitle: 'W', widgetType: 'table', widgetConfig } },
+    { type: 'dashboard', id: dashboard, payload: { dashboardTitle: 'D', dashboardConfig } },
+  ];
+  const body = { bundle: { bundleVersion: 1, items } };
+
+  const refused = await (await as([everything, denied])).post('T/import/execute', body);
+  const who = await as([everything]);
+  const done = await who.post('T/import/execute', body);
+
+  expect([refused.status, done.status], JSON.stringify([refused.body, done.body])).toEqual([403, 201]);
+  const idOf = (key: string) =>
+    done.body.results.find(({ originalID }: { originalID: string }) => originalID === key)?.newID;
+  const { body: answer } = await who.get(`T/dashboards/${idOf(dashboard)}`);
+  expect(answer.dashboard.dashboardConfig).toEqual({ layouts: { [`widget_${idOf(widget)}_1`]: { x: 1 } } });
+  const { bundle } = (await who.post('T/export', { types: ['dashboard'], withDependencies: false })).body;
+  expect(bundle.items[0].payload.dashboardConfig).toEqual(dashboardConfig);
+});

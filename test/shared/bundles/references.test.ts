@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { referencesIn, withIDs } from '#shared/bundles/references.ts';
+import type { BundledType } from '#shared/bundles/types.ts';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/pauses.ts';
+
+function rewritten(type: BundledType, payload: JsonObject, ids: Record<string, string>): JsonObject {
+  return withIDs(payload, atOnce(referencesIn(type, payload)), ({ id }) => ids[id]);
+}
+
+const [one, other] = [newID(), newID()];
+const swapped = { [one]: other, [other]: one };
+
+test('widgets in keys of objects get other ids, also if two change places', () => {
+  const layoutOf = (first: string, second: string): JsonObject => ({
+    dashboardConfig: {
+      layouts: {
+        [`widget_${first}_1`]: { x: 0, content: { [`widget_${second}`]: `widget_${first}_2` } },
+        [`widget_${second}_1`]: { x: 1 },
+        grid: 12,
+      },
+    },
+  });
+
+  expect(rewritten('dashboard', layoutOf(one, other), swapped)).toEqual(layoutOf(other, one));
+});
+
+test('the given payload stays as it is', () => {
+  const payload = { dashboardConfig: { [`widget_${one}_1`]: [`widget_${one}_1`] } };
+  const before = structuredClone(payload);
+
+  rewritten('dashboard', payload, swapped);
+
+  expect(payload).toEqual(before);
+});
+
+test('roles that approve get other ids, and approvers that may be users are not missed', () => {
+  const workflowOf = (id: string) => ({
+    workflowNodes: [{ id: 'a', type: 'approval', data: { message: 'Pay?', approvers: ['managers', id, 'a@b.test'] } }],
+  });
+  const references = atOnce(referencesIn('workflow', workflowOf(one)));
+
+  expect(references).toMatchObject([{ type: 'role', id: one, isNeeded: false, isGuess: true }]);
+  expect(rewritten('workflow', workflowOf(one), swapped)).toEqual(workflowOf(other));
+});
