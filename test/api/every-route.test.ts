@@ -164,6 +164,7 @@ const changingNoAsset: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/datasources/test': startsNothing,
   'post /api/v1/tenants/:tenantID/datasources/:datasourceID/test': startsNothing,
   'patch /api/v1/tenants/:tenantID/queries/queryTest': startsNothing,
+  'patch /api/v1/tenants/:tenantID/queries/aigenerate': startsNothing,
   'post /api/v1/tenants/:tenantID/queries/:dataQueryID/queryTest': startsNothing,
   'post /api/v1/tenants/:tenantID/queries/:dataQueryID/run': startsNothing,
   'post /api/v1/tenants/:tenantID/widgets/data': startsNothing,

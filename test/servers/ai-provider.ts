@@ -32,7 +32,8 @@ export interface AIProviderServer extends AsyncDisposable {
   play(...scripts: AIScript[]): void;
 }
 
-const usual: AIScript = { pieces: ['o', 'k'] };
+/** What is asked of a model to be an object is a query. */
+const usual: AIScript = { pieces: ['{"dataQueryTitle": "One", ', '"dataQueryOptions": {"query": "select 1"}}'] };
 const ownUsage = { prompt_tokens: 20, completion_tokens: 5 };
 
 export async function startAIProvider(): Promise<AIProviderServer> {

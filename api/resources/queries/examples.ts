@@ -39,3 +39,11 @@ export const exampleRun = {
   isCached: false,
   error: null,
 };
+
+export const exampleGenerate = { aiPrompt: 'Open orders of one state, the largest first', datasourceID };
+export const exampleGenerated = {
+  dataQuery: { dataQueryTitle: 'Open orders', dataQueryOptions, ...target },
+  databaseQuery: dataQueryOptions.query,
+  assumptions: ['An order is open while its state is not `done`.'],
+  message: 'Data query generated; it is not saved',
+};

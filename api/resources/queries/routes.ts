@@ -10,6 +10,7 @@ import { cloneDataQuery } from './clone.ts';
 import { createDataQueries, createDataQuery } from './create.ts';
 import { describeDataQueries } from './describe.ts';
 import { getDataQuery } from './find.ts';
+import { generateDataQuery } from './generate.ts';
 import { presentDataQuery, presentRun } from './present.ts';
 import { runDataQuery, testGivenDataQuery, testStoredDataQuery } from './run.ts';
 import { DataQueries, DataQuery, DataQueryID, DataQueryList, RunList, Runs } from './schemas.ts';
@@ -45,6 +46,7 @@ export const dataQueryRoutes = [
   createDataQuery,
   createDataQueries,
   testGivenDataQuery,
+  generateDataQuery,
   describeDataQueries,
 
   tenantRoute({

@@ -14,6 +14,8 @@ import {
   exampleDataQueryCreate,
   exampleDataQueryTest,
   exampleDataQueryUpdate,
+  exampleGenerate,
+  exampleGenerated,
   exampleInputs,
   exampleRun,
 } from './examples.ts';
@@ -100,6 +102,32 @@ export const DataQueryTest = z
   .object({ dataQuery: GivenDataQuery, ...inputs })
   .transform(({ dataQuery, ...body }) => ({ dataQuery, inputs: inputsOf(body) }))
   .meta({ id: 'DataQueryTest', examples: [exampleDataQueryTest] });
+
+export const QueryGenerate = z
+  .object({
+    aiPrompt: z.string().min(1).max(20_000).describe('What the query should do'),
+    datasourceID: ID.nullish().describe("Absent: the tenant's own database"),
+  })
+  .meta({ id: 'DataQueryGenerate', examples: [exampleGenerate] });
+
+/** As `createQuery` takes it. */
+const Generated = z
+  .object({
+    dataQueryTitle: z.string(),
+    dataQueryOptions: z.looseObject({}),
+    datasourceID: z.uuid().nullable(),
+    datasourceType: z.string(),
+  })
+  .meta({ id: 'GeneratedDataQuery' });
+
+export const GeneratedQuery = z
+  .object({
+    dataQuery: Generated,
+    databaseQuery: z.string().nullable().describe('The statement, if the query is one'),
+    assumptions: z.array(z.string()),
+    message: Message,
+  })
+  .meta({ id: 'QueryGeneration', examples: [exampleGenerated] });
 
 export const RunQuery = z.object({
   explain: Flag.describe('Returns how the server would execute the query, and does not execute it'),

@@ -82,6 +82,8 @@ function findType(type: string): DatasourceDefinition | undefined {
 /** The target of a query that names none: the tenant's own database. */
 const ownDatabase = (datasources as readonly DatasourceDefinition[]).find(({ standsAlone }) => standsAlone);
 
+export const ownDatabaseType = ownDatabase?.type;
+
 function unknownType(type: string): Issue {
   const message = `expected one of ${datasourceTypes.join(', ')}, received ${quote(type)}`;
   return { path: ['datasourceType'], message };

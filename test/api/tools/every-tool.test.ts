@@ -3,17 +3,21 @@ import { routeGroups } from '#api/resources/index.ts';
 import { withoutTool } from '#api/tools/names.ts';
 import { createToolRegistry, type ToolRegistry } from '#api/tools/registry.ts';
 import type { RouteTool } from '#api/tools/tool.ts';
+import { type AIProviderServer, startAIProvider } from '#test/servers/ai-provider.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aTenant, type TestTenant } from '#test/support/factories.ts';
 import { bodyOf, callRoute, makeParams, nameOf } from '#test/support/route-calls.ts';
 import { queryFixture } from '#test/support/route-fixtures.ts';
 
 let cluster: Cluster;
+let provider: AIProviderServer;
 let registry: ToolRegistry;
 let tenants: TwoTenants;
 
 beforeAll(async () => {
+  provider = await startAIProvider();
   cluster = await startCluster({
+    settings: provider.settings,
     workers: [
       'datasource.tests',
       'datasource.metadata',
@@ -21,12 +25,16 @@ beforeAll(async () => {
       'tenant.database',
       'workflow.plans',
       'widget.data',
+      'ai.calls',
     ],
   });
   registry = createToolRegistry(cluster.context, routeGroups);
   tenants = await twoTenants();
 });
-afterAll(() => cluster[Symbol.asyncDispose]());
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+  await provider[Symbol.asyncDispose]();
+});
 
 const tenantRoutes = routeGroups.flatMap(({ routes }) => routes).filter(({ realm }) => realm === 'tenant');
 const withTool = tenantRoutes.filter(({ name }) => withoutTool[name] === undefined);

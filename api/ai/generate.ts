@@ -1,0 +1,73 @@
+import type { Asking } from '#shared/ask.ts';
+import type { Caller } from '#shared/caller.ts';
+import { AppError } from '#shared/errors.ts';
+import { isJsonObject, type JsonObject } from '#shared/json.ts';
+import { type AIMessage, aiCalls } from '#shared/queues/ai-calls.ts';
+import { dataRule } from './data.ts';
+
+export type Checked<T> = { value: T; faults?: never } | { value?: never; faults: string };
+
+interface Generation<T> {
+  tenantID: string;
+  caller: Caller;
+  signal: AbortSignal;
+  producer: Pick<Asking, 'ask'>;
+  purpose: 'query' | 'workflow';
+  instructions: string;
+  prompt: string;
+  /** What the object is worth, or what is wrong with it, for the model to read. */
+  check(object: JsonObject): Promise<Checked<T>>;
+}
+
+/** A model that is told its faults twice and repeats them would repeat them again. */
+const MAX_ATTEMPTS = 3;
+const MAX_OUTPUT_TOKENS = 8_000;
+const MAX_FAULTS = 2_000;
+
+const form =
+  'Answer with one JSON object and nothing else: no text before or after it, no code fence. What the user wants and cannot be done is an object {"refused": "why"}.';
+
+/** Asks a model for an object until it passes the checks. Its answer is never run. */
+export async function generateChecked<T>(generation: Generation<T>): Promise<T> {
+  const { tenantID, caller, signal, producer, purpose, prompt, check } = generation;
+  const instructions = [generation.instructions, dataRule, form].join('\n\n');
+  const messages: AIMessage[] = [{ role: 'user', content: prompt }];
+  let faults = '';
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    const asked = { tenantID, caller, purpose, instructions, messages, maxOutputTokens: MAX_OUTPUT_TOKENS };
+    const { text } = await producer.ask(aiCalls, { kind: 'text', ...asked }, { signal, lanes: { tenant: tenantID } });
+    const object = objectIn(text);
+    if (typeof object?.refused === 'string')
+      throw new AppError('VALIDATION_ERROR', `aiPrompt: the model cannot do this: ${object.refused}`);
+    const checked = object ? await check(object) : { faults: 'It is not one JSON object.' };
+    if (checked.faults === undefined) return checked.value;
+    faults = checked.faults.slice(0, MAX_FAULTS);
+    messages.push(
+      { role: 'assistant', content: text || '{}' },
+      { role: 'user', content: `This cannot be saved: ${faults}\nAnswer with the whole object, corrected.` },
+    );
+  }
+  throw new AppError(
+    'UPSTREAM_FAILED',
+    `The language model gave ${MAX_ATTEMPTS} answers that cannot be saved. The last one: ${faults}`,
+    { retry: false, details: { reason: 'invalid-answer' } },
+  );
+}
+
+/** Models write a fence or a sentence around it although they are asked not to. */
+function objectIn(text: string): JsonObject | undefined {
+  const [from, to] = [text.indexOf('{'), text.lastIndexOf('}')];
+  if (from < 0 || to < from) return undefined;
+  try {
+    const value: unknown = JSON.parse(text.slice(from, to + 1));
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The assumptions that an object names. */
+export function assumptionsIn({ assumptions }: JsonObject): string[] {
+  const listed = Array.isArray(assumptions) ? assumptions : [];
+  return listed.filter((one): one is string => typeof one === 'string').slice(0, 50);
+}
