@@ -4,6 +4,8 @@ import { groupOf, keyOf, nameOfShape, type PlannedRun, type PlannedStart, type S
 import { ANSWER } from './steps.ts';
 
 const REQUEST_MS = 8_000;
+/** Requests at once. While the API is away thousands wait, whose connections would keep this process from carrying those of the API. */
+const MAX_REQUESTS = 200;
 const PERSON = 'chaos@example.test';
 
 /** An event for the runs with this key. */
@@ -178,6 +180,8 @@ interface Requests {
 }
 
 function createRequests(apiURL: string): Requests {
+  let under = 0;
+  const waiting: (() => void)[] = [];
   const requests: Requests = {
     token: '',
     async persist(path, asked) {
@@ -197,7 +201,19 @@ function createRequests(apiURL: string): Requests {
     },
   };
 
-  function send(path: string, { method = 'POST', body, key }: Asked): Promise<Response> {
+  async function send(path: string, asked: Asked): Promise<Response> {
+    if (under === MAX_REQUESTS) await new Promise<void>((resolve) => waiting.push(resolve));
+    else under += 1;
+    try {
+      return await sendNow(path, asked);
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else under -= 1;
+    }
+  }
+
+  function sendNow(path: string, { method = 'POST', body, key }: Asked): Promise<Response> {
     const { token } = requests;
     return fetch(`${apiURL}${path}`, {
       method,
