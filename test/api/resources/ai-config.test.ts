@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { reserveCall } from '#shared/db/ai-usage.ts';
 import { newID } from '#shared/ids.ts';
 import { MASK } from '#shared/secret.ts';
 import { type AIProviderServer, startAIProvider } from '../../servers/ai-provider.ts';
@@ -210,6 +211,19 @@ test('100 calls at once stay within the tokens of a day, and what they did not u
   expect(usage.days).toEqual([
     expect.objectContaining({ calls: made, inputTokens: made * 20, outputTokens: made * 5 }),
   ]);
+});
+
+test('100 reservations at once, of any number of processes, stay within the budget', async () => {
+  await api().post('T/ai-config', { maxTokensPerDay: 1_000 });
+  await cluster.pool.query(`insert into quota (owner_id, name, max) values ($1, 'aiCalls', 100)`, [tenant.id]);
+  const caller = { type: 'user', id: tenant.creator.id, origin: 'direct' } as const;
+  const call = { tenantID: tenant.id, caller, purpose: 'chat', model: 'm', tokens: 100, timeoutMs: 60_000 } as const;
+
+  const made = await Promise.allSettled(
+    Array.from({ length: 100 }, () => reserveCall(cluster.pool, { ...call, id: newID() })),
+  );
+
+  expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
 });
 
 test('calls at once are limited, and the limit of the tenant itself counts as well', async () => {

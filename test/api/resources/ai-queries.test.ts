@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { type AIProviderServer, startAIProvider } from '../../servers/ai-provider.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
@@ -12,6 +12,9 @@ beforeAll(async () => {
   provider = await startAIProvider();
   const workers = ['ai.calls', 'datasource.metadata', 'tenant.database'] as const;
   cluster = await startCluster({ workers, settings: provider.settings });
+});
+beforeEach(async () => {
+  provider.play();
   tenant = await aTenant(cluster);
 });
 afterAll(async () => {
