@@ -25,7 +25,6 @@ import { answerAtMostOnce, answerOnce, createKeys, noTenant, REPLAYED, readClaim
 import { createMatch, etagOf } from './if-match.ts';
 import { type AnyParsed, parseRequest, readFile } from './parse-request.ts';
 import type { OperatorInput, PublicInput, Route, TenantInput, UserInput } from './route.ts';
-import { mountBySegment } from './segments.ts';
 import { asSpelled } from './spelling.ts';
 import { createTools, type Tools } from './tools.ts';
 import { validate } from './validate.ts';
@@ -39,16 +38,17 @@ export function mount(
   service: Pick<Exchange, 'context' | 'readBody'>,
 ): void {
   const keys = createKeys(service.context.pool, service.context.logger);
-  mountBySegment(router, routes, (route) => async (request, response) => {
-    if (route.isSecret) response.setHeader('cache-control', 'no-store');
-    const handling = openHandling(request, response);
-    const answer = await serve(route, { ...service, keys, request, response, handling });
-    if (route.etag && !response.headersSent) response.setHeader('etag', etagOf(route.etag(answer.response)));
-    if (response.headersSent) return;
-    const sent = { success: true, ...answer.response };
-    response.status(answer.status).type('json').send(JSON.stringify(sent));
-    noteAnswer(response, sent);
-  });
+  for (const route of routes)
+    router[route.method](route.path, async (request, response) => {
+      if (route.isSecret) response.setHeader('cache-control', 'no-store');
+      const handling = openHandling(request, response);
+      const answer = await serve(route, { ...service, keys, request, response, handling });
+      if (route.etag && !response.headersSent) response.setHeader('etag', etagOf(route.etag(answer.response)));
+      if (response.headersSent) return;
+      const sent = { success: true, ...answer.response };
+      response.status(answer.status).type('json').send(JSON.stringify(sent));
+      noteAnswer(response, sent);
+    });
 }
 
 function serve(route: Route, exchange: Exchange): Promise<StoredAnswer> {
