@@ -6,7 +6,7 @@ import type { Logger } from '#shared/logger.ts';
 import { addHeldBytes, createMetrics, serveMetrics } from '#shared/metrics.ts';
 import { untilReachable } from '#shared/until-reachable.ts';
 import { type ApiContext, createApiContext, type OwnedApiContext } from './context.ts';
-import { limitConnections } from './http/connections.ts';
+import { type ConnectionLimit, limitConnections } from './http/connections.ts';
 import { createStarting } from './http/starting.ts';
 import { answerTooMany, answerUnreadable } from './http/unreadable.ts';
 import { addAPIMetrics } from './metrics.ts';
@@ -26,6 +26,44 @@ export interface Api extends AsyncDisposable {
  */
 export async function startApi({ config, logger }: { config: Config; logger: Logger }): Promise<Api> {
   await using resources = new AsyncDisposableStack();
+  const early = await listenEarly(resources, config.http, { config, logger });
+  const { server, connections, port } = early;
+  const context = await early.openContext();
+  early.answerWith(createApp(context, routeGroups));
+  resources.use(createGateway({ server, context, watch: context.watch, connections }));
+  resources.defer(() => context.drain());
+  const served = await serveContextMetrics(resources, context, { config, logger });
+
+  const owned = resources.move();
+  return {
+    port,
+    context,
+    metricsPort: served?.port ?? null,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+interface Settings {
+  config: Config;
+  logger: Logger;
+}
+
+interface Early {
+  server: Server;
+  connections: ConnectionLimit;
+  port: number;
+  /** Waits until Postgres can be reached. The context is closed after the server, which needs it for requests under way. */
+  openContext(): Promise<OwnedApiContext>;
+  /** Until then, every request is answered that the process is not ready. */
+  answerWith(listener: RequestListener): void;
+}
+
+/** Listens before there is anything to answer with. */
+export async function listenEarly(
+  resources: AsyncDisposableStack,
+  { host, port }: { host: string; port: number },
+  { config, logger }: Settings,
+): Promise<Early> {
   let opened: OwnedApiContext | undefined;
   // Closed after the server, which is opened before it.
   resources.defer(async () => opened?.[Symbol.asyncDispose]());
@@ -38,33 +76,40 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   const onRefused = () => opened?.refusals.note({ code: 'RATE_LIMITED', status: 429, reason: 'connections' });
   const connections = limitConnections(server, config.http, onRefused);
   answerUnreadable(server);
-  server.listen(config.http.port, config.http.host);
+  server.listen(port, host);
   await once(server, 'listening');
   // Part of the shutdown time is kept for closing the resources of the requests.
   resources.defer(() => close(server, config.shutdownMs * 0.75));
-  const open = () => createApiContext(config, logger);
-  const context = await untilReachable(open, { logger, onAway: starting.noteAway });
-  opened = context;
-  listener = createApp(context, routeGroups);
-  resources.use(createGateway({ server, context, watch: context.watch, connections }));
-  resources.defer(() => context.drain());
-  const metrics = createMetrics(logger);
-  resources.use(addAPIMetrics(metrics, opened));
-  addHeldBytes(metrics, opened.bytes);
-  const served = config.metrics && resources.use(await serveMetrics(metrics, config.metrics, logger));
-
-  const owned = resources.move();
   return {
+    server,
+    connections,
     // A TCP server's address is never a string.
     port: (server.address() as AddressInfo).port,
-    context,
-    metricsPort: served?.port ?? null,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    async openContext() {
+      const open = () => createApiContext(config, logger);
+      opened = await untilReachable(open, { logger, onAway: starting.noteAway });
+      return opened;
+    },
+    answerWith(next) {
+      listener = next;
+    },
   };
 }
 
+/** Serves the metrics of a context, if the configuration has a place for them. */
+export async function serveContextMetrics(
+  resources: AsyncDisposableStack,
+  context: OwnedApiContext,
+  { config, logger }: Settings,
+): Promise<{ port: number } | null> {
+  const metrics = createMetrics(logger);
+  resources.use(addAPIMetrics(metrics, context));
+  addHeldBytes(metrics, context.bytes);
+  return config.metrics && resources.use(await serveMetrics(metrics, config.metrics, logger));
+}
+
 /** No new connections, requests under way are answered, and a connection is closed as soon as it is idle. */
-export async function close(server: Server, patienceMs: number): Promise<void> {
+async function close(server: Server, patienceMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   const idle = setInterval(() => server.closeIdleConnections(), 50);
