@@ -27,6 +27,7 @@ import {
   nameOf,
   paramsOf,
   permittedClient,
+  queuesOfRoutes,
   type RouteRequest,
 } from '../support/route-calls.ts';
 import { loginFixture, malformedFixture } from '../support/route-fixtures.ts';
@@ -52,15 +53,7 @@ beforeAll(async () => {
   provider = await startAIProvider();
   cluster = await startCluster({
     settings: provider.settings,
-    workers: [
-      'datasource.tests',
-      'datasource.metadata',
-      'query.runs',
-      'tenant.database',
-      'workflow.plans',
-      'widget.data',
-      'ai.calls',
-    ],
+    workers: queuesOfRoutes,
   });
   [tenant, elsewhere, changing] = [await aTenant(cluster), await aTenant(cluster), await aTenant(cluster)];
   [stranger, bystander] = [await aUser(cluster), await aMember(cluster, { tenant })];

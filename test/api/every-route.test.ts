@@ -5,7 +5,7 @@ import { type AIProviderServer, startAIProvider } from '../servers/ai-provider.t
 import type { Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { anOperator, aTenant, type TestTenant } from '../support/factories.ts';
-import { callRoute, makeParams, nameOf, permittedClient } from '../support/route-calls.ts';
+import { callRoute, makeParams, nameOf, permittedClient, queuesOfRoutes } from '../support/route-calls.ts';
 import { loginFixture } from '../support/route-fixtures.ts';
 
 /** Rules for every endpoint, also for new ones: the cases are derived from the table of routes. */
@@ -16,15 +16,7 @@ beforeAll(async () => {
   provider = await startAIProvider();
   cluster = await startCluster({
     settings: provider.settings,
-    workers: [
-      'datasource.tests',
-      'datasource.metadata',
-      'query.runs',
-      'tenant.database',
-      'workflow.plans',
-      'widget.data',
-      'ai.calls',
-    ],
+    workers: queuesOfRoutes,
   });
   await anOperator(cluster, loginFixture);
 });

@@ -17,6 +17,7 @@ import {
   type TestTenant,
 } from '../support/factories.ts';
 import { fromSchema, type JsonSchema, nasty, spoiled } from '../support/from-schema.ts';
+import { queuesOfRoutes } from '../support/route-calls.ts';
 import { paramFixture } from '../support/route-fixtures.ts';
 
 /**
@@ -56,15 +57,7 @@ let definitions: Record<string, JsonSchema>;
 beforeAll(async () => {
   // No workflow runs: the input is checked by the API, and by the workers that answer its asks.
   cluster = await startCluster({
-    workers: [
-      'datasource.tests',
-      'datasource.metadata',
-      'query.runs',
-      'tenant.database',
-      'workflow.plans',
-      'widget.data',
-      'ai.calls',
-    ],
+    workers: queuesOfRoutes,
     settings: { API_KEY_REQUESTS_PER_MINUTE: '0' },
   });
   [mine, theirs] = [await aTenant(cluster), await aTenant(cluster, { tenantTitle: marker })];

@@ -1,8 +1,20 @@
 import type { Access, Route } from '#api/http/route.ts';
+import type { QueueName } from '#shared/queues/index.ts';
 import type { Answer, Client } from './client.ts';
 import type { Cluster } from './cluster.ts';
 import { anOperator, type TestTenant } from './factories.ts';
 import { bodyFixture, fileFixture, paramFixture, paramsInBody, paramsInQuery, queryFixture } from './route-fixtures.ts';
+
+/** The queues whose answers routes wait for, for clusters in which every route is called. */
+export const queuesOfRoutes = [
+  'datasource.tests',
+  'datasource.metadata',
+  'query.runs',
+  'tenant.database',
+  'workflow.plans',
+  'widget.data',
+  'ai.calls',
+] as const satisfies readonly QueueName[];
 
 /** Method and path, by which tests know a route. */
 export function nameOf({ method, path }: Route): string {

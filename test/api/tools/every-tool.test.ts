@@ -6,7 +6,7 @@ import type { RouteTool } from '#api/tools/tool.ts';
 import { type AIProviderServer, startAIProvider } from '#test/servers/ai-provider.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aTenant, type TestTenant } from '#test/support/factories.ts';
-import { bodyOf, callRoute, makeParams, nameOf } from '#test/support/route-calls.ts';
+import { bodyOf, callRoute, makeParams, nameOf, queuesOfRoutes } from '#test/support/route-calls.ts';
 import { queryFixture } from '#test/support/route-fixtures.ts';
 
 let cluster: Cluster;
@@ -18,15 +18,7 @@ beforeAll(async () => {
   provider = await startAIProvider();
   cluster = await startCluster({
     settings: provider.settings,
-    workers: [
-      'datasource.tests',
-      'datasource.metadata',
-      'query.runs',
-      'tenant.database',
-      'workflow.plans',
-      'widget.data',
-      'ai.calls',
-    ],
+    workers: queuesOfRoutes,
   });
   registry = createToolRegistry(cluster.context, routeGroups);
   tenants = await twoTenants();
