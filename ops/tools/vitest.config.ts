@@ -51,7 +51,7 @@ export default defineConfig({
     pool: 'forks',
     // In MB. 281 tests took 92 s of processor time with it, and 97 to 100 s with the default of 16.
     execArgv: ['--max-semi-space-size=64'],
-    // With 4 on two processors the suite took 1,107 and 1,129 s, and the same bound of time failed at the first try of both.
+    // With 4 on two processors a test that bounds the time of a request failed at its first try in two of two whole runs.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // Node loads our TypeScript itself, as in production.
