@@ -30,7 +30,7 @@ export interface MCPApp {
   close(): Promise<void>;
 }
 
-/** Everything that the MCP service answers over HTTP. No request needs another one before it: any process answers any. */
+/** Everything that the MCP service answers over HTTP. Requests do not depend on earlier ones, so every process can answer each of them. */
 export function createMCPApp(context: ApiContext): MCPApp {
   const { http, mcp } = context.config;
   // The request that a call comes in has been counted.

@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { ProgressToken, ServerContext } from '@modelcontextprotocol/server';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { toAppError } from '#shared/errors.ts';
 import { isTerminal, type RunStatus } from '#shared/workflow/status.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { ToolAnswer, ToolCaller } from '../tools/tool.ts';
@@ -52,7 +51,7 @@ interface Message {
 
 async function watch(
   { inProcess }: ToolRegistry,
-  { ...caller }: ToolCaller,
+  caller: ToolCaller,
   { instanceID, signal, report }: Watched,
 ): Promise<object | undefined> {
   const path = `/api/v1/tenants/${caller.tenantID}/workflows/instances/${instanceID}/stream?lastSeq=0&seconds=${SECONDS}`;
@@ -87,8 +86,7 @@ async function read(stream: Readable, onEvent: (message: EventSourceMessage) => 
   const parser = createParser({ onEvent });
   try {
     for await (const chunk of stream.setEncoding('utf8')) parser.feed(chunk as string);
-  } catch (error) {
-    // Aborted by the client: there is nothing more to say.
-    toAppError(error);
+  } catch {
+    // The client has gone, or the stream broke: the handle is the answer then.
   }
 }

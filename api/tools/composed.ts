@@ -40,7 +40,7 @@ const summaryTool: ComposedTool = {
   name: 'get_tenant_resource_summary',
   group: 'Tenants',
   description:
-    'Summarize the assets of the tenant. Counts datasources, queries, widgets, app pages, listeners and workflows, and lists the newest 20 of each with id, title and type. Kinds that you may not list are left out.\n\nUse it first, to learn what is there, in place of six lists.\n\nCost: six lists, one after the other; it changes nothing.',
+    'Summarize the assets of the tenant. Counts datasources, queries, widgets, app pages, listeners and workflows, and lists the newest 20 of each with id, title and type. Kinds that you may not list are left out.\n\nUse it first: one call shows which assets the tenant has, in place of a call for each kind.\n\nCost: six lists, one after the other; it changes nothing.',
   inputSchema: { type: 'object', properties: {} },
   outputSchema: answerSchema({
     resources: {

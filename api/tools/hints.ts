@@ -10,7 +10,7 @@ export function usageOf(route: TenantRoute): string {
   if (route.method === 'delete')
     return 'Use it only if the user has asked for exactly this; say first what will be deleted.';
   if (route.method === 'patch' || route.method === 'put')
-    return 'Use it to change what is there: read it first, and send only the fields that change.';
+    return 'Use it to change something that exists. Read it first, and send only the fields that you change.';
   return `Use it when the user wants to ${lower(route.summary)}.`;
 }
 
