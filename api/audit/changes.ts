@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { isDeepStrictEqual } from 'node:util';
 import { type ChangeSet, type EventSubscriber, type FlushEventArgs, JsonType } from '@mikro-orm/postgresql';
-import { readable } from '#shared/audit/readable.ts';
+import { readable, readableText } from '#shared/audit/readable.ts';
 import { type AuditRecord, insertFrom } from '#shared/audit/records.ts';
 import { AuditRecord as Row } from '#shared/db/entities/audit-record.ts';
 import type { Query } from '#shared/db/query.ts';
@@ -158,16 +158,20 @@ function describe({ type, meta, payload, originalEntity }: ChangeSet<object>): J
 /** Undefined if it is not shown. */
 function fieldOf(row: object, { name, isJSON }: { name: string; isJSON: boolean }): Json | undefined {
   if (unshown.has(name) || large.has(name)) return undefined;
-  const stored: unknown = Reflect.get(row, name);
-  const value: unknown = isJSON && typeof stored === 'string' ? JSON.parse(stored) : stored;
+  const value: unknown = Reflect.get(row, name);
   if (ArrayBuffer.isView(value)) return undefined;
+  // The texts of a flush are made by the ORM, and are long: of those only the beginning is read.
+  if (isJSON && typeof value === 'string') return wholeOf(name, readableText(`{${JSON.stringify(name)}:${value}}`));
   return readableField(name, value);
 }
 
 /** Hidden by its own name, as a part of a body is. */
 function readableField(name: string, value: unknown): Json {
-  const shown = readable({ [name]: value ?? null });
-  // A value that is too large is cut as a whole.
+  return wholeOf(name, readable({ [name]: value ?? null }));
+}
+
+/** A value that is too large is cut as a whole. */
+function wholeOf(name: string, shown: Json): Json {
   const whole = isJsonObject(shown) ? shown[name] : undefined;
   return whole === undefined ? shown : whole;
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '#shared/caller.ts';
 import { AssetVersion } from '#shared/db/entities/asset-version.ts';
@@ -38,6 +39,8 @@ export async function saveNextVersion(
 ): Promise<void> {
   const isSame = isDeepStrictEqual(before, after);
   if (!isSame) asset.versionNumber += 1;
+  // A large content has been read and compared in this turn of the event loop, and is serialized twice in the next.
+  await nextTurn();
   await em.flush();
   if (!isSame) await saveVersion(em, asset, { ...saving, ...after });
 }

@@ -42,7 +42,7 @@ export function readable(value: unknown, { names, mask }: Hiding = {}): Json {
 const BEGINNING = 4_000;
 
 /** The same of a text of JSON. Of a long one only the beginning is read. */
-export function readableText(text: string, hiding: Hiding, isCut = text.length > BEGINNING): Json {
+export function readableText(text: string, hiding: Hiding = {}, isCut = text.length > BEGINNING): Json {
   const shown = readable(isCut ? parseBeginning(text.slice(0, BEGINNING)) : JSON.parse(text), hiding);
   const isMarked = isJsonObject(shown) && '_truncated' in shown;
   return isCut && !isMarked ? { _truncated: JSON.stringify(shown) } : shown;
@@ -50,21 +50,38 @@ export function readableText(text: string, hiding: Hiding, isCut = text.length >
 
 const closers: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 
-/** What the beginning of a JSON text has as whole values. */
+/** What the beginning of a JSON text has as whole values, and the beginning of a text amid which it ends. */
 function parseBeginning(text: string): unknown {
   const open: string[] = [];
-  let [end, closing] = [0, ''];
+  let [kept, closing] = ['', ''];
   // Texts, as far as they go, and the marks of objects and lists.
-  for (const { 0: found, index } of text.matchAll(/"(?:[^"\\]|\\.)*"?|[{}[\],]/gs)) {
-    if (found.startsWith('"')) continue;
-    const closer = closers[found];
-    if (closer) open.unshift(closer);
-    else if (found !== ',') open.shift();
-    [end, closing] = [index + (found === ',' ? 0 : 1), open.join('')];
+  for (const { 0: found, 1: end, index } of text.matchAll(/"(?:[^"\\]|\\.)*("?)|[{}[\],]/gs)) {
+    const before = text.slice(0, index);
+    if (found.startsWith('"')) {
+      if (end === '') kept = cutText(found, { before, closer: open[0] }) ?? kept;
+      continue;
+    }
+    follow(open, found);
+    [kept, closing] = [found === ',' ? before : before + found, open.join('')];
     if (open.length > MAX_DEPTH) break;
   }
-  return end === 0 ? null : JSON.parse(text.slice(0, end) + closing);
+  return kept === '' ? null : JSON.parse(kept + closing);
 }
+
+/** Notes in `open` what closes the lists and objects around the place after a mark, the innermost first. */
+function follow(open: string[], mark: string): void {
+  const closer = closers[mark];
+  if (closer) open.unshift(closer);
+  else if (mark !== ',') open.shift();
+}
+
+/** Ends a text that does not end; undefined if it is a key. */
+function cutText(text: string, { before, closer }: { before: string; closer: string | undefined }): string | undefined {
+  const isValue = closer === ']' || /:\s*$/.test(before);
+  return isValue ? `${before}${text.replace(halfEscape, '$1')}"` : undefined;
+}
+
+const halfEscape = /((?:^|[^\\])(?:\\\\)*)\\u[\da-f]{0,3}$/i;
 
 interface Budget {
   left: number;

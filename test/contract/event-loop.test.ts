@@ -52,6 +52,18 @@ describe('half a megabyte', () => {
     }
     expect(slow).toEqual([]);
   });
+
+  test.each([
+    ['patch /api/v1/tenants/:tenantID/dashboards/:dashboardID', '.dashboardConfig{}'],
+    ['patch /api/v1/tenants/:tenantID/app-pages/:appPageID', '.appPageConfig{}'],
+  ])('of keys in what %s stores, compares and records does not either', async (name, at) => {
+    const { send, places } = await prepare(routes.find((route) => nameOf(route) === name));
+    const place = places.find((candidate) => candidate.name === at);
+    const value = hostile('many keys of objects', SMALL);
+    const max = 3 * Math.min(...repeat(5, () => costOfJSON(value)));
+
+    expect(await longestHold(max, () => send(place?.fill(value) ?? ''))).toBeLessThan(max);
+  });
 });
 
 describe('five megabytes', () => {

@@ -23,11 +23,11 @@ export const updateAppPage = tenantRoute({
 
   async handle({ params, body, caller, em, require, requireMatch }, context) {
     const { changeNote, appPageConfig, ...change } = body;
+    const config = appPageConfig && { appPageConfig: storedConfig(appPageConfig) };
     return em.transactional(async (tx) => {
       const page = await getAppPage(tx, params.appPageID, { lock: true });
       requireMatch(page.versionNumber);
       await requireFolder(tx, 'appPage', change.folderID);
-      const config = appPageConfig && { appPageConfig: storedConfig(appPageConfig) };
       const { isDraft = page.isDraft } = change;
       if (!isDraft && (config || page.isDraft))
         await requireBindable({ em: tx, caller, require }, context, {

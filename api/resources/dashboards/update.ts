@@ -21,11 +21,11 @@ export const updateDashboard = tenantRoute({
   conditional: true,
 
   async handle({ params, body: { changeNote, dashboardConfig, ...change }, caller, em, requireMatch }) {
+    const config = dashboardConfig && { dashboardConfig: storedConfig(dashboardConfig) };
     return em.transactional(async (tx) => {
       const dashboard = await getDashboard(tx, params.dashboardID, { lock: true });
       requireMatch(dashboard.versionNumber);
       await requireFolder(tx, 'dashboard', change.folderID);
-      const config = dashboardConfig && { dashboardConfig: storedConfig(dashboardConfig) };
       await changeDashboard(tx, dashboard, { change: { ...change, ...config }, caller, changeNote });
       return { dashboard: presentDashboard(dashboard), message: 'Dashboard updated' };
     });

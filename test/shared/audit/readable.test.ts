@@ -39,9 +39,19 @@ test('of a long text only the beginning is read', () => {
   const { _truncated: cut } = readableText(rows, {}) as { _truncated: string };
   expect(cut).toMatch(/^{"password":"\[REDACTED\]","rows":\[{"n":0,"text":"a \\"b\\" {"},/);
   expect(cut.length).toBe(2_000);
-  expect(readableText(`{"a":"${'x'.repeat(5_000)}"}`, {})).toEqual({ _truncated: '{}' });
+  expect(readableText(`{"a":"${'x'.repeat(5_000)}"}`, {})).toEqual({ _truncated: `{"a":"${'x'.repeat(1_994)}` });
   expect(readableText('['.repeat(5_000), {})).toEqual({ _truncated: expect.any(String) });
   expect(readableText('{"a":1}', {})).toEqual({ a: 1 });
+});
+
+test('of a text that the cut divides, the beginning is kept', () => {
+  const cutAt = (text: string) => readableText(text, {}, true);
+  expect(cutAt('{"a":[1,"b')).toEqual({ _truncated: '{"a":[1,"b"]}' });
+  expect(cutAt('{"a":1,"b')).toEqual({ _truncated: '{"a":1}' });
+  expect(cutAt('{"password":"b')).toEqual({ _truncated: '{"password":"[REDACTED]"}' });
+  for (const half of ['\\', '\\u', '\\u00e'])
+    expect(cutAt(`{"a": "b${half}`), half).toEqual({ _truncated: '{"a":"b"}' });
+  expect(cutAt('{"a": "b\\\\u00e')).toEqual({ _truncated: '{"a":"b\\\\u00e"}' });
 });
 
 test('what Postgres does not store is replaced', () => {
