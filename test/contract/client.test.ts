@@ -1,9 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { routes } from '#api/resources/index.ts';
+import { describeRoutes } from '#api/http/openapi/describe-routes.ts';
+import { routeGroups, routes } from '#api/resources/index.ts';
+import { clientTypes } from '#ops/tools/client-types.ts';
 import { compile, generateClient } from '#test/support/generated-client.ts';
 import { startSmallApi } from '#test/support/small-api.ts';
 
@@ -37,6 +39,12 @@ export async function use(tenantID: string): Promise<DatabaseTable | undefined> 
   return data.databaseTables[0];
 }
 `;
+
+test('the types in the repository match the routes ("npm run openapi" writes them)', async () => {
+  const written = await readFile(new URL('../../ops/client/rest.ts', import.meta.url), 'utf8');
+
+  expect(written === (await clientTypes(describeRoutes(routeGroups)))).toBe(true);
+}, 60_000);
 
 test('a client generated from the document compiles under strict, with code that uses it', async () => {
   await writeFile(join(dir, 'use.ts'), use);
