@@ -21,7 +21,8 @@ export async function shutTenant(pool: Pool, tenantID: string): Promise<boolean>
 
 /**
  * Deletes a tenant with everything it owns. Its database goes on the list of those that workers drop
- * (`tenant_database_removal`), so that no server has to be reached for it. Shuts the tenant first; may then be interrupted at any point and called again, also in
+ * (`tenant_database_removal`), and what its listeners have left at their servers stays noted (`listener_residue`) until a worker has
+ * removed it, so that no server has to be reached for it. Shuts the tenant first; may then be interrupted at any point and called again, also in
  * another process (`resumeDeletions`).
  */
 export async function deleteTenant(pool: Pool, runs: EndsRuns, tenantID: string): Promise<void> {
@@ -141,7 +142,6 @@ delete from workflow_instance where id in (select id from run)`,
     'data_query',
     'widget',
     'datasource',
-    'listener_residue',
     'oauth_flow',
     'oauth_connection',
     'cron_tick',

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
+import { deleteTenant } from '#shared/tenants.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aDatasource, aListener, aTenant, type TestTenant } from '#test/support/factories.ts';
 import { type Listened, type ListenedServers, startListenedServers } from '#test/support/listened-servers.ts';
@@ -243,23 +244,27 @@ test('a change counts within seconds, and a listener that is made inactive leave
   });
 });
 
-test('what listeners have left is removed, although no worker had them when they were deleted', async () => {
+test('what listeners have left is removed, although no worker had them when they were deleted, or their tenant', async () => {
   const { pool } = cluster;
   const api = cluster.as(tenant.creator).in(tenant);
   for (const { id } of cases) await api.post(`T/listeners/${id}/deactivate`);
   const leaving = cases.filter(({ keeps }) => keeps);
   const first = await startOwner();
   await eventually(async () => expect(await servers.residues()).toEqual([]), PATIENCE_MS);
-  const created = await Promise.all(
-    leaving.map(async ({ type, options, config }) => {
-      const datasource = await aDatasource(cluster, { tenant, type, options });
-      return { datasource, ...(await aListener(cluster, { tenant, datasource, config })) };
-    }),
-  );
-  const ids = created.map(({ id }) => id);
+  const doomed = await aTenant(cluster);
+  const create = async (owner: TestTenant, { type, options, config }: Listened) => {
+    const datasource = await aDatasource(cluster, { tenant: owner, type, options });
+    return { datasource, ...(await aListener(cluster, { tenant: owner, datasource, config })) };
+  };
+  const created = await Promise.all(leaving.map((one) => create(tenant, one)));
+  const ofDoomed = await Promise.all(leaving.map((one) => create(doomed, one)));
+  const ids = [...created, ...ofDoomed].map(({ id }) => id);
   await eventually(async () => {
-    const known = await connections();
-    expect(ids.map((id) => known[id]?.state)).toEqual(ids.map(() => 'running'));
+    const { rows } = await pool.query<{ state: string }>(
+      'select state from listener_lease where listener_id = any($1::uuid[])',
+      [ids],
+    );
+    expect(rows.map(({ state }) => state)).toEqual(ids.map(() => 'running'));
   }, PATIENCE_MS);
   expect((await servers.residues()).length).toBeGreaterThan(2);
   // As the processing does when their creator may no longer.
@@ -282,6 +287,8 @@ test('what listeners have left is removed, although no worker had them when they
   const config = { source: 'changes', tables: 'public.orders' };
   const { id: away } = await aListener(cluster, { tenant, datasource: unreachable, config });
   await api.delete(`T/listeners/${away}`);
+  await deleteTenant(pool, cluster.context.runs, doomed.id);
+  expect((await pool.query('select from listener where id = any($1::uuid[])', [ids])).rowCount).toBe(0);
   await pool.query('update listener_residue set ready_at = now()');
   await using _ = await startOwner();
 
