@@ -68,6 +68,11 @@ function objectIn(text: string): JsonObject | undefined {
 
 /** The assumptions that an object names. */
 export function assumptionsIn({ assumptions }: JsonObject): string[] {
-  const listed = Array.isArray(assumptions) ? assumptions : [];
-  return listed.filter((one): one is string => typeof one === 'string').slice(0, 50);
+  return sentencesIn(assumptions);
+}
+
+/** The texts of a list that a model has written. */
+export function sentencesIn(value: unknown): string[] {
+  const listed: unknown[] = Array.isArray(value) ? value : [];
+  return listed.filter((one) => typeof one === 'string').slice(0, 50);
 }

@@ -45,6 +45,7 @@ const readsOnly: ReadonlySet<string> = new Set([
   'planImport',
   'previewCronSchedule',
   'planWorkflow',
+  'generateWorkflow',
 ]);
 
 /** POSTs that overwrite or remove, or that run what a tenant wrote, which may. */

@@ -44,6 +44,8 @@ const hints: Readonly<Record<string, string>> = {
     'Use it to get the rows of a stored query. `fresh` goes past the cache; `cursor` reads on without running it again.',
   create_workflow:
     'Use it after get_workflow_schema and plan_workflow. The graph begins at a node `start` and ends at nodes `end`.',
+  generate_workflow:
+    'Use it to have another model write a graph from a sentence; you write one yourself with get_workflow_schema.',
   update_workflow:
     'Use it with the whole graph that shall be there; read it with get_workflow first. The version before stays and can be restored.',
   plan_workflow: 'Use it to see which way a run would take with given inputs. No node is executed.',

@@ -32,14 +32,17 @@ export interface AIProviderServer extends AsyncDisposable {
   play(...scripts: AIScript[]): void;
 }
 
-/** What is asked of a model to be an object is a query. */
+/** What is asked of a model to be an object is a query or a workflow. */
 const usual: AIScript = { pieces: ['{"dataQueryTitle": "One", ', '"dataQueryOptions": {"query": "select 1"}}'] };
+const usualWorkflow: AIScript = {
+  pieces: ['{"title": "None", "workflowEdges": [], "workflowNodes": [{"id": "start", "type": "start", "data": {}}]}'],
+};
 const ownUsage = { prompt_tokens: 20, completion_tokens: 5 };
 
 export async function startAIProvider(): Promise<AIProviderServer> {
   const scripts: AIScript[] = [];
   const server: HTTPServer = await startHTTP((request, response) =>
-    answer(scripts.shift() ?? usual, request, response),
+    answer(scripts.shift() ?? usualFor(request), request, response),
   );
   const baseURL = `${server.origin}/v1`;
   return {
@@ -50,6 +53,10 @@ export async function startAIProvider(): Promise<AIProviderServer> {
     play: (...next) => void scripts.splice(0, scripts.length, ...next),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
+}
+
+function usualFor({ body }: SeenRequest): AIScript {
+  return body.includes('You write one workflow') ? usualWorkflow : usual;
 }
 
 async function answer(script: AIScript, request: SeenRequest, response: ServerResponse): Promise<void> {

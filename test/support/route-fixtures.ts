@@ -371,6 +371,7 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/import/plan': aLibraryEntry,
   'post /api/v1/tenants/:tenantID/import/apply': { ...aLibraryEntry, token: '{planToken}' },
   'patch /api/v1/tenants/:tenantID/queries/aigenerate': { aiPrompt: 'Open orders' },
+  'post /api/v1/tenants/:tenantID/workflows/aigenerate': { aiPrompt: 'Do nothing' },
   'post /api/v1/tenants/:tenantID/variables': { name: 'shopToken', value: 'a token', isSecret: true },
   'post /api/v1/tenants/:tenantID/users': { userEmail: 'somebody@example.test' },
   'patch /api/v1/tenants/:tenantID/users/:tenantUserID/roles': { roleIDs: [] },

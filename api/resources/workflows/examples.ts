@@ -42,6 +42,14 @@ export const exampleWorkflowCreate = {
   workflowOptions: exampleOptions,
 };
 
+export const exampleGenerate = { aiPrompt: 'Read an order, ask a person whether it is right, and return the answer' };
+export const exampleGenerated = {
+  workflow: { ...exampleWorkflowCreate, draft: true as const },
+  missing: [{ kind: 'missing' as const, message: 'A query that reads an order by its id' }],
+  assumptions: ['One person decides.'],
+  message: 'Workflow generated; it is not saved',
+};
+
 export const exampleWorkflowUpdate = { workflowTitle: 'Approve a large order', isDisabled: false };
 export const exampleRunInputs = { args: { orderID: 4711 } };
 

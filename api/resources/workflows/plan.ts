@@ -1,26 +1,21 @@
-import type { z } from 'zod';
 import type { Caller } from '#shared/caller.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
-import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
-import { isJsonObject, type JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/json.ts';
 import { findNodeKind } from '#shared/nodes/index.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
 import { createRights, type Rights } from '#shared/policy/rights.ts';
 import { workflowPlans } from '#shared/queues/workflow-plans.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
-import type { Issue } from '#shared/workflow/issues.ts';
-import { variableUses } from '#shared/workflow/variable-uses.ts';
 import { findLatestID, findVersionToRun } from '../../db/workflow-versions.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { checkGraph, findMissing, type Graph, graphOf } from './graph.ts';
-import { type PlanProblem, PlanQuery, WorkflowPlan, WorkflowPlanned } from './plan-schemas.ts';
+import { type Graph, graphOf } from './graph.ts';
+import { PlanQuery, WorkflowPlan, WorkflowPlanned } from './plan-schemas.ts';
+import { graphFaults, type Problem, problemsIn, variableProblems } from './problems.ts';
 import { runSpellings } from './run-schemas.ts';
 import { WorkflowID } from './schemas.ts';
-
-type Problem = z.input<typeof PlanProblem>;
 
 export const planWorkflow = tenantRoute({
   name: 'planWorkflow',
@@ -76,60 +71,6 @@ function inputOf({ options }: Graph, args: JsonObject): { input: JsonObject; pro
   } catch (error) {
     return { input: args, problems: problemsIn(error, 'input') };
   }
-}
-
-/** `isSound`: the graph can be walked, although it may name what does not exist. */
-async function graphFaults(em: EntityManager, graph: Graph, workflowID: string) {
-  try {
-    await checkGraph(em, graph, workflowID);
-    return { isSound: true, problems: [] };
-  } catch (error) {
-    const missing = (await findMissing(em, graph.nodes, workflowID)).map((issue) => problemOf(issue, 'missing'));
-    const all = problemsIn(error, 'graph');
-    const paths = new Set(missing.map(({ path }) => path));
-    const others = all.filter(({ path }) => !paths.has(path));
-    return { isSound: others.length === 0, problems: [...missing, ...others].map((each) => withNode(each, graph)) };
-  }
-}
-
-function problemsIn(error: unknown, kind: Problem['kind']): Problem[] {
-  const { issues } = error instanceof AppError && isJsonObject(error.details) ? error.details : {};
-  if (!Array.isArray(issues)) throw error;
-  // Only `invalid` writes `issues`.
-  return (issues as unknown as Issue[]).map((issue) => problemOf(issue, kind));
-}
-
-function problemOf({ path, message }: Issue, kind: Problem['kind']): Problem {
-  return { kind, path: path.join('.'), message };
-}
-
-function withNode(problem: Problem, { nodes }: Graph): Problem {
-  const [, index] = /^workflowNodes\.(\d+)\b/.exec(problem.path ?? '') ?? [];
-  const node = index === undefined ? undefined : nodes[Number(index)];
-  return node ? { ...problem, nodeID: node.id } : problem;
-}
-
-/** Variables that the nodes name and the tenant does not have, and secrets where none may stand. */
-async function variableProblems(em: EntityManager, { nodes }: Graph): Promise<Problem[]> {
-  const uses = nodes.flatMap(({ id: nodeID, type, data }) => {
-    const definition = findNodeKind(type);
-    const named = (definition && variableUses(definition, data)?.named) ?? [];
-    return named.map(({ name, path }) => ({ nodeID, name, path, secrets: definition?.secrets ?? [] }));
-  });
-  if (uses.length === 0) return [];
-  const found = await em.find(
-    TenantVariable,
-    { name: { $in: [...new Set(uses.map(({ name }) => name))] } },
-    { fields: ['name', 'secret'] },
-  );
-  const isSecret = new Map(found.map(({ name, secret }) => [name, secret !== null && secret !== undefined]));
-  return uses.flatMap(({ nodeID, name, path, secrets }): Problem[] => {
-    const place = { kind: 'variable' as const, nodeID, path: path.join('.') };
-    if (!isSecret.has(name)) return [{ ...place, message: `there is no variable "${name}"` }];
-    const allowed: readonly string[] = secrets;
-    if (!isSecret.get(name) || allowed.includes(String(path[0]))) return [];
-    return [{ ...place, message: `the secret "${name}" cannot be used here` }];
-  });
 }
 
 interface Judging {

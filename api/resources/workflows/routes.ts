@@ -15,6 +15,7 @@ import { describeNodes } from './describe.ts';
 import { executeWorkflow } from './execute.ts';
 import { executeWorkflowBulk } from './execute-bulk.ts';
 import { findRequest, findRun } from './find-run.ts';
+import { generateWorkflow } from './generate.ts';
 import { listWorkflows } from './list.ts';
 import { listInstances } from './list-instances.ts';
 import { listCollectionRequests } from './list-requests.ts';
@@ -66,6 +67,7 @@ export const workflowRoutes = [
   ...batchRoutes,
   ...batchJobRoutes,
   testWorkflow,
+  generateWorkflow,
   describeNodes,
 
   listCollectionRequests,
