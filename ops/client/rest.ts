@@ -1428,6 +1428,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/workflows/aigenerate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Generate a workflow
+         * @description A language model writes a workflow from a description, with the queries and workflows that the caller may execute. The graph passes the checks of saving; it is neither saved nor run. `missing` says what it names that does not exist yet or that the caller may not use, and `assumptions` what the model took for granted.
+         *
+         *     Permission: `workflow.create`, `ai.execute`
+         */
+        post: operations["generateWorkflow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/workflows/schemas": {
         parameters: {
             query?: never;
@@ -9390,6 +9412,7 @@ export interface components {
         /** @description The iterations around a node, outermost first; empty outside of loops */
         Frame: components["schemas"]["Iteration"][];
         GenerateQueryAnswer: components["schemas"]["Success"] & components["schemas"]["QueryGeneration"];
+        GenerateWorkflowAnswer: components["schemas"]["Success"] & components["schemas"]["WorkflowGeneration"];
         GeneratedDataQuery: {
             dataQueryTitle: string;
             dataQueryOptions: {
@@ -9397,6 +9420,22 @@ export interface components {
             };
             datasourceID: string | null;
             datasourceType: string;
+        };
+        /** @description As `createWorkflow` takes it */
+        GeneratedWorkflow: {
+            title: string;
+            workflowDescription?: string | null;
+            workflowNodes: {
+                [key: string]: unknown;
+            }[];
+            workflowEdges: {
+                [key: string]: unknown;
+            }[];
+            workflowOptions: {
+                [key: string]: unknown;
+            };
+            /** @constant */
+            draft: true;
         };
         GetAccountingAnswer: components["schemas"]["Success"] & components["schemas"]["Accounting"];
         GetAiConfigAnswer: {
@@ -14626,6 +14665,138 @@ export interface components {
             status?: components["schemas"]["RunStatus"];
             output?: unknown;
             error?: components["schemas"]["RunError"] | null;
+        };
+        /**
+         * @example {
+         *       "aiPrompt": "Read an order, ask a person whether it is right, and return the answer"
+         *     }
+         */
+        WorkflowGenerate: {
+            /** @description What the workflow should do */
+            aiPrompt: string;
+        };
+        /**
+         * @example {
+         *       "workflow": {
+         *         "title": "Approve an order",
+         *         "workflowDescription": "Reads an order and asks a person about it",
+         *         "workflowNodes": [
+         *           {
+         *             "id": "start",
+         *             "type": "start",
+         *             "data": {
+         *               "title": "Start"
+         *             },
+         *             "position": {
+         *               "x": 0,
+         *               "y": 0
+         *             }
+         *           },
+         *           {
+         *             "id": "order",
+         *             "type": "dataQuery",
+         *             "data": {
+         *               "title": "Read the order",
+         *               "dataQueryID": "01990d3e-5c00-7a10-8000-000000000007",
+         *               "inputValues": {
+         *                 "id": "{{ctx.input.orderID}}"
+         *               },
+         *               "outputVariable": "order"
+         *             },
+         *             "position": {
+         *               "x": 240,
+         *               "y": 0
+         *             }
+         *           },
+         *           {
+         *             "id": "ask",
+         *             "type": "dataCollection",
+         *             "data": {
+         *               "title": "Ask a person",
+         *               "fields": [
+         *                 {
+         *                   "key": "approved",
+         *                   "label": "Approve the order?",
+         *                   "fieldType": "checkbox",
+         *                   "required": true
+         *                 }
+         *               ]
+         *             },
+         *             "position": {
+         *               "x": 480,
+         *               "y": 0
+         *             }
+         *           },
+         *           {
+         *             "id": "end",
+         *             "type": "end",
+         *             "data": {
+         *               "outputParameters": [
+         *                 {
+         *                   "name": "answer",
+         *                   "sourceVariable": "{{ctx.collectedData}}"
+         *                 }
+         *               ]
+         *             },
+         *             "position": {
+         *               "x": 720,
+         *               "y": 0
+         *             }
+         *           }
+         *         ],
+         *         "workflowEdges": [
+         *           {
+         *             "id": "e1",
+         *             "source": "start",
+         *             "target": "order",
+         *             "sourceHandle": "output"
+         *           },
+         *           {
+         *             "id": "e2",
+         *             "source": "order",
+         *             "target": "ask",
+         *             "sourceHandle": "success"
+         *           },
+         *           {
+         *             "id": "e3",
+         *             "source": "ask",
+         *             "target": "end",
+         *             "sourceHandle": "output"
+         *           }
+         *         ],
+         *         "workflowOptions": {
+         *           "inputDefinitions": [
+         *             {
+         *               "key": "orderID",
+         *               "type": "number",
+         *               "required": true
+         *             }
+         *           ]
+         *         },
+         *         "draft": true
+         *       },
+         *       "missing": [
+         *         {
+         *           "kind": "missing",
+         *           "message": "A query that reads an order by its id"
+         *         }
+         *       ],
+         *       "assumptions": [
+         *         "One person decides."
+         *       ],
+         *       "message": "Workflow generated; it is not saved"
+         *     }
+         */
+        WorkflowGeneration: {
+            workflow: components["schemas"]["GeneratedWorkflow"];
+            /** @description What must exist or be allowed before the workflow can be published and run */
+            missing: components["schemas"]["PlanProblem"][];
+            assumptions: string[];
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
         };
         /**
          * @example {
@@ -21342,6 +21513,163 @@ export interface operations {
             413: components["responses"]["413"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
+        };
+    };
+    generateWorkflow: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "aiPrompt": "Read an order, ask a person whether it is right, and return the answer"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WorkflowGenerate"];
+            };
+        };
+        responses: {
+            /** @description Result of "Generate a workflow" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "workflow": {
+                     *         "title": "Approve an order",
+                     *         "workflowDescription": "Reads an order and asks a person about it",
+                     *         "workflowNodes": [
+                     *           {
+                     *             "id": "start",
+                     *             "type": "start",
+                     *             "data": {
+                     *               "title": "Start"
+                     *             },
+                     *             "position": {
+                     *               "x": 0,
+                     *               "y": 0
+                     *             }
+                     *           },
+                     *           {
+                     *             "id": "order",
+                     *             "type": "dataQuery",
+                     *             "data": {
+                     *               "title": "Read the order",
+                     *               "dataQueryID": "01990d3e-5c00-7a10-8000-000000000007",
+                     *               "inputValues": {
+                     *                 "id": "{{ctx.input.orderID}}"
+                     *               },
+                     *               "outputVariable": "order"
+                     *             },
+                     *             "position": {
+                     *               "x": 240,
+                     *               "y": 0
+                     *             }
+                     *           },
+                     *           {
+                     *             "id": "ask",
+                     *             "type": "dataCollection",
+                     *             "data": {
+                     *               "title": "Ask a person",
+                     *               "fields": [
+                     *                 {
+                     *                   "key": "approved",
+                     *                   "label": "Approve the order?",
+                     *                   "fieldType": "checkbox",
+                     *                   "required": true
+                     *                 }
+                     *               ]
+                     *             },
+                     *             "position": {
+                     *               "x": 480,
+                     *               "y": 0
+                     *             }
+                     *           },
+                     *           {
+                     *             "id": "end",
+                     *             "type": "end",
+                     *             "data": {
+                     *               "outputParameters": [
+                     *                 {
+                     *                   "name": "answer",
+                     *                   "sourceVariable": "{{ctx.collectedData}}"
+                     *                 }
+                     *               ]
+                     *             },
+                     *             "position": {
+                     *               "x": 720,
+                     *               "y": 0
+                     *             }
+                     *           }
+                     *         ],
+                     *         "workflowEdges": [
+                     *           {
+                     *             "id": "e1",
+                     *             "source": "start",
+                     *             "target": "order",
+                     *             "sourceHandle": "output"
+                     *           },
+                     *           {
+                     *             "id": "e2",
+                     *             "source": "order",
+                     *             "target": "ask",
+                     *             "sourceHandle": "success"
+                     *           },
+                     *           {
+                     *             "id": "e3",
+                     *             "source": "ask",
+                     *             "target": "end",
+                     *             "sourceHandle": "output"
+                     *           }
+                     *         ],
+                     *         "workflowOptions": {
+                     *           "inputDefinitions": [
+                     *             {
+                     *               "key": "orderID",
+                     *               "type": "number",
+                     *               "required": true
+                     *             }
+                     *           ]
+                     *         },
+                     *         "draft": true
+                     *       },
+                     *       "missing": [
+                     *         {
+                     *           "kind": "missing",
+                     *           "message": "A query that reads an order by its id"
+                     *         }
+                     *       ],
+                     *       "assumptions": [
+                     *         "One person decides."
+                     *       ],
+                     *       "message": "Workflow generated; it is not saved"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GenerateWorkflowAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            413: components["responses"]["413"];
+            429: components["responses"]["429"];
+            502: components["responses"]["502"];
+            503: components["responses"]["503"];
+            504: components["responses"]["504"];
         };
     };
     getWorkflowSchema: {
