@@ -114,7 +114,7 @@ export async function openEngine(
     runs,
     publisher,
     tellEnd: createRunEnds(messages, logger),
-    nodes: { ...reach, sandbox, queries, variables, formLinks: createFormLinks(secrets, config.oauth.publicURL) },
+    nodes: { ...reach, sandbox, queries, variables, ai, formLinks: createFormLinks(secrets, config.oauth.publicURL) },
     config: config.worker,
     lease,
     bytes,

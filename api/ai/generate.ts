@@ -1,9 +1,10 @@
+import { dataRule } from '#shared/ai/data.ts';
+import { objectIn, objectRule } from '#shared/ai/objects.ts';
 import type { Asking } from '#shared/ask.ts';
 import type { Caller } from '#shared/caller.ts';
 import { AppError } from '#shared/errors.ts';
-import { isJsonObject, type JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/json.ts';
 import { type AIMessage, aiCalls } from '#shared/queues/ai-calls.ts';
-import { dataRule } from './data.ts';
 
 export type Checked<T> = { value: T; faults?: never } | { value?: never; faults: string };
 
@@ -24,8 +25,7 @@ const MAX_ATTEMPTS = 3;
 const MAX_OUTPUT_TOKENS = 8_000;
 const MAX_FAULTS = 2_000;
 
-const form =
-  'Answer with one JSON object and nothing else: no text before or after it, no code fence. What the user wants and cannot be done is an object {"refused": "why"}.';
+const form = `${objectRule} What the user wants and cannot be done is an object {"refused": "why"}.`;
 
 /** Asks a model for an object until it passes the checks. Its answer is never run. */
 export async function generateChecked<T>(generation: Generation<T>): Promise<T> {
@@ -52,18 +52,6 @@ export async function generateChecked<T>(generation: Generation<T>): Promise<T> 
     `The language model gave ${MAX_ATTEMPTS} answers that cannot be saved. The last one: ${faults}`,
     { retry: false, details: { reason: 'invalid-answer' } },
   );
-}
-
-/** Models write a fence or a sentence around it although they are asked not to. */
-function objectIn(text: string): JsonObject | undefined {
-  const [from, to] = [text.indexOf('{'), text.lastIndexOf('}')];
-  if (from < 0 || to < from) return undefined;
-  try {
-    const value: unknown = JSON.parse(text.slice(from, to + 1));
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The assumptions that an object names. */

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Permission } from '../policy/permissions.ts';
 import type { Naming, NamingPath } from './names.ts';
 
 /** A property that is the same for every node of a kind, or follows from a node's config. */
@@ -23,6 +24,8 @@ export interface NodeDefinition<
    * and the person who needs it. Routes that save or start a graph check it, the engine checks it again before the executor.
    */
   readonly names: Names;
+  /** Permissions on every object of their type that saving or testing a graph with such a node needs. */
+  readonly authorNeeds?: readonly Permission[];
   /**
    * The handles a node may leave by: a list when they are the same for every node of the kind (another word then does not
    * compile in its executor), a function when the config names them.

@@ -1,3 +1,4 @@
+import { ai } from './ai.ts';
 import { approval } from './approval.ts';
 import { condition } from './condition.ts';
 import { dataCollection } from './data-collection.ts';
@@ -23,6 +24,7 @@ export const nodes = [
   dataQuery,
   http,
   javascript,
+  ai,
   condition,
   switchNode,
   set,

@@ -28,7 +28,7 @@ export interface KindRow {
 }
 
 export interface Surroundings {
-  /** Answers `/ok`, fails `/fails`, and answers `/held` when the test lets it. */
+  /** Answers `/ok`, fails `/fails`, and answers `/held` when the test lets it: by path, or as a language model by prompt. */
   service: string;
   /** Of every run. */
   input: JsonObject;
@@ -110,6 +110,24 @@ export function rowsOfKinds(around: Surroundings): Readonly<Record<AnyNode['kind
       ],
       failing: { data: posted('/fails'), code: 'UPSTREAM_FAILED', again: true, passedOver: 'success' },
       lasting: { data: posted('/held'), exits: { success: { ok: true } }, overtime: 'NODE_TIMEOUT' },
+    },
+    ai: {
+      refused: [
+        ...withWork({ prompt: '/ok' }),
+        ['prompt', {}],
+        ['prompt', { prompt: '{{ctx.input.n + 1}}' }],
+        ['instructions', { prompt: '/ok', instructions: '{{run.id}}' }],
+        ['temperature', { prompt: '/ok', temperature: 3 }],
+        ['maxOutputTokens', { prompt: '/ok', maxOutputTokens: 0 }],
+        ['outputVariable', { prompt: '/ok', outputVariable: '7th' }],
+      ],
+      ways: [
+        { data: { prompt: '/ok' }, exits: { success: '{"ok": true}' } },
+        { data: { prompt: '/ok', outputSchema: { type: 'object' } }, exits: { success: { ok: true } } },
+        { data: { prompt: '/fails', errorHandling: 'continue' }, exits: { error: null } },
+      ],
+      failing: { data: { prompt: '/fails' }, code: 'UPSTREAM_FAILED', again: true, passedOver: 'success' },
+      lasting: { data: { prompt: '/held' }, exits: { success: '{"ok": true}' }, overtime: 'NODE_TIMEOUT' },
     },
     javascript: {
       refused: [

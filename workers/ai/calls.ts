@@ -33,6 +33,9 @@ export interface AIRequest {
   signal: AbortSignal;
   /** In place of the stored ones. */
   settings?: AISettings | null;
+  /** In place of the one of the stored settings. */
+  model?: string | undefined;
+  temperature?: number | undefined;
   /** Default: 1. */
   maxRetries?: number;
 }
@@ -67,7 +70,7 @@ export function createAI({ pool, secrets, workspace, outbound, logger }: Needs):
 
   async function counted<T>(request: AIRequest, work: (call: CountedCall) => Promise<T>): Promise<T> {
     const { tenantID, caller, purpose, signal } = request;
-    const settings = request.settings ?? (await readSettings({ pool, secrets, workspace }, tenantID));
+    const settings = request.settings ?? (await readSettings({ pool, secrets, workspace }, tenantID, request.model));
     const id = newID();
     const used = { inputTokens: tokensOf(request), outputTokens: request.maxOutputTokens };
     const tokens = used.inputTokens + used.outputTokens;
@@ -107,13 +110,14 @@ export function createAI({ pool, secrets, workspace, outbound, logger }: Needs):
     text: (request) =>
       counted(request, async ({ model, settings, note }) => {
         const { generateText } = await loadSDK();
-        const { instructions, messages, maxOutputTokens, signal, maxRetries = 1 } = request;
+        const { instructions, messages, maxOutputTokens, signal, maxRetries = 1, temperature } = request;
         const { text, usage } = await generateText({
           model,
           instructions,
           messages: messages.map(({ role, content }) => ({ role, content })),
           maxOutputTokens,
           maxRetries,
+          ...(temperature !== undefined && { temperature }),
           abortSignal: signal,
         });
         const inputTokens = usage.inputTokens ?? tokensOf(request);

@@ -20,15 +20,25 @@ interface Row {
   apiKey: string | null;
 }
 
-/** The settings of a tenant, with the key in clear; those of the deployment if it has none. */
-export async function readSettings({ pool, secrets, workspace }: Needs, tenantID: string): Promise<AISettings> {
+/**
+ * The settings of a tenant, with the key in clear; those of the deployment if it has none. `wanted` is another model of the tenant's
+ * own provider: what the deployment pays for, it chooses.
+ */
+export async function readSettings(
+  { pool, secrets, workspace }: Needs,
+  tenantID: string,
+  wanted?: string,
+): Promise<AISettings> {
   const { rows } = await ownRead(() => pool.query<Row>(READ, [tenantID]));
   const [row] = rows;
   if (row?.provider) {
-    const { id, provider, baseURL, model, apiKey } = row;
+    const { id, provider, baseURL, apiKey } = row;
+    const model = wanted ?? row.model;
     const key = apiKey && secrets.open(apiKey, sealedColumns.aiKey.context(id));
     return checked({ provider, baseURL, model, apiKey: key });
   }
+  if (workspace && wanted !== undefined && wanted !== workspace.model)
+    throw new AppError('VALIDATION_ERROR', 'model: can be chosen only by tenants with a configuration of their own');
   if (workspace) return checked(workspace);
   throw noModel();
 }

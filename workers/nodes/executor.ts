@@ -10,6 +10,7 @@ import type { Repeat } from '#shared/realtime/run-events.ts';
 import type { ShownError } from '#shared/run-errors.ts';
 import type { Printed } from '#shared/run-logs.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
+import type { AI } from '../ai/calls.ts';
 import type { Reach } from '../connectors/reach.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
@@ -99,6 +100,7 @@ export interface NodeContext extends Pick<Reach, 'fetch'> {
   queries: Queries;
   variables: TenantVariables;
   formLinks: FormLinks;
+  ai: Pick<AI, 'text'>;
 }
 
 export interface Task<D extends AnyNode> {

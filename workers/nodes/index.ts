@@ -1,5 +1,6 @@
 import type { JsonObject } from '#shared/json.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
+import { runAI } from './ai.ts';
 import { runApproval } from './approval.ts';
 import { runCondition } from './condition.ts';
 import { runDataCollection } from './data-collection.ts';
@@ -25,6 +26,7 @@ const executors = {
   dataQuery: runDataQuery,
   javascript: runJavascript,
   http: runHTTP,
+  ai: runAI,
   condition: runCondition,
   switch: runSwitch,
   set: runSet,

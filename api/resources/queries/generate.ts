@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { asData } from '#shared/ai/data.ts';
 import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
 import { findDatasourceType } from '#shared/datasources/index.ts';
 import { Datasource } from '#shared/db/entities/datasource.ts';
@@ -6,7 +7,6 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { JsonObject } from '#shared/json.ts';
 import { parseValue } from '#shared/parse-value.ts';
 import { describeIssues, invalid } from '#shared/workflow/issues.ts';
-import { asData } from '../../ai/data.ts';
 import { assumptionsIn, type Checked, generateChecked } from '../../ai/generate.ts';
 import { formOf } from '../../http/form.ts';
 import { tenantRoute } from '../../http/route.ts';

@@ -12,6 +12,7 @@ import type { JsonObject } from '#shared/json.ts';
 import { findNodeKind } from '#shared/nodes/index.ts';
 import { assetWords, type NamedAsset, type NamedResource, namedAssets } from '#shared/nodes/named-assets.ts';
 import { inTurns } from '#shared/pauses.ts';
+import { objectType, splitPermission } from '#shared/policy/permissions.ts';
 import { quote } from '#shared/quote.ts';
 import {
   type Graph as CompiledGraph,
@@ -40,9 +41,15 @@ export function authorAccess(
   const handlerID = options?.onFailure?.workflowID;
   return [
     ...accessTo(assetsIn(nodes)),
+    ...needsOf(nodes),
     ...(handlerID ? [{ permission: 'workflow.execute', object: `workflow:${handlerID}` } as const] : []),
     ...(usesVars ? [{ permission: 'variable.use', object: 'variable:*' } as const] : []),
   ];
+}
+
+function needsOf(nodes: readonly WorkflowNode[]): Access[] {
+  const needed = new Set(nodes.flatMap(({ type }) => findNodeKind(type)?.authorNeeds ?? []));
+  return [...needed].map((permission) => ({ permission, object: `${objectType(splitPermission(permission)[0])}:*` }));
 }
 
 /** The permissions to use these assets, each once. */

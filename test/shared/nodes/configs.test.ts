@@ -75,6 +75,12 @@ const wrong: Readonly<Record<string, [JsonObject, string][]>> = {
     [{ childWorkflowID: 'none' }, 'childWorkflowID'],
     [{ childWorkflowID: '00000000-0000-4000-8000-000000000000', maxDepth: 11 }, 'maxDepth'],
   ],
+  ai: [
+    [{}, 'prompt'],
+    [{ prompt: '{{order.id}}' }, 'prompt'],
+    [{ prompt: 'a', model: '' }, 'model'],
+    [{ prompt: 'a', maxOutputTokens: 1.5 }, 'maxOutputTokens'],
+  ],
   waitForEvent: [
     [{ eventName: '', eventKey: 1 }, 'eventName'],
     [{ eventName: 'a', eventKey: '' }, 'eventKey'],

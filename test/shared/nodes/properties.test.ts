@@ -35,6 +35,7 @@ test('every property of every kind', () => {
     ['dataQuery', 'success', '', '', 'clocked'],
     ['http', 'success', '', '', 'clocked'],
     ['javascript', 'success', '', '', ''],
+    ['ai', 'success', '', '', 'clocked'],
     ['condition', 'by config', '', 'by config', ''],
     ['switch', 'by config', '', 'by config', ''],
     ['set', 'output', '', 'pure', ''],

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '#shared/json.ts';
@@ -32,13 +33,15 @@ let held = Promise.withResolvers<void>();
 const calls = new Map<string, number>();
 
 beforeAll(async () => {
-  service = await startHTTP(async ({ url, headers }, response) => {
+  service = await startHTTP(async ({ url, headers, body }, response) => {
+    if (url === MODEL) return answerAsModel(JSON.parse(body), response);
     const key = String(headers['idempotency-key']);
     calls.set(key, (calls.get(key) ?? 0) + 1);
     if (url === '/held') await held.promise;
     json(response, { ok: url !== '/fails' }, url === '/fails' ? 500 : 200);
   });
-  cluster = await startCluster({ workers: 0, settings: { SANDBOX_PROCESSES: '2' } });
+  cluster = await startCluster({ workers: 0, settings: { SANDBOX_PROCESSES: '2', ...modelAt(service.origin) } });
+  await cluster.pool.query(`insert into quota (owner_id, name, max) values ($1, 'aiCalls', 1000)`, [cluster.tenantID]);
   worker = await cluster.startWorker();
   const tenant = { id: cluster.tenantID, creator: await aUser(cluster) };
   const datasource = await aDatasource(cluster, { tenant, type: 'restapi', options: { baseUrl: service.origin } });
@@ -51,6 +54,20 @@ afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
   await service[Symbol.asyncDispose]();
 });
+
+const MODEL = '/v1/chat/completions';
+
+function modelAt(origin: string) {
+  return { AI_PROVIDER: 'openai-compatible', AI_BASE_URL: `${origin}/v1`, AI_MODEL: 'test' };
+}
+
+async function answerAsModel({ messages }: { messages: { content: string }[] }, response: ServerResponse) {
+  const prompt = messages.at(-1)?.content;
+  if (prompt === '/held') await held.promise;
+  const message = { role: 'assistant', content: '{"ok": true}' };
+  const usage = { prompt_tokens: 1, completion_tokens: 1 };
+  json(response, { choices: [{ index: 0, message, finish_reason: 'stop' }], usage }, prompt === '/fails' ? 500 : 200);
+}
 
 async function saveChildren() {
   const start = { type: 'start' };

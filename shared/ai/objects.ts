@@ -1,0 +1,16 @@
+import { isJsonObject, type JsonObject } from '../json.ts';
+
+/** The rule of an answer that is an object. */
+export const objectRule = 'Answer with one JSON object and nothing else: no text before or after it, no code fence.';
+
+/** The object in an answer. Models write a fence or a sentence around it although they are asked not to. */
+export function objectIn(text: string): JsonObject | undefined {
+  const [from, to] = [text.indexOf('{'), text.lastIndexOf('}')];
+  if (from < 0 || to < from) return undefined;
+  try {
+    const value: unknown = JSON.parse(text.slice(from, to + 1));
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
