@@ -38,7 +38,11 @@ const packageRules = [
     ['pg-logical-replication', 'graphql-ws', 'postal-mime'],
     '^workers/listeners/sources/',
   ),
-  only('event-streams-only-where-they-are-read', ['eventsource-parser'], '^workers/listeners/sources/|^api/mcp/'),
+  only(
+    'event-streams-only-where-they-are-read',
+    ['eventsource-parser'],
+    '^workers/listeners/sources/|^api/mcp/|^ops/client/',
+  ),
   only('mcp-only-in-its-service', ['@modelcontextprotocol'], '^api/mcp/'),
   only('requests-without-a-network-only-of-tools', ['light-my-request'], '^api/tools/'),
   only('drivers-only-in-connectors', ['graphql', 'ws', '@rgrove'], '^workers/(connectors|listeners/sources)/'),
@@ -58,6 +62,7 @@ const packageRules = [
   only('rate-limits-only-in-the-backplane', ['rate-limiter-flexible'], '^shared/backplane/'),
   only('pino-only-in-the-logger', ['pino'], '^shared/logger\\.ts'),
   only('prom-client-only-in-metrics', ['prom-client'], '^shared/metrics\\.ts'),
+  only('requests-by-type-only-in-the-client', ['openapi-fetch'], '^ops/(client|console)/'),
   only('expressions-only-in-cron', ['cron-parser', 'cronstrue'], '^shared/cron/'),
 ];
 const placed = [...packageRules.map(({ to }) => to.path), 'node_modules/(zod|lru-cache)/'].join('|');
@@ -116,6 +121,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/tools/' },
       to: { dependencyTypes: ['npm-dev'] },
+    },
+    {
+      name: 'the-client-stands-alone',
+      severity: 'error',
+      from: { path: '^ops/client/' },
+      to: { pathNot: '^ops/client/|^node_modules/(openapi-fetch|eventsource-parser)/' },
     },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },

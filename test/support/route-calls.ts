@@ -62,11 +62,14 @@ export function callRoute(
 export function accessOf(route: Route, given: Record<string, string>): readonly Access[] {
   if (route.realm !== 'tenant') return [];
   const params = route.params?.parse(given) as never;
-  const query = route.query?.parse(
-    Object.fromEntries(new URLSearchParams(queryFixture(nameOf(route), given))),
-  ) as never;
+  const query = route.query?.parse(Object.fromEntries(queriesOf(route, given))) as never;
   const body = route.body?.parse(bodyOf(route, given)) as never;
   return route.access({ params, query, body });
+}
+
+/** The parameters of the query that the route requires. */
+export function queriesOf(route: Route, params: Record<string, string>): URLSearchParams {
+  return new URLSearchParams(queryFixture(nameOf(route), params));
 }
 
 export function bodyOf(route: Route, params: Record<string, string>): unknown {
