@@ -81,6 +81,7 @@ export const operations = {
   rerunWorkflowInstances: {"method":"post","path":"/api/v1/tenants/{tenantID}/workflows/batches/rerun","takesKey":true},
   stopWorkflowInstances: {"method":"post","path":"/api/v1/tenants/{tenantID}/workflows/batches/cancel","takesKey":true},
   testWorkflow: {"method":"post","path":"/api/v1/tenants/{tenantID}/workflows/test","takesKey":true},
+  generateWorkflow: {"method":"post","path":"/api/v1/tenants/{tenantID}/workflows/aigenerate"},
   getWorkflowSchema: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/schemas"},
   listCollectionRequests: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/data-collection","items":"requests"},
   sendWorkflowEvent: {"method":"post","path":"/api/v1/tenants/{tenantID}/workflows/events","takesKey":true},
