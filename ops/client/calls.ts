@@ -27,6 +27,9 @@ export type Item<N extends ListName> =
 /** An operation without anything that it requires is called without an input. */
 export type InputArguments<N extends OperationName> = object extends Input<N> ? [input?: Input<N>] : [input: Input<N>];
 
+/** Calls an operation of the OpenAPI document by its name. Throws a `GantryError` unless it succeeds. */
+export type Call = <N extends OperationName>(name: N, ...input: InputArguments<N>) => Promise<Answer<N>>;
+
 type Body<N extends OperationName> = Operations[N] extends { requestBody: { content: infer C } }
   ? { body: BodyOf<C> }
   : Operations[N] extends { requestBody?: { content: infer C } }

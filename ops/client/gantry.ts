@@ -1,5 +1,5 @@
 import createRest, { type Client } from 'openapi-fetch';
-import type { Answer, InputArguments, Item, ListName, OperationName } from './calls.ts';
+import type { Call, InputArguments, Item, ListName } from './calls.ts';
 import { errorOf } from './errors.ts';
 import { operations } from './operations.ts';
 import type { paths } from './rest.ts';
@@ -19,8 +19,7 @@ export interface GantryOptions {
 }
 
 export interface Gantry extends Runs {
-  /** Calls an operation of the OpenAPI document by its name. Throws a `GantryError` unless it succeeds. */
-  call<N extends OperationName>(name: N, ...input: InputArguments<N>): Promise<Answer<N>>;
+  readonly call: Call;
   /** The rows of a list, page after page. */
   pages<N extends ListName>(name: N, ...input: InputArguments<N>): AsyncGenerator<Item<N>, void, undefined>;
   /** The same requests by path, with `data` and `error` in the answer as openapi-fetch has them. */
@@ -39,7 +38,7 @@ export function createGantry({ baseURL, auth, retries = 3, timeoutMs = 120_000, 
     },
   });
 
-  const call: Gantry['call'] = async (name, ...[input]) => {
+  const call: Call = async (name, ...[input]) => {
     const { path, query, header, body, signal, idempotencyKey }: Given = input ?? {};
     const { method, path: address, answers = 'json' }: Described = operations[name];
     const { data, response, error } = await (rest.request as RequestByName)(method, address, {

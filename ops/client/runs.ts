@@ -1,8 +1,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { Answer } from './calls.ts';
+import type { Answer, Call } from './calls.ts';
 import { GantryError } from './errors.ts';
 import type { ServerEvents } from './events.ts';
-import type { Gantry } from './gantry.ts';
 import { pause } from './send.ts';
 
 type RunEventName =
@@ -34,7 +33,7 @@ const SILENT_MS = 45_000;
 /** For how long the service may be away while a run is watched, such as while it is restarted. */
 const PATIENCE_MS = 60_000;
 
-export function createRuns(call: Gantry['call']): Runs {
+export function createRuns(call: Call): Runs {
   /** Undefined: there is nothing after `lastSeq`, and the run has ended. Waits while the service is away, or has too many streams open. */
   async function openStream({ tenantID, instanceID, signal }: WatchedRun, lastSeq: number) {
     const patience = performance.now() + PATIENCE_MS;
