@@ -14,6 +14,7 @@ import { redisURL } from '../support/backplane.ts';
 import { createBrowser } from '../support/browser.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { onServer } from '../support/database.ts';
+import { allQueues } from '../support/deployment.ts';
 import { publicURL, testServers } from '../support/environment.ts';
 import { aTenant, type TestTenant } from '../support/factories.ts';
 import { startHTTP } from '../support/http-server.ts';
@@ -122,7 +123,7 @@ test('no secret is ever in clear in the database, the backplane or a log', async
   );
   const waiting = [await dump(cluster), await readBoard(board)];
   expect(waiting[1]).toContain('query.runs');
-  await cluster.startWorker();
+  await cluster.startWorker({}, allQueues);
   const account = await connectAccount(cluster, { provider, tenant, note });
   const [works, fails, stored, ran, paged, refused, brought, tested] = await asked;
   note(refused);

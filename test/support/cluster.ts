@@ -8,7 +8,7 @@ import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { QueueName } from '#shared/queues/index.ts';
 import { type Client, createClient } from './client.ts';
-import { type Deployment, startDeployment } from './deployment.ts';
+import { allQueues, type Deployment, startDeployment } from './deployment.ts';
 import { testLogger } from './environment.ts';
 import { openSocket, type TestSocket } from './socket.ts';
 
@@ -49,7 +49,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     started.push({ api, baseURL: `http://127.0.0.1:${api.port}` });
   }
   if (typeof workers === 'object') await deployment.startWorker({}, workers);
-  else for (let n = 0; n < Number(workers); n += 1) await deployment.startWorker();
+  else for (let n = 0; n < Number(workers); n += 1) await deployment.startWorker({}, allQueues);
   const [first] = started;
   if (!first) throw new Error('A cluster has at least one API');
 

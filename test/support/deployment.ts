@@ -6,7 +6,8 @@ import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
-import type { QueueName } from '#shared/queues/index.ts';
+import { type QueueName, queues } from '#shared/queues/index.ts';
+import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { eventsOf, type RunEventRow } from '#shared/realtime/run-events.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { createWorker, type WorkerContext } from '#workers/context.ts';
@@ -26,6 +27,7 @@ export interface Deployment extends AsyncDisposable {
   producer: Producer;
   runs: Runs;
   tenantID: string;
+  /** A worker of the queue of runs, unless other queues are named: on Postgres each queue takes three connections. */
   startWorker(settings?: Record<string, string>, queueNames?: readonly QueueName[]): Promise<WorkerContext>;
   saveVersion(graph: { nodes: object[]; edges: object[] }, options?: JsonObject, workflowID?: string): Promise<string>;
   saveWorkflow(
@@ -38,6 +40,9 @@ export interface Deployment extends AsyncDisposable {
   /** One for each number, in order. */
   events(instanceID: string): Promise<EventRow[]>;
 }
+
+/** What a worker takes when the deployment names no queues. */
+export const allQueues: readonly QueueName[] = queues.map(({ name }) => name);
 
 export interface RunRow {
   dispatched_at: Date | null;
@@ -119,9 +124,8 @@ export async function startDeployment(
     producer,
     runs,
     tenantID,
-    async startWorker(more = {}, queueNames) {
-      const options = { config: readConfig({ ...env, ...more }), logger };
-      return owned.use(await createWorker({ ...options, ...(queueNames && { queueNames }) }));
+    async startWorker(more = {}, queueNames = [workflowRuns.name]) {
+      return owned.use(await createWorker({ config: readConfig({ ...env, ...more }), logger, queueNames }));
     },
     saveVersion: (graph, options, workflowID) => saveVersion(graph, options, workflowID),
     async saveWorkflow(graph, options = {}) {

@@ -6,6 +6,7 @@ import { newID } from '#shared/ids.ts';
 import type { WorkerContext } from '#workers/context.ts';
 import { deniedBy } from '#workers/outbound/own-places.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
+import { allQueues } from '../support/deployment.ts';
 import { testLogger } from '../support/environment.ts';
 import { aMember, aTenant, type TestTenant } from '../support/factories.ts';
 import { noops } from '../support/graphs.ts';
@@ -22,7 +23,7 @@ beforeAll(async () => {
   cluster = resources.use(
     await startCluster({ workers: false, settings: { METRICS_PORT: '0', METRICS_TENANTS: watched } }),
   );
-  worker = await cluster.startWorker();
+  worker = await cluster.startWorker({}, allQueues);
   const config = readConfig({ ...cluster.env, BOARD_PORT: '0' });
   boardPort = resources.use(await startBoard({ config, logger: testLogger })).metricsPort;
   tenant = await aTenant(cluster);

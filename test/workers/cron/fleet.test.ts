@@ -118,7 +118,7 @@ test('a job of a data query runs it, and its history says when', async () => {
   const { id } = created.body.cronJob;
   await cluster.pool.query('update cron_job set next_at = $2, due_at = $2 where id = $1', [id, scheduledAt]);
   // The tick is up to a minute old before the worker starts. By default it would then be missed.
-  await cluster.startWorker({ CRON_LATE_SECONDS: '120' });
+  await cluster.startWorker({ CRON_LATE_SECONDS: '120' }, ['cron.ticks', 'workflow.runs']);
 
   await eventually(async () => {
     const { cronJobHistory } = (await api.get(`T/cronjobs/${id}/history`)).body;
