@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openHome } from '#ops/embedded/home.ts';
 import { type EmbeddedPostgres, startPostgres } from '#ops/embedded/postgres.ts';
+import { nodeEnvironment } from '#test/support/process.ts';
 
 let home: string;
 let postgres: EmbeddedPostgres;
@@ -24,8 +25,8 @@ afterAll(async () => {
 });
 
 async function run(args: string[], env: Record<string, string>): Promise<{ code: number; out: string; err: string }> {
-  const { PATH = '', HOME = '' } = process.env;
-  const child = spawn('npm', ['run', '--silent', ...args], { env: { PATH, HOME, ...env } });
+  const { HOME = '' } = process.env;
+  const child = spawn('npm', ['run', '--silent', ...args], { env: nodeEnvironment({ HOME, ...env }) });
   child.stdin.end();
   const ended = once(child, 'exit');
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);

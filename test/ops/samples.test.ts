@@ -13,6 +13,7 @@ import { readSample, Sample, type SampleExample, sampleNames } from '#ops/sample
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { aTenant, type TestTenant } from '../support/factories.ts';
 import { type HTTPServer, json, startHTTP } from '../support/http-server.ts';
+import { nodeEnvironment } from '../support/process.ts';
 import { eventually } from '../support/settle.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -266,8 +267,11 @@ test('a secret that no value is given for is asked for, and nothing is installed
 
 describe('npm run sample', () => {
   async function run(args: string[], env: Record<string, string> = {}) {
-    const { PATH = '', HOME = '' } = process.env;
-    const child = spawn(process.execPath, ['ops/sample.ts', ...args], { cwd: root, env: { PATH, HOME, ...env } });
+    const { HOME = '' } = process.env;
+    const child = spawn(process.execPath, ['ops/sample.ts', ...args], {
+      cwd: root,
+      env: nodeEnvironment({ HOME, ...env }),
+    });
     const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
     return { out, err, code };
   }

@@ -16,6 +16,7 @@ import { readEmbeddedConfig } from '#shared/config.ts';
 import { findRedis, startRedis } from '#test/servers/redis.ts';
 import { onServer } from '#test/support/database.ts';
 import { testSecurity, testServers } from '#test/support/environment.ts';
+import { nodeEnvironment } from '#test/support/process.ts';
 
 const root = join(import.meta.dirname, '../..');
 const { password } = new URL(testServers.databaseURL);
@@ -210,12 +211,12 @@ interface Started {
 }
 
 async function start(settings: Record<string, string>): Promise<Started> {
-  const { PATH = '', HOME = '', LD_LIBRARY_PATH = '' } = process.env;
+  const { HOME = '', LD_LIBRARY_PATH = '' } = process.env;
   const [PORT, BOARD_PORT, MCP_PORT] = [String(await freePort()), String(await freePort()), String(await freePort())];
   const GANTRY_HOME = await mkdtemp(join(dir, 'home-'));
   const child = spawn(process.execPath, ['ops/start.ts'], {
     cwd: root,
-    env: { PATH, HOME, LD_LIBRARY_PATH, PORT, BOARD_PORT, MCP_PORT, GANTRY_HOME, ...settings },
+    env: nodeEnvironment({ HOME, LD_LIBRARY_PATH, PORT, BOARD_PORT, MCP_PORT, GANTRY_HOME, ...settings }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let out = '';
