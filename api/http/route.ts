@@ -11,6 +11,7 @@ import type { Identity } from '../auth/identity.ts';
 import type { OperatorSession } from '../auth/operator-session.ts';
 import type { ApiContext } from '../context.ts';
 import type { Condition } from '../db/visible.ts';
+import type { NamesOne } from './path-parameters.ts';
 import type { Spellings } from './spelling.ts';
 import type { UnknownFields } from './unknown-fields.ts';
 import type { Upload, UploadedFile } from './upload.ts';
@@ -159,52 +160,7 @@ type PermissionCheck<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTy
     }
   | { access: (request: Parsed<P, Q, B>) => readonly [Access, ...Access[]]; permission?: never; object?: never };
 
-/** Whether a path has a parameter `:xID`; true for a path that is not a literal, because it may have one. */
-type NamesOne<Path extends string> = string extends Path
-  ? true
-  : Path extends `${string}:${infer Rest}`
-    ? NameAtStart<Rest> extends `${string}ID`
-      ? true
-      : NamesOne<Rest>
-    : false;
-
-/** The name of a parameter ends where Express ends it: before the first character that is neither a letter nor a digit. */
-type NameAtStart<Text extends string> = Text extends `${infer First}${infer Rest}`
-  ? First extends NameCharacter
-    ? `${First}${NameAtStart<Rest>}`
-    : ''
-  : '';
-
-type Letter =
-  | 'a'
-  | 'b'
-  | 'c'
-  | 'd'
-  | 'e'
-  | 'f'
-  | 'g'
-  | 'h'
-  | 'i'
-  | 'j'
-  | 'k'
-  | 'l'
-  | 'm'
-  | 'n'
-  | 'o'
-  | 'p'
-  | 'q'
-  | 'r'
-  | 's'
-  | 't'
-  | 'u'
-  | 'v'
-  | 'w'
-  | 'x'
-  | 'y'
-  | 'z';
-type NameCharacter = Letter | Uppercase<Letter> | `${0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}` | '_' | '$';
-
-/** Not undefined. The types above say what it is. */
+/** Not undefined. The types of a definition say what it is. */
 type Given = NonNullable<unknown>;
 
 /** A path with an id needs one of these: a check of the type alone would ignore the rules on that object. */
