@@ -2,8 +2,9 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { EmbeddedEnvironment, Environment, readConfig } from '#shared/config.ts';
+import { readConfig } from '#shared/config.ts';
 import { datasourceTypes } from '#shared/datasources/index.ts';
+import { EmbeddedEnvironment, Environment } from '#shared/environment.ts';
 import { nodes } from '#shared/nodes/index.ts';
 import { retentions } from '#workers/retention/tables.ts';
 import { proseIn } from '../support/prose.ts';
