@@ -12,7 +12,7 @@ let cluster: Cluster;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  cluster = await startCluster({ workers: true });
+  cluster = await startCluster({ workers: ['workflow.runs'] });
   tenant = await aTenant(cluster);
 });
 afterAll(() => cluster[Symbol.asyncDispose]());

@@ -8,7 +8,7 @@ import type { TestSocket } from '../../support/socket.ts';
 
 let cluster: Cluster;
 beforeAll(async () => {
-  cluster = await startCluster({ workers: true });
+  cluster = await startCluster({ workers: ['workflow.runs'] });
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 

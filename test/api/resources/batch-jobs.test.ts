@@ -12,7 +12,7 @@ let picky: TestWorkflow;
 let slow: TestWorkflow;
 
 beforeAll(async () => {
-  cluster = await startCluster({ workers: true });
+  cluster = await startCluster({ workers: ['workflow.runs'] });
   tenant = await aTenant(cluster);
   const check = code('if (!ctx.input.ok) throw new Error("not ok"); return 1;');
   picky = await aWorkflow(cluster, { tenant, ...chain({ draw: code('return Math.random();'), check }) });

@@ -16,7 +16,7 @@ let receiver: HTTPServer;
 let answer = (response: ServerResponse): void => void response.writeHead(204).end();
 const resources = new AsyncDisposableStack();
 beforeAll(async () => {
-  cluster = resources.use(await startCluster({ workers: true }));
+  cluster = resources.use(await startCluster({ workers: ['workflow.runs'] }));
   receiver = resources.use(await startHTTP((_request, response) => answer(response)));
   tenant = await aTenant(cluster);
   await admin().post('T/variables', { name: 'hook', value: SECRET, isSecret: true });

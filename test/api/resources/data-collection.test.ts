@@ -21,7 +21,7 @@ let manager: TestUser;
 let clerk: TestUser;
 
 beforeAll(async () => {
-  cluster = await startCluster({ workers: true });
+  cluster = await startCluster({ workers: ['workflow.runs'] });
   tenant = await aTenant(cluster);
   manager = await aMember(cluster, { tenant, can: ['workflow.execute', 'workflow.read'] });
   clerk = await aMember(cluster, { tenant, can: ['workflow.execute', 'workflow.read'] });

@@ -7,7 +7,7 @@ let cluster: Cluster;
 let tenant: TestTenant;
 let workflow: TestWorkflow;
 beforeAll(async () => {
-  cluster = await startCluster({ workers: true });
+  cluster = await startCluster({ workers: ['workflow.runs'] });
 });
 beforeEach(async () => {
   tenant = await aTenant(cluster);

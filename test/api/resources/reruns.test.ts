@@ -15,7 +15,7 @@ const steps = { draw: code('return Math.random();', { outputVariable: 'drawn' })
 const outputs = { drawn: '{{ctx.drawn}}', checked: '{{ctx.checked}}' };
 
 beforeAll(async () => {
-  cluster = await startCluster({ workers: true });
+  cluster = await startCluster({ workers: ['workflow.runs'] });
   tenant = await aTenant(cluster);
   picky = await aWorkflow(cluster, { tenant, ...chain(steps, outputs) });
 });

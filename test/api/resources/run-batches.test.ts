@@ -12,7 +12,7 @@ let echo: TestWorkflow;
 let slow: TestWorkflow;
 
 beforeAll(async () => {
-  cluster = await startCluster({ workers: true });
+  cluster = await startCluster({ workers: ['workflow.runs'] });
   tenant = await aTenant(cluster);
   const options = { inputDefinitions: [{ key: 'n', type: 'number' as const, required: true }] };
   echo = await aWorkflow(cluster, { tenant, options, ...chain({}, { n: '{{ctx.input.n}}' }) });

@@ -9,7 +9,7 @@ import { eventually } from '../../support/settle.ts';
 let cluster: Cluster;
 let tenant: TestTenant;
 beforeAll(async () => {
-  cluster = await startCluster({ workers: true });
+  cluster = await startCluster({ workers: ['workflow.runs'] });
   tenant = await aTenant(cluster);
 });
 afterAll(() => cluster[Symbol.asyncDispose]());

@@ -10,7 +10,7 @@ let cluster: Cluster;
 let tenant: TestTenant;
 let server: HTTPServer;
 beforeAll(async () => {
-  cluster = await startCluster({ workers: true });
+  cluster = await startCluster({ workers: ['workflow.runs'] });
   tenant = await aTenant(cluster);
   server = await startHTTP((_request, response) => {
     response.setHeader('content-type', 'application/json').end('{"from":"outside"}');

@@ -26,7 +26,7 @@ const shape = graph(
 );
 
 beforeAll(async () => {
-  cluster = await startCluster({ workers: true });
+  cluster = await startCluster({ workers: ['workflow.runs'] });
   tenant = await aTenant(cluster);
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
