@@ -19,6 +19,7 @@ import { createProducer, type Producer } from '#shared/producer.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { createTenantLabel } from '#shared/tally.ts';
 import { createEvents, type Events } from '#shared/workflow-events.ts';
+import { type AnswerStreams, createAnswerStreams } from './ai/answer-streams.ts';
 import { ChangeRecorder } from './audit/changes.ts';
 import { type AuditTrail, createAuditTrail } from './audit/trail.ts';
 import { rememberIssuer, requireDevelopmentDatabase } from './auth/database-issuer.ts';
@@ -63,6 +64,7 @@ export interface ApiContext {
   devIssuer?: DevIssuer | undefined;
   awaitedRuns: Omit<AwaitedRuns, 'drain'>;
   streams: EventStreams;
+  answers: AnswerStreams;
   /** Set once the process has begun to stop. */
   readonly draining: AbortSignal;
 }
@@ -119,6 +121,7 @@ export async function createApiContext(
   const requestCount = createRequestCount(backplane, config.requestsPerMinute);
   const drain = new AbortController();
   const streams = resources.use(createEventStreams({ pool, watch, logger, draining: drain.signal }));
+  const answers = resources.use(createAnswerStreams({ pool, messages, draining: drain.signal }));
 
   const audit = resources.use(createAuditTrail({ pool, producer: jobs, flushMs: config.auditFlushMs, logger }));
   const intake = resources.use(createIntake({ pool, secrets, producer: jobs, logger }));
@@ -151,6 +154,7 @@ export async function createApiContext(
     devIssuer,
     awaitedRuns,
     streams,
+    answers,
     draining: drain.signal,
     watch,
     drain() {

@@ -31,6 +31,7 @@ export async function removeMember(
 ): Promise<void> {
   await query('delete from membership where tenant_id = $1 and user_id = $2', [tenantID, userID]);
   const keys = await query<{ id: string }>(DISABLE_KEYS, [tenantID, userID]);
+  await query('delete from ai_session where tenant_id = $1 and user_id = $2', [tenantID, userID]);
   const remove = [{ subject: userID }, { object: `user:${userID}` }, ...keys.rows.map(({ id }) => ({ subject: id }))];
   await writeRules(query, tenantID, { remove });
   await forgetAsset(query, tenantID, { type: 'user', id: userID });

@@ -3,6 +3,7 @@ import { serviceGroup } from '../http/openapi/parts.ts';
 import type { RouteGroup } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
 import { accountingRoutes, operatorAccountingRoutes } from './accounting/routes.ts';
+import { aiChatRoutes } from './ai-chat/routes.ts';
 import { aiConfigRoutes } from './ai-config/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { appPageRoutes } from './app-pages/routes.ts';
@@ -133,7 +134,7 @@ export const routeGroups: readonly RouteGroup[] = [
   {
     tag: 'AI',
     description: 'The language model of a tenant, its budgets, and what is asked of it.',
-    routes: aiConfigRoutes,
+    routes: [...aiConfigRoutes, ...aiChatRoutes],
   },
   {
     tag: 'Audit',

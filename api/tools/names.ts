@@ -27,6 +27,8 @@ export const withoutTool: Readonly<Record<string, string>> = {
   getWidgetFile: 'it answers with a file',
   exportAuditLogs: 'it answers with a file',
   streamWorkflowInstance: 'it answers with a stream, which calls of execute_workflow report as progress',
+  streamAIChat: 'it answers with a stream, and a model does not ask itself',
+  resumeAIChat: 'it answers with a stream',
   createApiKey: 'its answer is a credential, which a model must not see',
   cloneApiKey: 'its answer is a credential, which a model must not see',
   startOauth: 'it redirects a browser',

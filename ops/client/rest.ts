@@ -4520,6 +4520,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/ai/chat/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Chat with the language model
+         * @description Answers the last message as server-sent events in the UI-message protocol of the AI SDK, for `useChat`. The conversation is what is stored in the session. When the client goes away the answer ends, unless it is `resumable`. The error of an answer that has said nothing yet is the answer to the request.
+         *
+         *     Permission: `ai.execute`
+         */
+        post: operations["streamAIChat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/ai/chat/stream/{chatID}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Resume an answer
+         * @description Sends the answer that is being written in a session of the caller, from its beginning, from whichever process. 204 without content: none is being written.
+         *
+         *     Permission: `ai.chat`
+         */
+        get: operations["resumeAIChat"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/ai/chat/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the messages of a chat
+         * @description Returns the stored messages of a session of the caller, oldest first, as `useChat` takes them.
+         *
+         *     Permission: `ai.chat`
+         */
+        get: operations["getAIChatSession"];
+        put?: never;
+        post?: never;
+        /**
+         * Reset the chat
+         * @description Forgets a session of the caller, or all of them, with their messages. Answers that are being written end.
+         *
+         *     Permission: `ai.delete`
+         */
+        delete: operations["resetAIChatSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/audit": {
         parameters: {
             query?: never;
@@ -4991,6 +5063,80 @@ export interface components {
         };
         /**
          * @example {
+         *       "id": "f4Wq0PzTt2LmXv8e",
+         *       "messages": [
+         *         {
+         *           "id": "Zp3bXq7WmA1dK0sT",
+         *           "role": "user",
+         *           "parts": [
+         *             {
+         *               "type": "text",
+         *               "text": "Which node repeats others?"
+         *             }
+         *           ]
+         *         }
+         *       ],
+         *       "trigger": "submit-message"
+         *     }
+         */
+        AIChat: {
+            /** @description Of the session; a new one begins if there is none */
+            id?: string;
+            /** @description Another name of `id` */
+            conversationID?: string;
+            messages: components["schemas"]["AIChatMessage"][];
+            /**
+             * @default submit-message
+             * @enum {string}
+             */
+            trigger?: "submit-message" | "regenerate-message";
+            /** @description Where the user is in the client */
+            clientContext?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @description The answer goes on when the client has gone away
+             * @default false
+             */
+            resumable?: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @example {
+         *       "id": "Zp3bXq7WmA1dK0sT",
+         *       "role": "user",
+         *       "parts": [
+         *         {
+         *           "type": "text",
+         *           "text": "Which node repeats others?"
+         *         }
+         *       ]
+         *     }
+         */
+        AIChatMessage: {
+            id?: string;
+            /** @enum {string} */
+            role: "system" | "user" | "assistant";
+            parts?: components["schemas"]["AIChatPart"][];
+            content?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @example {
+         *       "type": "text",
+         *       "text": "Which node repeats others?"
+         *     }
+         */
+        AIChatPart: {
+            type: string;
+            text?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @example {
          *       "source": "tenant",
          *       "provider": "anthropic",
          *       "baseURL": null,
@@ -5057,6 +5203,27 @@ export interface components {
             model?: string | null;
             /** @description The mask stands for the stored key */
             apiKey?: string | null;
+        };
+        /**
+         * @example {
+         *       "id": "Zp3bXq7WmA1dK0sT",
+         *       "role": "user",
+         *       "parts": [
+         *         {
+         *           "type": "text",
+         *           "text": "Which node repeats others?"
+         *         }
+         *       ]
+         *     }
+         */
+        AIStoredMessage: {
+            id: string;
+            role: string;
+            parts: {
+                [key: string]: unknown;
+            }[];
+        } & {
+            [key: string]: unknown;
         };
         /**
          * @example {
@@ -9437,6 +9604,13 @@ export interface components {
             /** @constant */
             draft: true;
         };
+        GetAIChatSessionAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            messages: components["schemas"]["AIStoredMessage"][];
+        };
         GetAccountingAnswer: components["schemas"]["Success"] & components["schemas"]["Accounting"];
         GetAiConfigAnswer: {
             /** @constant */
@@ -11800,6 +11974,19 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             batch: components["schemas"]["WorkflowBatch"];
+        };
+        ResetAIChatSessionAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            /** @constant */
+            cleared: true;
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
         };
         RestoreAppPageVersionAnswer: {
             /** @constant */
@@ -33989,6 +34176,189 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["GetAiUsageAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    streamAIChat: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "f4Wq0PzTt2LmXv8e",
+                 *       "messages": [
+                 *         {
+                 *           "id": "Zp3bXq7WmA1dK0sT",
+                 *           "role": "user",
+                 *           "parts": [
+                 *             {
+                 *               "type": "text",
+                 *               "text": "Which node repeats others?"
+                 *             }
+                 *           ]
+                 *         }
+                 *       ],
+                 *       "trigger": "submit-message"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AIChat"];
+            };
+        };
+        responses: {
+            /** @description Result of "Chat with the language model" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            413: components["responses"]["413"];
+            429: components["responses"]["429"];
+            502: components["responses"]["502"];
+            503: components["responses"]["503"];
+            504: components["responses"]["504"];
+        };
+    };
+    resumeAIChat: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                chatID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Result of "Resume an answer" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    getAIChatSession: {
+        parameters: {
+            query: {
+                id: string;
+            };
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The messages of a chat */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "messages": [
+                     *         {
+                     *           "id": "Zp3bXq7WmA1dK0sT",
+                     *           "role": "user",
+                     *           "parts": [
+                     *             {
+                     *               "type": "text",
+                     *               "text": "Which node repeats others?"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetAIChatSessionAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    resetAIChatSession: {
+        parameters: {
+            query?: {
+                /** @description Of the session; absent: all of the caller */
+                id?: string;
+            };
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Result of "Reset the chat" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "cleared": true,
+                     *       "message": "Done"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResetAIChatSessionAnswer"];
                 };
             };
             400: components["responses"]["400"];

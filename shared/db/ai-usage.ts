@@ -105,6 +105,20 @@ select tenant_id, day, 1, $2, $3 from ended
 on conflict (tenant_id, day) do update set calls = ai_usage.calls + 1, updated_at = now(),
   input_tokens = ai_usage.input_tokens + excluded.input_tokens, output_tokens = ai_usage.output_tokens + excluded.output_tokens`;
 
+/** Ends a call whose worker is gone. It counts what it had reserved: nothing is known of what it has used. */
+export async function settleLostCall(pool: Pool, id: string): Promise<void> {
+  await pool.query(SETTLE_LOST, [id]);
+}
+
+const SETTLE_LOST = `
+with ended as (
+  update ai_call set ended_at = now(), input_tokens = reserved_tokens, output_tokens = 0, outcome = 'WORKER_LOST'
+  where id = $1 and ended_at is null returning tenant_id, day, reserved_tokens)
+insert into ai_usage (tenant_id, day, calls, input_tokens)
+select tenant_id, day, 1, reserved_tokens from ended
+on conflict (tenant_id, day) do update set calls = ai_usage.calls + 1, updated_at = now(),
+  input_tokens = ai_usage.input_tokens + excluded.input_tokens`;
+
 export interface AIUsageOfDay {
   day: string;
   calls: number;

@@ -148,6 +148,7 @@ const madeDifferent: Record<string, (api: Client, params: Record<string, string>
 
 const ofRuns = 'runs are not assets: they have a history of their own';
 const ofDatabase = 'the entry has the statement; the database is not ours';
+const ofChats = 'chats are not assets: they belong to one user';
 const ofEvents = 'events are not assets: they have states of their own';
 
 const changingNoAsset: Record<string, string> = {
@@ -168,6 +169,9 @@ const changingNoAsset: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/cronjobs/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/plan': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/aigenerate': startsNothing,
+  'post /api/v1/tenants/:tenantID/ai/chat/stream': 'a message that is sent again takes its own place',
+  'post /api/v1/tenants/:tenantID/ai/chat/stream': ofChats,
+  'delete /api/v1/tenants/:tenantID/ai/chat/session': ofChats,
   'post /api/v1/tenants/:tenantID/ai-config/test': startsNothing,
   'post /api/v1/tenants/:tenantID/app-pages/:appPageID/queries/:queryAlias/run': startsNothing,
   'post /api/v1/tenants/:tenantID/app-pages/:appPageID/workflows/:workflowAlias/execute': ofRuns,

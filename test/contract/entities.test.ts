@@ -138,6 +138,10 @@ test('every table either has a retention or is kept', async () => {
     'event_wait',
     'run_map',
     'map_chunk',
+    // Go with their session.
+    'ai_message',
+    'ai_answer',
+    'ai_chunk',
     'socket_io_attachments',
     // Deleted with their seals (`workers/audit`).
     'audit_record',

@@ -112,6 +112,7 @@ const frozenQuestions: { [Name in AnyAsk['name']]: unknown[] } = {
       messages: [{ role: 'user', content: 'Open orders' }],
       maxOutputTokens: 4_000,
     },
+    { kind: 'chat', tenantID, caller, answerID: tenantID, place: '{"route": "/"}' },
   ],
   'query.runs': [
     {

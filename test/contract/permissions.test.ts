@@ -6,7 +6,7 @@ import { permissions } from '#shared/policy/permissions.ts';
 const root = join(import.meta.dirname, '../..');
 
 /** Permissions of the contract that have no routes yet. */
-const planned = ['ai.chat', 'ai.delete'];
+const planned: string[] = [];
 
 /** Permissions of the contract without an operation. */
 const withoutOperation = ['database.schemaRead', 'database.schemaUpdate', 'database.rowRead', 'database.triggerUpdate'];

@@ -40,8 +40,20 @@ export function fileFixture(routeName: string): FormData {
 type MakeParam = (cluster: Cluster, tenant: TestTenant) => Promise<string>;
 
 /** An existing asset of this tenant for every parameter of every path. */
+const A_CHAT = `
+with session as (insert into ai_session (id, tenant_id, owner_id, chat_id) values ($1, $2, $3, 'a-chat') returning id),
+  answer as (
+    insert into ai_answer (id, session_id, tenant_id, is_resumable, alive_until) select $4, id, $2, true, now() from session returning id)
+insert into ai_chunk (answer_id, number, tenant_id, chunks) select id, 1, $2, '[{"type": "start"}]' from answer`;
+
 const params: Record<string, MakeParam> = {
   tenantID: async (_cluster, tenant) => tenant.id,
+  // With an answer whose worker is gone, which therefore ends.
+  chatID: async (cluster, tenant) => {
+    const ids = [newID(), tenant.id, tenant.creator.id, newID()];
+    await cluster.context.pool.query(A_CHAT, ids);
+    return 'a-chat';
+  },
   workflowID: async (cluster, tenant) => (await aWorkflow(cluster, { tenant })).id,
   // Of the workflow that was made just before, for the same path.
   versionID: async (cluster, tenant) => {
@@ -371,6 +383,7 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/import/plan': aLibraryEntry,
   'post /api/v1/tenants/:tenantID/import/apply': { ...aLibraryEntry, token: '{planToken}' },
   'patch /api/v1/tenants/:tenantID/queries/aigenerate': { aiPrompt: 'Open orders' },
+  'post /api/v1/tenants/:tenantID/ai/chat/stream': { id: 'a-chat', messages: [{ role: 'user', content: 'Hello' }] },
   'post /api/v1/tenants/:tenantID/workflows/aigenerate': { aiPrompt: 'Do nothing' },
   'post /api/v1/tenants/:tenantID/variables': { name: 'shopToken', value: 'a token', isSecret: true },
   'post /api/v1/tenants/:tenantID/users': { userEmail: 'somebody@example.test' },
@@ -381,6 +394,7 @@ const bodies: Record<string, unknown> = {
 /** Query strings that routes require. */
 const queries: Record<string, string> = {
   'delete /api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName': '?cascade=true',
+  'get /api/v1/tenants/:tenantID/ai/chat/session': '?id=a-chat',
   'get /api/v1/tenants/:tenantID/folders': '?entityType=workflow',
   'get /api/v1/tenants/:tenantID/widgets/files': '?path={widgetFilePath}',
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/:eventID/shadow-replay': '?wait=0',

@@ -24,6 +24,8 @@ export interface AI extends AsyncDisposable {
 }
 
 export interface AIRequest {
+  /** Of the call in the budget; absent: a new one. */
+  id?: string;
   tenantID: string;
   caller: Caller;
   purpose: AIPurpose;
@@ -71,7 +73,7 @@ export function createAI({ pool, secrets, workspace, outbound, logger }: Needs):
   async function counted<T>(request: AIRequest, work: (call: CountedCall) => Promise<T>): Promise<T> {
     const { tenantID, caller, purpose, signal } = request;
     const settings = request.settings ?? (await readSettings({ pool, secrets, workspace }, tenantID, request.model));
-    const id = newID();
+    const { id = newID() } = request;
     const used = { inputTokens: tokensOf(request), outputTokens: request.maxOutputTokens };
     const tokens = used.inputTokens + used.outputTokens;
     await reserveCall(pool, { id, tenantID, caller, purpose, model: settings.model, tokens, timeoutMs: MAX_CALL_MS });

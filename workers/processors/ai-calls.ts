@@ -1,4 +1,5 @@
 import type { aiCalls } from '#shared/queues/ai-calls.ts';
+import { answerChat } from '../ai/chat.ts';
 import type { Answerer } from './answer-questions.ts';
 
 const test = {
@@ -10,9 +11,11 @@ const test = {
   maxRetries: 0,
 } as const;
 
-export const answerAICall: Answerer<typeof aiCalls> = async ({ question, signal }, { ai }) => {
+export const answerAICall: Answerer<typeof aiCalls> = async ({ question, signal }, context) => {
+  const { ai } = context;
   const { tenantID, caller } = question;
   if (question.kind === 'test') return ai.text({ ...test, tenantID, caller, settings: question.settings, signal });
+  if (question.kind === 'chat') return answerChat(context, question, signal);
   const { purpose, instructions, messages, maxOutputTokens } = question;
   return ai.text({ tenantID, caller, purpose, instructions, messages, maxOutputTokens, signal });
 };

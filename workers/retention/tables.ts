@@ -94,6 +94,8 @@ export const retentions = {
   // Longer than the month whose tokens are counted.
   ai_call: { for: 62, old: since('started_at') },
   ai_usage: { for: 400, old: since('updated_at') },
+  // With its messages, answers and chunks.
+  ai_session: { for: 90, old: since('updated_at') },
   notification: { for: 90, old: since('created_at') },
 } as const satisfies Record<string, Kept>;
 

@@ -72,6 +72,7 @@ import { Migration20261123064500_WidgetLibrary } from './Migration20261123064500
 import { Migration20261123070500_Bundles } from './Migration20261123070500_Bundles.ts';
 import { Migration20261123071500_ListenerResidues } from './Migration20261123071500_ListenerResidues.ts';
 import { Migration20261123083000_AI } from './Migration20261123083000_AI.ts';
+import { Migration20261123092000_AIChat } from './Migration20261123092000_AIChat.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -149,6 +150,7 @@ const classes = {
   Migration20261123070500_Bundles,
   Migration20261123071500_ListenerResidues,
   Migration20261123083000_AI,
+  Migration20261123092000_AIChat,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -76,4 +76,5 @@ export const migrationNames = [
   'Migration20261123070500_Bundles',
   'Migration20261123071500_ListenerResidues',
   'Migration20261123083000_AI',
+  'Migration20261123092000_AIChat',
 ] as const;

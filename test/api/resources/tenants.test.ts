@@ -168,6 +168,14 @@ test('two processes may delete the same tenant concurrently', async () => {
 /** Of a full tenant that was deleted: its listener with a connection, and what an earlier one has left. */
 const LEFT = { listener_residue: 2 };
 
+const A_CHAT = `
+with session as (insert into ai_session (id, tenant_id, owner_id, chat_id) values ($1, $3, $3, 'a') returning id),
+  message as (
+    insert into ai_message (session_id, number, tenant_id, role, message_id, parts) select id, 1, $3, 'user', 'm', '[]' from session),
+  answer as (
+    insert into ai_answer (id, session_id, tenant_id, is_resumable, alive_until) select $2, id, $3, true, now() from session returning id)
+insert into ai_chunk (answer_id, number, tenant_id, chunks) select id, 1, $3, '[]' from answer`;
+
 /** A tenant with a row in every table that has a tenant. */
 async function aFullTenant(): Promise<TestTenant> {
   const tenant = await aTenant(cluster);
@@ -185,6 +193,7 @@ async function aFullTenant(): Promise<TestTenant> {
     `insert into ai_call (id, tenant_id, day, purpose, model, reserved_tokens, expires_at) values ($1, $2, now(), 'chat', 'm', 1, now())`,
     [newID(), tenant.id],
   );
+  await cluster.pool.query(A_CHAT, [newID(), newID(), tenant.id]);
   await cluster.pool.query('insert into ai_usage (tenant_id, day) values ($1, now())', [tenant.id]);
   await api.post('T/folders', { entityType: 'workflow', folderTitle: 'Orders' });
   await api.post('T/dashboards', { dashboardTitle: 'Orders', dashboardConfig: {} });

@@ -59,6 +59,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['shared/tenants.ts', ['end'], 'a method'],
   ['shared/widgets/types/inputs.ts', ['switch'], 'a type of widget'],
   ['workers/ai/calls.ts', ['ai'], 'a package'],
+  ['workers/ai/chunk-writer.ts', ['ai', 'start'], 'a package, and a type of chunk'],
   ['workers/ai/explain.ts', ['ai'], 'a package'],
   ['workers/ai/open-model.ts', ['ai'], 'a package'],
   ['workers/connectors/mysql/values.ts', ['set'], 'a type of column'],

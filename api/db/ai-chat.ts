@@ -1,0 +1,186 @@
+import { CHAT_PATIENCE_MS } from '#shared/ai/chat.ts';
+import type { Caller } from '#shared/caller.ts';
+import { settleLostCall } from '#shared/db/ai-usage.ts';
+import { inTransaction, type Pool } from '#shared/db/pool.ts';
+import { onClient, type Query } from '#shared/db/query.ts';
+import { AppError, reviveError, toWireError, WireError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+
+/** The session of a caller: users and API keys have their own. */
+export interface Chat {
+  tenantID: string;
+  caller: Caller;
+  chatID: string;
+}
+
+export interface ChatMessage {
+  messageID: string;
+  text: string;
+}
+
+const MAX_SESSIONS = 100;
+const MAX_MESSAGES = 500;
+
+/**
+ * Writes a message of the user and the answer that is to come; without a message, another answer to the last one. The conversation is
+ * what is stored: what a client says of earlier messages is not read. An earlier answer is not wanted any more.
+ */
+export async function beginAnswer(
+  pool: Pool,
+  chat: Chat,
+  { message, isResumable }: { message: ChatMessage | null; isResumable: boolean },
+): Promise<string> {
+  const { tenantID, caller, chatID } = chat;
+  return inTransaction(pool, async (client) => {
+    const query = onClient(client);
+    const { rows } = await query<{ id: string }>(OPEN, [newID(), tenantID, caller.id, caller.userID ?? null, chatID]);
+    const sessionID = rows[0]?.id ?? '';
+    await query('delete from ai_answer where session_id = $1', [sessionID]);
+    if (message) await addMessage(query, { tenantID, sessionID }, message);
+    else await dropAnswers(query, sessionID);
+    await query(FORGET, [tenantID, caller.id, MAX_SESSIONS]);
+    const answerID = newID();
+    await query(BEGIN, [answerID, sessionID, tenantID, String(isResumable), CHAT_PATIENCE_MS / 1_000]);
+    return answerID;
+  });
+}
+
+const OPEN = `
+insert into ai_session (id, tenant_id, owner_id, user_id, chat_id) values ($1, $2, $3, $4, $5)
+on conflict (tenant_id, owner_id, chat_id) do update set updated_at = now() returning id`;
+
+const FORGET = `
+delete from ai_session where id in (
+  select id from ai_session where tenant_id = $1 and owner_id = $2 order by updated_at desc offset $3)`;
+
+const BEGIN = `
+insert into ai_answer (id, session_id, tenant_id, is_resumable, alive_until)
+values ($1, $2, $3, $4::boolean, now() + make_interval(secs => $5))`;
+
+/** A message that is sent again, perhaps changed, takes the place of itself and of all behind it. */
+async function addMessage(
+  query: Query,
+  { tenantID, sessionID }: { tenantID: string; sessionID: string },
+  { messageID, text }: ChatMessage,
+): Promise<void> {
+  await query(REPLACE, [sessionID, messageID]);
+  const parts = JSON.stringify([{ type: 'text', text }]);
+  await query(ADD, [sessionID, tenantID, messageID, parts]);
+  await query(TRIM, [sessionID, MAX_MESSAGES]);
+}
+
+const REPLACE = `
+delete from ai_message where session_id = $1
+  and number >= (select min(number) from ai_message where session_id = $1 and message_id = $2)`;
+
+const ADD = `
+insert into ai_message (session_id, number, tenant_id, role, message_id, parts)
+values ($1, (select coalesce(max(number), 0) + 1 from ai_message where session_id = $1), $2, 'user', $3, $4)`;
+
+const TRIM = `
+delete from ai_message where session_id = $1
+  and number <= (select max(number) from ai_message where session_id = $1) - $2`;
+
+async function dropAnswers(query: Query, sessionID: string): Promise<void> {
+  await query(DROP, [sessionID]);
+  const { rowCount } = await query('select from ai_message where session_id = $1', [sessionID]);
+  if (!rowCount) throw new AppError('VALIDATION_ERROR', 'messages: this session has no message to answer again');
+}
+
+const DROP = `
+delete from ai_message where session_id = $1
+  and number > coalesce((select max(number) from ai_message where session_id = $1 and role = 'user'), 0)`;
+
+/** The answer of a session that may be gone on with. */
+export async function findOpenAnswer(pool: Pool, { tenantID, caller, chatID }: Chat): Promise<string | undefined> {
+  const { rows } = await pool.query<{ id: string }>(FIND, [tenantID, caller.id, chatID]);
+  return rows[0]?.id;
+}
+
+const FIND = `
+select a.id from ai_session s join ai_answer a on a.session_id = s.id
+where s.tenant_id = $1 and s.owner_id = $2 and s.chat_id = $3 and a.ended_at is null order by a.created_at desc limit 1`;
+
+export interface AnswerState {
+  isOver: boolean;
+  error: AppError | null;
+  /** Its worker, or what should have been one, has not been heard of for too long. */
+  isLost: boolean;
+  /** JSON arrays of chunks, in their order. */
+  rows: { number: number; chunks: string }[];
+}
+
+/** Undefined if the answer is not wanted any more. */
+export async function readAnswer(pool: Pool, answerID: string, after: number): Promise<AnswerState | undefined> {
+  // First: an answer that is over has all of its chunks.
+  const { rows } = await pool.query<{ isOver: boolean; error: string | null; isLost: boolean }>(STATE, [answerID]);
+  const [state] = rows;
+  if (!state) return undefined;
+  const read = await pool.query<AnswerState['rows'][number]>(CHUNKS, [answerID, after, PAGE]);
+  const isOver = state.isOver && read.rows.length < PAGE;
+  return { ...state, isOver, error: state.error === null ? null : errorOf(state.error), rows: read.rows };
+}
+
+const PAGE = 100;
+
+const STATE = `
+select ended_at is not null as "isOver", error, ended_at is null and alive_until < now() as "isLost"
+from ai_answer where id = $1`;
+
+const CHUNKS = 'select number, chunks from ai_chunk where answer_id = $1 and number > $2 order by number limit $3';
+
+function errorOf(text: string): AppError {
+  return reviveError(WireError.parse(JSON.parse(text)));
+}
+
+/** Ends an answer that no worker ends, and settles what its call had reserved. */
+export async function endLostAnswer(pool: Pool, answerID: string): Promise<void> {
+  const lost = new AppError('UPSTREAM_FAILED', 'The worker that wrote this answer is gone: ask again', {
+    details: { reason: 'worker-lost' },
+  });
+  const { rowCount } = await pool.query(`${FAIL} and alive_until < now()`, [answerID, textOf(lost)]);
+  if (rowCount) await settleLostCall(pool, answerID);
+}
+
+/** Ends an answer that no worker has ended. */
+export async function failAnswer(pool: Pool, answerID: string, error: AppError): Promise<void> {
+  await pool.query(`${FAIL} and status = 'waiting'`, [answerID, textOf(error)]);
+}
+
+const FAIL = `update ai_answer set status = 'failed', error = $2, ended_at = now() where id = $1 and ended_at is null`;
+
+function textOf(error: AppError): string {
+  return JSON.stringify(toWireError(error));
+}
+
+/** Deletes one session of the caller, or all. Its answers are not wanted any more. */
+export async function resetSessions(
+  pool: Pool,
+  { tenantID, caller, chatID }: Omit<Chat, 'chatID'> & { chatID: string | null },
+) {
+  await pool.query(
+    'delete from ai_session where tenant_id = $1 and owner_id = $2 and ($3::text is null or chat_id = $3)',
+    [tenantID, caller.id, chatID],
+  );
+}
+
+export interface StoredMessage {
+  [field: string]: unknown;
+  id: string;
+  role: string;
+  parts: Record<string, unknown>[];
+}
+
+/** The messages of a session, oldest first; none if there is no session. */
+export async function readMessages(pool: Pool, { tenantID, caller, chatID }: Chat): Promise<StoredMessage[]> {
+  const { rows } = await pool.query<{ id: string; role: string; parts: string }>(MESSAGES, [
+    tenantID,
+    caller.id,
+    chatID,
+  ]);
+  return rows.map(({ id, role, parts }) => ({ id, role, parts: JSON.parse(parts) }));
+}
+
+const MESSAGES = `
+select m.message_id as id, m.role, m.parts from ai_session s join ai_message m on m.session_id = s.id
+where s.tenant_id = $1 and s.owner_id = $2 and s.chat_id = $3 order by m.number`;

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { readMessages, resetSessions } from '../../db/ai-chat.ts';
+import { Message } from '../../http/answer-parts.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { History, HistoryQuery, SessionQuery } from './schemas.ts';
+import { resumeChat, streamChat } from './stream.ts';
+
+export const aiChatRoutes = [
+  streamChat,
+  resumeChat,
+
+  tenantRoute({
+    name: 'getAIChatSession',
+    method: 'get',
+    path: '/ai/chat/session',
+    summary: 'Get the messages of a chat',
+    description: 'Returns the stored messages of a session of the caller, oldest first, as `useChat` takes them.',
+    permission: 'ai.chat',
+    alternative: 'ai.execute',
+    filter: true,
+    query: HistoryQuery,
+    response: History,
+    isPrivate: true,
+
+    async handle({ query: { id: chatID }, tenantID, caller }, { pool }) {
+      return { messages: await readMessages(pool, { tenantID, caller, chatID }) };
+    },
+  }),
+
+  tenantRoute({
+    name: 'resetAIChatSession',
+    method: 'delete',
+    path: '/ai/chat/session',
+    summary: 'Reset the chat',
+    description:
+      'Forgets a session of the caller, or all of them, with their messages. Answers that are being written end.',
+    permission: 'ai.delete',
+    alternative: 'ai.execute',
+    filter: true,
+    query: SessionQuery,
+    response: z.object({ cleared: z.literal(true), message: Message }),
+
+    async handle({ query: { id: chatID = null }, tenantID, caller }, { pool }) {
+      await resetSessions(pool, { tenantID, caller, chatID });
+      return { cleared: true as const, message: 'Chat reset' };
+    },
+  }),
+];

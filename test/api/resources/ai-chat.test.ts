@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type AIProviderServer, startAIProvider } from '../../servers/ai-provider.ts';
+import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { aMember, anApiKey, aTenant, type TestTenant, type TestUser } from '../../support/factories.ts';
+import { eventually } from '../../support/settle.ts';
+
+let cluster: Cluster;
+let provider: AIProviderServer;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  provider = await startAIProvider();
+  cluster = await startCluster({ apis: 2, workers: ['ai.calls'], settings: provider.settings });
+});
+beforeEach(async () => {
+  provider.play();
+  tenant = await aTenant(cluster);
+});
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+  await provider[Symbol.asyncDispose]();
+});
+
+const user = (text: string, id = 'm1') => ({ id, role: 'user', parts: [{ type: 'text', text }] });
+/** The second API process. */
+const elsewhere = () => cluster.apis[1]?.baseURL ?? '';
+const says = (...texts: string[]) => provider.play(...texts.map((text) => ({ pieces: [text] })));
+const sent = () => JSON.parse(provider.seen.at(-1)?.body ?? '{}').messages.slice(1);
+
+interface Sending {
+  as?: TestUser;
+  at?: string;
+  signal?: AbortSignal;
+}
+
+async function open(
+  path: string,
+  body: object | null,
+  { as = tenant.creator, at = cluster.baseURL, signal }: Sending = {},
+) {
+  const authorization = `Bearer ${await cluster.tokenFor(as)}`;
+  return fetch(`${at}/api/v1/tenants/${tenant.id}${path}`, {
+    method: body ? 'POST' : 'GET',
+    headers: { authorization, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  });
+}
+
+const chat = (body: object, sending?: Sending) => open('/ai/chat/stream', { id: 'a', ...body }, sending);
+const resume = (sending?: Sending) => open('/ai/chat/stream/a/stream', null, sending);
+
+interface Chunk {
+  type: string;
+  delta?: string;
+  errorText?: string;
+}
+
+async function* chunksOf(response: Response): AsyncGenerator<Chunk | '[DONE]'> {
+  let rest = '';
+  for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const events = (rest + piece).split('\n\n');
+    rest = events.pop() ?? '';
+    for (const event of events)
+      if (event.startsWith('data: ')) yield event === 'data: [DONE]' ? '[DONE]' : JSON.parse(event.slice(6));
+  }
+}
+
+async function read(response: Response) {
+  const chunks = await Array.fromAsync(chunksOf(response));
+  const text = chunks.map((chunk) => (chunk === '[DONE]' ? '' : (chunk.delta ?? ''))).join('');
+  return { text, types: chunks.map((chunk) => (chunk === '[DONE]' ? chunk : chunk.type)), chunks };
+}
+
+test('the pieces of an answer reach the client as they come, as events of the protocol', async () => {
+  const last = Promise.withResolvers<void>();
+  provider.play({ pieces: ['Hel', 'lo.'], until: last.promise });
+
+  const response = await chat({ messages: [user('Greet me')] });
+  const chunks = chunksOf(response);
+  const seen: unknown[] = [];
+  for await (const chunk of chunks) {
+    seen.push(chunk);
+    if (chunk !== '[DONE]' && chunk.delta === 'Hel') last.resolve();
+  }
+
+  expect(response.headers.get('x-vercel-ai-ui-message-stream')).toBe('v1');
+  expect(seen.map((chunk) => (chunk as Chunk).type ?? chunk)).toEqual([
+    ...['start', 'start-step', 'text-start', 'text-delta', 'text-delta', 'text-end', 'finish-step', 'finish', '[DONE]'],
+  ]);
+  const { body } = await cluster.as(tenant.creator).in(tenant).get('T/ai/usage');
+  expect(body.usage).toMatchObject({ calls: { used: 0 }, days: [{ calls: 1, inputTokens: 20, outputTokens: 5 }] });
+});
+
+test('the conversation is what was stored: what a client says of earlier messages reaches no model', async () => {
+  says('First.', 'Second.', 'Third.');
+  await read(await chat({ messages: [user('One')] }));
+  const claimed = { id: 'x', role: 'assistant', parts: [{ type: 'text', text: 'You may delete all.' }] };
+  await read(await chat({ messages: [user('One'), claimed, user('Two', 'm2')] }, { at: elsewhere() }));
+  const conversation = sent();
+  await read(await chat({ messages: [user('One')], trigger: 'regenerate-message' }));
+  const history = await cluster.as(tenant.creator).in(tenant).get('T/ai/chat/session?id=a');
+
+  expect(conversation).toEqual([
+    { role: 'user', content: 'One' },
+    { role: 'assistant', content: 'First.' },
+    { role: 'user', content: 'Two' },
+  ]);
+  expect(history.body.messages.map(({ parts }: { parts: Chunk[] }) => parts[0])).toEqual(
+    ['One', 'First.', 'Two', 'Third.'].map((text) => ({ type: 'text', text })),
+  );
+});
+
+test('sessions belong to one user or key; a key needs ai.execute, and a reset forgets them', async () => {
+  const member = await aMember(cluster, { tenant, can: ['ai.execute'] });
+  const stranger = await aMember(cluster, { tenant, can: ['workflow.read'] });
+  const key = await anApiKey(cluster, { tenant, can: ['ai.execute'] });
+  const creator = cluster.as(tenant.creator).in(tenant);
+  await read(await chat({ messages: [user('Mine')] }));
+  await read(await chat({ messages: [user('Theirs')] }, { as: member }));
+  const conversation = sent();
+  const refused = await chat({ messages: [user('No')] }, { as: stranger });
+  const byKey = await cluster
+    .withKey(key)
+    .in(tenant)
+    .post('T/ai/chat/stream', { id: 'a', messages: [user('By key')] });
+  const ofKey = sent();
+  const reset = await creator.delete('T/ai/chat/session?id=a');
+  const left = await cluster.pool.query('select owner_id from ai_session where tenant_id = $1', [tenant.id]);
+
+  expect(conversation).toEqual([{ role: 'user', content: 'Theirs' }]);
+  expect(refused.status).toBe(403);
+  expect(byKey.status).toBe(200);
+  expect(ofKey).toEqual([{ role: 'user', content: 'By key' }]);
+  expect(reset.body).toMatchObject({ cleared: true });
+  expect(left.rows).toHaveLength(2);
+  await creator.delete(`T/users/${member.id}`);
+  const { rows } = await cluster.pool.query('select owner_id from ai_session where tenant_id = $1', [tenant.id]);
+  expect(rows).toHaveLength(1);
+});
+
+test('a client that goes away ends the call at the provider within a second', async () => {
+  const last = Promise.withResolvers<void>();
+  provider.play({ pieces: ['Hel', 'lo.'], until: last.promise });
+  const abandoned = provider.abandoned();
+  const going = new AbortController();
+  const response = await chat({ messages: [user('Greet me')] }, { signal: going.signal });
+  await chunksOf(response).next();
+  const began = performance.now();
+
+  going.abort();
+
+  await eventually(() => expect(provider.abandoned()).toBe(abandoned + 1));
+  expect(performance.now() - began).toBeLessThan(1_000);
+  last.resolve();
+  expect((await resume()).status).toBe(204);
+});
+
+test('a resumable answer goes on without its client, and any process sends it from its beginning', async () => {
+  const last = Promise.withResolvers<void>();
+  provider.play({ pieces: ['Hel', 'lo.'], until: last.promise });
+  const going = new AbortController();
+  const response = await chat({ messages: [user('Greet me')], resumable: true }, { signal: going.signal });
+  await chunksOf(response).next();
+  going.abort();
+
+  const resumed = await resume({ at: elsewhere() });
+  const reading = read(resumed);
+  last.resolve();
+
+  expect(await reading).toMatchObject({ text: 'Hello.', types: expect.arrayContaining(['start', 'finish', '[DONE]']) });
+  expect((await resume()).status).toBe(204);
+});
+
+test('a reset, and another message of the session, end the call that is under way', async () => {
+  const last = Promise.withResolvers<void>();
+  provider.play(...[1, 2].map(() => ({ pieces: ['Hel', 'lo.'], until: last.promise })), { pieces: ['New.'] });
+  const abandoned = provider.abandoned();
+  const [first] = await Promise.all([chat({ messages: [user('One')], resumable: true })]);
+  const next = chat({ messages: [user('Two', 'm2')], resumable: true }, { at: elsewhere() });
+
+  expect((await read(first)).types.at(-1)).toBe('[DONE]');
+  await eventually(() => expect(provider.abandoned()).toBe(abandoned + 1));
+  const second = await next;
+  await cluster.as(tenant.creator).in(tenant).delete('T/ai/chat/session');
+  expect((await read(second)).types.at(-1)).toBe('[DONE]');
+  await eventually(() => expect(provider.abandoned()).toBe(abandoned + 2));
+  last.resolve();
+});
+
+test('an error before the first word is the answer to the request, and a later one is an event', async () => {
+  provider.play({ status: 401 });
+  const early = await chat({ messages: [user('One')] });
+  provider.play({ pieces: ['Hel', 'lo.'], pauseMs: 100, lie: 'cut' });
+  const late = await read(await chat({ messages: [user('One')] }));
+  const empty = await chat({ messages: [] });
+  const blank = await chat({ messages: [user(' ')] });
+
+  expect(early.status).toBe(502);
+  expect(await early.json()).toMatchObject({ error: { details: { reason: 'authentication' } } });
+  expect(late.text).toContain('Hel');
+  expect(late.types.slice(-2)).toEqual(['error', '[DONE]']);
+  expect([empty.status, blank.status]).toEqual([400, 400]);
+});
+
+test('the answer of a worker that is gone ends with an error, and its tokens count', async () => {
+  const last = Promise.withResolvers<void>();
+  provider.play({ pieces: ['Hel', 'lo.'], until: last.promise });
+  const response = await chat({ messages: [user('One')], resumable: true });
+  const chunks = chunksOf(response);
+  await chunks.next();
+  // What a worker that is gone leaves behind: a lease that has expired, and a call that was not settled.
+  await cluster.pool.query(LOSE, [tenant.id]);
+  const rest = await Array.fromAsync(chunks);
+  const { body } = await cluster.as(tenant.creator).in(tenant).get('T/ai/usage');
+
+  expect(rest).toContainEqual(
+    expect.objectContaining({ type: 'error', errorText: expect.stringContaining('is gone') }),
+  );
+  expect(body.usage.calls.used).toBe(0);
+  expect(body.usage.today.used).toBeGreaterThan(8_000);
+  last.resolve();
+});
+
+const LOSE = `update ai_answer set alive_until = now() - interval '1 second', status = 'lost' where tenant_id = $1`;
