@@ -4,6 +4,7 @@ import helmet from 'helmet';
 import { devIssuerRoutes } from './auth/dev-issuer-routes.ts';
 import type { ApiContext } from './context.ts';
 import { bodyReader } from './http/body.ts';
+import { consolePages } from './http/console.ts';
 import { crossOrigin } from './http/cors.ts';
 import { answerErrors, unknownPath } from './http/errors.ts';
 import { health, readiness } from './http/health.ts';
@@ -53,6 +54,7 @@ export function createApp(context: ApiContext, groups: readonly RouteGroup[]): E
   app.get('/openapi.json', (_request, response) => void response.json(document()));
   app.get('/asyncapi.json', (request, response) => void response.json(describeEvents(request.get('host'))));
   app.use('/docs', reference(document));
+  app.use('/console', consolePages(context.config));
   mount(
     app,
     served.flatMap(({ routes }) => routes),

@@ -17,6 +17,7 @@ import { stopSignal } from '#shared/stop-signal.ts';
 import { EMBEDDED_SERVER } from '#shared/tenant-servers.ts';
 import { startBoard } from './board.ts';
 import { superviseChild } from './embedded/child.ts';
+import { consoleFolder, startConsoleBuild } from './embedded/console.ts';
 import { type Home, openHome } from './embedded/home.ts';
 import { portProblem } from './embedded/ports.ts';
 import { openServers } from './embedded/servers.ts';
@@ -52,12 +53,19 @@ async function start(): Promise<void> {
   await mkdir(logs, { recursive: true, mode: 0o700 });
   // Never closed: the process may log until it ends.
   const apiLog = openSync(join(logs, 'api.log'), 'a');
+  const consoleDir = consoleFolder();
+  resources.use(startConsoleBuild(consoleDir, join(logs, 'console.log')));
   say(settings.databaseURL ? 'Asking Postgres …' : 'Starting Postgres …');
   const servers = resources.use(await openServers(settings, home.dir));
 
   const tenants = resources.use(await prepareTenantPostgres(home, settings));
 
-  const env = environment(home, { databaseURL: servers.databaseURL, tenantsURL: tenants?.url, ports: settings });
+  const env = environment(home, {
+    databaseURL: servers.databaseURL,
+    tenantsURL: tenants?.url,
+    consoleDir,
+    ports: settings,
+  });
   const config = readConfig(env);
   const logger = createLogger(config.log, { process: 'api' }, apiLog);
   if (config.auth.devIssuerKeyFile) await refuseUsersOfOthers(config, logger);
@@ -87,6 +95,7 @@ async function start(): Promise<void> {
   say(`
 Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
 
+  Console          ${baseURL}/console/
   API reference    ${baseURL}/docs
   OpenAPI          ${baseURL}/openapi.json
   MCP              http://127.0.0.1:${mcpPort}/tenants/{tenantID}/mcp
@@ -151,8 +160,14 @@ function environment(
   {
     databaseURL,
     tenantsURL,
+    consoleDir,
     ports: { port, boardPort, mcpPort },
-  }: { databaseURL: string; tenantsURL: string | undefined; ports: Record<'port' | 'boardPort' | 'mcpPort', number> },
+  }: {
+    databaseURL: string;
+    tenantsURL: string | undefined;
+    consoleDir: string;
+    ports: Record<'port' | 'boardPort' | 'mcpPort', number>;
+  },
 ) {
   return {
     ...process.env,
@@ -160,6 +175,7 @@ function environment(
     ...(tenantsURL && { TENANT_DATABASES_URL: `${EMBEDDED_SERVER}=${tenantsURL}`, TENANT_DATABASES_ON_DEMAND: 'true' }),
     HOST: '127.0.0.1',
     PORT: String(port),
+    CONSOLE_DIR: process.env.CONSOLE_DIR || consoleDir,
     PUBLIC_URL: process.env.PUBLIC_URL || `http://127.0.0.1:${port}`,
     BOARD_PORT: String(boardPort),
     MCP_PORT: String(mcpPort),

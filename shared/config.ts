@@ -73,6 +73,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       maxPerAddress: e.CONNECTIONS_PER_ADDRESS,
       stacks: !production,
     },
+    console: { folder: e.CONSOLE_DIR, publicURL: e.PUBLIC_URL },
     metrics: e.METRICS_PORT === undefined ? null : { host: e.HOST, port: e.METRICS_PORT, tenantIDs: e.METRICS_TENANTS },
     board: { host: e.HOST, port: e.BOARD_PORT, openOnLoopback: e.BOARD_OPEN_ON_LOOPBACK },
     mcp: { host: e.HOST, port: e.MCP_PORT, publicURL: e.MCP_PUBLIC_URL },

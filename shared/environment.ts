@@ -47,6 +47,8 @@ export const Environment = z.object({
   /** `npm start` only: the board needs no sign-in on the same machine. */
   BOARD_OPEN_ON_LOOPBACK: z.stringbool().default(false),
   CORS_ORIGINS: list,
+  /** Folder of the built console, which the API serves at `/console/`. */
+  CONSOLE_DIR: z.string().optional(),
   /** URL under which browsers reach this service, such as https://api.example.com. Redirect URIs never come from a request. */
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })

@@ -40,6 +40,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/auth/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get how users sign in
+         * @description Returns the public configuration by which a page in a browser signs users in.
+         */
+        get: operations["getSignIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/auth": {
         parameters: {
             query?: never;
@@ -10054,6 +10074,13 @@ export interface components {
             retention: components["schemas"]["RunRetention"];
         };
         GetShadowReplayAnswer: components["schemas"]["Success"] & components["schemas"]["ShadowReplayed"];
+        GetSignInAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            signIn: components["schemas"]["SignIn"];
+        };
         GetTableAnswer: {
             /** @constant */
             success: true;
@@ -12383,6 +12410,21 @@ export interface components {
             shadow: components["schemas"]["ComparedRun"];
             /** @description Null while one of them goes on: ask again with the `instanceID` of the shadow */
             diff: components["schemas"]["RunsDiff"] | null;
+        };
+        /**
+         * @example {
+         *       "issuer": "https://login.example.com/",
+         *       "clientID": "gantry",
+         *       "hasDevelopmentIssuer": false
+         *     }
+         */
+        SignIn: {
+            /** @description URL of the OpenID Connect provider; null: the development issuer of `POST /dev/token`, or none */
+            issuer: string | null;
+            /** @description The client for which the provider issues ID tokens: their audience */
+            clientID: string | null;
+            /** @description `POST /dev/token` issues tokens on the machine of the server */
+            hasDevelopmentIssuer: boolean;
         };
         SkippedItem: {
             type: components["schemas"]["BundledType"];
@@ -16244,6 +16286,42 @@ export interface operations {
                     "application/json": components["schemas"]["GetReadinessAnswer"];
                 };
             };
+        };
+    };
+    getSignIn: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How users sign in */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "signIn": {
+                     *         "issuer": "https://login.example.com/",
+                     *         "clientID": "gantry",
+                     *         "hasDevelopmentIssuer": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetSignInAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            503: components["responses"]["503"];
         };
     };
     getCurrentUser: {

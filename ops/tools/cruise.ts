@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 
 const folders = ['api', 'workers', 'shared', 'ops', 'test'];
-const sources = globSync(folders.map((folder) => `${folder}/**/*.ts`)).length;
+const sources = globSync(folders.map((folder) => `${folder}/**/*.{ts,tsx}`)).length;
 
 const out = execFileSync('depcruise', ['--config', 'ops/tools/dependency-cruiser.cjs', '-T', 'json', ...folders], {
   encoding: 'utf8',

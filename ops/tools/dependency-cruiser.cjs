@@ -47,7 +47,7 @@ const packageRules = [
   only('requests-without-a-network-only-of-tools', ['light-my-request'], '^api/tools/'),
   only('drivers-only-in-connectors', ['graphql', 'ws', '@rgrove'], '^workers/(connectors|listeners/sources)/'),
   only('signatures-of-s3-only-where-it-is', ['aws4fetch'], '^workers/connectors/s3/|^shared/files/s3-store\\.ts'),
-  only('oauth-only-where-tokens-come-from', ['oauth4webapi'], '^workers/oauth/'),
+  only('oauth-only-where-tokens-come-from', ['oauth4webapi'], '^workers/oauth/|^ops/console/app/sign-in\\.ts'),
   only('undici-only-behind-the-gate', ['undici'], '^workers/outbound/fetch\\.ts'),
   only('models-only-in-ai', ['ai', '@ai-sdk'], '^workers/ai/'),
   only('busboy-only-at-the-door', ['busboy'], '^api/http/'),
@@ -56,7 +56,12 @@ const packageRules = [
   only('code-parsed-only-for-its-keys', ['acorn'], '^workers/nodes/context-keys\\.ts'),
   only('entity-manager-never-in-workers', ['@mikro-orm'], '^(api|shared|ops)/'),
   only('sockets-only-in-realtime', ['socket\\.io'], '^api/realtime/|^shared/(realtime|backplane)/'),
-  only('sockets-of-clients-only-in-the-sample', ['socket\\.io-client'], '^ops/samples/first-run\\.ts'),
+  only(
+    'sockets-of-clients-only-in-sample-and-console',
+    ['socket\\.io-client'],
+    '^ops/samples/first-run\\.ts|^ops/console/client/socket\\.ts',
+  ),
+  only('files-of-the-console-only-in-the-api', ['sirv'], '^api/http/console\\.ts'),
   only('headers-only-in-servers', ['helmet', 'cors', 'proxy-addr'], '^api/(http/|mcp/|server\\.ts)|^ops/board\\.ts'),
   only('tokens-only-in-auth', ['jose'], '^api/auth/'),
   only('rate-limits-only-in-the-backplane', ['rate-limiter-flexible'], '^shared/backplane/'),
@@ -105,7 +110,7 @@ module.exports = {
     {
       name: 'every-package-has-a-place',
       severity: 'error',
-      from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/tools/' },
+      from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/(tools|console)/' },
       to: { path: 'node_modules/', pathNot: placed },
     },
     {
@@ -119,7 +124,7 @@ module.exports = {
       // `npm start` and the image install without them.
       name: 'running-needs-no-development-package',
       severity: 'error',
-      from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/tools/' },
+      from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/(tools|console)/' },
       to: { dependencyTypes: ['npm-dev'] },
     },
     {
@@ -127,6 +132,21 @@ module.exports = {
       severity: 'error',
       from: { path: '^ops/client/' },
       to: { pathNot: '^ops/client/|^node_modules/(openapi-fetch|eventsource-parser)/' },
+    },
+    {
+      name: 'console-uses-the-published-interface',
+      severity: 'error',
+      from: { path: '^ops/console/' },
+      to: {
+        path: '^(api|workers|shared|ops|test)/',
+        pathNot: '^ops/console/|^ops/client/rest\\.ts$|^shared/realtime/events\\.ts$',
+      },
+    },
+    {
+      name: 'pages-are-built-not-imported',
+      severity: 'error',
+      from: { pathNot: '^ops/console/|^test/console/' },
+      to: { path: '^ops/console/' },
     },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },

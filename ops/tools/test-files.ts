@@ -11,7 +11,7 @@ const backplaneModule = 'test/support/backplane.ts';
 
 /** Files with a deployment around what they test, but whose subject uses no queue, message or shared limit. */
 const aboutOtherThings =
-  /^test\/(contract|ops|workers\/(connectors|files|listeners|nodes|postgresql|tenant-database))\//;
+  /^test\/(console|contract|ops|workers\/(connectors|files|listeners|nodes|postgresql|tenant-database))\//;
 
 /**
  * Files of other folders of which the same is true. What they use between processes has files of its own that run on both backplanes:

@@ -36,10 +36,13 @@ function isSent(path: string): boolean {
   return deciding === undefined || deciding.startsWith('!');
 }
 
+/** By the last stage, which the image is. */
 function isCopied(path: string): boolean {
-  const sources = [...read('ops/Dockerfile').matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, line = '']) =>
-    line.split(' '),
-  );
+  const last =
+    read('ops/Dockerfile')
+      .split(/^FROM /m)
+      .at(-1) ?? '';
+  const sources = [...last.matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, line = '']) => line.split(' '));
   return sources.some((source) => path === source || path.startsWith(`${source}/`));
 }
 

@@ -19,3 +19,9 @@ export const exampleUserConfig = {
   config: { theme: 'dark', pinned: ['orders'] },
   updatedAt: exampleTimes.updatedAt,
 };
+
+export const exampleSignIn = {
+  issuer: 'https://login.example.com/',
+  clientID: 'gantry',
+  hasDevelopmentIssuer: false,
+};

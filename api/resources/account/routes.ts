@@ -8,11 +8,25 @@ import { AppError } from '#shared/errors.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';
 import { saveUserConfig } from '../../db/user-config.ts';
 import { Message } from '../../http/answer-parts.ts';
-import { userRoute } from '../../http/route.ts';
+import { publicRoute, userRoute } from '../../http/route.ts';
 import { presentUser, presentUserConfig } from './present.ts';
-import { TenantID, User, UserConfig, UserConfigUpdate } from './schemas.ts';
+import { SignIn, TenantID, User, UserConfig, UserConfigUpdate } from './schemas.ts';
 
 export const accountRoutes = [
+  publicRoute({
+    name: 'getSignIn',
+    method: 'get',
+    path: '/api/v1/auth/sign-in',
+    summary: 'Get how users sign in',
+    description: 'Returns the public configuration by which a page in a browser signs users in.',
+    response: z.object({ signIn: SignIn }),
+
+    async handle(_request, { config: { auth }, devIssuer }) {
+      const { issuer = null, audience = null } = auth;
+      return { signIn: { issuer, clientID: issuer && audience, hasDevelopmentIssuer: devIssuer !== undefined } };
+    },
+  }),
+
   userRoute({
     name: 'getCurrentUser',
     method: 'get',

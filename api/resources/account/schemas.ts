@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/json.ts';
 import { ID } from '../../http/id.ts';
-import { exampleUser, exampleUserConfig } from './examples.ts';
+import { exampleSignIn, exampleUser, exampleUserConfig } from './examples.ts';
 
 export const TenantID = z.object({ tenantID: ID });
 
@@ -31,3 +31,14 @@ export const UserConfig = z
     updatedAt: z.iso.datetime().nullable().describe('Null if nothing is stored'),
   })
   .meta({ id: 'UserConfig', examples: [exampleUserConfig] });
+
+export const SignIn = z
+  .object({
+    issuer: z
+      .string()
+      .nullable()
+      .describe('URL of the OpenID Connect provider; null: the development issuer of `POST /dev/token`, or none'),
+    clientID: z.string().nullable().describe('The client for which the provider issues ID tokens: their audience'),
+    hasDevelopmentIssuer: z.boolean().describe('`POST /dev/token` issues tokens on the machine of the server'),
+  })
+  .meta({ id: 'SignIn', examples: [exampleSignIn] });

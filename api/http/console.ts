@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type IRouter, type Request, type RequestHandler, type Response, Router } from 'express';
+import sirv from 'sirv';
+import type { Config } from '#shared/config.ts';
+import { html } from './html.ts';
+
+interface Built {
+  /** Holds `NONCE` where the nonce of an answer stands. */
+  page: string;
+  files: RequestHandler;
+}
+
+/** The console at `/console/`: one page for every address, and the hashed files that it loads. */
+export function consolePages({ console: { folder, publicURL }, auth }: Config): IRouter {
+  const isHTTPS = publicURL?.startsWith('https:') ?? false;
+  let built: Built | undefined;
+  // The build of `npm start` may end after the start of the API.
+  const load = async () => {
+    built ??= folder === undefined ? undefined : await readBuilt(folder);
+    return built;
+  };
+
+  const router = Router();
+  router.get(['/assets/*path', '/scheme.js', '/icon.svg'], async (request, response, next) => {
+    const found = await load();
+    if (found) found.files(request, response, next);
+    else next();
+  });
+  router.get(['/', '/*path'], async (request, response, next) => {
+    if (request.path.startsWith('/assets/')) return next();
+    const nonce = randomBytes(16).toString('base64url');
+    response
+      .set('content-security-policy', policy({ nonce, issuer: auth.issuer, isHTTPS }))
+      .set('cache-control', 'no-cache')
+      .type('html');
+    const found = await load();
+    if (found) response.send(found.page.replaceAll('NONCE', nonce));
+    else sendUnbuilt(request, response, folder);
+  });
+  return router;
+}
+
+async function readBuilt(folder: string): Promise<Built | undefined> {
+  const page = await readFile(join(folder, 'index.html'), 'utf8').catch(() => undefined);
+  if (page === undefined) return undefined;
+  return {
+    page,
+    files: sirv(folder, {
+      brotli: true,
+      gzip: true,
+      // Names in `assets/` contain a hash of the content.
+      setHeaders(response, path) {
+        const isHashed = path.startsWith('/assets/');
+        response.setHeader('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache');
+      },
+    }),
+  };
+}
+
+function policy({ nonce, issuer, isHTTPS }: { nonce: string; issuer: string | undefined; isHTTPS: boolean }): string {
+  // The page asks the provider for its configuration and for tokens.
+  const provider = issuer && URL.canParse(issuer) ? ` ${new URL(issuer).origin}` : '';
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    `connect-src 'self'${provider}`,
+    "font-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    // Over plain HTTP it would turn the addresses of our own files into https.
+    ...(isHTTPS ? ['upgrade-insecure-requests'] : []),
+  ].join('; ');
+}
+
+function sendUnbuilt(_request: Request, response: Response, folder: string | undefined): void {
+  const isAwaited = folder !== undefined;
+  if (isAwaited) response.set('refresh', '3');
+  response.status(503).send(
+    html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Gantry</title></head>
+<body>
+<h1>The console is not built</h1>
+${
+  isAwaited
+    ? html`<p><code>npm start</code> builds it beside the start, which takes a few seconds, and a minute if its packages are installed first. This page tries again by itself.</p>
+<p>If it never comes, <code>node ops/tools/build-console.ts</code> builds it and says what is wrong.</p>`
+    : html`<p>This server has no folder for it: build it with <code>node ops/tools/build-console.ts ${'<folder>'}</code>, and name the folder in <code>CONSOLE_DIR</code>.</p>`
+}
+</body>
+</html>`.text,
+  );
+}

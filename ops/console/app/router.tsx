@@ -1,0 +1,99 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { ErrorPage, NotFoundPage } from '../pages/error.tsx';
+import { SignInPage } from '../pages/sign-in.tsx';
+import { parseRunFilter } from '../run/filter.ts';
+import { parseRunView } from '../run/view.ts';
+import { getSession } from './session.ts';
+import { Shell } from './shell.tsx';
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: NotFoundPage });
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  validateSearch: (search: Record<string, unknown>): { next?: string } =>
+    typeof search.next === 'string' && search.next.startsWith('/') ? { next: search.next } : {},
+  component: SignInPage,
+});
+
+const signedIn = createRoute({
+  getParentRoute: () => root,
+  path: '/signed-in',
+  component: lazyRouteComponent(() => import('../pages/signed-in.tsx'), 'SignedInPage'),
+});
+
+/** Everything that needs a session. */
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: 'shell',
+  beforeLoad: ({ location }) => {
+    if (getSession()) return;
+    throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { next: location.href } });
+  },
+  component: Shell,
+});
+
+const tenants = createRoute({
+  getParentRoute: () => shell,
+  path: '/',
+  component: lazyRouteComponent(() => import('../pages/tenants.tsx'), 'TenantsPage'),
+});
+
+const tenant = createRoute({ getParentRoute: () => shell, path: '/t/$tenantID', component: Outlet });
+
+const home = createRoute({
+  getParentRoute: () => tenant,
+  path: '/',
+  component: lazyRouteComponent(() => import('../pages/home.tsx'), 'HomePage'),
+});
+
+const runs = createRoute({
+  getParentRoute: () => tenant,
+  path: '/runs',
+  validateSearch: parseRunFilter,
+  component: lazyRouteComponent(() => import('../pages/runs.tsx'), 'RunsPage'),
+});
+
+const run = createRoute({
+  getParentRoute: () => tenant,
+  path: '/runs/$instanceID',
+  validateSearch: parseRunView,
+  component: lazyRouteComponent(() => import('../pages/run.tsx'), 'RunPage'),
+});
+
+const inbox = createRoute({
+  getParentRoute: () => tenant,
+  path: '/inbox',
+  component: lazyRouteComponent(() => import('../pages/inbox.tsx'), 'InboxPage'),
+});
+
+const request = createRoute({
+  getParentRoute: () => tenant,
+  path: '/inbox/$requestID',
+  component: lazyRouteComponent(() => import('../pages/request.tsx'), 'RequestPage'),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    signIn,
+    signedIn,
+    shell.addChildren([tenants, tenant.addChildren([home, runs, run, inbox, request])]),
+  ]),
+  basepath: '/console',
+  defaultErrorComponent: ErrorPage,
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,170 @@
+import { ActionIcon, AppShell, Badge, Burger, Group, Menu, Select, Text, useMantineColorScheme } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { requestsRead, tenantsRead } from '../client/reads.ts';
+import { useIsConnected } from '../client/socket.ts';
+import { Icon } from '../ui/icon.tsx';
+import { endSession, useSession } from './session.ts';
+
+/** Header, navigation and the page. */
+export function Shell() {
+  const session = useSession();
+  const navigate = useNavigate();
+  const { href, pathname } = useLocation();
+  const { tenantID } = useParams({ strict: false });
+  const [isOpen, { toggle, close }] = useDisclosure(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes with each change of the page
+  useEffect(() => close(), [pathname, close]);
+  useEffect(() => {
+    if (!session) void navigate({ to: '/sign-in', search: { next: href } });
+  }, [session, navigate, href]);
+  if (!session) return null;
+  return (
+    <>
+      <a className="skip" href="#content">
+        Skip to the content
+      </a>
+      <AppShell
+        header={{ height: 56 }}
+        navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !isOpen, desktop: !tenantID } }}
+        padding="md"
+      >
+        <AppShell.Header>
+          <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="xs">
+            <Group gap="xs" wrap="nowrap">
+              {tenantID && (
+                <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+              )}
+              <Link to="/" className="link" aria-label="Gantry, all tenants">
+                <Group gap={6} wrap="nowrap">
+                  <img src="/console/icon.svg" alt="" width={24} height={24} />
+                  <Text fw={700} c="var(--mantine-color-text)" className="wide">
+                    Gantry
+                  </Text>
+                </Group>
+              </Link>
+              {tenantID && <TenantSwitcher tenantID={tenantID} />}
+            </Group>
+            <Group gap="xs" wrap="nowrap">
+              <Live />
+              <SchemeSwitch />
+              <UserMenu email={session.email} />
+            </Group>
+          </Group>
+        </AppShell.Header>
+        {tenantID && (
+          <AppShell.Navbar p="xs" aria-label="Pages">
+            <Navigation tenantID={tenantID} />
+          </AppShell.Navbar>
+        )}
+        <AppShell.Main id="content" tabIndex={-1}>
+          <Outlet />
+        </AppShell.Main>
+      </AppShell>
+    </>
+  );
+}
+
+function Navigation({ tenantID }: { tenantID: string }) {
+  const { data } = useQuery(requestsRead(tenantID));
+  const params = { tenantID };
+  const count = data?.totalCount ?? 0;
+  return (
+    <>
+      <Link className="nav" to="/t/$tenantID" params={params} activeOptions={{ exact: true }}>
+        <Icon name="home" /> Home
+      </Link>
+      <Link className="nav" to="/t/$tenantID/runs" params={params} activeOptions={{ includeSearch: false }}>
+        <Icon name="runs" /> Runs
+      </Link>
+      <Link className="nav" to="/t/$tenantID/inbox" params={params}>
+        <Icon name="inbox" /> Inbox
+        {count > 0 && (
+          <Badge size="sm" ml="auto" color="blue.8" aria-label={`${count} waiting`}>
+            {count}
+          </Badge>
+        )}
+      </Link>
+    </>
+  );
+}
+
+function TenantSwitcher({ tenantID }: { tenantID: string }) {
+  const navigate = useNavigate();
+  const { data = [] } = useQuery(tenantsRead);
+  return (
+    <Select
+      aria-label="Tenant"
+      size="xs"
+      w={{ base: 130, xs: 200 }}
+      data={data.map((one) => ({ value: one.tenantID, label: one.tenantTitle }))}
+      value={tenantID}
+      allowDeselect={false}
+      searchable
+      comboboxProps={{ width: 260, position: 'bottom-start' }}
+      onChange={(chosen) => chosen && void navigate({ to: '/t/$tenantID', params: { tenantID: chosen } })}
+    />
+  );
+}
+
+function Live() {
+  const isConnected = useIsConnected();
+  return (
+    <span
+      className="status"
+      data-tone={isConnected ? 'ok' : 'wait'}
+      role="status"
+      title={isConnected ? 'Changes are shown as they happen' : 'The connection is lost; it is tried again'}
+    >
+      <svg width="8" height="8" aria-hidden="true">
+        <circle cx="4" cy="4" r="4" fill="currentColor" />
+      </svg>
+      {isConnected ? 'Live' : 'Reconnecting'}
+    </span>
+  );
+}
+
+function SchemeSwitch() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="default" size="lg" aria-label="Colours">
+          <Icon name={colorScheme === 'dark' ? 'moon' : 'sun'} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {(['light', 'dark', 'auto'] as const).map((scheme) => (
+          <Menu.Item key={scheme} onClick={() => setColorScheme(scheme)} fw={scheme === colorScheme ? 700 : 400}>
+            {{ light: 'Light', dark: 'Dark', auto: 'As the system' }[scheme]}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function UserMenu({ email }: { email: string }) {
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="default" size="lg" radius="xl" aria-label={`Account of ${email}`}>
+          <Text size="sm" fw={600}>
+            {email.slice(0, 1).toUpperCase()}
+          </Text>
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{email}</Menu.Label>
+        <Menu.Item component={Link} to="/" leftSection={<Icon name="home" />}>
+          All tenants
+        </Menu.Item>
+        <Menu.Item leftSection={<Icon name="out" />} onClick={() => endSession()}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

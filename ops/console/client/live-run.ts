@@ -1,0 +1,144 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { mergeTimeline } from '../run/steps.ts';
+import { hasEnded } from './live-runs.ts';
+import { APIError, body, rest } from './rest.ts';
+import { getSocket, type ServerPayload, useIsConnected, watchRun } from './socket.ts';
+import type { Run, TimelineEvent } from './types.ts';
+
+const PATH = '/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}';
+const PAGE = 5_000;
+/** A page holds no more; the rest of a longer run is read by its iterations and its log. */
+const MAX_EVENTS = 20_000;
+/** How often the reason for waiting is read again, which has no event. */
+const REASON_MS = 3_000;
+/** Events of this time are shown together. */
+const BATCH_MS = 60;
+
+interface Place {
+  tenantID: string;
+  instanceID: string;
+}
+
+/** A run as it is now: read once, then kept up by its events. After a lost connection the server sends what was missed. */
+export function useLiveRun(place: Place) {
+  const { tenantID, instanceID } = place;
+  const queries = useQueryClient();
+  const isConnected = useIsConnected();
+  const [refused, setRefused] = useState<APIError>();
+  const read = useQuery({
+    queryKey: ['run', tenantID, instanceID],
+    queryFn: () => readRun(place),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 30_000,
+  });
+  const run = read.data;
+  const isLive = run !== undefined && !hasEnded(run);
+
+  // How it is, without its timeline: why it waits, and whether the caller may still see it.
+  const head = useQuery({
+    queryKey: ['run-head', tenantID, instanceID],
+    queryFn: async () => {
+      const next = await readPart(place, { afterSeq: Number.MAX_SAFE_INTEGER, timelineLimit: 1 });
+      queries.setQueryData<Run>(['run', tenantID, instanceID], (old) => old && withHead(old, next));
+      return next.seq;
+    },
+    enabled: isLive,
+    refetchInterval: isLive ? REASON_MS : false,
+    staleTime: 0,
+    gcTime: 0,
+  });
+
+  useEffect(() => {
+    if (!isLive || !isConnected) return;
+    const key = ['run', tenantID, instanceID];
+    const current = () => queries.getQueryData<Run>(key);
+    let waiting: TimelineEvent[] = [];
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const flush = () => {
+      const events = waiting;
+      waiting = [];
+      timer = undefined;
+      queries.setQueryData<Run>(key, (old) => old && withEvents(old, events));
+    };
+    const onNode = (event: ServerPayload<'workflow_node_update'>) => {
+      if (event.instanceID !== instanceID) return;
+      waiting.push(asTimelineEvent(event));
+      timer ??= setTimeout(flush, BATCH_MS);
+    };
+    const onStatus = (update: ServerPayload<'workflow_status_update'>) => {
+      if (update.instanceID !== instanceID) return;
+      flush();
+      queries.setQueryData<Run>(key, (old) => old && withStatus(old, update));
+      // The output, if it was too large to be sent, and the reason for waiting.
+      void queries.refetchQueries({ queryKey: ['run-head', tenantID, instanceID] });
+      if (update.outputOmitted) void queries.invalidateQueries({ queryKey: key });
+    };
+    const socket = getSocket();
+    socket.on('workflow_node_update', onNode);
+    socket.on('workflow_status_update', onStatus);
+    const leave = watchRun(instanceID, {
+      lastSeq: () => current()?.seq ?? 0,
+      onRefused: ({ code, message }) => setRefused(new APIError({ status: 403, code, message })),
+    });
+    return () => {
+      clearTimeout(timer);
+      socket.off('workflow_node_update', onNode);
+      socket.off('workflow_status_update', onStatus);
+      leave();
+    };
+  }, [isLive, isConnected, instanceID, tenantID, queries]);
+
+  const denied = head.error instanceof APIError && head.error.status < 500 ? head.error : refused;
+  return { run, error: read.error ?? (isLive ? denied : undefined) ?? null, isConnected, refetch: read.refetch };
+}
+
+/** One event with the output that the timeline leaves out. */
+export async function readWholeEvent(place: Place, event: TimelineEvent): Promise<unknown> {
+  const { timeline } = await readPart(place, { afterSeq: event.seq - 1, timelineLimit: 50, outputs: 'full' });
+  return timeline.find((one) => one.seq === event.seq && one.nodeID === event.nodeID)?.output;
+}
+
+async function readRun(place: Place): Promise<Run> {
+  const run = await readPart(place, { timelineLimit: PAGE });
+  const timeline = [...run.timeline];
+  let { nextSeq } = run;
+  while (nextSeq !== null && timeline.length < MAX_EVENTS) {
+    const more = await readPart(place, { afterSeq: nextSeq, timelineLimit: PAGE });
+    timeline.push(...more.timeline);
+    nextSeq = more.nextSeq;
+  }
+  return { ...run, timeline, nextSeq };
+}
+
+async function readPart(
+  path: Place,
+  query: { afterSeq?: number; timelineLimit?: number; outputs?: 'small' | 'full' },
+): Promise<Run> {
+  return body(rest.GET(PATH, { params: { path, query } }));
+}
+
+/** `seq` stays: it says up to which event the timeline is. */
+function withHead(old: Run, { timeline: _, nextSeq: __, seq, ...head }: Run): Run {
+  // Read before the last event came.
+  if (seq < old.seq || (hasEnded(old) && !hasEnded(head))) return old;
+  const { waiting: _waiting, waitReason: _reason, ...before } = old;
+  return { ...before, ...head };
+}
+
+function withEvents(old: Run, events: readonly TimelineEvent[]): Run {
+  const seq = Math.max(old.seq, ...events.map((event) => event.seq));
+  return { ...old, seq, timeline: [...mergeTimeline(old.timeline, events)] };
+}
+
+function withStatus(old: Run, update: ServerPayload<'workflow_status_update'>): Run {
+  const { status, seq, at, output, error, waiting } = update;
+  const { waiting: _waiting, waitReason: _reason, ...before } = old;
+  const changed = { ...before, status, seq: Math.max(old.seq, seq), startedAt: old.startedAt ?? at };
+  if (hasEnded({ status })) return { ...changed, completedAt: at, output, error: error ?? null } as Run;
+  return { ...changed, ...(waiting && { waiting }) };
+}
+
+function asTimelineEvent({ instanceID: _, more: __, ...event }: ServerPayload<'workflow_node_update'>): TimelineEvent {
+  return event as TimelineEvent;
+}

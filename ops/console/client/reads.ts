@@ -1,0 +1,84 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { periods, type RunFilter } from '../run/filter.ts';
+import { body, rest } from './rest.ts';
+
+const PAGE = 25;
+
+export const tenantsRead = queryOptions({
+  queryKey: ['tenants'],
+  queryFn: async () => (await body(rest.GET('/api/v1/tenants', { params: { query: { limit: 100 } } }))).tenants,
+  staleTime: 60_000,
+});
+
+export function runsRead(tenantID: string, { since, ...filter }: RunFilter) {
+  return queryOptions({
+    queryKey: ['runs', tenantID, { since, ...filter }],
+    queryFn: () => {
+      const from = since && new Date(Date.now() - periods[since]).toISOString();
+      const query = { ...filter, ...(from && { from }), limit: PAGE };
+      return body(
+        rest.GET('/api/v1/tenants/{tenantID}/workflows/instances', { params: { path: { tenantID }, query } }),
+      );
+    },
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function workflowsRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['workflows', tenantID],
+    queryFn: async () => {
+      const params = { path: { tenantID }, query: { fields: 'summary', pageSize: 1_000 } } as const;
+      return (await body(rest.GET('/api/v1/tenants/{tenantID}/workflows', { params }))).workflows;
+    },
+    staleTime: 30_000,
+  });
+}
+
+export function versionRead(place: { tenantID: string; workflowID: string; versionID: string }) {
+  return queryOptions({
+    queryKey: ['version', place],
+    queryFn: async () => {
+      const path = '/api/v1/tenants/{tenantID}/workflows/{workflowID}/versions/{versionID}';
+      return (await body(rest.GET(path, { params: { path: place } }))).version;
+    },
+    // A version never changes.
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+export function requestsRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['requests', tenantID],
+    queryFn: () => {
+      const params = { path: { tenantID }, query: { status: 'PENDING', pageSize: 50 } } as const;
+      return body(rest.GET('/api/v1/tenants/{tenantID}/workflows/data-collection', { params }));
+    },
+    refetchInterval: 20_000,
+  });
+}
+
+export function requestRead(tenantID: string, collectionRequestID: string) {
+  return queryOptions({
+    queryKey: ['request', tenantID, collectionRequestID],
+    queryFn: async () => {
+      const path = '/api/v1/tenants/{tenantID}/workflows/data-collection/{collectionRequestID}';
+      return (await body(rest.GET(path, { params: { path: { tenantID, collectionRequestID } } }))).request;
+    },
+  });
+}
+
+export function logsRead(place: { tenantID: string; instanceID: string }, nodeID: string | undefined, seq: number) {
+  return infiniteQueryOptions({
+    // Read again when the run has gone on.
+    queryKey: ['logs', place, nodeID, seq],
+    queryFn: ({ pageParam: cursor }) => {
+      const path = '/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/logs';
+      const query = { ...(nodeID !== undefined && { nodeID }), ...(cursor !== null && { cursor }) };
+      return body(rest.GET(path, { params: { path: place, query } }));
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    placeholderData: keepPreviousData,
+  });
+}

@@ -1,0 +1,45 @@
+import createClient, { type Middleware } from 'openapi-fetch';
+import type { paths } from '../../client/rest.ts';
+import { currentToken, endSession } from '../app/session.ts';
+
+/** An answer that is not a success, with the words of the API. */
+export class APIError extends Error {
+  readonly code: string;
+  readonly status: number;
+
+  constructor({ status, code, message }: { status: number; code: string; message: string }) {
+    super(message);
+    this.name = 'APIError';
+    this.status = status;
+    this.code = code;
+  }
+}
+
+const signed: Middleware = {
+  async onRequest({ request }) {
+    const token = await currentToken();
+    if (token) request.headers.set('authorization', `Bearer ${token}`);
+    return request;
+  },
+  async onResponse({ response }) {
+    if (response.ok) return;
+    const answer = await response
+      .clone()
+      .json()
+      .catch(() => ({}));
+    const { code = 'UNAVAILABLE', message = `The server answered ${response.status}` } = answer.error ?? {};
+    if (response.status === 401) endSession(message);
+    throw new APIError({ status: response.status, code, message });
+  },
+};
+
+/** The API of this server, typed by its OpenAPI document. A call rejects unless it succeeds. */
+export const rest = createClient<paths>({ baseUrl: location.origin });
+rest.use(signed);
+
+/** The body of an answer; `rest` has thrown for the others. */
+export async function body<T>(call: Promise<{ data?: T }>): Promise<T> {
+  const { data } = await call;
+  if (data === undefined) throw new Error('The server answered with an empty body');
+  return data;
+}

@@ -1,0 +1,281 @@
+import { Button, Group, Paper, SegmentedControl, Skeleton, Stack, Text } from '@mantine/core';
+import { useDisclosure, useMediaQuery } from '@mantine/hooks';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense, useMemo } from 'react';
+import { useLiveRun } from '../client/live-run.ts';
+import { hasEnded } from '../client/live-runs.ts';
+import { versionRead } from '../client/reads.ts';
+import { body, rest } from '../client/rest.ts';
+import type { Run } from '../client/types.ts';
+import { graphOf } from '../run/graph-of.ts';
+import { StepPanel } from '../run/step-panel.tsx';
+import { nodesOf } from '../run/steps.ts';
+import { Timeline } from '../run/timeline.tsx';
+import type { RunView } from '../run/view.ts';
+import { Icon } from '../ui/icon.tsx';
+import { JSONView } from '../ui/json.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Status } from '../ui/status.tsx';
+import { Ago, Duration } from '../ui/time.tsx';
+
+const Graph = lazy(() => import('../run/graph.tsx').then(({ Graph: one }) => ({ default: one })));
+const Rerun = lazy(() => import('../run/rerun.tsx').then(({ Rerun: one }) => ({ default: one })));
+
+const from = '/shell/t/$tenantID/runs/$instanceID';
+
+export function RunPage() {
+  const place = useParams({ from });
+  const { run, error, isConnected, refetch } = useLiveRun(place);
+  if (error)
+    return (
+      <>
+        <PageTitle title="Run" />
+        <Problem error={error} onRetry={() => void refetch()} />
+      </>
+    );
+  if (!run)
+    return (
+      <>
+        <PageTitle title="Run" />
+        <Skeleton h={360} />
+      </>
+    );
+  return (
+    <>
+      {!isConnected && !hasEnded(run) && (
+        <Notice tone="wait" role="status">
+          The connection is lost. The page reconnects by itself and then shows what it has missed.
+        </Notice>
+      )}
+      <ShownRun tenantID={place.tenantID} run={run} />
+    </>
+  );
+}
+
+function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
+  const { workflowID, versionID } = run;
+  const view = useSearch({ from });
+  const navigate = useNavigate({ from: '/t/$tenantID/runs/$instanceID' });
+  const version = useQuery({
+    ...versionRead({ tenantID, workflowID: workflowID ?? '', versionID }),
+    enabled: workflowID !== null,
+  });
+  const nodes = useMemo(() => nodesOf(run.timeline), [run.timeline]);
+  const graph = useMemo(() => version.data && graphOf(version.data), [version.data]);
+  const set = (change: Partial<Record<keyof RunView, string | undefined>>) => {
+    const next = Object.entries({ ...view, ...change }).filter(([, value]) => value !== undefined);
+    void navigate({ search: Object.fromEntries(next), replace: true });
+  };
+  const select = (step: string) => set({ step, tab: undefined });
+  const isNarrow = useMediaQuery('(max-width: 40em)', undefined, { getInitialValueInEffect: false });
+  const hasGraph = workflowID !== null && !version.error;
+  const shows = hasGraph ? (view.view ?? (isNarrow ? 'timeline' : 'graph')) : 'timeline';
+  return (
+    <>
+      <Head tenantID={tenantID} run={run} />
+      <div className="split">
+        <Paper withBorder p="sm">
+          <Group justify="space-between" mb="xs">
+            <SegmentedControl
+              size="xs"
+              aria-label="View"
+              value={shows}
+              onChange={(value) => set({ view: value })}
+              data={[
+                { value: 'graph', label: 'Graph', disabled: !hasGraph },
+                { value: 'timeline', label: 'Timeline' },
+              ]}
+            />
+            <Text size="sm" c="dimmed">
+              {run.versionNumber === null
+                ? 'a graph that was not saved'
+                : `version ${run.versionNumber}, the one that ran`}
+            </Text>
+          </Group>
+          {version.error && <Problem error={version.error} />}
+          {shows === 'graph' && graph && (
+            <Suspense fallback={<Skeleton className="graph" />}>
+              <Graph graph={graph} nodes={nodes} selected={view.step} onSelect={select} />
+            </Suspense>
+          )}
+          {shows === 'timeline' && (
+            <Timeline run={run} nodes={nodes} graph={graph} selected={view.step} onSelect={select} />
+          )}
+          {run.nextSeq !== null && (
+            <Text size="sm" c="dimmed">
+              The run has more events than are shown here.
+            </Text>
+          )}
+        </Paper>
+        <Paper withBorder p="sm">
+          {view.step === undefined ? (
+            <Result run={run} />
+          ) : (
+            <StepPanel
+              tenantID={tenantID}
+              run={run}
+              nodes={nodes}
+              graph={graph}
+              selected={view.step}
+              tab={view.tab}
+              onTab={(tab) => set({ tab })}
+              onSelect={select}
+              onClose={() => set({ step: undefined, tab: undefined })}
+            />
+          )}
+        </Paper>
+      </div>
+    </>
+  );
+}
+
+function Head({ tenantID, run }: { tenantID: string; run: Run }) {
+  const { instanceID, workflowTitle, status, createdAt, startedAt, completedAt, rerunOf, parentInstanceID } = run;
+  const [isRerunning, rerunning] = useDisclosure(false);
+  const stop = useMutation({
+    mutationFn: () => {
+      const path = '/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/stop';
+      return body(rest.DELETE(path, { params: { path: { tenantID, instanceID } } }));
+    },
+  });
+  return (
+    <Stack gap="sm" mb="md">
+      <PageTitle
+        title={workflowTitle ?? 'Unsaved workflow'}
+        beside={
+          <span role="status">
+            <Status of={status} />
+          </span>
+        }
+      >
+        {!hasEnded(run) && (
+          <Button
+            variant="default"
+            leftSection={<Icon name="ban" />}
+            loading={stop.isPending}
+            onClick={() => stop.mutate()}
+          >
+            Cancel
+          </Button>
+        )}
+        {run.workflowID && (
+          <Button variant="default" leftSection={<Icon name="again" />} onClick={rerunning.open}>
+            Re-run
+          </Button>
+        )}
+      </PageTitle>
+      {stop.error && <Problem error={stop.error} />}
+      <WhyWaiting tenantID={tenantID} run={run} />
+      {run.error && (
+        <Notice tone="bad" title={run.error.code}>
+          {run.error.message}
+          {run.error.nodeID && ` (step ${run.error.nodeID}, attempt ${run.error.attempt})`}
+        </Notice>
+      )}
+      <dl className="facts">
+        <Fact name="Run">
+          <code>{instanceID}</code>
+        </Fact>
+        <Fact name="Accepted">
+          <Ago at={createdAt} />
+        </Fact>
+        <Fact name="In the queue">
+          <Duration from={createdAt} to={startedAt ?? completedAt} />
+        </Fact>
+        <Fact name="Duration">
+          <Duration from={startedAt} to={completedAt} />
+        </Fact>
+        <Fact name="Origin">{run.isTest ? 'test' : run.origin}</Fact>
+        {run.tags.length > 0 && <Fact name="Tags">{run.tags.join(', ')}</Fact>}
+        {rerunOf && (
+          <Fact name="Repeats">
+            <RunLink tenantID={tenantID} instanceID={rerunOf} />
+          </Fact>
+        )}
+        {parentInstanceID && (
+          <Fact name="Started by">
+            <RunLink tenantID={tenantID} instanceID={parentInstanceID} />
+          </Fact>
+        )}
+      </dl>
+      {isRerunning && (
+        <Suspense>
+          <Rerun tenantID={tenantID} run={run} onClose={rerunning.close} />
+        </Suspense>
+      )}
+    </Stack>
+  );
+}
+
+function WhyWaiting({ tenantID, run: { waiting, waitReason, status } }: { tenantID: string; run: Run }) {
+  if (!waitReason && !waiting) return null;
+  const estimate = waitReason?.estimateSeconds;
+  const requestID = waiting?.collectionRequestID;
+  return (
+    <Notice tone="wait" title={status === 'PENDING' ? 'Not started yet' : 'Waiting'}>
+      {waitReason ? sentenceOf(waitReason.message) : `It waits for ${waitWords[waiting?.reason ?? 'queue']}.`}
+      {estimate ? ` About ${estimate} s more.` : ''}{' '}
+      {requestID && (
+        <Link className="link" to="/t/$tenantID/inbox/$requestID" params={{ tenantID, requestID }}>
+          Answer the question
+        </Link>
+      )}
+    </Notice>
+  );
+}
+
+const waitWords: Record<NonNullable<Run['waiting']>['reason'], string> = {
+  delay: 'a time',
+  input: 'an answer',
+  event: 'an event',
+  child: 'a run that it has started',
+  'no-worker': 'a worker',
+  queue: 'its turn',
+};
+
+/** The API's reasons begin with a verb or a number. */
+function sentenceOf(message: string): string {
+  return `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`;
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function RunLink({ tenantID, instanceID }: { tenantID: string; instanceID: string }) {
+  return (
+    <Link className="link" to="/t/$tenantID/runs/$instanceID" params={{ tenantID, instanceID }} search={{}}>
+      <code>{instanceID.slice(-8)}</code>
+    </Link>
+  );
+}
+
+function Result({ run }: { run: Run }) {
+  return (
+    <Stack gap="sm">
+      <Text size="sm" c="dimmed">
+        Choose a step to see its result and its log.
+      </Text>
+      <Text component="h2" fw={600} size="sm">
+        Input of the run
+      </Text>
+      <JSONView value={run.input} label="Input of the run" />
+      <Text component="h2" fw={600} size="sm">
+        Output of the run
+      </Text>
+      {run.status === 'COMPLETED' ? (
+        <JSONView value={run.output} label="Output of the run" />
+      ) : (
+        <Text size="sm">{hasEnded(run) ? 'It has none.' : 'Not yet.'}</Text>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,255 @@
+import { Button, Group, Paper, Select, Skeleton, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { useLiveRuns } from '../client/live-runs.ts';
+import { runsRead, workflowsRead } from '../client/reads.ts';
+import type { RunSummary } from '../client/types.ts';
+import { type RunFilter, runOrigins, runStatuses } from '../run/filter.ts';
+import { Icon } from '../ui/icon.tsx';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Status, wordOf } from '../ui/status.tsx';
+import { Ago, Duration } from '../ui/time.tsx';
+
+const StartRun = lazy(() => import('../run/start-run.tsx').then(({ StartRun: one }) => ({ default: one })));
+
+/** How often new runs are looked for; those in the list change by themselves. */
+const REFRESH_MS = 5_000;
+
+const originWords: Record<string, string> = {
+  direct: 'Started by hand or API',
+  workflow: 'Another workflow',
+  cron: 'Cron job',
+  listener: 'Listener',
+  appPage: 'App page',
+  test: 'Test',
+};
+const sinceWords = { hour: 'Last hour', day: 'Last 24 hours', week: 'Last 7 days' };
+
+export function RunsPage() {
+  const { tenantID } = useParams({ from: '/shell/t/$tenantID/runs' });
+  const filter = useSearch({ from: '/shell/t/$tenantID/runs' });
+  const read = runsRead(tenantID, filter);
+  const { data, error, isPending, isPlaceholderData, refetch } = useQuery({ ...read, refetchInterval: REFRESH_MS });
+  const [isStarting, starting] = useDisclosure(false);
+  useLiveRuns(read.queryKey, data?.instances ?? []);
+  return (
+    <>
+      <PageTitle title="Runs">
+        <Button leftSection={<Icon name="play" />} onClick={starting.open}>
+          Start a run
+        </Button>
+      </PageTitle>
+      <Filters tenantID={tenantID} filter={filter} />
+      {error && <Problem error={error} onRetry={() => void refetch()} />}
+      {isPending && <Skeleton h={320} />}
+      {data && (
+        <div className="panel" aria-busy={isPlaceholderData}>
+          {data.instances.length === 0 ? (
+            <NoRuns isFiltered={Object.keys(filter).length > 0} />
+          ) : (
+            <RunTable tenantID={tenantID} runs={data.instances} />
+          )}
+        </div>
+      )}
+      {data && <Pages cursor={filter.cursor} next={data.nextCursor} />}
+      {isStarting && (
+        <Suspense>
+          <StartRun tenantID={tenantID} onClose={starting.close} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) {
+  const navigate = useNavigate({ from: '/t/$tenantID/runs' });
+  const { data: workflows = [] } = useQuery(workflowsRead(tenantID));
+  // The other filters stay; only the page is another one.
+  const set = (change: { [K in keyof RunFilter]?: RunFilter[K] | undefined }) => {
+    const next = Object.entries({ ...filter, ...change, cursor: undefined });
+    void navigate({ search: Object.fromEntries(next.filter(([, value]) => value !== undefined && value !== '')) });
+  };
+  return (
+    <search aria-label="Filter runs">
+      <Paper withBorder p="sm" mb="md" className="filters">
+        <Select
+          label="Status"
+          placeholder="Any"
+          clearable
+          clearButtonProps={{ 'aria-label': 'Any status' }}
+          data={runStatuses.map((value) => ({ value, label: wordOf(value) }))}
+          value={filter.status ?? null}
+          onChange={(value) => set({ status: runStatuses.find((one) => one === value) })}
+        />
+        <Select
+          label="Workflow"
+          placeholder="Any"
+          clearable
+          clearButtonProps={{ 'aria-label': 'Any workflow' }}
+          searchable
+          data={workflows.map(({ id, title }) => ({ value: id, label: title }))}
+          value={filter.workflowID ?? null}
+          onChange={(value) => set({ workflowID: value ?? undefined })}
+        />
+        <Select
+          label="Origin"
+          placeholder="Any"
+          clearable
+          clearButtonProps={{ 'aria-label': 'Any origin' }}
+          data={runOrigins.map((value) => ({ value, label: originWords[value] ?? value }))}
+          value={filter.origin ?? null}
+          onChange={(value) => set({ origin: runOrigins.find((one) => one === value) })}
+        />
+        <Select
+          label="Time"
+          placeholder="Any"
+          clearable
+          clearButtonProps={{ 'aria-label': 'Any time' }}
+          data={Object.entries(sinceWords).map(([value, label]) => ({ value, label }))}
+          value={filter.since ?? null}
+          onChange={(value) => set({ since: (value ?? undefined) as RunFilter['since'] })}
+        />
+        <TextFilter label="Tag" value={filter.tag} onSet={(tag) => set({ tag })} />
+        <TextFilter label="Error code" value={filter.errorCode} onSet={(errorCode) => set({ errorCode })} />
+        {(filter.rerunOf || filter.root) && (
+          <Button
+            variant="default"
+            leftSection={<Icon name="cross" />}
+            onClick={() => set({ rerunOf: undefined, root: undefined })}
+          >
+            {filter.rerunOf ? 'Re-runs of one run' : 'Runs under one run'}
+          </Button>
+        )}
+      </Paper>
+    </search>
+  );
+}
+
+/** Takes effect with Enter, or when it is left. */
+function TextFilter({
+  label,
+  value = '',
+  onSet,
+}: {
+  label: string;
+  value: string | undefined;
+  onSet: (value: string | undefined) => void;
+}) {
+  const [typed, setTyped] = useState(value);
+  const [last, setLast] = useState(value);
+  if (last !== value) {
+    setLast(value);
+    setTyped(value);
+  }
+  const apply = () => typed.trim() !== value && onSet(typed.trim() || undefined);
+  return (
+    <TextInput
+      label={label}
+      placeholder="Any"
+      value={typed}
+      onChange={(event) => setTyped(event.currentTarget.value)}
+      onBlur={apply}
+      onKeyDown={(event) => event.key === 'Enter' && apply()}
+    />
+  );
+}
+
+function RunTable({ tenantID, runs }: { tenantID: string; runs: readonly RunSummary[] }) {
+  return (
+    <div className="scroller">
+      <table className="list">
+        <caption className="unseen">Runs, newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Workflow</th>
+            <th scope="col">Status</th>
+            <th scope="col">Accepted</th>
+            <th scope="col" className="wide">
+              Duration
+            </th>
+            <th scope="col" className="wide">
+              Origin
+            </th>
+            <th scope="col" className="wide">
+              Version
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <Row key={run.instanceID} tenantID={tenantID} run={run} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Row({ tenantID, run }: { tenantID: string; run: RunSummary }) {
+  const { instanceID, workflowTitle, versionNumber, status, errorCode, tags } = run;
+  return (
+    <tr>
+      <td>
+        <Link to="/t/$tenantID/runs/$instanceID" params={{ tenantID, instanceID }} className="link">
+          <div className="clip">
+            <bdi>{workflowTitle ?? 'Unsaved workflow'}</bdi>
+          </div>
+        </Link>
+        <Text size="xs" c="dimmed" className="clip">
+          <code>{instanceID.slice(-8)}</code>
+          {tags.map((tag) => (
+            <Tag key={tag}>{tag}</Tag>
+          ))}
+        </Text>
+      </td>
+      <td>
+        <Status of={status} />
+        {errorCode && (
+          <Text size="xs" c="dimmed" className="clip">
+            {errorCode}
+          </Text>
+        )}
+      </td>
+      <td>
+        <Ago at={run.createdAt} />
+      </td>
+      <td className="wide">
+        <Duration from={run.startedAt} to={run.completedAt} />
+      </td>
+      <td className="wide nowrap">{run.isTest ? 'Test' : (originWords[run.origin] ?? run.origin)}</td>
+      <td className="wide">{versionNumber ?? '–'}</td>
+    </tr>
+  );
+}
+
+function Tag({ children }: { children: ReactNode }) {
+  return <span> · {children}</span>;
+}
+
+function NoRuns({ isFiltered }: { isFiltered: boolean }) {
+  return (
+    <Text p="xl" ta="center" c="dimmed">
+      {isFiltered ? 'No run matches the filter.' : 'No run yet. Start one, or let a cron job or a listener do it.'}
+    </Text>
+  );
+}
+
+function Pages({ cursor, next }: { cursor: string | undefined; next: string | null }) {
+  const navigate = useNavigate({ from: '/t/$tenantID/runs' });
+  const go = (to: string | undefined) =>
+    void navigate({ search: ({ cursor: _, ...others }) => ({ ...others, ...(to && { cursor: to }) }) });
+  if (!cursor && !next) return null;
+  return (
+    <Group justify="flex-end" mt="sm" gap="xs">
+      <Button variant="default" size="xs" disabled={!cursor} onClick={() => go(undefined)}>
+        Newest
+      </Button>
+      <Button variant="default" size="xs" disabled={!next} onClick={() => go(next ?? undefined)}>
+        Older
+      </Button>
+    </Group>
+  );
+}

@@ -1,0 +1,158 @@
+import '@xyflow/react/dist/style.css';
+import dagre from '@dagrejs/dagre';
+import { useComputedColorScheme } from '@mantine/core';
+import {
+  Background,
+  Controls,
+  type Edge,
+  Handle,
+  type Node,
+  type NodeChange,
+  type NodeProps,
+  Position,
+  ReactFlow,
+} from '@xyflow/react';
+import { useCallback, useMemo } from 'react';
+import { Status, type Tone, toneOf, wordOf } from '../ui/status.tsx';
+import type { GraphNode, Graph as GraphOfRun } from './graph-of.ts';
+import type { NodeSteps } from './steps.ts';
+
+const WIDTH = 200;
+const HEIGHT = 58;
+
+interface Shown extends Record<string, unknown> {
+  node: GraphNode;
+  steps: NodeSteps | undefined;
+}
+type ShownNode = Node<Shown, 'step'>;
+
+const nodeTypes = { step: StepNode };
+
+/** The graph of the version that ran, with what became of its nodes. */
+export function Graph({
+  graph,
+  nodes,
+  selected,
+  onSelect,
+}: {
+  graph: GraphOfRun;
+  nodes: readonly NodeSteps[];
+  selected: string | undefined;
+  onSelect: (step: string) => void;
+}) {
+  const scheme = useComputedColorScheme();
+  const places = useMemo(() => layOut(graph), [graph]);
+  const byID = useMemo(() => new Map(nodes.map((one) => [one.nodeID, one])), [nodes]);
+  const selectedID = selected?.split('@')[0];
+  const shown = useMemo(
+    () =>
+      graph.nodes.map((node): ShownNode => {
+        const steps = byID.get(node.id);
+        const state = steps ? wordOf(steps.shown.status) : 'not reached';
+        return {
+          id: node.id,
+          type: 'step',
+          position: places.get(node.id) ?? { x: 0, y: 0 },
+          data: { node, steps },
+          selected: node.id === selectedID,
+          ariaLabel: `${node.title}, ${node.kind}, ${state}`,
+          width: WIDTH,
+          height: HEIGHT,
+        };
+      }),
+    [graph, byID, places, selectedID],
+  );
+  const edges = useMemo(() => graph.edges.map((edge) => asEdge(edge, byID)), [graph, byID]);
+  // Also chosen by keyboard, which clicks do not tell.
+  const onNodesChange = useCallback(
+    (changes: NodeChange<ShownNode>[]) => {
+      const change = changes.find((one) => one.type === 'select' && one.selected);
+      if (change?.type !== 'select' || change.id === selectedID) return;
+      onSelect(byID.get(change.id)?.shown.key ?? change.id);
+    },
+    [byID, onSelect, selectedID],
+  );
+  return (
+    <section className="graph" aria-label="Graph of the run; the timeline lists the same steps">
+      <ReactFlow
+        nodes={shown}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        onNodesChange={onNodesChange}
+        colorMode={scheme}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        edgesFocusable={false}
+        deleteKeyCode={null}
+        fitView
+        fitViewOptions={{ maxZoom: 1, minZoom: 0.3 }}
+        minZoom={0.05}
+        preventScrolling={false}
+      >
+        <Background />
+        <Controls showInteractive={false} />
+      </ReactFlow>
+    </section>
+  );
+}
+
+function StepNode({ data: { node, steps } }: NodeProps<ShownNode>) {
+  const tone: Tone | 'none' = steps ? toneOf(steps.shown.status) : 'none';
+  return (
+    <div className="node" data-tone={tone}>
+      <Handle type="target" position={Position.Top} isConnectable={false} />
+      <strong title={node.title}>{node.title}</strong>
+      {steps ? (
+        <State steps={steps} />
+      ) : (
+        <span className="status" data-tone="idle">
+          {node.kind}
+        </span>
+      )}
+      <Handle type="source" position={Position.Bottom} isConnectable={false} />
+    </div>
+  );
+}
+
+function State({ steps: { shown, steps, failed } }: { steps: NodeSteps }) {
+  return (
+    <>
+      <Status of={shown.status} />
+      {steps.length > 1 && ` × ${steps.length.toLocaleString()}`}
+      {failed > 0 && steps.length > 1 && `, ${failed.toLocaleString()} failed`}
+    </>
+  );
+}
+
+function layOut({ nodes, edges }: GraphOfRun): ReadonlyMap<string, { x: number; y: number }> {
+  const graph = new dagre.graphlib.Graph();
+  graph.setGraph({ rankdir: 'TB', nodesep: 24, ranksep: 40 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  for (const { id } of nodes) graph.setNode(id, { width: WIDTH, height: HEIGHT });
+  for (const { source, target } of edges) graph.setEdge(source, target);
+  dagre.layout(graph);
+  return new Map(
+    nodes.map(({ id }) => {
+      const { x, y } = graph.node(id);
+      return [id, { x: x - WIDTH / 2, y: y - HEIGHT / 2 }];
+    }),
+  );
+}
+
+function asEdge({ id, source, target, exit }: GraphOfRun['edges'][number], byID: ReadonlyMap<string, NodeSteps>): Edge {
+  const begun = byID.get(target);
+  const isTaken = begun !== undefined && begun.shown.status !== 'SKIPPED' && byID.get(source)?.shown.last.exit === exit;
+  const isNamed = exit !== undefined && !['output', 'success'].includes(exit);
+  return {
+    id,
+    source,
+    target,
+    ...(isNamed && { label: exit }),
+    animated: begun?.shown.status === 'RUNNING',
+    style: {
+      stroke: isTaken ? 'var(--busy)' : 'var(--idle)',
+      strokeWidth: isTaken ? 2 : 1,
+      opacity: isTaken ? 1 : 0.6,
+    },
+  };
+}

@@ -1,0 +1,267 @@
+import { Button, CloseButton, Group, Select, Stack, Tabs, Text } from '@mantine/core';
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useMemo } from 'react';
+import { readWholeEvent } from '../client/live-run.ts';
+import { logsRead } from '../client/reads.ts';
+import type { Run, TimelineEvent } from '../client/types.ts';
+import { JSONView } from '../ui/json.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Status, wordOf } from '../ui/status.tsx';
+import { durationText } from '../ui/time.tsx';
+import { type Graph, type GraphNode, titleOf } from './graph-of.ts';
+import { type NodeSteps, type Step, spansOf } from './steps.ts';
+import { StepDuration } from './timeline.tsx';
+import type { StepTab } from './view.ts';
+
+interface Props {
+  tenantID: string;
+  run: Run;
+  nodes: readonly NodeSteps[];
+  graph: Graph | undefined;
+  /** The key of a step. */
+  selected: string;
+  tab: StepTab | undefined;
+  onTab: (tab: StepTab | undefined) => void;
+  onSelect: (step: string) => void;
+  onClose: () => void;
+}
+
+/** What one step of a run took, gave and said. */
+export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, onSelect, onClose }: Props) {
+  const nodeID = selected.split('@')[0] ?? selected;
+  const node = nodes.find((one) => one.nodeID === nodeID);
+  const step = node?.steps.find(({ key }) => key === selected) ?? node?.shown;
+  const definition = graph?.nodes.find(({ id }) => id === nodeID);
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between" wrap="nowrap" align="start">
+        <div>
+          <Text component="h2" fw={600}>
+            <bdi>{titleOf(graph, nodeID)}</bdi>
+          </Text>
+          <Text size="xs" c="dimmed">
+            {definition?.kind} <code>{nodeID}</code>
+          </Text>
+        </div>
+        <CloseButton aria-label="Close the step" onClick={onClose} />
+      </Group>
+      {node && node.steps.length > 1 && <Iterations node={node} selected={step?.key} onSelect={onSelect} />}
+      {step ? (
+        <>
+          <Group gap="md">
+            <Status of={step.status} />
+            <StepDuration step={step} />
+            {step.last.exit && <Text size="sm">left by “{step.last.exit}”</Text>}
+          </Group>
+          <Remarks tenantID={tenantID} last={step.last} />
+        </>
+      ) : (
+        <Text size="sm">The run has not reached this step.</Text>
+      )}
+      <Tabs
+        value={tab ?? (step?.last.error ? 'error' : 'output')}
+        onChange={(value) => onTab(value === 'output' ? undefined : (value as StepTab))}
+        keepMounted={false}
+      >
+        <Tabs.List mb="sm">
+          {step?.last.error && <Tabs.Tab value="error">Error</Tabs.Tab>}
+          <Tabs.Tab value="output">Output</Tabs.Tab>
+          <Tabs.Tab value="input">Settings</Tabs.Tab>
+          <Tabs.Tab value="logs">Log</Tabs.Tab>
+          <Tabs.Tab value="attempts">Attempts</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="error">{step?.last.error && <StepError error={step.last.error} />}</Tabs.Panel>
+        <Tabs.Panel value="output">
+          {step && <Output key={`${step.key} ${step.last.seq}`} tenantID={tenantID} run={run} step={step} />}
+        </Tabs.Panel>
+        <Tabs.Panel value="input">
+          <Settings definition={definition} />
+        </Tabs.Panel>
+        <Tabs.Panel value="logs">
+          <Log tenantID={tenantID} run={run} nodeID={nodeID} step={step} />
+        </Tabs.Panel>
+        <Tabs.Panel value="attempts">{step && <Attempts step={step} />}</Tabs.Panel>
+      </Tabs>
+    </Stack>
+  );
+}
+
+/** So many can be chosen from; the others by typing their number. */
+const MAX_CHOICES = 100;
+
+function Iterations({
+  node: { steps, failed },
+  selected,
+  onSelect,
+}: {
+  node: NodeSteps;
+  selected: string | undefined;
+  onSelect: (step: string) => void;
+}) {
+  const data = useMemo(() => {
+    // Failed ones first.
+    const sorted = [...steps].sort((one, other) => rank(one) - rank(other));
+    return sorted.map((step) => ({ value: step.key, label: `${pathOf(step)} · ${wordOf(step.status)}` }));
+  }, [steps]);
+  return (
+    <Select
+      label={`Iteration (${steps.length.toLocaleString()}, ${failed.toLocaleString()} failed)`}
+      searchable
+      limit={MAX_CHOICES}
+      allowDeselect={false}
+      data={data}
+      value={selected ?? null}
+      onChange={(key) => key && onSelect(key)}
+    />
+  );
+}
+
+function rank({ status }: Step): number {
+  if (status === 'FAILED') return 0;
+  return status === 'RUNNING' ? 1 : 2;
+}
+
+function pathOf({ frame }: Step): string {
+  return frame.length === 0 ? 'once' : frame.map(({ iteration }) => iteration).join('.');
+}
+
+function Remarks({ tenantID, last }: { tenantID: string; last: TimelineEvent }) {
+  const { isPinned, refusedWrite, reusedFrom, progress, child } = last;
+  const remarks: ReactNode[] = [
+    isPinned && 'The output was given with the test; the step was not executed.',
+    refusedWrite !== undefined && `A dry run: this write was not made. ${refusedWrite}`,
+    progress && `${progress.done} of ${progress.total} items are done, ${progress.failed} of them failed.`,
+    reusedFrom && (
+      <>
+        The result was taken over from <ToRun tenantID={tenantID} instanceID={reusedFrom} name="the run before" />.
+      </>
+    ),
+    child && (
+      <>
+        It waits for <ToRun tenantID={tenantID} instanceID={child.instanceID} name={child.workflowTitle ?? 'a run'} />,
+        which is {wordOf(child.status).toLowerCase()}.
+      </>
+    ),
+  ].filter(Boolean);
+  if (remarks.length === 0) return null;
+  return (
+    <Notice tone="idle">
+      {remarks.map((remark, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the remarks have no state
+        <Text key={index} size="sm">
+          {remark}
+        </Text>
+      ))}
+    </Notice>
+  );
+}
+
+function ToRun({ tenantID, instanceID, name }: { tenantID: string; instanceID: string; name: string }) {
+  return (
+    <Link className="link" to="/t/$tenantID/runs/$instanceID" params={{ tenantID, instanceID }} search={{}}>
+      {name}
+    </Link>
+  );
+}
+
+function StepError({ error }: { error: NonNullable<TimelineEvent['error']> }) {
+  const { code, message, ...more } = error;
+  return (
+    <Stack gap="xs">
+      <Notice tone="bad" title={code}>
+        {message}
+      </Notice>
+      {Object.keys(more).length > 0 && <JSONView value={more} label="Details of the error" />}
+    </Stack>
+  );
+}
+
+function Output({ tenantID, run, step: { last } }: { tenantID: string; run: Run; step: Step }) {
+  const { instanceID } = run;
+  const load = useMutation({ mutationFn: () => readWholeEvent({ tenantID, instanceID }, last) });
+  if (load.data !== undefined) return <JSONView value={load.data} label="Output of the step" />;
+  if (!last.outputOmitted) return <JSONView value={last.output} label="Output of the step" />;
+  return (
+    <Stack gap="xs" align="start">
+      <Text size="sm">
+        The output is large
+        {last.outputLength !== undefined && ` (${last.outputLength.toLocaleString()} characters)`}, so it is not loaded
+        with the page.
+      </Text>
+      <Button size="xs" variant="default" loading={load.isPending} onClick={() => load.mutate()}>
+        Load it
+      </Button>
+      {load.error && <Problem error={load.error} />}
+      {last.outputPreview !== undefined && <JSONView value={last.outputPreview} label="Beginning of the output" />}
+    </Stack>
+  );
+}
+
+/** The API does not keep what the templates of a step came to. */
+function Settings({ definition }: { definition: GraphNode | undefined }) {
+  if (!definition) return <Text size="sm">The graph is not known.</Text>;
+  return (
+    <Stack gap="xs">
+      <Text size="sm" c="dimmed">
+        As the version that ran has them; templates stand as they were written.
+      </Text>
+      <JSONView value={definition.data} label="Settings of the step" />
+    </Stack>
+  );
+}
+
+function Log({ tenantID, run, nodeID, step }: { tenantID: string; run: Run; nodeID: string; step: Step | undefined }) {
+  const place = { tenantID, instanceID: run.instanceID };
+  const log = useInfiniteQuery(logsRead(place, nodeID, step?.last.seq ?? 0));
+  if (log.error) return <Problem error={log.error} onRetry={() => void log.refetch()} />;
+  const lines = log.data?.pages.flatMap((page) => page.lines) ?? [];
+  const path = step && pathOf(step);
+  const own = lines.filter((line) => path === undefined || pathOf({ ...step, frame: line.frame } as Step) === path);
+  if (own.length === 0) return <Text size="sm">{log.isPending ? 'Reading …' : 'The step has written nothing.'}</Text>;
+  return (
+    <>
+      <ul className="log" aria-label="Log of the step">
+        {own.map((line) => (
+          <li key={`${line.seq} ${line.at} ${line.message}`} data-level={line.level}>
+            <time dateTime={line.at}>{new Date(line.at).toLocaleTimeString()}</time> {line.level}{' '}
+            <bdi>{line.message}</bdi>
+          </li>
+        ))}
+      </ul>
+      {log.hasNextPage && (
+        <Button size="xs" variant="default" mt="xs" onClick={() => void log.fetchNextPage()}>
+          More
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Attempts({ step }: { step: Step }) {
+  const spans = spansOf(step, Date.now());
+  return (
+    <table className="list">
+      <caption className="unseen">Attempts and waits of the step</caption>
+      <thead>
+        <tr>
+          <th scope="col">Attempt</th>
+          <th scope="col">What</th>
+          <th scope="col">Began</th>
+          <th scope="col">Took</th>
+        </tr>
+      </thead>
+      <tbody>
+        {spans.map(({ kind, from, to, attempt }) => (
+          <tr key={`${from} ${kind}`}>
+            <td>{attempt}</td>
+            <td>{kind === 'queue' ? 'In the queue' : <Status of={kind} />}</td>
+            <td className="nowrap">{new Date(from).toLocaleTimeString()}</td>
+            <td className="nowrap">{durationText(to - from)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,110 @@
+import type { NodeStatus, Run, TimelineEvent } from '../client/types.ts';
+
+/** What a node did in one iteration. */
+export interface Step {
+  key: string;
+  nodeID: string;
+  frame: TimelineEvent['frame'];
+  status: NodeStatus;
+  /** In order; the last one says how the step is. */
+  events: TimelineEvent[];
+  last: TimelineEvent;
+}
+
+/** A node of a run with all its iterations. */
+export interface NodeSteps {
+  nodeID: string;
+  steps: Step[];
+  /** The one to look at first: a failed one, else the latest. */
+  shown: Step;
+  failed: number;
+  running: number;
+}
+
+export function stepKey({ nodeID, frame }: Pick<TimelineEvent, 'nodeID' | 'frame'>): string {
+  return frame.length === 0 ? nodeID : `${nodeID}@${frame.map(({ iteration }) => iteration).join('.')}`;
+}
+
+/** The nodes that have begun, in the order in which they did. */
+export function nodesOf(timeline: readonly TimelineEvent[]): NodeSteps[] {
+  const nodes = new Map<string, Map<string, Step>>();
+  for (const event of timeline) {
+    const steps = nodes.get(event.nodeID) ?? new Map<string, Step>();
+    nodes.set(event.nodeID, steps);
+    const key = stepKey(event);
+    const known = steps.get(key);
+    if (known) {
+      known.events.push(event);
+      known.last = event;
+      known.status = event.status;
+    } else {
+      const { nodeID, frame, status } = event;
+      steps.set(key, { key, nodeID, frame, status, events: [event], last: event });
+    }
+  }
+  return [...nodes].map(([nodeID, steps]) => withCounts(nodeID, [...steps.values()]));
+}
+
+/** The events of both in the order of their numbers, each once. Several may share a number: a node's outcome ends one and begins others. */
+export function mergeTimeline(
+  timeline: readonly TimelineEvent[],
+  events: readonly TimelineEvent[],
+): readonly TimelineEvent[] {
+  const known = new Set(timeline.slice(-MAX_OVERLAP).map(identityOf));
+  const added = events.filter((event) => {
+    const identity = identityOf(event);
+    if (known.has(identity)) return false;
+    known.add(identity);
+    return true;
+  });
+  if (added.length === 0) return timeline;
+  return [...timeline, ...added].sort((one, other) => one.seq - other.seq);
+}
+
+/** Events that may come a second time are at most those of one reading, which are the latest. */
+const MAX_OVERLAP = 10_000;
+
+function identityOf(event: TimelineEvent): string {
+  return `${event.seq} ${stepKey(event)} ${event.attempt} ${event.status}`;
+}
+
+function withCounts(nodeID: string, steps: Step[]): NodeSteps {
+  const failed = steps.filter(({ status }) => status === 'FAILED');
+  const running = steps.filter(({ status }) => status === 'RUNNING').length;
+  // A node that has begun has a step.
+  const shown = (failed.at(0) ?? steps.at(-1)) as Step;
+  return { nodeID, steps, shown, failed: failed.length, running };
+}
+
+/** A part of the time of a step: an attempt, or a wait. */
+export interface Span {
+  kind: NodeStatus | 'queue';
+  from: number;
+  to: number;
+  attempt: number;
+}
+
+/** How a step spent its time. A node that takes no time has an outcome alone. */
+export function spansOf({ events }: Step, now: number): Span[] {
+  const spans: Span[] = [];
+  for (const [index, event] of events.entries()) {
+    const from = Date.parse(event.at);
+    const next = events[index + 1];
+    const isOver = event.status !== 'RUNNING' && event.status !== 'SUSPENDED';
+    if (isOver) {
+      const before = spans.at(-1);
+      if (before && before.kind === 'RUNNING') before.kind = event.status;
+      else if (!before) spans.push({ kind: event.status, from, to: from, attempt: event.attempt });
+    } else {
+      const to = next ? Date.parse(next.at) : now;
+      spans.push({ kind: event.status, from, to: Math.max(from, to), attempt: event.attempt });
+    }
+  }
+  return spans;
+}
+
+/** The time before a worker had the run. */
+export function queueSpan({ createdAt, startedAt, completedAt }: Run, now: number): Span {
+  const from = Date.parse(createdAt);
+  return { kind: 'queue', from, to: Date.parse(startedAt ?? completedAt ?? new Date(now).toISOString()), attempt: 0 };
+}

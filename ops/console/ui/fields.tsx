@@ -1,0 +1,128 @@
+import { Checkbox, JsonInput, NumberInput, Select, Textarea, TextInput } from '@mantine/core';
+
+/** A value that a person enters. */
+export interface Field {
+  key: string;
+  label: string;
+  kind: 'text' | 'long text' | 'number' | 'checkbox' | 'choice' | 'json';
+  isRequired?: boolean;
+  placeholder?: string;
+  description?: string;
+  choices?: { label: string; value: string }[];
+  initial?: unknown;
+}
+
+/** As entered: JSON stays text until it is sent. */
+export type Values = Readonly<Record<string, unknown>>;
+
+export function Fields({
+  fields,
+  values,
+  onChange,
+}: {
+  fields: readonly Field[];
+  values: Values;
+  onChange: (values: Values) => void;
+}) {
+  return fields.map((field) => (
+    <Control
+      key={field.key}
+      field={field}
+      value={values[field.key]}
+      onChange={(value) => onChange({ ...values, [field.key]: value })}
+    />
+  ));
+}
+
+interface ControlProps {
+  field: Field;
+  value: unknown;
+  onChange: (value: unknown) => void;
+}
+
+function Control({ field, value, onChange }: ControlProps) {
+  const { label, kind, isRequired = false, placeholder, description, choices = [] } = field;
+  const shared = { label, description, placeholder };
+  const text = typeof value === 'string' ? value : '';
+  if (kind === 'checkbox')
+    return (
+      <Checkbox
+        label={label}
+        description={description}
+        checked={value === true}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+    );
+  if (kind === 'number')
+    return (
+      <NumberInput
+        {...shared}
+        required={isRequired}
+        value={typeof value === 'number' ? value : text}
+        onChange={onChange}
+        hideControls
+      />
+    );
+  if (kind === 'choice')
+    return (
+      <Select
+        {...shared}
+        required={isRequired}
+        withAsterisk={isRequired}
+        data={choices}
+        value={text || null}
+        onChange={(chosen) => onChange(chosen ?? undefined)}
+      />
+    );
+  if (kind === 'json')
+    return (
+      <JsonInput
+        {...shared}
+        required={isRequired}
+        autosize
+        minRows={4}
+        maxRows={14}
+        formatOnBlur
+        validationError="This is not JSON"
+        value={text}
+        onChange={onChange}
+      />
+    );
+  const Text = kind === 'long text' ? Textarea : TextInput;
+  return (
+    <Text
+      {...shared}
+      required={isRequired}
+      value={text}
+      onChange={(event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value)}
+    />
+  );
+}
+
+export function initialValues(fields: readonly Field[]): Values {
+  return Object.fromEntries(fields.map((field) => [field.key, initialOf(field)]));
+}
+
+/** What is sent: fields that were left empty are absent. Throws where a text is not JSON. */
+export function enteredValues(fields: readonly Field[], values: Values): Record<string, unknown> {
+  const entered = fields.flatMap((field): [string, unknown][] => {
+    const value = values[field.key];
+    if (value === undefined || value === '') return [];
+    return [[field.key, field.kind === 'json' ? parsed(field, String(value)) : value]];
+  });
+  return Object.fromEntries(entered);
+}
+
+function initialOf({ kind, initial }: Field): unknown {
+  if (kind === 'checkbox') return initial === true;
+  if (initial === undefined || initial === null) return '';
+  return kind === 'json' ? JSON.stringify(initial, null, 2) : initial;
+}
+
+function parsed({ label }: Field, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${label}: ${(error as Error).message}`);
+  }
+}

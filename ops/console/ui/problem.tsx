@@ -1,0 +1,23 @@
+import { Button } from '@mantine/core';
+import { APIError } from '../client/rest.ts';
+import { Notice } from './notice.tsx';
+
+/** What went wrong, in the words of the server, and a way on. */
+export function Problem({ error, onRetry }: { error: Error; onRetry?: () => void }) {
+  const isForbidden = error instanceof APIError && error.status === 403;
+  return (
+    <Notice tone="bad" role="alert" title={isForbidden ? 'You may not do this' : 'That failed'}>
+      {wordsOf(error)}{' '}
+      {onRetry && (
+        <Button size="compact-xs" variant="default" onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </Notice>
+  );
+}
+
+/** A request that reached no server fails with words of the browser. */
+export function wordsOf(error: Error): string {
+  return error instanceof TypeError && /fetch/i.test(error.message) ? 'The server cannot be reached.' : error.message;
+}

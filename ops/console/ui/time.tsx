@@ -1,0 +1,51 @@
+import { useEffect, useState } from 'react';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** A moment, as the time since then; its title has the date. */
+export function Ago({ at }: { at: string }) {
+  const now = useNow(10 * second);
+  return (
+    <time dateTime={at} title={full.format(new Date(at))} className="nowrap">
+      {agoText(now - Date.parse(at))}
+    </time>
+  );
+}
+
+/** The time between two moments; it goes on while there is no end. */
+export function Duration({ from, to }: { from: string | null | undefined; to: string | null | undefined }) {
+  const now = useNow(to || !from ? undefined : second);
+  if (!from) return <span className="nowrap">–</span>;
+  return <span className="nowrap">{durationText((to ? Date.parse(to) : now) - Date.parse(from))}</span>;
+}
+
+export function durationText(ms: number): string {
+  if (ms < 0) return '0 ms';
+  if (ms < second) return `${Math.round(ms)} ms`;
+  if (ms < minute) return `${(ms / second).toFixed(ms < 10 * second ? 1 : 0)} s`;
+  if (ms < hour) return `${Math.floor(ms / minute)} min ${Math.floor((ms % minute) / second)} s`;
+  if (ms < day) return `${Math.floor(ms / hour)} h ${Math.floor((ms % hour) / minute)} min`;
+  return `${Math.floor(ms / day)} d ${Math.floor((ms % day) / hour)} h`;
+}
+
+function agoText(ms: number): string {
+  if (ms < minute) return 'just now';
+  if (ms < hour) return `${Math.floor(ms / minute)} min ago`;
+  if (ms < day) return `${Math.floor(ms / hour)} h ago`;
+  return `${Math.floor(ms / day)} d ago`;
+}
+
+function useNow(everyMs: number | undefined): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (everyMs === undefined) return;
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}

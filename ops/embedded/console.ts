@@ -1,0 +1,33 @@
+/** The build of the console beside `npm start`, in a process of its own. */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { globSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Of the sources and the lockfile as they are: another state has another folder. */
+export function consoleFolder(): string {
+  const hash = createHash('sha256');
+  const sources = globSync('ops/console/**/*.*', { cwd: root }).sort();
+  for (const path of [...sources, 'ops/tools/build-console.ts', 'package-lock.json'])
+    hash
+      .update(path)
+      .update('\0')
+      .update(readFileSync(join(root, path)))
+      .update('\0');
+  return join(root, '.gantry', 'console', hash.digest('hex').slice(0, 16));
+}
+
+/** Builds into the folder, unless it is built. It is not waited for, and a build that fails leaves a log. */
+export function startConsoleBuild(folder: string, log: string): Disposable {
+  const file = openSync(log, 'a');
+  const child = spawn(process.execPath, ['ops/tools/build-console.ts', folder], {
+    cwd: root,
+    stdio: ['ignore', file, file],
+    detached: true,
+  });
+  child.unref();
+  child.on('error', () => undefined);
+  return { [Symbol.dispose]: () => void child.kill('SIGTERM') };
+}

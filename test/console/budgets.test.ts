@@ -1,0 +1,74 @@
+/** What the console costs: to build, and to load. */
+import { globSync, readFileSync, statSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { builtConsole } from './built-console.ts';
+
+const kB = 1_000;
+const budgets = { firstPage: 240 * kB, laterPage: 180 * kB, buildSeconds: 5 };
+
+interface Chunk {
+  file: string;
+  css?: string[];
+  imports?: string[];
+  dynamicImports?: string[];
+}
+
+let folder: string;
+let said: string;
+let chunks: Record<string, Chunk>;
+beforeAll(async () => {
+  folder = join(await mkdtemp(join(tmpdir(), 'gantry-console-')), 'built');
+  ({ said } = await builtConsole(folder));
+  chunks = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'));
+}, 60_000);
+afterAll(() => rm(join(folder, '..'), { recursive: true }));
+
+test('the build takes less than 5 s of a processor', () => {
+  const [, seconds = 'none'] = /\(([\d.]+) s of processor time\)/.exec(said) ?? [];
+
+  expect(Number(seconds)).toBeLessThan(budgets.buildSeconds);
+});
+
+test('the list of runs, the first page of most visits, is below 240 kB', () => {
+  expect(sizeOf(filesOf(['index.html', 'pages/runs.tsx']))).toBeLessThan(budgets.firstPage);
+});
+
+test('every other page adds less than 180 kB, its lazy parts included', () => {
+  const first = filesOf(['index.html']);
+  const pages = Object.keys(chunks).filter((name) => /^pages\/.*\.tsx$/.test(name) && chunks[name]?.file !== undefined);
+  const sizes = pages.map((name): [string, number] => {
+    const files = filesOf([name, ...(chunks[name]?.dynamicImports ?? [])]);
+    return [name, sizeOf(files.difference(first))];
+  });
+
+  expect(sizes.length).toBeGreaterThan(5);
+  expect(sizes.filter(([, size]) => size >= budgets.laterPage)).toEqual([]);
+});
+
+test('every text is there compressed', () => {
+  const texts = globSync('assets/*.{js,css}', { cwd: folder });
+
+  expect(texts.length).toBeGreaterThan(10);
+  for (const path of texts)
+    for (const kind of ['gz', 'br'])
+      expect(statSync(join(folder, `${path}.${kind}`)).size).toBeLessThan(statSync(join(folder, path)).size + 50);
+});
+
+/** The files that a browser loads for these modules, with all that those import. */
+function filesOf(names: readonly string[]): Set<string> {
+  const seen = new Set<string>();
+  const follow = (name: string) => {
+    if (seen.has(name)) return;
+    seen.add(name);
+    chunks[name]?.imports?.forEach(follow);
+  };
+  names.forEach(follow);
+  return new Set([...seen].flatMap((name) => [chunks[name]?.file ?? name, ...(chunks[name]?.css ?? [])]));
+}
+
+function sizeOf(files: ReadonlySet<string>): number {
+  return [...files].reduce((sum, file) => sum + statSync(join(folder, `${file}.gz`)).size, 0);
+}
