@@ -1,5 +1,5 @@
 /** The console in a real browser, on the real API and a worker: its flow, and every page at two widths in both colour schemes. */
-import { source as axe } from 'axe-core';
+import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createCall } from '#ops/samples/call.ts';
@@ -133,7 +133,7 @@ describe.skipIf(found.path === null)('the console', () => {
 });
 
 async function findingsOn(page: Page): Promise<{ violations: string[]; hasSidewaysScroll: boolean }> {
-  await page.evaluate(axe);
+  await page.evaluate(axe.source);
   return page.evaluate(async () => {
     const { axe: runner } = globalThis as unknown as {
       axe: {
