@@ -34,7 +34,7 @@ if (existsSync(join(folder, 'index.html'))) console.log(`The console is built al
 else await buildInto(folder);
 
 async function buildInto(target: string): Promise<void> {
-  // Whatever it runs beside comes first.
+  // The processes that it runs beside come first.
   setPriority(10);
   const stage = `${target}.${process.pid}`;
   mkdirSync(dirname(target), { recursive: true });

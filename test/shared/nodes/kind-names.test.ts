@@ -39,6 +39,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/resources/workflows/wait-reason.ts', ['delay'], 'a reason why a run waits'],
   ['api/resources/workflows/waiting.ts', ['delay'], 'a reason why a run waits'],
   ['ops/client/rest.ts', ['dataQuery', 'delay', 'start'], 'types of fields'],
+  ['ops/console/ui/question.ts', ['approval'], 'a type of collection'],
   ['ops/samples/install.ts', ['dataQuery'], 'a type of item'],
   ['ops/samples/read.ts', ['dataQuery'], 'a type of item'],
   ['shared/batch-job.ts', ['start'], 'a choice'],
