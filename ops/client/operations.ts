@@ -2,6 +2,7 @@
 export const operations = {
   getHealth: {"method":"get","path":"/health"},
   getReadiness: {"method":"get","path":"/ready"},
+  getSignIn: {"method":"get","path":"/api/v1/auth/sign-in"},
   getCurrentUser: {"method":"get","path":"/api/v1/auth"},
   getUserConfig: {"method":"get","path":"/api/v1/auth/config/{tenantID}"},
   setUserConfig: {"method":"post","path":"/api/v1/auth/config/{tenantID}"},
