@@ -5,6 +5,7 @@ import { storable } from '#shared/db/storable.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { keep } from '#shared/keep.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Rights } from '#shared/policy/rights.ts';
 import type { Runs } from '#shared/runs.ts';
@@ -12,7 +13,6 @@ import { createRunsInFlight, type RunsInFlight } from '#shared/runs-in-flight.ts
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
-import { keep } from './keep.ts';
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Failures of one tenant in its turn. */

@@ -1,11 +1,11 @@
 import type { Pool } from '#shared/db/pool.ts';
+import { keep } from '#shared/keep.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Rights } from '#shared/policy/rights.ts';
 import { resumeCancels } from '#shared/run-batches.ts';
 import type { Runs } from '#shared/runs.ts';
 import { createRunsInFlight } from '#shared/runs-in-flight.ts';
 import { fillBatches } from './fill-batches.ts';
-import { keep } from './keep.ts';
 
 interface Needs {
   pool: Pool;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from '#shared/db/pool.ts';
+import { keep } from '#shared/keep.ts';
 import type { Logger } from '#shared/logger.ts';
-import { keep } from '../keep.ts';
 
 interface Needs {
   pool: Pool;

@@ -1,7 +1,7 @@
 import { sealUpTo } from '#shared/audit/seals.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
+import { keep } from '#shared/keep.ts';
 import type { Logger } from '#shared/logger.ts';
-import { keep } from '../keep.ts';
 
 /** Rows are sealed when they are so old. */
 const AGE_MS = 10_000;

@@ -1,6 +1,6 @@
 import type { Pool } from '#shared/db/pool.ts';
+import { keep } from '#shared/keep.ts';
 import type { Logger } from '#shared/logger.ts';
-import { keep } from '../keep.ts';
 import { fillBackfills } from './fill-backfills.ts';
 
 interface Needs {

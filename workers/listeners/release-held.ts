@@ -7,10 +7,10 @@ import {
   START_PROBES,
 } from '#shared/db/listener-breakers.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import { type Kept, keep } from '#shared/keep.ts';
 import { freeTurns, type Line } from '#shared/listeners/free-turns.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
-import { type Kept, keep } from '../keep.ts';
 
 const START: Line = { listenerID: '00000000-0000-0000-0000-000000000000', orderKey: '' };
 /** Keys of one round. The next goes on behind them. */
