@@ -55,4 +55,10 @@ export const sealedColumns = {
     type: 'text',
     context: (id) => `ai_config:${id}:apiKey`,
   },
+  importRequest: {
+    table: 'import_job',
+    column: 'request',
+    type: 'text',
+    context: (id) => `import_job:${id}:request`,
+  },
 } satisfies Record<string, SealedColumn>;

@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { batched } from '#shared/batched.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { type KeyQuestion, type KeyStanding, readKeys } from '#shared/db/standing.ts';
+import { type KeyQuestion, type KeyStanding, readKeyPrefix, readKeys } from '#shared/db/standing.ts';
 import { AppError } from '#shared/errors.ts';
 
 const prefixLength = 8;
@@ -17,20 +17,20 @@ function storedPartOf(key: string): { prefix: string; hash: Buffer } {
   return { prefix: key.slice(0, prefixLength), hash: hash('sha256', key, 'buffer') };
 }
 
+type Verified = KeyStanding & { membership: NonNullable<KeyStanding['membership']> };
+
 /** Answers with the identity of a key; throws INVALID_API_KEY for one that is unknown, disabled, expired, or whose creator may no longer act. */
-export type VerifyKey = (
-  key: string,
-  workflowID?: string,
-) => Promise<KeyStanding & { membership: NonNullable<KeyStanding['membership']> }>;
+export interface KeyVerifier {
+  verify(key: string, workflowID?: string): Promise<Verified>;
+  /** For work that an identified key has begun before. */
+  verifyID(keyID: string, workflowID?: string): Promise<Verified>;
+}
 
 /** `noteUse` is called with the id of each key that was used and whose use is to be written. */
-export function createKeyVerifier(pool: Pool, noteUse: (keyID: string) => void): VerifyKey {
+export function createKeyVerifier(pool: Pool, noteUse: (keyID: string) => void): KeyVerifier {
   const find = batched((questions: KeyQuestion[]) => readKeys(pool, questions));
 
-  return async (key, workflowID) => {
-    if (!format.test(key)) throw invalid();
-    const { prefix, hash } = storedPartOf(key);
-    const found = (await find({ prefix, workflowID })).find((candidate) => timingSafeEqual(candidate.hash, hash));
+  function admit(found: KeyStanding | undefined): Verified {
     if (!found) throw invalid();
     const { membership, isBlocked } = found;
     if (found.isExpired) throw invalid('The API key has expired');
@@ -38,6 +38,19 @@ export function createKeyVerifier(pool: Pool, noteUse: (keyID: string) => void):
     if (!membership) throw invalid('The creator of this API key is no longer a member of its tenant');
     if (!found.isUseNoted) noteUse(found.keyID);
     return { ...found, membership };
+  }
+
+  return {
+    async verify(key, workflowID) {
+      if (!format.test(key)) throw invalid();
+      const { prefix, hash } = storedPartOf(key);
+      return admit((await find({ prefix, workflowID })).find((candidate) => timingSafeEqual(candidate.hash, hash)));
+    },
+    async verifyID(keyID, workflowID) {
+      const prefix = await readKeyPrefix(pool, keyID);
+      const found = prefix === undefined ? [] : await find({ prefix, workflowID });
+      return admit(found.find((candidate) => candidate.keyID === keyID));
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { batched } from '#shared/batched.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import {
+  type KeyStanding,
   type Membership,
   type MembershipQuestion,
   noteKeyUse,
@@ -41,6 +42,11 @@ export interface Authenticator {
     authorization: string | undefined,
     more?: { apiKey?: string | undefined; tenantID?: string | undefined; workflowID?: string | undefined },
   ): Promise<Identified>;
+  /** The present identity of an API key that was identified before. */
+  identifyKey(
+    keyID: string,
+    more: { tenantID?: string | undefined; workflowID?: string | undefined },
+  ): Promise<Identified>;
   /** Identifies by a bare token, as sockets send it. */
   identifyToken(token: unknown): Promise<Identity>;
   /** The present membership of an identified user in a tenant, with the workflow that is named. */
@@ -63,7 +69,7 @@ export function createAuthenticator(
   const verify = config.testBypass ? bypassing(checked) : checked;
   const visits = createNotes((userIDs) => noteSeen(pool, userIDs), logger);
   const keyUses = createNotes((keyIDs) => noteKeyUse(pool, keyIDs), logger);
-  const verifyKey = createKeyVerifier(pool, (keyID) => keyUses.add(keyID));
+  const keys = createKeyVerifier(pool, (keyID) => keyUses.add(keyID));
   const findStanding = batched((questions: StandingQuestion[]) => readStandings(pool, questions));
   const findMembership = batched((questions: MembershipQuestion[]) => readMemberships(pool, questions));
 
@@ -83,9 +89,10 @@ export function createAuthenticator(
     async identify(authorization, { apiKey, tenantID, workflowID } = {}) {
       const credential = credentialOf(authorization, apiKey);
       if ('token' in credential) return identifyPerson(await verify(credential.token), tenantID ?? null, workflowID);
-      const { keyID, userID, email, ...key } = await verifyKey(credential.apiKey, workflowID);
-      // Outside its own tenant a key has no membership.
-      return { userID, email, apiKeyID: keyID, membership: key.tenantID === tenantID ? key.membership : null };
+      return presentKey(await keys.verify(credential.apiKey, workflowID), tenantID);
+    },
+    async identifyKey(keyID, { tenantID, workflowID }) {
+      return presentKey(await keys.verifyID(keyID, workflowID), tenantID);
     },
     async identifyToken(token) {
       if (typeof token !== 'string' || token === '') throw notFound('A token is required');
@@ -119,6 +126,11 @@ function credentialOf(
   if (scheme.toLowerCase() === 'api_key') return { apiKey: credential };
   if (!authorization && apiKey !== undefined) return { apiKey: apiKey.trim() };
   throw notFound('A bearer token is required: Authorization: Bearer <token>');
+}
+
+/** Outside its own tenant a key has no membership. */
+function presentKey({ keyID, userID, email, ...key }: KeyStanding, tenantID: string | undefined): Identified {
+  return { userID, email, apiKeyID: keyID, membership: key.tenantID === tenantID ? key.membership : null };
 }
 
 /** Whether the token brings a new or newly verified address. Nothing of a blocked user is stored. */

@@ -1,5 +1,6 @@
 import { exportBundle, exportRoutes } from './export.ts';
 import { applyImport, executeImport, planBundle, previewImport } from './import.ts';
+import { createImportJob, getImportJob, listImportJobs } from './jobs/routes.ts';
 import { listImports, rollBackImport } from './rollback.ts';
 
 export const bundleRoutes = [
@@ -9,6 +10,9 @@ export const bundleRoutes = [
   executeImport,
   planBundle,
   applyImport,
+  createImportJob,
+  listImportJobs,
+  getImportJob,
   listImports,
   rollBackImport,
 ];

@@ -11,6 +11,7 @@ import { hashOf } from './hash.ts';
 import { type AssetKey, placeOf, writeKeys } from './keys.ts';
 import { kinds } from './kinds.ts';
 import { nounOf, type Plan, type PlannedItem } from './plan-import.ts';
+import { noteProgress } from './progress.ts';
 import { type Reading, readAssets } from './read-assets.ts';
 import { withSecrets } from './read-items.ts';
 import { saveItem } from './save-item.ts';
@@ -53,6 +54,7 @@ export async function runImport(importing: Importing, { items }: Plan, { onConfl
     const ahead = item.references.some((one) => one.isNeeded && left.has(placeOf(one)));
     if (item.type === 'listener') warnings.push(...(await freeEndpoint(importing.input, item)));
     missing.set(item.assetID, await save(own, item, { isIncomplete: ahead }));
+    noteProgress({ done: missing.size, total: written.length });
     if (ahead && !item.asset) later.push(item);
   }
   for (const item of later) await save(own, { ...item, asset: undefined }, { isAgain: true });

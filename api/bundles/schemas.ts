@@ -155,17 +155,19 @@ export const Planned = z
   .meta({ id: 'BundlePlan' });
 
 const place = { type: BundledType, originalID: z.uuid().describe('Its key') };
-export const Imported = z.object({
-  importID: z.uuid().nullable().describe('For a rollback; null if nothing was changed'),
-  results: z.array(
-    z
-      .object({ ...place, newID: z.uuid(), action: z.enum(['create', 'update', 'unchanged']) })
-      .meta({ id: 'ImportedItem' }),
-  ),
-  skipped: z.array(z.object({ ...place, reason: z.string() }).meta({ id: 'SkippedItem' })),
-  warnings: z.array(z.string()),
-  message: Message,
-});
+export const Imported = z
+  .object({
+    importID: z.uuid().nullable().describe('For a rollback; null if nothing was changed'),
+    results: z.array(
+      z
+        .object({ ...place, newID: z.uuid(), action: z.enum(['create', 'update', 'unchanged']) })
+        .meta({ id: 'ImportedItem' }),
+    ),
+    skipped: z.array(z.object({ ...place, reason: z.string() }).meta({ id: 'SkippedItem' })),
+    warnings: z.array(z.string()),
+    message: Message,
+  })
+  .meta({ id: 'BundleImported' });
 
 export const BundleImportRecord = z
   .object({

@@ -30,6 +30,7 @@ export const exampleIDs = {
   widgetID: '01990d3e-5c00-7a10-8000-000000000030',
   queryRunID: '01990d3e-5c00-7a10-8000-00000000000d',
   importID: '01990d3e-5c00-7a10-8000-000000000061',
+  importJobID: '01990d3e-5c00-7a10-8000-000000000062',
   libraryEntryID: '01990d3e-5c00-7a10-8000-00000000003f',
 } as const;
 

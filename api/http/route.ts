@@ -62,8 +62,8 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   isPrivate?: true;
   /** Fields of body and answer that may hold a secret, although their names do not say so: the audit trail hides them. */
   hides?: readonly string[];
-  /** 201 when the route creates something, 302 when it redirects (`response.redirect`), else 200. */
-  status?: 200 | 201 | 302;
+  /** 201 when the route creates something, 202 when it is done later, 302 when it redirects (`response.redirect`), else 200. */
+  status?: 200 | 201 | 202 | 302;
   /** Statuses to document beyond those derived from the other fields. */
   errors?: readonly ('401' | '404' | '409' | '413' | '429' | '502' | '504')[];
 }

@@ -8,13 +8,14 @@ import { bodyReader } from '../http/body.ts';
 import { answerErrors, unknownPath } from '../http/errors.ts';
 import { mount } from '../http/mount.ts';
 import { requestID } from '../http/request-id.ts';
-import type { Identity } from '../http/route.ts';
-import type { TenantRoute, ToolCaller } from './tool.ts';
+import type { Identity, Route } from '../http/route.ts';
+import type { ToolCaller } from './tool.ts';
 
 export interface InProcessRequest {
-  method: TenantRoute['method'];
+  method: Route['method'];
   url: string;
   body?: unknown;
+  idempotencyKey?: string;
   signal?: AbortSignal | undefined;
 }
 
@@ -25,8 +26,8 @@ export interface InProcess {
   stream(caller: ToolCaller, request: InProcessRequest): Promise<{ status: number; stream: Readable }>;
 }
 
-export function createInProcess(context: ApiContext, routes: readonly TenantRoute[]): InProcess {
-  const known = new Map<string, Omit<Identity, 'apiKeyID'>>();
+export function createInProcess(context: ApiContext, routes: readonly Route[]): InProcess {
+  const known = new Map<string, Identity>();
   const authenticator = admitting(context.authenticator, known);
   const app = express();
   app.disable('etag');
@@ -78,7 +79,11 @@ function keepMethods<Name extends string>(message: Readonly<Record<Name, unknown
     Object.defineProperty(message, name, { value: message[name], configurable: true, writable: true });
 }
 
-function options(caller: ToolCaller, { method, url, body }: InProcessRequest, admitted: Admitted): InjectOptions {
+function options(
+  caller: ToolCaller,
+  { method, url, body, idempotencyKey }: InProcessRequest,
+  admitted: Admitted,
+): InjectOptions {
   const { authorization, apiKey } = admitted;
   return {
     method,
@@ -90,6 +95,7 @@ function options(caller: ToolCaller, { method, url, body }: InProcessRequest, ad
       ...(authorization !== undefined && { authorization }),
       ...(apiKey !== undefined && { 'x-api-key': apiKey }),
       ...(caller.requestID !== undefined && { 'x-request-id': caller.requestID }),
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { payload: JSON.stringify(body) }),
@@ -104,24 +110,23 @@ interface Admitted extends Disposable {
 const SCHEME = 'Gantry-Caller ';
 
 /** A caller without credentials gets one that is good in this process, for one request. */
-function admit(known: Map<string, Omit<Identity, 'apiKeyID'>>, { who }: ToolCaller): Admitted {
+function admit(known: Map<string, Identity>, { who }: ToolCaller): Admitted {
   if (!('identity' in who)) return { ...who, [Symbol.dispose]: () => undefined };
   const token = randomUUID();
   known.set(token, who.identity);
   return { authorization: SCHEME + token, [Symbol.dispose]: () => void known.delete(token) };
 }
 
-function admitting(
-  authenticator: Authenticator,
-  known: ReadonlyMap<string, Omit<Identity, 'apiKeyID'>>,
-): Authenticator {
+function admitting(authenticator: Authenticator, known: ReadonlyMap<string, Identity>): Authenticator {
   return {
     identifyToken: authenticator.identifyToken,
+    identifyKey: authenticator.identifyKey,
     findMembership: authenticator.findMembership,
     async identify(authorization, more = {}) {
       const identity = authorization?.startsWith(SCHEME) ? known.get(authorization.slice(SCHEME.length)) : undefined;
       if (!identity) return authenticator.identify(authorization, more);
       const { tenantID, workflowID } = more;
+      if (identity.apiKeyID) return authenticator.identifyKey(identity.apiKeyID, more);
       const membership = tenantID ? await authenticator.findMembership(identity.userID, tenantID, workflowID) : null;
       return { ...identity, membership };
     },

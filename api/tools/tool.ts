@@ -6,10 +6,10 @@ import type { Identity, Route } from '../http/route.ts';
 export interface ToolCaller {
   tenantID: string;
   /**
-   * Credentials are checked with every call, as those of a request are. A user who was identified before has the membership
-   * that the tenant gives them at the time of the call; API keys come as credentials only, because a key may be revoked.
+   * Credentials are checked with every call, as those of a request are. A user or an API key that was identified before has the
+   * membership that the tenant gives them at the time of the call; a key that is revoked by then is refused.
    */
-  who: Credentials | { identity: Omit<Identity, 'apiKeyID'> };
+  who: Credentials | { identity: Identity };
   /** For the audit trail. */
   ip?: string | undefined;
   userAgent?: string | undefined;

@@ -3606,6 +3606,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/import/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List import jobs
+         * @description Returns the imports in the background that wait or are under way, and the last 20, newest first.
+         *
+         *     Permission: `bundle.preview`
+         */
+        get: operations["listImportJobs"];
+        put?: never;
+        /**
+         * Import a bundle in the background
+         * @description Answers at once, with a job that says how far the import is. It does what `executeImport` does, or with the `token` of a plan `applyImport`, with the permissions that the caller has by then. Goes on after a restart; nothing is imported twice or in part.
+         *
+         *     Permission: `bundle.execute`
+         */
+        post: operations["createImportJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/import/jobs/{jobID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an import job
+         * @description Returns how far an import is, and in the end what it has done, or why it has failed.
+         *
+         *     Permission: `bundle.preview`
+         */
+        get: operations["getImportJob"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/import": {
         parameters: {
             query?: never;
@@ -5945,22 +5995,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
         };
-        ApplyImportAnswer: {
-            /** @constant */
-            success: true;
-            unknownFields?: components["schemas"]["UnknownFields"];
-            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
-            /** @description For a rollback; null if nothing was changed */
-            importID: string | null;
-            results: components["schemas"]["ImportedItem"][];
-            skipped: components["schemas"]["SkippedItem"][];
-            warnings: string[];
-            /**
-             * @description What was done, for people
-             * @example Done
-             */
-            message: string;
-        };
+        ApplyImportAnswer: components["schemas"]["Success"] & components["schemas"]["BundleImported"];
         /** @description One action on one object */
         AssetPermission: {
             resourceType: string;
@@ -6456,6 +6491,18 @@ export interface components {
             warningCount: number;
             missingDependencyCount: number;
             missingSecretCount: number;
+        };
+        BundleImported: {
+            /** @description For a rollback; null if nothing was changed */
+            importID: string | null;
+            results: components["schemas"]["ImportedItem"][];
+            skipped: components["schemas"]["SkippedItem"][];
+            warnings: string[];
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
         };
         BundleItem: {
             type: components["schemas"]["BundledType"];
@@ -6955,6 +7002,18 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             role: components["schemas"]["Role"];
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
+        };
+        CreateImportJobAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            job: components["schemas"]["ImportJob"];
             /**
              * @description What was done, for people
              * @example Done
@@ -9333,22 +9392,7 @@ export interface components {
             difference: number;
         };
         ExecuteAppPageWorkflowAnswer: components["schemas"]["Success"] & components["schemas"]["AppPageExecution"];
-        ExecuteImportAnswer: {
-            /** @constant */
-            success: true;
-            unknownFields?: components["schemas"]["UnknownFields"];
-            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
-            /** @description For a rollback; null if nothing was changed */
-            importID: string | null;
-            results: components["schemas"]["ImportedItem"][];
-            skipped: components["schemas"]["SkippedItem"][];
-            warnings: string[];
-            /**
-             * @description What was done, for people
-             * @example Done
-             */
-            message: string;
-        };
+        ExecuteImportAnswer: components["schemas"]["Success"] & components["schemas"]["BundleImported"];
         ExecuteRawSqlAnswer: components["schemas"]["Success"] & components["schemas"]["SqlResults"];
         ExecuteWorkflowAnswer: components["schemas"]["Success"] & components["schemas"]["WorkflowExecution"];
         ExecuteWorkflowBulkAnswer: components["schemas"]["Success"] & components["schemas"]["WorkflowBulkAnswer"];
@@ -9928,6 +9972,13 @@ export interface components {
             /** Format: date-time */
             timestamp: string;
         };
+        GetImportJobAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            job: components["schemas"]["ImportJobEnded"];
+        };
         GetListenerAnswer: {
             /** @constant */
             success: true;
@@ -10285,6 +10336,175 @@ export interface components {
             dataQueries: number;
             workflows: number;
         };
+        /**
+         * @example {
+         *       "id": "01990d3e-5c00-7a10-8000-000000000062",
+         *       "jobID": "01990d3e-5c00-7a10-8000-000000000062",
+         *       "status": "RUNNING",
+         *       "done": 120,
+         *       "total": 500,
+         *       "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
+         *       "createdByApiKeyID": null,
+         *       "createdAt": "2026-03-02T09:30:00.000Z",
+         *       "startedAt": "2026-03-05T14:05:12.480Z",
+         *       "endedAt": null
+         *     }
+         */
+        ImportJob: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            jobID: string;
+            /** @enum {string} */
+            status: "QUEUED" | "RUNNING" | "COMPLETED" | "FAILED";
+            /** @description Assets that are written. They are there for others when all are */
+            done: number;
+            /** @description Assets that are to be written; before it is planned, the items of the bundle */
+            total: number | null;
+            /** Format: uuid */
+            creatorID: string;
+            createdByApiKeyID: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            startedAt: string | null;
+            endedAt: string | null;
+        };
+        /**
+         * @example {
+         *       "bundle": {
+         *         "bundleVersion": 1,
+         *         "generator": "gantry",
+         *         "sourceTenant": "01990d3e-5c00-7a10-8000-000000000001",
+         *         "items": [
+         *           {
+         *             "type": "widget",
+         *             "id": "01990d3e-5c00-7a10-8000-000000000030",
+         *             "payload": {
+         *               "widgetTitle": "Orders",
+         *               "widgetType": "bar",
+         *               "widgetConfig": {
+         *                 "dataQueries": [
+         *                   {
+         *                     "dataQueryID": "01990d3e-5c00-7a10-8000-000000000007",
+         *                     "title": "Open orders",
+         *                     "datasetFields": {
+         *                       "xAxis": "state",
+         *                       "yAxis": "total"
+         *                     },
+         *                     "parameters": {
+         *                       "backgroundColor": "#2563eb"
+         *                     }
+         *                   }
+         *                 ]
+         *               },
+         *               "refreshInterval": 60,
+         *               "widgetDescription": null
+         *             },
+         *             "dependencies": [
+         *               {
+         *                 "type": "dataQuery",
+         *                 "id": "01990d3e-5c00-7a10-8000-000000000007",
+         *                 "bundled": false
+         *               }
+         *             ]
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        ImportJobCreate: {
+            bundle: components["schemas"]["Bundle"];
+            /**
+             * @description What becomes of assets that were changed here since the last import
+             * @default skip
+             * @enum {string}
+             */
+            onConflict?: "skip" | "overwrite";
+            /** @description Secrets of datasources, which bundles do not hold */
+            secrets?: components["schemas"]["BundleSecret"][];
+            /** @description By ids that the bundle names and does not hold: the ids that this tenant has for them */
+            ids?: {
+                [key: string]: string;
+            };
+            /** @description Of the plan; then the import is refused if it is not as it was planned */
+            token?: string;
+        };
+        /**
+         * @example {
+         *       "id": "01990d3e-5c00-7a10-8000-000000000062",
+         *       "jobID": "01990d3e-5c00-7a10-8000-000000000062",
+         *       "status": "COMPLETED",
+         *       "done": 500,
+         *       "total": 500,
+         *       "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
+         *       "createdByApiKeyID": null,
+         *       "createdAt": "2026-03-02T09:30:00.000Z",
+         *       "startedAt": "2026-03-05T14:05:12.480Z",
+         *       "endedAt": "2026-03-05T14:05:12.480Z",
+         *       "error": null,
+         *       "result": {
+         *         "importID": "01990d3e-5c00-7a10-8000-000000000061",
+         *         "results": [
+         *           {
+         *             "type": "widget",
+         *             "originalID": "01990d3e-5c00-7a10-8000-000000000030",
+         *             "newID": "01990d3e-5c00-7a10-8000-000000000030",
+         *             "action": "create"
+         *           }
+         *         ],
+         *         "skipped": [],
+         *         "warnings": [],
+         *         "message": "500 assets imported"
+         *       }
+         *     }
+         */
+        ImportJobEnded: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            jobID: string;
+            /** @enum {string} */
+            status: "QUEUED" | "RUNNING" | "COMPLETED" | "FAILED";
+            /** @description Assets that are written. They are there for others when all are */
+            done: number;
+            /** @description Assets that are to be written; before it is planned, the items of the bundle */
+            total: number | null;
+            /** Format: uuid */
+            creatorID: string;
+            createdByApiKeyID: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            startedAt: string | null;
+            endedAt: string | null;
+            /** @description Why it has failed; nothing is imported then */
+            error: components["schemas"]["ImportJobError"] | null;
+            /** @description As `executeImport` answers */
+            result: components["schemas"]["BundleImported"] | null;
+        };
+        ImportJobError: {
+            code: string;
+            message: string;
+            details?: components["schemas"]["Json"];
+        };
+        ImportJobPage: {
+            jobs: components["schemas"]["ImportJob"][];
+            /**
+             * @description Absent with `limit` or `cursor`
+             * @example 1
+             */
+            totalCount?: number;
+            /** @example 1 */
+            totalPages?: number;
+            /** @example 1 */
+            page?: number;
+            /** @example 20 */
+            pageSize: number;
+            /**
+             * @description For `cursor`; null at the end of the list
+             * @example null
+             */
+            nextCursor: string | null;
+        };
         ImportedItem: {
             type: components["schemas"]["BundledType"];
             /**
@@ -10479,6 +10699,7 @@ export interface components {
         ListDatasourceFilesAnswer: components["schemas"]["Success"] & components["schemas"]["DatasourceFilePage"];
         ListDatasourcesAnswer: components["schemas"]["Success"] & components["schemas"]["DatasourcePage"];
         ListFoldersAnswer: components["schemas"]["Success"] & components["schemas"]["FolderPage"];
+        ListImportJobsAnswer: components["schemas"]["Success"] & components["schemas"]["ImportJobPage"];
         ListImportsAnswer: components["schemas"]["Success"] & components["schemas"]["BundleImportPage"];
         ListInstanceDeliveriesAnswer: {
             /** @constant */
@@ -30665,6 +30886,235 @@ export interface operations {
             404: components["responses"]["404"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    listImportJobs: {
+        parameters: {
+            query?: {
+                page?: number;
+                pageSize?: number;
+                /** @description The page size of a list that is read by `cursor` */
+                limit?: number;
+                /** @description The `nextCursor` of the page before */
+                cursor?: string;
+            };
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Import jobs */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "jobs": [
+                     *         {
+                     *           "id": "01990d3e-5c00-7a10-8000-000000000062",
+                     *           "jobID": "01990d3e-5c00-7a10-8000-000000000062",
+                     *           "status": "RUNNING",
+                     *           "done": 120,
+                     *           "total": 500,
+                     *           "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
+                     *           "createdByApiKeyID": null,
+                     *           "createdAt": "2026-03-02T09:30:00.000Z",
+                     *           "startedAt": "2026-03-05T14:05:12.480Z",
+                     *           "endedAt": null
+                     *         }
+                     *       ],
+                     *       "totalCount": 1,
+                     *       "totalPages": 1,
+                     *       "page": 1,
+                     *       "pageSize": 20,
+                     *       "nextCursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListImportJobsAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    createImportJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key and request within 24 hours have one effect and the same answer. */
+                "Idempotency-Key"?: string;
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "bundle": {
+                 *         "bundleVersion": 1,
+                 *         "generator": "gantry",
+                 *         "sourceTenant": "01990d3e-5c00-7a10-8000-000000000001",
+                 *         "items": [
+                 *           {
+                 *             "type": "widget",
+                 *             "id": "01990d3e-5c00-7a10-8000-000000000030",
+                 *             "payload": {
+                 *               "widgetTitle": "Orders",
+                 *               "widgetType": "bar",
+                 *               "widgetConfig": {
+                 *                 "dataQueries": [
+                 *                   {
+                 *                     "dataQueryID": "01990d3e-5c00-7a10-8000-000000000007",
+                 *                     "title": "Open orders",
+                 *                     "datasetFields": {
+                 *                       "xAxis": "state",
+                 *                       "yAxis": "total"
+                 *                     },
+                 *                     "parameters": {
+                 *                       "backgroundColor": "#2563eb"
+                 *                     }
+                 *                   }
+                 *                 ]
+                 *               },
+                 *               "refreshInterval": 60,
+                 *               "widgetDescription": null
+                 *             },
+                 *             "dependencies": [
+                 *               {
+                 *                 "type": "dataQuery",
+                 *                 "id": "01990d3e-5c00-7a10-8000-000000000007",
+                 *                 "bundled": false
+                 *               }
+                 *             ]
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ImportJobCreate"];
+            };
+        };
+        responses: {
+            /** @description Result of "Import a bundle in the background" */
+            202: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "job": {
+                     *         "id": "01990d3e-5c00-7a10-8000-000000000062",
+                     *         "jobID": "01990d3e-5c00-7a10-8000-000000000062",
+                     *         "status": "RUNNING",
+                     *         "done": 120,
+                     *         "total": 500,
+                     *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
+                     *         "createdByApiKeyID": null,
+                     *         "createdAt": "2026-03-02T09:30:00.000Z",
+                     *         "startedAt": "2026-03-05T14:05:12.480Z",
+                     *         "endedAt": null
+                     *       },
+                     *       "message": "Done"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreateImportJobAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    getImportJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                jobID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The import job */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "job": {
+                     *         "id": "01990d3e-5c00-7a10-8000-000000000062",
+                     *         "jobID": "01990d3e-5c00-7a10-8000-000000000062",
+                     *         "status": "COMPLETED",
+                     *         "done": 500,
+                     *         "total": 500,
+                     *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
+                     *         "createdByApiKeyID": null,
+                     *         "createdAt": "2026-03-02T09:30:00.000Z",
+                     *         "startedAt": "2026-03-05T14:05:12.480Z",
+                     *         "endedAt": "2026-03-05T14:05:12.480Z",
+                     *         "error": null,
+                     *         "result": {
+                     *           "importID": "01990d3e-5c00-7a10-8000-000000000061",
+                     *           "results": [
+                     *             {
+                     *               "type": "widget",
+                     *               "originalID": "01990d3e-5c00-7a10-8000-000000000030",
+                     *               "newID": "01990d3e-5c00-7a10-8000-000000000030",
+                     *               "action": "create"
+                     *             }
+                     *           ],
+                     *           "skipped": [],
+                     *           "warnings": [],
+                     *           "message": "500 assets imported"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetImportJobAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
         };

@@ -125,6 +125,12 @@ export async function readKeys(pool: Pool, questions: readonly KeyQuestion[]): P
   return found;
 }
 
+/** By which a key is found; undefined for one that is gone. */
+export async function readKeyPrefix(pool: Pool, keyID: string): Promise<string | undefined> {
+  const { rows } = await pool.query<{ prefix: string }>('select prefix from api_key where id = $1', [keyID]);
+  return rows[0]?.prefix;
+}
+
 /** Writes that keys are in use now. */
 export async function noteKeyUse(pool: Pool, keyIDs: readonly string[]): Promise<void> {
   await pool.query(note('api_key', 'last_used_at'), [keyIDs]);

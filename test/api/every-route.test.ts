@@ -166,6 +166,7 @@ const changingNoAsset: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/export': startsNothing,
   'post /api/v1/tenants/:tenantID/import/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/import/plan': startsNothing,
+  'post /api/v1/tenants/:tenantID/import/jobs': 'the request of the job is recorded as one that changes them',
   'post /api/v1/tenants/:tenantID/cronjobs/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/plan': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/aigenerate': startsNothing,
@@ -228,6 +229,7 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/export': startsNothing,
   'post /api/v1/tenants/:tenantID/import/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/import/plan': startsNothing,
+  'post /api/v1/tenants/:tenantID/import/jobs': 'the request of the job is recorded as one that changes them',
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/redrive':
     'repeated, it finds no event in that state any more',
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/purge':

@@ -110,6 +110,7 @@ test('every table either has a retention or is kept', async () => {
     'asset_version',
     'ai_config',
     'bundle_import',
+    'import_job',
     'bundle_key',
     'tenant_variable',
     'cron_job',

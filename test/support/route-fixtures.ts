@@ -82,6 +82,10 @@ const params: Record<string, MakeParam> = {
     const bundle = { ...aLibraryEntry.bundle, items };
     return (await cluster.as(tenant.creator).in(tenant).post('T/import/execute', { bundle })).body.importID;
   },
+  jobID: async (cluster, tenant) => {
+    const answer = await cluster.as(tenant.creator).in(tenant).post('T/import/jobs', aLibraryEntry);
+    return answer.body.job.jobID;
+  },
   listenerID: async (cluster, tenant) => (await aListener(cluster, { tenant })).id,
   pathSuffix: async (cluster, tenant) => {
     const endpointPath = `p-${newID()}`;
@@ -380,6 +384,7 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/export': { items: [{ type: 'widget', id: '{widgetID}' }] },
   'post /api/v1/tenants/:tenantID/import/preview': aLibraryEntry,
   'post /api/v1/tenants/:tenantID/import/execute': aLibraryEntry,
+  'post /api/v1/tenants/:tenantID/import/jobs': aLibraryEntry,
   'post /api/v1/tenants/:tenantID/import/plan': aLibraryEntry,
   'post /api/v1/tenants/:tenantID/import/apply': { ...aLibraryEntry, token: '{planToken}' },
   'patch /api/v1/tenants/:tenantID/queries/aigenerate': { aiPrompt: 'Open orders' },

@@ -12,6 +12,7 @@ import { Dashboard } from './dashboard.ts';
 import { DataQuery } from './data-query.ts';
 import { Datasource } from './datasource.ts';
 import { Folder } from './folder.ts';
+import { ImportJob } from './import-job.ts';
 import { Invitation } from './invitation.ts';
 import { Listener } from './listener.ts';
 import { ListenerAction } from './listener-action.ts';
@@ -63,6 +64,7 @@ export const entities = [
   AppPage,
   AssetVersion,
   BundleImport,
+  ImportJob,
   Notification,
   Workflow,
   WorkflowVersion,

@@ -73,6 +73,7 @@ import { Migration20261123070500_Bundles } from './Migration20261123070500_Bundl
 import { Migration20261123071500_ListenerResidues } from './Migration20261123071500_ListenerResidues.ts';
 import { Migration20261123083000_AI } from './Migration20261123083000_AI.ts';
 import { Migration20261123092000_AIChat } from './Migration20261123092000_AIChat.ts';
+import { Migration20261123154500_ImportJobs } from './Migration20261123154500_ImportJobs.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -151,6 +152,7 @@ const classes = {
   Migration20261123071500_ListenerResidues,
   Migration20261123083000_AI,
   Migration20261123092000_AIChat,
+  Migration20261123154500_ImportJobs,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -77,4 +77,5 @@ export const migrationNames = [
   'Migration20261123071500_ListenerResidues',
   'Migration20261123083000_AI',
   'Migration20261123092000_AIChat',
+  'Migration20261123154500_ImportJobs',
 ] as const;

@@ -210,6 +210,10 @@ async function aFullTenant(): Promise<TestTenant> {
     [tenant.id],
   );
   await cluster.pool.query(
+    "insert into import_job (id, tenant_id, creator_id, lease_until, attempts) values ($1, $2, $2, now() + interval '1 hour', 1)",
+    [newID(), tenant.id],
+  );
+  await cluster.pool.query(
     `insert into bundle_import (id, tenant_id, creator_id, created_count, updated_count, changes) values ($1, $2, $2, 0, 0, '[]')`,
     [newID(), tenant.id],
   );

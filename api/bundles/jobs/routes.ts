@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { ImportJob } from '#shared/db/entities/import-job.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { onEntities } from '#shared/db/query.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import { Message } from '../../http/answer-parts.ts';
+import { ID } from '../../http/id.ts';
+import { findPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { tenantRoute } from '../../http/route.ts';
+import type { Imported } from '../schemas.ts';
+import { ImportJobBody, ImportJobEnded, ImportJobError, ImportJobRecord } from './schemas.ts';
+
+/** Jobs of a tenant that have not ended: each keeps a bundle in the database. */
+const MAX_OPEN = 5;
+const MAX_KEPT = 20;
+
+export const createImportJob = tenantRoute({
+  name: 'createImportJob',
+  method: 'post',
+  path: '/import/jobs',
+  summary: 'Import a bundle in the background',
+  description:
+    'Answers at once, with a job that says how far the import is. It does what `executeImport` does, or with the `token` of a plan `applyImport`, with the permissions that the caller has by then. Goes on after a restart; nothing is imported twice or in part.',
+  status: 202,
+  permission: 'bundle.execute',
+  body: ImportJobBody,
+  hides: ['secrets', 'value'],
+  response: z.object({ job: ImportJobRecord, message: Message }),
+  errors: ['429'],
+  idempotent: 'transaction',
+
+  async handle({ body, em, tenantID, caller }, { secrets }) {
+    await requireRoom(em, tenantID);
+    const id = newID();
+    const request = secrets.seal(JSON.stringify(body), sealedColumns.importRequest.context(id));
+    const apiKeyID = caller.type === 'apiKey' ? caller.id : null;
+    await onEntities(em)(INSERT, [
+      id,
+      tenantID,
+      caller.userID ?? caller.id,
+      apiKeyID,
+      request,
+      body.bundle.items.length,
+    ]);
+    await onEntities(em)(FORGET, [tenantID, MAX_KEPT]);
+    return { job: presentJob(await getJob(em, id)), message: 'The import waits for its turn' };
+  },
+});
+
+export const listImportJobs = tenantRoute({
+  name: 'listImportJobs',
+  method: 'get',
+  path: '/import/jobs',
+  summary: 'List import jobs',
+  description: 'Returns the imports in the background that wait or are under way, and the last 20, newest first.',
+  permission: 'bundle.preview',
+  query: z.object(pageQuery(standardPage)),
+  response: z.object({ jobs: z.array(ImportJobRecord), ...pageFields }).meta({ id: 'ImportJobPage' }),
+
+  async handle({ query, em }) {
+    const { rows, fields } = await findPage(em, ImportJob, { where: {}, query, exclude: ['request', 'answer'] });
+    return { jobs: rows.map(presentJob), ...fields };
+  },
+});
+
+export const getImportJob = tenantRoute({
+  name: 'getImportJob',
+  method: 'get',
+  path: '/import/jobs/:jobID',
+  summary: 'Get an import job',
+  description: 'Returns how far an import is, and in the end what it has done, or why it has failed.',
+  permission: 'bundle.preview',
+  onWholeType: true,
+  params: z.object({ jobID: ID }),
+  response: z.object({ job: ImportJobEnded }),
+
+  async handle({ params, em }) {
+    const job = await getJob(em, params.jobID);
+    // As `executeImport` or `applyImport` has answered.
+    const result = stateOf(job) === 'COMPLETED' ? (job.answer as z.input<typeof Imported> | null) : null;
+    return { job: { ...presentJob(job), error: errorOf(job), result: result ?? null } };
+  },
+});
+
+async function getJob(em: EntityManager, id: string) {
+  const job = await em.findOne(ImportJob, { id }, { exclude: ['request'] });
+  if (!job) throw new AppError('NOT_FOUND', 'Import job not found');
+  return job;
+}
+
+async function requireRoom(em: EntityManager, tenantID: string): Promise<void> {
+  const query = onEntities(em);
+  // Two requests at once would each find the last place.
+  await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`import.jobs.${tenantID}`]);
+  const open = await em.count(ImportJob, { endedAt: null });
+  if (open >= MAX_OPEN)
+    throw new AppError(
+      'RATE_LIMITED',
+      `${open} imports of this tenant wait or are under way: wait until one has ended`,
+    );
+}
+
+type Shown = Pick<
+  ImportJob,
+  'id' | 'done' | 'total' | 'creatorID' | 'createdByApiKeyID' | 'createdAt' | 'startedAt' | 'endedAt' | 'status'
+>;
+
+function hasFailed({ status }: Pick<ImportJob, 'status'>): boolean {
+  return (status ?? 0) >= 300;
+}
+
+function stateOf(job: Shown): 'QUEUED' | 'RUNNING' | 'COMPLETED' | 'FAILED' {
+  if (job.endedAt) return hasFailed(job) ? 'FAILED' : 'COMPLETED';
+  return job.startedAt ? 'RUNNING' : 'QUEUED';
+}
+
+function errorOf({ status, answer }: Pick<ImportJob, 'status' | 'answer'>): z.input<typeof ImportJobError> | null {
+  const { data } = ImportJobError.safeParse(hasFailed({ status }) ? answer?.error : undefined);
+  return data ?? null;
+}
+
+function presentJob(job: Shown): z.input<typeof ImportJobRecord> {
+  const { id, done, creatorID } = job;
+  return {
+    ...{ id, jobID: id, status: stateOf(job), done, total: job.total ?? null, creatorID },
+    createdByApiKeyID: job.createdByApiKeyID ?? null,
+    createdAt: job.createdAt.toISOString(),
+    startedAt: job.startedAt?.toISOString() ?? null,
+    endedAt: job.endedAt?.toISOString() ?? null,
+  };
+}
+
+const INSERT = `
+insert into import_job (id, tenant_id, creator_id, created_by_api_key_id, request, total) values ($1, $2, $3, $4, $5, $6)`;
+
+const FORGET = `
+delete from import_job where tenant_id = $1 and ended_at is not null and id not in (
+  select id from import_job where tenant_id = $1 order by created_at desc, id desc limit $2)`;

@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { toAppError } from '#shared/errors.ts';
+import { isJsonObject } from '#shared/json.ts';
+import { keep } from '#shared/keep.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import type { ApiContext } from '../../context.ts';
+import { createInProcess, type InProcess } from '../../tools/in-process.ts';
+import { applyImport, executeImport } from '../import.ts';
+import { type Progress, watchingImport } from '../progress.ts';
+import type { ImportBody } from '../schemas.ts';
+import { type ClaimedJob, claimJob, endJob, giveUpJobs, type JobAnswer, postponeJob, renewJob } from './store.ts';
+
+/** Jobs at once in this process. Each holds a transaction, and its bundle. */
+const PLACES = 2;
+const LOOK_EVERY_MS = 1_000;
+const RENEW_EVERY_MS = 2_000;
+/** After an answer that says that it may be repeated. */
+const POSTPONED_SECONDS = 10;
+
+/**
+ * Does the imports that wait, as requests of those who asked for them: with the permissions that they have by then. The key of the
+ * request is the job, so a job that has been committed by a process which ended before it could say so is not done twice.
+ */
+export function startImportJobs(context: ApiContext): AsyncDisposable {
+  const { pool, logger } = context;
+  const inProcess = createInProcess(context, [executeImport, applyImport]);
+  const stopped = new AbortController();
+  const running = new Set<Promise<void>>();
+
+  async function look(): Promise<void> {
+    await giveUpJobs(pool);
+    while (running.size < PLACES && !stopped.signal.aborted) {
+      const job = await claimJob(pool);
+      if (!job) return;
+      const work = run(job).finally(() => running.delete(work));
+      running.add(work);
+    }
+  }
+
+  async function run(job: ClaimedJob): Promise<void> {
+    const lost = new AbortController();
+    const over = new AbortController();
+    const signal = AbortSignal.any([stopped.signal, lost.signal]);
+    let progress: Progress | undefined;
+    const renewing = renewUntil(over.signal, async () => {
+      if (!(await renewJob(pool, job, progress))) lost.abort();
+    });
+    try {
+      const answer = await watchingImport(
+        (now) => {
+          progress = now;
+        },
+        () => answerOf(job, { context, inProcess, signal }),
+      );
+      over.abort();
+      await renewing;
+      if (progress) await renewJob(pool, job, progress);
+      if (signal.aborted || mayRepeat(answer))
+        await postponeJob(pool, job, stopped.signal.aborted ? 0 : POSTPONED_SECONDS);
+      else await endJob(pool, job, answer);
+    } catch (error) {
+      // Its claim ends, and a process begins it anew.
+      logger.warn({ err: error, jobID: job.id }, 'an import job is begun anew');
+    } finally {
+      over.abort();
+      await renewing;
+    }
+  }
+
+  const looking = keep({ name: 'import jobs', everyMs: LOOK_EVERY_MS, run: look }, logger);
+  return {
+    async [Symbol.asyncDispose]() {
+      stopped.abort();
+      await looking[Symbol.asyncDispose]();
+      await Promise.all(running);
+    },
+  };
+
+  async function renewUntil(ended: AbortSignal, renew: () => Promise<void>): Promise<void> {
+    let failedForMs = 0;
+    while (!ended.aborted) {
+      await sleep(RENEW_EVERY_MS, undefined, { signal: ended }).catch(() => undefined);
+      if (ended.aborted) return;
+      await renew().then(
+        () => {
+          failedForMs = 0;
+        },
+        (error: unknown) => {
+          failedForMs += RENEW_EVERY_MS;
+          logger.debug({ err: error, failedForMs }, 'the claim of an import job was not renewed');
+        },
+      );
+    }
+  }
+}
+
+interface Means {
+  context: ApiContext;
+  inProcess: InProcess;
+  signal: AbortSignal;
+}
+
+async function answerOf(
+  { id, tenantID, creatorID: userID, apiKeyID, request }: ClaimedJob,
+  { context, inProcess, signal }: Means,
+): Promise<JobAnswer> {
+  try {
+    const body: ImportBody & { token?: string } = JSON.parse(
+      context.secrets.open(request, sealedColumns.importRequest.context(id)),
+    );
+    const route = body.token === undefined ? executeImport : applyImport;
+    const identity = { userID, email: null, ...(apiKeyID && { apiKeyID }) };
+    const { status, text } = await inProcess.send(
+      { tenantID, who: { identity }, userAgent: 'gantry-import-job', requestID: id },
+      { method: 'post', url: route.path.replace(':tenantID', tenantID), body, idempotencyKey: id, signal },
+    );
+    const answer = JSON.parse(text);
+    return { status, body: isJsonObject(answer) ? answer : {} };
+  } catch (error) {
+    const { status, code, message } = toAppError(error);
+    return { status, body: { success: false, error: { code, message } } };
+  }
+}
+
+function mayRepeat({ status, body }: JobAnswer): boolean {
+  return status === 503 || (isJsonObject(body.error) && body.error.code === 'RATE_LIMITED');
+}

@@ -1,0 +1,19 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** How many items of an import are saved, of how many that are to be. */
+export interface Progress {
+  done: number;
+  total: number;
+}
+
+const current = new AsyncLocalStorage<(progress: Progress) => void>();
+
+/** Runs an import, and is told how far it is. */
+export function watchingImport<T>(onProgress: (progress: Progress) => void, work: () => T): T {
+  return current.run(onProgress, work);
+}
+
+/** Nothing but a job asks how far an import is. */
+export function noteProgress(progress: Progress): void {
+  current.getStore()?.(progress);
+}

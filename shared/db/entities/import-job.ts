@@ -1,0 +1,29 @@
+import type { JsonObject } from '../../json.ts';
+import { defineEntity, identified, p, tenantFilter } from '../base.ts';
+
+/** An import of a bundle in the background. The latest ones of a tenant are kept. */
+export const ImportJobSchema = defineEntity({
+  name: 'ImportJob',
+  tableName: 'import_job',
+  filters: tenantFilter,
+  properties: {
+    ...identified,
+    tenantID: p.uuid(),
+    creatorID: p.uuid(),
+    createdByApiKeyID: p.uuid().nullable(),
+    /** Sealed JSON of the body; null once the job has ended. */
+    request: p.text().nullable(),
+    done: p.integer().default(0),
+    total: p.integer().nullable(),
+    attempts: p.integer().default(0),
+    leaseUntil: p.datetime().nullable(),
+    /** Of the answer, as the request itself would have had it. */
+    status: p.integer().nullable(),
+    answer: p.json().$type<JsonObject>().nullable(),
+    startedAt: p.datetime().nullable(),
+    endedAt: p.datetime().nullable(),
+  },
+});
+
+export class ImportJob extends ImportJobSchema.class {}
+ImportJobSchema.setClass(ImportJob);
