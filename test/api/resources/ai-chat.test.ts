@@ -172,20 +172,38 @@ test('a resumable answer goes on without its client, and any process sends it fr
   expect((await resume()).status).toBe(204);
 });
 
-test('a reset, and another message of the session, end the call that is under way', async () => {
+test('a reset, and another message of the session, end a call for which no client waits', async () => {
   const last = Promise.withResolvers<void>();
-  provider.play(...[1, 2].map(() => ({ pieces: ['Hel', 'lo.'], until: last.promise })), { pieces: ['New.'] });
+  provider.play(...[1, 2].map(() => ({ pieces: ['Hel', 'lo.'], until: last.promise })));
   const abandoned = provider.abandoned();
-  const [first] = await Promise.all([chat({ messages: [user('One')], resumable: true })]);
-  const next = chat({ messages: [user('Two', 'm2')], resumable: true }, { at: elsewhere() });
+  for (const [at, text] of ['One', 'Two'].entries()) {
+    const going = new AbortController();
+    const messages = [user(text, `m${at}`)];
+    const response = await chat({ messages, resumable: true }, { signal: going.signal });
+    await chunksOf(response).next();
+    going.abort();
+  }
 
-  expect((await read(first)).types.at(-1)).toBe('[DONE]');
   await eventually(() => expect(provider.abandoned()).toBe(abandoned + 1));
-  const second = await next;
-  await cluster.as(tenant.creator).in(tenant).delete('T/ai/chat/session');
-  expect((await read(second)).types.at(-1)).toBe('[DONE]');
+  expect((await cluster.as(tenant.creator).in(tenant).delete('T/ai/chat/session')).status).toBe(200);
   await eventually(() => expect(provider.abandoned()).toBe(abandoned + 2));
   last.resolve();
+});
+
+test('a provider that is busy or lies ends an answer, and leaves no call under way', async () => {
+  provider.play({ status: 429, headers: { 'retry-after': '1' } }, { status: 429, headers: { 'retry-after': '7' } });
+  const busy = await chat({ messages: [user('One')] });
+  provider.play({ pieces: ['Hel', 'lo.'], pauseMs: 100, lie: 'broken-json' });
+  const broken = await read(await chat({ messages: [user('One')] }));
+  provider.play({ pieces: ['Hel', 'lo.'], pauseMs: 100, lie: 'unknown-tool' });
+  const invented = await read(await chat({ messages: [user('One')] }));
+  const { body } = await cluster.as(tenant.creator).in(tenant).get('T/ai/usage');
+
+  expect([busy.status, busy.headers.get('retry-after')]).toEqual([429, '7']);
+  expect(broken.types.slice(-2)).toEqual(['error', '[DONE]']);
+  expect(invented.text).toBe('Hello.');
+  expect(invented.types.at(-1)).toBe('[DONE]');
+  expect(body.usage.calls.used).toBe(0);
 });
 
 test('an error before the first word is the answer to the request, and a later one is an event', async () => {
