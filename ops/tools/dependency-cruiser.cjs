@@ -67,6 +67,7 @@ const packageRules = [
   only('rate-limits-only-in-the-backplane', ['rate-limiter-flexible'], '^shared/backplane/'),
   only('pino-only-in-the-logger', ['pino'], '^shared/logger\\.ts'),
   only('prom-client-only-in-metrics', ['prom-client'], '^shared/metrics\\.ts'),
+  only('command-lines-only-in-the-command-line', ['commander'], '^ops/cli/'),
   only('requests-by-type-only-in-the-client', ['openapi-fetch'], '^ops/(client|console)/'),
   only('expressions-only-in-cron', ['cron-parser', 'cronstrue'], '^shared/cron/'),
 ];
@@ -147,6 +148,15 @@ module.exports = {
       severity: 'error',
       from: { pathNot: '^ops/console/|^test/console/' },
       to: { path: '^ops/console/' },
+    },
+    {
+      // They are in the package of the client.
+      name: 'commands-need-only-the-client',
+      severity: 'error',
+      from: { path: '^ops/cli/', pathNot: '^ops/cli/(main|deployment|doctor)\\.ts' },
+      to: {
+        pathNot: '^ops/(cli|client)/|node_modules/commander/|^[^/.]+(/promises)?$|^(stream|readline|timers|fs|path|os)',
+      },
     },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },

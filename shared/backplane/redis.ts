@@ -165,6 +165,19 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
 
 /** Tries once to use the Redis; rejects with the connection's first error, which the errors of commands would hide. */
 export async function probeRedis(redis: RedisConfig, patienceMs: number): Promise<void> {
+  await askOnce(redis, patienceMs, (client) => client.ping());
+}
+
+/** What the Redis says of itself (INFO). */
+export function readRedisInfo(redis: RedisConfig, patienceMs: number): Promise<string> {
+  return askOnce(redis, patienceMs, (client) => client.info());
+}
+
+async function askOnce(
+  redis: RedisConfig,
+  patienceMs: number,
+  ask: (client: Redis) => Promise<string>,
+): Promise<string> {
   const client = openRedis(redis, {
     lazyConnect: true,
     connectTimeout: patienceMs,
@@ -175,7 +188,7 @@ export async function probeRedis(redis: RedisConfig, patienceMs: number): Promis
   client.on('error', reject);
   const timer = setTimeout(() => reject(new Error('timeout expired')), patienceMs);
   try {
-    await Promise.race([failed, client.connect().then(() => client.ping())]);
+    return await Promise.race([failed, client.connect().then(() => ask(client))]);
   } finally {
     clearTimeout(timer);
     client.disconnect();

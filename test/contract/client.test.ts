@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeRoutes } from '#api/http/openapi/describe-routes.ts';
 import type { Route } from '#api/http/route.ts';
@@ -91,6 +93,13 @@ test('the packed client compiles under strict in a project of its own, with code
 
   expect(await compile(dir, 'use.ts')).toBe('');
 }, 60_000);
+
+test('the package has the command line', async () => {
+  const bin = join(dir, 'node_modules/gantry-client/cli/bin.js');
+  const { stdout } = await promisify(execFile)(process.execPath, [bin, 'workflows', '--help']);
+
+  expect(stdout).toContain('push');
+});
 
 test('every operation can be called with the packed client', async () => {
   const { createGantry: create } = await importClient(dir);

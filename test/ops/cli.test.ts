@@ -1,0 +1,308 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { examine } from '#ops/cli/doctor.ts';
+import { runCommandLine } from '#ops/cli/program.ts';
+import { startRedis } from '../servers/redis.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { aDatasource, aListener, anApiKey, aTenant, aWorkflow, type TestTenant } from '../support/factories.ts';
+import { code, graph, noops } from '../support/graphs.ts';
+import { startHTTP } from '../support/http-server.ts';
+import { nodeEnvironment } from '../support/process.ts';
+import { paramFixture } from '../support/route-fixtures.ts';
+import { eventually } from '../support/settle.ts';
+
+let cluster: Cluster;
+let tenant: TestTenant;
+let dir: string;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'gantry-cli-'));
+  cluster = await startCluster({ workers: ['workflow.runs', 'workflow.plans'] });
+  tenant = await aTenant(cluster, { tenantTitle: 'Northwind' });
+});
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+  await rm(dir, { recursive: true, force: true });
+});
+
+interface Ended {
+  code: number;
+  out: string;
+  notes: string;
+}
+
+/** A command in this process, as the creator of the tenant unless other settings are given. */
+async function gantry(words: string[], env: Record<string, string> = {}, typed = ''): Promise<Ended> {
+  const out: string[] = [];
+  const notes: string[] = [];
+  const world = {
+    env: {
+      XDG_CONFIG_HOME: dir,
+      GANTRY_URL: cluster.baseURL,
+      GANTRY_TENANT: tenant.id,
+      GANTRY_TOKEN: await cluster.tokenFor(tenant.creator),
+      ...env,
+    },
+    line: (text: string) => void out.push(text),
+    note: (text: string) => void notes.push(text),
+    readSecret: async () => typed,
+  };
+  const exitCode = await runCommandLine(words, world);
+  return { code: exitCode, out: out.join('\n'), notes: notes.join('\n') };
+}
+
+async function json(words: string[], env: Record<string, string> = {}) {
+  const { code: exitCode, out, notes } = await gantry([...words, '--json'], env);
+  if (exitCode !== 0) throw new Error(`${words.join(' ')}: ${exitCode} ${notes}`);
+  return JSON.parse(out);
+}
+
+const permissions = [
+  'workflow.list',
+  'workflow.create',
+  'workflow.read',
+  'workflow.update',
+  'workflow.execute',
+] as const;
+
+/** What a pipeline does: it signs in with a key, saves a workflow from its folder, runs it, reads the output, and sees a failure. */
+const pipeline = `
+gantry() { "$NODE" "$MAIN" "$@"; }
+printf '%s\\n' "$KEY" | gantry sign-in --url "$URL" --tenant "$TENANT"
+gantry workflows push flows --json
+gantry workflows run "Double" --arg n=21 --watch > output.json 2> progress.txt
+cat output.json
+sed -i 's/return.*/throw new Error("no stock");/' flows/double/code/double.js
+gantry workflows push flows
+if gantry workflows run "Double" --arg n=1 --wait 2> failure.txt; then exit 9; else echo "ended with $?"; fi
+gantry workflows run "Double" --wait > /dev/null
+`;
+
+test('a pipeline saves a workflow from its folder, runs it, reads its output, and fails when the run fails', async () => {
+  const key = await anApiKey(cluster, { tenant, can: permissions });
+  const end = { type: 'end', outputParameters: [{ name: 'doubled', sourceVariable: '{{ctx.doubled}}' }] };
+  const flow = graph(
+    { start: { type: 'start' }, double: code('return ctx.input.n * 2;', { outputVariable: 'doubled' }), end },
+    ['start>double', 'double>end'],
+  );
+  const source = await aWorkflow(cluster, { tenant, title: 'Double', nodes: flow.nodes, edges: flow.edges });
+  await gantry(['workflows', 'pull', source.id, '--dir', join(dir, 'flows')]);
+  const file = join(dir, 'flows/double/workflow.json');
+  await writeFile(file, (await readFile(file, 'utf8')).replace(/ {2}"workflowID".*\n/, ''));
+  await cluster.as(tenant.creator).in(tenant).delete(`T/workflows/${source.id}`);
+
+  const settings = { KEY: key.key, URL: cluster.baseURL, TENANT: tenant.id, NODE: process.execPath };
+  const MAIN = fileURLToPath(new URL('../../ops/cli/main.ts', import.meta.url));
+  const env = nodeEnvironment({ ...settings, MAIN, XDG_CONFIG_HOME: join(dir, 'ci'), HOME: dir });
+  const ended = await new Promise<Ended>((resolve) => {
+    execFile('sh', ['-e', '-c', pipeline], { cwd: dir, env }, (error, out, notes) =>
+      resolve({ code: Number(error?.code ?? 0), out, notes }),
+    );
+  });
+
+  expect(ended, ended.notes).toMatchObject({ code: 1, out: expect.stringContaining('ended with 1') });
+  expect(ended.out).toContain('"action": "create"');
+  expect(await readFile(join(dir, 'output.json'), 'utf8')).toContain('42');
+  expect(await readFile(join(dir, 'progress.txt'), 'utf8')).toMatch(/SUCCESS +double .*42[\s\S]*COMPLETED/);
+  expect(await readFile(join(dir, 'failure.txt'), 'utf8')).toContain('no stock');
+  const { mode } = await stat(join(dir, 'ci/gantry/profiles.json'));
+  expect(mode & 0o777).toBe(0o600);
+}, 60_000);
+
+describe('runs', () => {
+  test('are listed, shown, explained, repeated and cancelled', async () => {
+    const nodes = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 60 } }, ['start>wait']);
+    const { id } = await aWorkflow(cluster, { tenant, title: 'Waits', ...nodes });
+    const { instanceID } = await json(['workflows', 'run', 'Waits', '--tag', 'a']);
+    await cluster.settle();
+
+    const [listed] = await json(['runs', 'list', '--workflow', id, '--tag', 'a']);
+    const why = await gantry(['runs', 'why', instanceID]);
+    const shown = await gantry(['runs', 'show', instanceID]);
+    const logs = await gantry(['runs', 'logs', instanceID]);
+    const cancelled = await gantry(['runs', 'cancel', instanceID]);
+    const watched = await gantry(['runs', 'watch', instanceID]);
+    const again = await gantry(['runs', 'rerun', instanceID, '--json']);
+
+    expect(listed).toMatchObject({ instanceID, status: 'WAITING', workflowTitle: 'Waits' });
+    expect(why.out).toMatch(/^WAITING\n/);
+    expect(shown.out).toMatch(/NODE +STATUS[\s\S]*wait +SUSPENDED/);
+    expect([logs.code, cancelled]).toMatchObject([0, { code: 0, out: 'CANCELLED' }]);
+    expect(watched).toMatchObject({ code: 1, notes: expect.stringContaining('CANCELLED') });
+    expect(JSON.parse(again.out).instanceID).not.toBe(instanceID);
+  });
+
+  test('that have failed are explained by their causes', async () => {
+    const failing = graph({ start: { type: 'start' }, bad: code('throw new Error("no stock")') }, ['start>bad']);
+    const { id } = await aWorkflow(cluster, { tenant, title: 'Fails', ...failing });
+    const failed = await gantry(['workflows', 'run', id, '--wait', '--json']);
+    const { instanceID } = JSON.parse(failed.out);
+
+    expect(failed).toMatchObject({ code: 1 });
+    expect((await gantry(['runs', 'why', instanceID])).out).toMatch(/FAILED\nNODE_FAILED: .*no stock.*\(node bad\)/);
+  });
+
+  test('are waited for no longer than asked', async () => {
+    const late = await gantry(['workflows', 'run', 'Waits', '--wait', '--timeout', '1']);
+
+    expect(late).toMatchObject({ code: 4, notes: expect.stringContaining('TIMEOUT') });
+  });
+});
+
+describe('workflows', () => {
+  test('are unchanged when what was pulled is pushed, and only then', async () => {
+    const flow = graph({ start: { type: 'start' }, 'a b': code('return 1'), c: code('return 2') }, [
+      'start>c',
+      'c>a b',
+    ]);
+    const { id } = await aWorkflow(cluster, { tenant, title: 'Ärger & Söhne', ...flow });
+    const folder = join(dir, 'pulled/arger-sohne');
+    await gantry(['workflows', 'pull', id, '--dir', join(dir, 'pulled')]);
+    const text = await readFile(join(folder, 'workflow.json'), 'utf8');
+
+    const same = await json(['workflows', 'push', folder]);
+    await writeFile(join(folder, 'code/c.js'), 'return 3');
+    const planned = await json(['workflows', 'push', folder, '--dry-run']);
+    const changed = await json(['workflows', 'push', folder]);
+    await gantry(['workflows', 'pull', id, '--dir', join(dir, 'pulled')]);
+
+    expect([same, planned, changed].map(([{ action }]) => action)).toEqual(['unchanged', 'update', 'update']);
+    expect(await readFile(join(folder, 'code/c.js'), 'utf8')).toBe('return 3');
+    expect(await readFile(join(folder, 'workflow.json'), 'utf8')).toBe(text);
+  });
+
+  test('are not read from outside of their folder', async () => {
+    const { id } = await aWorkflow(cluster, { tenant, title: 'Sly', ...noops(1) });
+    await gantry(['workflows', 'pull', id, '--dir', dir]);
+    const file = join(dir, 'sly/workflow.json');
+    const stored = JSON.parse(await readFile(file, 'utf8'));
+    stored.workflowNodes[0].data.code = { file: 'code/../../../etc/hostname.js' };
+    await writeFile(file, JSON.stringify(stored));
+
+    expect(await gantry(['workflows', 'push', join(dir, 'sly')])).toMatchObject({ code: 2, out: '' });
+  });
+});
+
+test('dead letters, cron jobs, bundles and the audit trail are at hand', async () => {
+  const own = await aTenant(cluster, { creator: tenant.creator });
+  const other = await aTenant(cluster, { creator: tenant.creator });
+  const listener = await aListener(cluster, { tenant: own });
+  const cronJobID = await paramFixture('cronJobID')(cluster, own);
+  const title = 'A cron job';
+  const file = join(dir, 'bundle.json');
+  const here = { GANTRY_TENANT: own.id };
+  const there = { GANTRY_TENANT: other.id };
+
+  expect(await json(['dead-letters', 'list', listener.id], here)).toEqual([]);
+  expect(await gantry(['dead-letters', 'redrive', listener.id], here)).toMatchObject({ code: 0 });
+  expect(await json(['cron'], here)).toMatchObject([{ cronJobID, state: 'scheduled' }]);
+  expect(await gantry(['cron', 'pause', title], here)).toMatchObject({ code: 0 });
+  expect(await json(['cron', 'list'], here)).toMatchObject([{ state: 'paused' }]);
+  expect(await gantry(['cron', 'resume', title], here)).toMatchObject({ code: 0 });
+  expect(await gantry(['cron', 'run', title], here)).toMatchObject({ code: 0 });
+  expect(await gantry(['bundles', 'export', file, '--types', 'workflow,cronJob'], here)).toMatchObject({ code: 0 });
+  expect((await gantry(['bundles', 'plan', file], there)).out).toMatch(
+    /ACTION[\s\S]*create +workflow[\s\S]* 0 in conflict/,
+  );
+  expect(await gantry(['bundles', 'apply', file], there)).toMatchObject({ code: 0 });
+  expect((await gantry(['bundles', 'plan', file], there)).out).toContain('0 to create, 0 to update');
+  await eventually(async () => {
+    const { out } = await gantry(['audit', 'tail', '--limit', '3'], here);
+    expect(out.split('\n')).toHaveLength(3);
+  });
+});
+
+describe('a command ends with', () => {
+  test.each([
+    ['2 if it is not known', ['workflow'], {}, 2],
+    ['2 if an option is wrong', ['runs', 'list', '--limit', '0'], {}, 2],
+    ['2 if no tenant is named', ['runs', 'list'], { GANTRY_TENANT: '' }, 2],
+    ['3 without a valid token', ['tenants'], { GANTRY_TOKEN: 'x' }, 3],
+    ['3 in a tenant of others', ['runs'], { GANTRY_TENANT: '01990d3e-5c00-7a10-8000-000000000009' }, 3],
+    ['4 if nothing answers', ['tenants'], { GANTRY_URL: 'http://127.0.0.1:1' }, 4],
+    ['5 if there is no such run', ['runs', 'show', '01990d3e-5c00-7a10-8000-000000000009'], {}, 5],
+    ['0 if help is asked for', ['runs', '--help'], {}, 0],
+  ])('%s', async (_what, words, env: Record<string, string>, expected) => {
+    const { code: exitCode, out, notes } = await gantry(words, env);
+
+    expect({ exitCode, says: (out + notes).length > 0 }).toEqual({ exitCode: expected, says: true });
+  });
+});
+
+test('a profile remembers who signed in, for its own service alone', async () => {
+  const env = { XDG_CONFIG_HOME: join(dir, 'profiles'), GANTRY_TOKEN: '', GANTRY_TENANT: '', GANTRY_URL: '' };
+  const key = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
+  const signedIn = await gantry(['sign-in', '--url', cluster.baseURL, '--tenant', tenant.id], env, key.key);
+  const named = await gantry(
+    ['sign-in', '--profile', 'dev', '--url', cluster.baseURL, '--email', tenant.creator.email],
+    env,
+  );
+  await chmod(join(env.XDG_CONFIG_HOME, 'gantry/profiles.json'), 0o644);
+  const chosen = await gantry(['tenants', 'use', tenant.id, '--profile', 'default'], env);
+
+  expect([signedIn, named, chosen].map((ended) => [ended.code, ended.code ? ended.notes : ''])).toEqual([
+    [0, ''],
+    [0, ''],
+    [0, ''],
+  ]);
+  expect((await gantry(['workflows', 'list'], env)).code).toBe(0);
+  await using stranger = await startHTTP();
+  await gantry(['workflows', 'list', '--url', stranger.origin, '--tenant', tenant.id], env);
+  expect(stranger.seen.map(({ headers }) => headers['x-api-key'] ?? headers.authorization)).toEqual([undefined]);
+  expect((await gantry(['profiles'], env)).out).toMatch(/dev .*token[\s\S]*\* +default .*API key/);
+  expect((await stat(join(env.XDG_CONFIG_HOME, 'gantry/profiles.json'))).mode & 0o777).toBe(0o600);
+  await gantry(['sign-out'], env);
+  expect((await gantry(['tenants', '--profile', 'default'], { ...env, GANTRY_URL: cluster.baseURL })).code).toBe(3);
+});
+
+test('shells are told what may come next', async () => {
+  const next = async (line: string) => (await gantry(['complete-words'], { COMP_LINE: line })).out.split('\n');
+
+  expect(await next('gantry ru')).toEqual(['runs']);
+  expect(await next('gantry runs w')).toEqual(['why', 'watch']);
+  expect(await next('gantry workflows run x --w')).toEqual(['--watch', '--wait']);
+  expect((await gantry(['completion', 'bash'])).out).toContain('complete-words');
+});
+
+describe('the doctor', () => {
+  const stateOf = async (check: string, env: Record<string, string>) =>
+    (await examine({ ...cluster.env, ...env })).find((finding) => finding.check === check);
+
+  test('finds only what is wrong', async () => {
+    const findings = await examine(cluster.env);
+
+    // The Postgres of the tests does not wait for the disk.
+    const bad = findings.filter(({ state, check }) => state === 'bad' && check !== 'disk');
+    expect(bad).toMatchObject([{ check: 'Postgres', found: expect.stringContaining('fsync off') }]);
+    expect(findings).toHaveLength(9);
+  });
+
+  test('finds a key that is missing, and a Redis that forgets', async () => {
+    await aDatasource(cluster, { tenant });
+    const SECRETS_KEYS = `other:${Buffer.alloc(32, 7).toString('base64')}`;
+    await using redis = await startRedis({ dir: join(dir, 'redis') });
+
+    expect(await stateOf('keys', { SECRETS_KEYS })).toMatchObject({
+      state: 'bad',
+      advice: expect.stringContaining('Add to SECRETS_KEYS'),
+    });
+    expect(await stateOf('Redis', { REDIS_URL: redis.url })).toMatchObject({ state: 'ok' });
+    const client = new Redis(redis.url);
+    await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    client.disconnect();
+    expect(await stateOf('Redis', { REDIS_URL: redis.url })).toMatchObject({
+      state: 'bad',
+      found: expect.stringContaining('lru'),
+    });
+  });
+
+  test('says when there is no database', async () => {
+    const [, , ...findings] = await examine({ ...cluster.env, DATABASE_URL: 'postgres://a@127.0.0.1:1/a' });
+
+    expect(findings[0]).toMatchObject({ check: 'Postgres', state: 'bad' });
+  });
+});
