@@ -54,7 +54,7 @@ export class ChunkWriter {
     }, PAUSE_MS);
   }
 
-  /** Writes what is there, after what is being written. Nothing while an error could still be the answer. */
+  /** Writes the pieces that wait, after those that are being written. Nothing while an error could still be the answer. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
