@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type IRouter, type Request, type RequestHandler, type Response, Router } from 'express';
-import sirv from 'sirv';
 import type { Config } from '#shared/config.ts';
 import { html } from './html.ts';
 
@@ -45,6 +44,7 @@ export function consolePages({ console: { folder, publicURL }, auth }: Config): 
 async function readBuilt(folder: string): Promise<Built | undefined> {
   const page = await readFile(join(folder, 'index.html'), 'utf8').catch(() => undefined);
   if (page === undefined) return undefined;
+  const { default: sirv } = await import('sirv');
   return {
     page,
     files: sirv(folder, {

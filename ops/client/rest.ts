@@ -4605,7 +4605,7 @@ export interface paths {
          *
          *     Permission: `ai.execute`
          */
-        post: operations["streamAIChat"];
+        post: operations["streamAiChat"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4623,9 +4623,9 @@ export interface paths {
          * Resume an answer
          * @description Sends the answer that is being written in a session of the caller, from its beginning, from whichever process. 204 without content: none is being written.
          *
-         *     Permission: `ai.chat`
+         *     Permission: `ai.execute`
          */
-        get: operations["resumeAIChat"];
+        get: operations["resumeAiChat"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4645,18 +4645,18 @@ export interface paths {
          * Get the messages of a chat
          * @description Returns the stored messages of a session of the caller, oldest first, as `useChat` takes them.
          *
-         *     Permission: `ai.chat`
+         *     Permission: `ai.execute`
          */
-        get: operations["getAIChatSession"];
+        get: operations["getAiChatSession"];
         put?: never;
         post?: never;
         /**
          * Reset the chat
          * @description Forgets a session of the caller, or all of them, with their messages. Answers that are being written end.
          *
-         *     Permission: `ai.delete`
+         *     Permission: `ai.execute`
          */
-        delete: operations["resetAIChatSession"];
+        delete: operations["resetAiChatSession"];
         options?: never;
         head?: never;
         patch?: never;
@@ -9668,14 +9668,14 @@ export interface components {
             /** @constant */
             draft: true;
         };
-        GetAIChatSessionAnswer: {
+        GetAccountingAnswer: components["schemas"]["Success"] & components["schemas"]["Accounting"];
+        GetAiChatSessionAnswer: {
             /** @constant */
             success: true;
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             messages: components["schemas"]["AIStoredMessage"][];
         };
-        GetAccountingAnswer: components["schemas"]["Success"] & components["schemas"]["Accounting"];
         GetAiConfigAnswer: {
             /** @constant */
             success: true;
@@ -12223,7 +12223,7 @@ export interface components {
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             batch: components["schemas"]["WorkflowBatch"];
         };
-        ResetAIChatSessionAnswer: {
+        ResetAiChatSessionAnswer: {
             /** @constant */
             success: true;
             unknownFields?: components["schemas"]["UnknownFields"];
@@ -34714,7 +34714,7 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
-    streamAIChat: {
+    streamAiChat: {
         parameters: {
             query?: never;
             header?: {
@@ -34771,7 +34771,7 @@ export interface operations {
             504: components["responses"]["504"];
         };
     };
-    resumeAIChat: {
+    resumeAiChat: {
         parameters: {
             query?: never;
             header?: {
@@ -34804,7 +34804,7 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
-    getAIChatSession: {
+    getAiChatSession: {
         parameters: {
             query: {
                 id: string;
@@ -34844,7 +34844,7 @@ export interface operations {
                      *       ]
                      *     }
                      */
-                    "application/json": components["schemas"]["GetAIChatSessionAnswer"];
+                    "application/json": components["schemas"]["GetAiChatSessionAnswer"];
                 };
             };
             400: components["responses"]["400"];
@@ -34855,7 +34855,7 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
-    resetAIChatSession: {
+    resetAiChatSession: {
         parameters: {
             query?: {
                 /** @description Of the session; absent: all of the caller */
@@ -34886,7 +34886,7 @@ export interface operations {
                      *       "message": "Done"
                      *     }
                      */
-                    "application/json": components["schemas"]["ResetAIChatSessionAnswer"];
+                    "application/json": components["schemas"]["ResetAiChatSessionAnswer"];
                 };
             };
             400: components["responses"]["400"];

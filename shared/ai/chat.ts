@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** Tells processes that an answer has more chunks, or has ended. A wake-up: the rows say what there is. */
-export const CHAT_CHANNEL = 'ai.chat';
+export const CHAT_CHANNEL = 'ai.answers';
 export const ChatSignal = z.object({ answerID: z.uuid() });
 
 /** An answer whose worker renews nothing for so long has lost it. */

@@ -229,7 +229,6 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/export': startsNothing,
   'post /api/v1/tenants/:tenantID/import/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/import/plan': startsNothing,
-  'post /api/v1/tenants/:tenantID/import/jobs': 'the request of the job is recorded as one that changes them',
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/redrive':
     'repeated, it finds no event in that state any more',
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/purge':

@@ -279,7 +279,7 @@ async function aSchema(cluster: Cluster, tenant: TestTenant): Promise<string> {
 
 /** A malformed value for a parameter: most are ids, and almost any text is a name. */
 export function malformedFixture(name: string): string {
-  if (name === 'provider') return 'Not A Name';
+  if (name === 'provider' || name === 'chatID') return 'Not A Name';
   if (name.endsWith('Alias')) return 'x'.repeat(256);
   return name.startsWith('database') ? 'x'.repeat(64) : 'not-an-id';
 }

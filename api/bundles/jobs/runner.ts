@@ -4,7 +4,7 @@ import { isJsonObject } from '#shared/json.ts';
 import { keep } from '#shared/keep.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import type { ApiContext } from '../../context.ts';
-import { createInProcess, type InProcess } from '../../tools/in-process.ts';
+import type { InProcess } from '../../tools/in-process.ts';
 import { applyImport, executeImport } from '../import.ts';
 import { type Progress, watchingImport } from '../progress.ts';
 import type { ImportBody } from '../schemas.ts';
@@ -23,9 +23,14 @@ const POSTPONED_SECONDS = 10;
  */
 export function startImportJobs(context: ApiContext): AsyncDisposable {
   const { pool, logger } = context;
-  const inProcess = createInProcess(context, [executeImport, applyImport]);
+  let inProcess: Promise<InProcess> | undefined;
   const stopped = new AbortController();
   const running = new Set<Promise<void>>();
+
+  function opened(): Promise<InProcess> {
+    inProcess ??= openInProcess(context);
+    return inProcess;
+  }
 
   async function look(): Promise<void> {
     await giveUpJobs(pool);
@@ -50,7 +55,7 @@ export function startImportJobs(context: ApiContext): AsyncDisposable {
         (now) => {
           progress = now;
         },
-        () => answerOf(job, { context, inProcess, signal }),
+        async () => answerOf(job, { context, inProcess: await opened(), signal }),
       );
       over.abort();
       await renewing;
@@ -92,6 +97,12 @@ export function startImportJobs(context: ApiContext): AsyncDisposable {
       );
     }
   }
+}
+
+/** Loaded by the first job: most processes never have one. */
+async function openInProcess(context: ApiContext): Promise<InProcess> {
+  const { createInProcess } = await import('../../tools/in-process.ts');
+  return createInProcess(context, [executeImport, applyImport]);
 }
 
 interface Means {

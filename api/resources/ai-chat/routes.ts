@@ -10,14 +10,13 @@ export const aiChatRoutes = [
   resumeChat,
 
   tenantRoute({
-    name: 'getAIChatSession',
+    name: 'getAiChatSession',
     method: 'get',
     path: '/ai/chat/session',
     summary: 'Get the messages of a chat',
     description: 'Returns the stored messages of a session of the caller, oldest first, as `useChat` takes them.',
-    permission: 'ai.chat',
-    alternative: 'ai.execute',
-    filter: true,
+    permission: 'ai.execute',
+    object: () => 'ai:*',
     query: HistoryQuery,
     response: History,
     isPrivate: true,
@@ -28,15 +27,14 @@ export const aiChatRoutes = [
   }),
 
   tenantRoute({
-    name: 'resetAIChatSession',
+    name: 'resetAiChatSession',
     method: 'delete',
     path: '/ai/chat/session',
     summary: 'Reset the chat',
     description:
       'Forgets a session of the caller, or all of them, with their messages. Answers that are being written end.',
-    permission: 'ai.delete',
-    alternative: 'ai.execute',
-    filter: true,
+    permission: 'ai.execute',
+    object: () => 'ai:*',
     query: SessionQuery,
     response: z.object({ cleared: z.literal(true), message: Message }),
 

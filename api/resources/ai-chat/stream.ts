@@ -8,7 +8,7 @@ import { tenantRoute } from '../../http/route.ts';
 import { ChatParams, ChatRequest } from './schemas.ts';
 
 export const streamChat = tenantRoute({
-  name: 'streamAIChat',
+  name: 'streamAiChat',
   method: 'post',
   path: '/ai/chat/stream',
   summary: 'Chat with the language model',
@@ -53,15 +53,14 @@ export const streamChat = tenantRoute({
 const REPLY_MS = 2_000;
 
 export const resumeChat = tenantRoute({
-  name: 'resumeAIChat',
+  name: 'resumeAiChat',
   method: 'get',
   path: '/ai/chat/stream/:chatID/stream',
   summary: 'Resume an answer',
   description:
     'Sends the answer that is being written in a session of the caller, from its beginning, from whichever process. 204 without content: none is being written.',
-  permission: 'ai.chat',
-  alternative: 'ai.execute',
-  filter: true,
+  permission: 'ai.execute',
+  object: () => 'ai:*',
   params: ChatParams,
   produces: 'text/event-stream',
   response: z.object({}),

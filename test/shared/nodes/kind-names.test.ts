@@ -38,6 +38,8 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/resources/workflows/run-schemas.ts', ['delay'], 'a reason why a run waits'],
   ['api/resources/workflows/wait-reason.ts', ['delay'], 'a reason why a run waits'],
   ['api/resources/workflows/waiting.ts', ['delay'], 'a reason why a run waits'],
+  ['ops/cli/runs.ts', ['start'], 'a choice'],
+  ['ops/client/events.ts', ['dataQuery', 'delay'], 'types of fields'],
   ['ops/client/rest.ts', ['dataQuery', 'delay', 'start'], 'types of fields'],
   ['ops/console/ui/question.ts', ['approval'], 'a type of collection'],
   ['ops/samples/install.ts', ['dataQuery'], 'a type of item'],
