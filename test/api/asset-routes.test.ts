@@ -20,6 +20,7 @@ const aFile = 'a file has no rules of its own';
 const aMember = 'a member is no asset: what it may do is written in rules about it';
 
 const withoutRules: Record<string, string> = {
+  'post /api/v1/tenants/:tenantID/workflows/aigenerate': 'a draft is not saved',
   'post /api/v1/tenants/:tenantID/datasources/upload': aFile,
   'post /api/v1/tenants/:tenantID/widgets/upload': aFile,
   'delete /api/v1/tenants/:tenantID/datasources/files/:fileID': aFile,

@@ -39,20 +39,25 @@ export function fileFixture(routeName: string): FormData {
 
 type MakeParam = (cluster: Cluster, tenant: TestTenant) => Promise<string>;
 
-/** An existing asset of this tenant for every parameter of every path. */
 const A_CHAT = `
-with session as (insert into ai_session (id, tenant_id, owner_id, chat_id) values ($1, $2, $3, 'a-chat') returning id),
+with session as (insert into ai_session (id, tenant_id, owner_id, chat_id) values ($1, $2, $3, $5) returning id),
   answer as (
     insert into ai_answer (id, session_id, tenant_id, is_resumable, alive_until) select $4, id, $2, true, now() from session returning id)
 insert into ai_chunk (answer_id, number, tenant_id, chunks) select id, 1, $2, '[{"type": "start"}]' from answer`;
 
+/** That has ended: nothing of it happens beside a test. */
+const AN_IMPORT_JOB = `
+insert into import_job (id, tenant_id, creator_id, total, status, answer, started_at, ended_at)
+values ($1, $2, $3, 0, 201, $4, now(), now())`;
+
+/** An existing asset of this tenant for every parameter of every path. */
 const params: Record<string, MakeParam> = {
   tenantID: async (_cluster, tenant) => tenant.id,
   // With an answer whose worker is gone, which therefore ends.
   chatID: async (cluster, tenant) => {
-    const ids = [newID(), tenant.id, tenant.creator.id, newID()];
-    await cluster.context.pool.query(A_CHAT, ids);
-    return 'a-chat';
+    const id = newID();
+    await cluster.context.pool.query(A_CHAT, [id, tenant.id, tenant.creator.id, newID(), id]);
+    return id;
   },
   workflowID: async (cluster, tenant) => (await aWorkflow(cluster, { tenant })).id,
   // Of the workflow that was made just before, for the same path.
@@ -83,8 +88,10 @@ const params: Record<string, MakeParam> = {
     return (await cluster.as(tenant.creator).in(tenant).post('T/import/execute', { bundle })).body.importID;
   },
   jobID: async (cluster, tenant) => {
-    const answer = await cluster.as(tenant.creator).in(tenant).post('T/import/jobs', aLibraryEntry);
-    return answer.body.job.jobID;
+    const id = newID();
+    const answer = { success: true, importID: null, results: [], skipped: [], warnings: [], message: 'Imported' };
+    await cluster.context.pool.query(AN_IMPORT_JOB, [id, tenant.id, tenant.creator.id, JSON.stringify(answer)]);
+    return id;
   },
   listenerID: async (cluster, tenant) => (await aListener(cluster, { tenant })).id,
   pathSuffix: async (cluster, tenant) => {

@@ -4,12 +4,13 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { findPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
-import type { Imported } from '../schemas.ts';
+import { Imported } from '../schemas.ts';
 import { ImportJobBody, ImportJobEnded, ImportJobError, ImportJobRecord } from './schemas.ts';
 
 /** Jobs of a tenant that have not ended: each keeps a bundle in the database. */
@@ -78,9 +79,8 @@ export const getImportJob = tenantRoute({
 
   async handle({ params, em }) {
     const job = await getJob(em, params.jobID);
-    // As `executeImport` or `applyImport` has answered.
-    const result = stateOf(job) === 'COMPLETED' ? (job.answer as z.input<typeof Imported> | null) : null;
-    return { job: { ...presentJob(job), error: errorOf(job), result: result ?? null } };
+    const result = stateOf(job) === 'COMPLETED' && job.answer ? resultOf(job.answer) : null;
+    return { job: { ...presentJob(job), error: errorOf(job), result } };
   },
 });
 
@@ -114,6 +114,11 @@ function hasFailed({ status }: Pick<ImportJob, 'status'>): boolean {
 function stateOf(job: Shown): 'QUEUED' | 'RUNNING' | 'COMPLETED' | 'FAILED' {
   if (job.endedAt) return hasFailed(job) ? 'FAILED' : 'COMPLETED';
   return job.startedAt ? 'RUNNING' : 'QUEUED';
+}
+
+/** As `executeImport` or `applyImport` has answered. */
+function resultOf({ success: _success, ...answer }: JsonObject): z.input<typeof Imported> {
+  return Imported.parse(answer);
 }
 
 function errorOf({ status, answer }: Pick<ImportJob, 'status' | 'answer'>): z.input<typeof ImportJobError> | null {

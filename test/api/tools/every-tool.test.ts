@@ -67,7 +67,13 @@ async function twoTenants(): Promise<TwoTenants> {
 }
 
 /** What they do to their tenant would be seen by the tests after them. */
-const alone: ReadonlySet<string> = new Set(['deleteTenant', 'pauseIntake', 'executeImport', 'applyImport']);
+const alone: ReadonlySet<string> = new Set([
+  'deleteTenant',
+  'pauseIntake',
+  'createImportJob',
+  'executeImport',
+  'applyImport',
+]);
 
 function toolOf(routeName: string): RouteTool {
   const found = [...registry.tools.values()].find((tool) => 'route' in tool && tool.route.name === routeName);

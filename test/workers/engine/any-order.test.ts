@@ -5,7 +5,7 @@ import { drawGraph, parts } from '#test/support/drawn-graphs.ts';
 import { Execution, type Keeping, type Mishap } from '#test/support/executed-runs.ts';
 
 /** They need servers, which the runs of these tests do not have; a node of code stands for them. */
-const WITH_SERVERS = ['dataQuery', 'http'];
+const WITH_SERVERS = ['ai', 'dataQuery', 'http'];
 
 const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 40 });
 const mishaps = fc.array(
