@@ -15,6 +15,8 @@ export interface InProcessRequest {
   method: Route['method'];
   url: string;
   body?: unknown;
+  /** In place of `body`: its JSON. */
+  text?: string;
   idempotencyKey?: string;
   signal?: AbortSignal | undefined;
 }
@@ -81,10 +83,11 @@ function keepMethods<Name extends string>(message: Readonly<Record<Name, unknown
 
 function options(
   caller: ToolCaller,
-  { method, url, body, idempotencyKey }: InProcessRequest,
+  { method, url, body, text, idempotencyKey }: InProcessRequest,
   admitted: Admitted,
 ): InjectOptions {
   const { authorization, apiKey } = admitted;
+  const payload = text ?? (body === undefined ? undefined : JSON.stringify(body));
   return {
     method,
     url,
@@ -96,9 +99,9 @@ function options(
       ...(apiKey !== undefined && { 'x-api-key': apiKey }),
       ...(caller.requestID !== undefined && { 'x-request-id': caller.requestID }),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(payload !== undefined && { 'content-type': 'application/json' }),
     },
-    ...(body !== undefined && { payload: JSON.stringify(body) }),
+    ...(payload !== undefined && { payload }),
   };
 }
 

@@ -18,6 +18,7 @@ const aboutOtherThings =
  * questions ask.test.ts, limits limiter.test.ts, changes of rights revoked.test.ts, and runs the folder of the engine.
  */
 const alsoAboutOtherThings: ReadonlySet<string> = new Set([
+  'test/api/bundles/jobs.test.ts',
   'test/api/resources/api-keys.test.ts',
   'test/api/resources/oauth.test.ts',
   'test/flows/older-worker.test.ts',

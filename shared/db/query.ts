@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Pool, PoolClient } from './pool.ts';
 
-type Value = string | number | null;
+type Value = string | number | boolean | null;
 
 /** Runs one statement on the connection or pool that it is bound to. */
 export type Query = <Row extends object>(

@@ -5,10 +5,15 @@ import ts from 'typescript5';
 export function proseIn(source: string): { line: number; text: string }[] {
   const file = ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest);
   const titles: ts.Expression[] = [];
-  let rest = source;
+  const rest: string[] = [];
+  let end = 0;
   visit(file);
+  rest.push(source.slice(end));
 
-  const comments = [...rest.matchAll(/\/\*[\s\S]*?\*\/|\/\/.*/g)].map((match) => ({ at: match.index, text: match[0] }));
+  const comments = [...rest.join('').matchAll(/\/\*[\s\S]*?\*\/|\/\/.*/g)].map((match) => ({
+    at: match.index,
+    text: match[0],
+  }));
   const named = titles.map((title) => ({ at: title.getStart(file), text: title.getText(file) }));
   return [...comments, ...named].map(({ at, text }) => ({
     line: file.getLineAndCharacterOfPosition(at).line + 1,
@@ -23,7 +28,8 @@ export function proseIn(source: string): { line: number; text: string }[] {
     // The text of a literal can look like a comment.
     if (ts.isLiteralExpression(node) || ts.isTemplateMiddleOrTemplateTail(node) || ts.isTemplateHead(node)) {
       const start = node.getStart(file);
-      rest = rest.slice(0, start) + ' '.repeat(node.end - start) + rest.slice(node.end);
+      rest.push(source.slice(end, start), ' '.repeat(node.end - start));
+      end = node.end;
     }
     ts.forEachChild(node, visit);
   }

@@ -47,8 +47,8 @@ insert into ai_chunk (answer_id, number, tenant_id, chunks) select id, 1, $2, '[
 
 /** That has ended: nothing of it happens beside a test. */
 const AN_IMPORT_JOB = `
-insert into import_job (id, tenant_id, creator_id, total, status, answer, started_at, ended_at)
-values ($1, $2, $3, 0, 201, $4, now(), now())`;
+insert into import_job (id, tenant_id, creator_id, is_planned, total, status, answer, started_at, ended_at)
+values ($1, $2, $3, false, 0, 201, $4, now(), now())`;
 
 /** An existing asset of this tenant for every parameter of every path. */
 const params: Record<string, MakeParam> = {

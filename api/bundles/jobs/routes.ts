@@ -44,6 +44,7 @@ export const createImportJob = tenantRoute({
       apiKeyID,
       request,
       body.bundle.items.length,
+      body.token !== undefined,
     ]);
     await onEntities(em)(FORGET, [tenantID, MAX_KEPT]);
     return { job: presentJob(await getJob(em, id)), message: 'The import waits for its turn' };
@@ -138,7 +139,7 @@ function presentJob(job: Shown): z.input<typeof ImportJobRecord> {
 }
 
 const INSERT = `
-insert into import_job (id, tenant_id, creator_id, created_by_api_key_id, request, total) values ($1, $2, $3, $4, $5, $6)`;
+insert into import_job (id, tenant_id, creator_id, created_by_api_key_id, request, total, is_planned) values ($1, $2, $3, $4, $5, $6, $7)`;
 
 const FORGET = `
 delete from import_job where tenant_id = $1 and ended_at is not null and id not in (

@@ -7,7 +7,6 @@ import type { ApiContext } from '../../context.ts';
 import type { InProcess } from '../../tools/in-process.ts';
 import { applyImport, executeImport } from '../import.ts';
 import { type Progress, watchingImport } from '../progress.ts';
-import type { ImportBody } from '../schemas.ts';
 import { type ClaimedJob, claimJob, endJob, giveUpJobs, type JobAnswer, postponeJob, renewJob } from './store.ts';
 
 /** Jobs at once in this process. Each holds a transaction, and its bundle. */
@@ -112,21 +111,19 @@ interface Means {
 }
 
 async function answerOf(
-  { id, tenantID, creatorID: userID, apiKeyID, request }: ClaimedJob,
+  { id, tenantID, creatorID: userID, apiKeyID, isPlanned, request }: ClaimedJob,
   { context, inProcess, signal }: Means,
 ): Promise<JobAnswer> {
   try {
-    const body: ImportBody & { token?: string } = JSON.parse(
-      context.secrets.open(request, sealedColumns.importRequest.context(id)),
-    );
-    const route = body.token === undefined ? executeImport : applyImport;
+    const text = context.secrets.open(request, sealedColumns.importRequest.context(id));
+    const route = isPlanned ? applyImport : executeImport;
     const identity = { userID, email: null, ...(apiKeyID && { apiKeyID }) };
-    const { status, text } = await inProcess.send(
+    const sent = await inProcess.send(
       { tenantID, who: { identity }, userAgent: 'gantry-import-job', requestID: id },
-      { method: 'post', url: route.path.replace(':tenantID', tenantID), body, idempotencyKey: id, signal },
+      { method: 'post', url: route.path.replace(':tenantID', tenantID), text, idempotencyKey: id, signal },
     );
-    const answer = JSON.parse(text);
-    return { status, body: isJsonObject(answer) ? answer : {} };
+    const answer = JSON.parse(sent.text);
+    return { status: sent.status, body: isJsonObject(answer) ? answer : {} };
   } catch (error) {
     const { status, code, message } = toAppError(error);
     return { status, body: { success: false, error: { code, message } } };

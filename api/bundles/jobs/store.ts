@@ -8,6 +8,7 @@ export interface ClaimedJob {
   tenantID: string;
   creatorID: string;
   apiKeyID: string | null;
+  isPlanned: boolean;
   /** Sealed. */
   request: string;
   attempts: number;
@@ -75,7 +76,8 @@ next as (
 update import_job j set attempts = attempts + 1, lease_until = now() + make_interval(secs => $1), done = 0,
   started_at = coalesce(started_at, now()), updated_at = now()
 from next where j.id = next.id
-returning j.id, j.tenant_id as "tenantID", j.creator_id as "creatorID", j.created_by_api_key_id as "apiKeyID", j.request, j.attempts`;
+returning j.id, j.tenant_id as "tenantID", j.creator_id as "creatorID", j.created_by_api_key_id as "apiKeyID", j.is_planned as "isPlanned",
+  j.request, j.attempts`;
 
 const RENEW = `
 update import_job set lease_until = now() + make_interval(secs => $3), done = $4, total = coalesce($5, total), updated_at = now()

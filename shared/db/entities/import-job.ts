@@ -11,6 +11,8 @@ export const ImportJobSchema = defineEntity({
     tenantID: p.uuid(),
     creatorID: p.uuid(),
     createdByApiKeyID: p.uuid().nullable(),
+    /** Whether the request has the token of a plan. */
+    isPlanned: p.boolean(),
     /** Sealed JSON of the body; null once the job has ended. */
     request: p.text().nullable(),
     done: p.integer().default(0),

@@ -9,6 +9,7 @@ create table import_job (
   tenant_id uuid not null,
   creator_id uuid not null,
   created_by_api_key_id uuid,
+  is_planned boolean not null,
   -- Sealed, because it may hold secrets of datasources.
   request text,
   -- Of items: how many are saved, of how many that are to be.

@@ -210,7 +210,7 @@ async function aFullTenant(): Promise<TestTenant> {
     [tenant.id],
   );
   await cluster.pool.query(
-    "insert into import_job (id, tenant_id, creator_id, lease_until, attempts) values ($1, $2, $2, now() + interval '1 hour', 1)",
+    "insert into import_job (id, tenant_id, creator_id, is_planned, lease_until, attempts) values ($1, $2, $2, false, now() + interval '1 hour', 1)",
     [newID(), tenant.id],
   );
   await cluster.pool.query(
