@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { toAppError } from '#shared/errors.ts';
 import { isJsonObject } from '#shared/json.ts';
 import { keep } from '#shared/keep.ts';
@@ -43,12 +42,13 @@ export function startImportJobs(context: ApiContext): AsyncDisposable {
 
   async function run(job: ClaimedJob): Promise<void> {
     const lost = new AbortController();
-    const over = new AbortController();
     const signal = AbortSignal.any([stopped.signal, lost.signal]);
     let progress: Progress | undefined;
-    const renewing = renewUntil(over.signal, async () => {
+    const renew = async () => {
       if (!(await renewJob(pool, job, progress))) lost.abort();
-    });
+    };
+    const every = { everyMs: RENEW_EVERY_MS, firstAfterMs: RENEW_EVERY_MS };
+    await using _renewing = keep({ name: 'claim of an import job', ...every, run: renew }, logger);
     try {
       const answer = await watchingImport(
         (now) => {
@@ -56,8 +56,6 @@ export function startImportJobs(context: ApiContext): AsyncDisposable {
         },
         async () => answerOf(job, { context, inProcess: await opened(), signal }),
       );
-      over.abort();
-      await renewing;
       if (progress) await renewJob(pool, job, progress);
       if (signal.aborted || mayRepeat(answer))
         await postponeJob(pool, job, stopped.signal.aborted ? 0 : POSTPONED_SECONDS);
@@ -65,9 +63,6 @@ export function startImportJobs(context: ApiContext): AsyncDisposable {
     } catch (error) {
       // Its claim ends, and a process begins it anew.
       logger.warn({ err: error, jobID: job.id }, 'an import job is begun anew');
-    } finally {
-      over.abort();
-      await renewing;
     }
   }
 
@@ -79,23 +74,6 @@ export function startImportJobs(context: ApiContext): AsyncDisposable {
       await Promise.all(running);
     },
   };
-
-  async function renewUntil(ended: AbortSignal, renew: () => Promise<void>): Promise<void> {
-    let failedForMs = 0;
-    while (!ended.aborted) {
-      await sleep(RENEW_EVERY_MS, undefined, { signal: ended }).catch(() => undefined);
-      if (ended.aborted) return;
-      await renew().then(
-        () => {
-          failedForMs = 0;
-        },
-        (error: unknown) => {
-          failedForMs += RENEW_EVERY_MS;
-          logger.debug({ err: error, failedForMs }, 'the claim of an import job was not renewed');
-        },
-      );
-    }
-  }
 }
 
 /** Loaded by the first job: most processes never have one. */
