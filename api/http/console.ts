@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type IRouter, type Request, type RequestHandler, type Response, Router } from 'express';
+import { type IRouter, type RequestHandler, type Response, Router } from 'express';
 import type { Config } from '#shared/config.ts';
 import { html } from './html.ts';
 
@@ -36,7 +36,7 @@ export function consolePages({ console: { folder, publicURL }, auth }: Config): 
       .type('html');
     const found = await load();
     if (found) response.send(found.page.replaceAll('NONCE', nonce));
-    else sendUnbuilt(request, response, folder);
+    else sendUnbuilt(response, folder);
   });
   return router;
 }
@@ -77,7 +77,7 @@ function policy({ nonce, issuer, isHTTPS }: { nonce: string; issuer: string | un
   ].join('; ');
 }
 
-function sendUnbuilt(_request: Request, response: Response, folder: string | undefined): void {
+function sendUnbuilt(response: Response, folder: string | undefined): void {
   const isAwaited = folder !== undefined;
   if (isAwaited) response.set('refresh', '3');
   response.status(503).send(
