@@ -1,5 +1,5 @@
 import { dataRule } from '#shared/ai/data.ts';
-import { objectIn, objectRule } from '#shared/ai/objects.ts';
+import { correction, MAX_FAULTS, objectIn, objectRule } from '#shared/ai/objects.ts';
 import type { Asking } from '#shared/ask.ts';
 import type { Caller } from '#shared/caller.ts';
 import { AppError } from '#shared/errors.ts';
@@ -23,7 +23,6 @@ interface Generation<T> {
 /** A model that is told its faults twice and repeats them would repeat them again. */
 const MAX_ATTEMPTS = 3;
 const MAX_OUTPUT_TOKENS = 8_000;
-const MAX_FAULTS = 2_000;
 
 const form = `${objectRule} What the user wants and cannot be done is an object {"refused": "why"}.`;
 
@@ -42,10 +41,7 @@ export async function generateChecked<T>(generation: Generation<T>): Promise<T> 
     const checked = object ? await check(object) : { faults: 'It is not one JSON object.' };
     if (checked.faults === undefined) return checked.value;
     faults = checked.faults.slice(0, MAX_FAULTS);
-    messages.push(
-      { role: 'assistant', content: text || '{}' },
-      { role: 'user', content: `This cannot be saved: ${faults}\nAnswer with the whole object, corrected.` },
-    );
+    messages.push(...correction(text, `This cannot be saved: ${faults}`));
   }
   throw new AppError(
     'UPSTREAM_FAILED',

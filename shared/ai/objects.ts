@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../json.ts';
+import type { AIMessage } from '../queues/ai-calls.ts';
 
 /** The rule of an answer that is an object. */
 export const objectRule = 'Answer with one JSON object and nothing else: no text before or after it, no code fence.';
@@ -13,4 +14,15 @@ export function objectIn(text: string): JsonObject | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Of a description of what is wrong, which a model gets. */
+export const MAX_FAULTS = 2_000;
+
+/** Goes on with a conversation whose last answer was not the object that was asked for. */
+export function correction(answer: string, complaint: string): AIMessage[] {
+  return [
+    { role: 'assistant', content: answer || '{}' },
+    { role: 'user', content: `${complaint}\nAnswer with the whole object, corrected.` },
+  ];
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asData, dataRule } from '#shared/ai/data.ts';
-import { objectIn, objectRule } from '#shared/ai/objects.ts';
+import { correction, MAX_FAULTS, objectIn, objectRule } from '#shared/ai/objects.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { ai } from '#shared/nodes/ai.ts';
@@ -10,11 +10,9 @@ import { VARIABLES_ROOT } from '#shared/variables.ts';
 import { readFormSchema } from '#shared/workflow/form-schema.ts';
 import { describeIssues, invalidField } from '#shared/workflow/issues.ts';
 import { asText, evaluateIn, Filled, findTemplate } from '#shared/workflow/templates.ts';
-import type { AI } from '../ai/calls.ts';
 import type { Executor, NodeRun, Task } from './executor.ts';
 
 type Config = Task<typeof ai>['config'];
-type Answer = Awaited<ReturnType<AI['text']>>;
 
 /** Longer than any call: its place among the calls of the tenant ends soon after. */
 const MAX_CALL_MS = 300_000;
@@ -46,7 +44,7 @@ export const runAI: Executor<typeof ai> = async ({ config, run, signal }, { ai }
         exit: 'success',
       };
     faults = found.faults;
-    messages.push(...correction(answer, faults));
+    messages.push(...correction(answer.text, `This is not of the form: ${faults}`));
   }
   throw new AppError('UPSTREAM_FAILED', `The language model gave ${MAX_ATTEMPTS} answers of another form. ${faults}`, {
     retry: false,
@@ -88,15 +86,6 @@ function reader(outputSchema: JsonObject): Read {
     const parsed = parseValue(form.schema, object);
     return parsed.success ? { value: object } : { faults: describeIssues(parsed.issues).slice(0, MAX_FAULTS) };
   };
-}
-
-const MAX_FAULTS = 2_000;
-
-function correction({ text }: Answer, faults: string): AIMessage[] {
-  return [
-    { role: 'assistant', content: text || '{}' },
-    { role: 'user', content: `This is not of the form: ${faults}\nAnswer with the whole object, corrected.` },
-  ];
 }
 
 /** Waits as long as the provider or the tenant's own limit ask for, if the node has the time. */
