@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { CHAT_CHANNEL, ChatSignal } from '#shared/ai/chat.ts';
 import type { Messages } from '#shared/backplane/index.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
 import { type AnswerState, endLostAnswer, readAnswer } from '../db/ai-chat.ts';
+import { requireStreamRoom } from '../realtime/stream-room.ts';
 
 /** Sends answers of language models to clients, as the protocol of the AI SDK has it. */
 export interface AnswerStreams extends Disposable {
@@ -23,8 +23,7 @@ interface Needs {
   draining: AbortSignal;
 }
 
-const MAX_OF_CALLER = 20;
-const MAX_OF_TENANT = 200;
+const room = { ofCaller: 20, ofTenant: 200 };
 /** Messages may be lost. */
 const POLL_MS = 1_000;
 const HEARTBEAT_MS = 15_000;
@@ -58,7 +57,7 @@ export function createAnswerStreams({ pool, messages, draining }: Needs): Answer
   return {
     wake,
     async send(answer, response) {
-      requireRoom(readers, answer);
+      requireStreamRoom([...readers], answer, room);
       const reader: Reader = { ...answer, wake: Promise.withResolvers() };
       readers.add(reader);
       try {
@@ -139,18 +138,4 @@ async function pause({ wake }: Reader, gone: AbortSignal): Promise<void> {
   gone.addEventListener('abort', () => resolve(), { once: true });
   await Promise.race([wake.promise, promise]);
   clearTimeout(timer);
-}
-
-function requireRoom(
-  readers: ReadonlySet<Reader>,
-  { tenantID, callerID }: { tenantID: string; callerID: string },
-): void {
-  const all = [...readers];
-  const own = all.filter((reader) => reader.callerID === callerID).length;
-  const ofTenant = all.filter((reader) => reader.tenantID === tenantID).length;
-  if (own < MAX_OF_CALLER && ofTenant < MAX_OF_TENANT) return;
-  throw new AppError('RATE_LIMITED', 'You, or the users of this tenant, have too many answers open', {
-    retryAfter: 5,
-    reason: 'streams',
-  });
 }

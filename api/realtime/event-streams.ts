@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { Pool } from '#shared/db/pool.ts';
 import { readPolicyVersions } from '#shared/db/standing.ts';
-import { AppError, toAppError } from '#shared/errors.ts';
+import { toAppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { ServerMessage } from '#shared/realtime/events.ts';
 import { isTerminal } from '#shared/workflow/status.ts';
+import { requireStreamRoom } from './stream-room.ts';
 import type { RunWatch } from './watch.ts';
 
 /** Server-sent events of runs. */
@@ -31,9 +32,8 @@ interface Dependencies {
   draining: AbortSignal;
 }
 
-const MAX_OF_CALLER = 50;
-/** Otherwise the keys and members of one tenant could take the memory and the reads of a process from all others. */
-const MAX_OF_TENANT = 200;
+/** Without that of a tenant, its keys and members could take the memory and the reads of a process from all others. */
+const room = { ofCaller: 50, ofTenant: 200 };
 
 const times = {
   heartbeatMs: 15_000,
@@ -92,7 +92,11 @@ export function createEventStreams(
 
   return {
     async send(stream, response) {
-      requireRoom(open, stream);
+      requireStreamRoom(
+        [...open].map((one) => one.stream),
+        stream,
+        room,
+      );
       const opened: Open = { stream, checkedAt: performance.now(), isChecking: false, end: new AbortController() };
       open.add(opened);
       try {
@@ -105,19 +109,6 @@ export function createEventStreams(
       clearInterval(timer);
     },
   };
-}
-
-function requireRoom(open: ReadonlySet<Open>, { callerID, tenantID }: EventStream): void {
-  const all = [...open];
-  const own = all.filter(({ stream }) => stream.callerID === callerID).length;
-  if (own >= MAX_OF_CALLER) throw tooMany(`You have ${own} streams open, and may have ${MAX_OF_CALLER}`);
-  const ofTenant = all.filter(({ stream }) => stream.tenantID === tenantID).length;
-  if (ofTenant >= MAX_OF_TENANT)
-    throw tooMany(`The users and keys of this tenant have ${ofTenant} streams open, and may have ${MAX_OF_TENANT}`);
-}
-
-function tooMany(message: string): AppError {
-  return new AppError('RATE_LIMITED', message, { retryAfter: 5, reason: 'streams' });
 }
 
 async function pour(
