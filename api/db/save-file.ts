@@ -15,12 +15,14 @@ interface NewFile {
   fileName: string;
   fileType: string;
   bytes: Buffer;
+  /** Runs first in the transaction that writes the row. */
+  before?: (fileID: string) => Promise<void>;
 }
 
 /** Stores an uploaded file of the tenant if its quotas have room. */
 export async function saveFile(
   { em, files }: { em: EntityManager; files: StoredFiles },
-  { identity, bytes, ...given }: NewFile,
+  { identity, bytes, before, ...given }: NewFile,
 ): Promise<Omit<TenantFile, 'store'>> {
   const { tenantID } = given;
   const row = {
@@ -37,10 +39,11 @@ export async function saveFile(
     await requireQuota(query, { quota: 'files', ownerID: tenantID });
     await requireQuota(query, { quota: 'fileBytes', ownerID: tenantID, amount: bytes.length });
   };
-  // Before the bytes are sent anywhere, and again where they count.
-  await inEntityTransaction(em, requireRoom);
+  // Before the bytes are sent anywhere, and again where they count. What `before` deletes may make the room.
+  if (!before) await inEntityTransaction(em, requireRoom);
   await files.save(row, bytes, (store, settle) =>
     inEntityTransaction(em, async () => {
+      await before?.(row.id);
       await requireRoom();
       await em.insert(TenantFile, { ...row, store });
       const { fileName, fileType, fileSize, purpose } = row;

@@ -147,6 +147,8 @@ export interface PublicInput<P extends z.ZodType, Q extends z.ZodType, B extends
   response: Response;
   em: EntityManager;
   log: Logger;
+  /** Aborted when the client goes away. */
+  signal: AbortSignal;
 }
 
 type Handler<I, R extends z.ZodType> = (input: I, context: ApiContext) => Promise<z.input<R>>;

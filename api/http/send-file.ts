@@ -3,33 +3,47 @@ import type { Response } from 'express';
 import type { TenantFile } from '#shared/db/entities/tenant-file.ts';
 import { AppError } from '#shared/errors.ts';
 import type { StoredFiles } from '#shared/files/files.ts';
+import { rangeOf } from './byte-range.ts';
 
 interface Sending {
   response: Response;
   signal: AbortSignal;
   /** Shown in place by a browser; else it is saved. Only for types that run nothing. */
   isInline?: boolean;
+  /** In place of those of a file that only its readers may keep. */
+  headers?: Readonly<Record<string, string>>;
 }
 
-/** Sends a file that a tenant has uploaded. A browser runs nothing in it, even if its bytes are a page. */
+/** Sends a file that a tenant has uploaded, or a range of it. A browser runs nothing in it, even if its bytes are a page. */
 export async function sendFile(
   files: StoredFiles,
   file: TenantFile,
-  { response, signal, isInline = false }: Sending,
+  { response, signal, isInline = false, headers = {} }: Sending,
 ): Promise<void> {
-  const bytes = await files.read(file);
+  const { fileSize: size, digest } = file;
+  const etag = `"${Buffer.from(digest, 'hex').toString('base64url')}"`;
+  const kept = { etag, 'cache-control': 'private, no-store', ...headers };
+  if (isKept(response, etag)) {
+    response.status(304).set(kept).end();
+    return;
+  }
+  const range = rangeOf(response.req, { size, etag });
+  const bytes = await files.read(file, range);
   const parts = bytes?.[Symbol.asyncIterator]();
   let part = await parts?.next();
   if (!parts || !part || part.done) throw noFile();
+  const { start, end } = range ?? { start: 0, end: size - 1 };
   try {
-    response.set({
+    response.status(range ? 206 : 200).set({
       'content-type': isInline ? file.fileType : 'application/octet-stream',
-      'content-length': String(file.fileSize),
+      'content-length': String(end - start + 1),
       'content-disposition': `${isInline ? 'inline' : 'attachment'}; filename="file"; filename*=UTF-8''${encoded(file.fileName)}`,
+      'accept-ranges': 'bytes',
+      ...(range && { 'content-range': `bytes ${start}-${end}/${size}` }),
       'content-security-policy': "default-src 'none'; sandbox",
       'x-content-type-options': 'nosniff',
       'cross-origin-resource-policy': 'same-site',
-      'cache-control': 'private, no-store',
+      ...kept,
     });
     for (; !part.done; part = await parts.next())
       if (!response.write(part.value)) await once(response, 'drain', { signal });
@@ -37,6 +51,14 @@ export async function sendFile(
   } finally {
     await parts.return?.();
   }
+}
+
+/** The client has this file already. */
+function isKept(response: Response, etag: string): boolean {
+  response.set({ etag });
+  const isFresh = response.req.fresh;
+  response.removeHeader('etag');
+  return isFresh;
 }
 
 function encoded(name: string): string {

@@ -146,6 +146,8 @@ export const operations = {
   getWidgetsData: {"method":"post","path":"/api/v1/tenants/{tenantID}/widgets/data/bulk"},
   uploadWidgetFile: {"method":"post","path":"/api/v1/tenants/{tenantID}/widgets/upload"},
   getWidgetFile: {"method":"get","path":"/api/v1/tenants/{tenantID}/widgets/files","answers":"blob"},
+  listWidgetFiles: {"method":"get","path":"/api/v1/tenants/{tenantID}/widgets/uploads","items":"files"},
+  deleteWidgetFile: {"method":"delete","path":"/api/v1/tenants/{tenantID}/widgets/uploads/{widgetFileID}"},
   getWidget: {"method":"get","path":"/api/v1/tenants/{tenantID}/widgets/{widgetID}"},
   updateWidget: {"method":"patch","path":"/api/v1/tenants/{tenantID}/widgets/{widgetID}"},
   deleteWidget: {"method":"delete","path":"/api/v1/tenants/{tenantID}/widgets/{widgetID}"},

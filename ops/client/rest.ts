@@ -2641,7 +2641,7 @@ export interface paths {
         };
         /**
          * Get a file that was uploaded for widgets
-         * @description Returns the bytes of a file. Images, videos and sounds are sent with their type, others to be saved. For callers who may execute a widget.
+         * @description Returns the bytes of a file. Images, videos and sounds are sent with their type, others to be saved. `Range` is honoured, for videos and sounds. For callers who may execute a widget.
          *
          *     Permission: `widget.execute`
          */
@@ -2649,6 +2649,50 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/widgets/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the files that were uploaded for widgets
+         * @description Returns the files that were uploaded for widgets, newest first.
+         *
+         *     Permission: `widget.list`
+         */
+        get: operations["listWidgetFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/widgets/uploads/{widgetFileID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a file that was uploaded for widgets
+         * @description Deletes a file. While widgets, app pages or dashboards name it, that is a CONFLICT that lists them; with `force` they show nothing in its place from then on.
+         *
+         *     Permission: `widget.delete`
+         */
+        delete: operations["deleteWidgetFile"];
         options?: never;
         head?: never;
         patch?: never;
@@ -9233,6 +9277,17 @@ export interface components {
              */
             message: string;
         };
+        DeleteWidgetFileAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
+        };
         DeleteWorkflowAnswer: {
             /** @constant */
             success: true;
@@ -10756,6 +10811,7 @@ export interface components {
             databaseTriggers: components["schemas"]["DatabaseTrigger"][];
         };
         ListVariablesAnswer: components["schemas"]["Success"] & components["schemas"]["VariablePage"];
+        ListWidgetFilesAnswer: components["schemas"]["Success"] & components["schemas"]["WidgetUploadPage"];
         ListWidgetsAnswer: components["schemas"]["Success"] & components["schemas"]["WidgetPage"];
         ListWorkflowBatchesAnswer: components["schemas"]["Success"] & components["schemas"]["WorkflowBatchPage"];
         ListWorkflowDeliveriesAnswer: components["schemas"]["Success"] & components["schemas"]["WorkflowDeliveryPage"];
@@ -14104,6 +14160,7 @@ export interface components {
         };
         /**
          * @example {
+         *       "fileID": "01990d3e-5c00-7a10-8000-000000000006",
          *       "url": "/api/v1/tenants/01990d3e-5c00-7a10-8000-000000000001/widgets/files?path=widget-files%2F01990d3e-5c00-7a10-8000-000000000001%2F01990d3e-5c00-7a10-8000-000000000006",
          *       "filePath": "widget-files/01990d3e-5c00-7a10-8000-000000000001/01990d3e-5c00-7a10-8000-000000000006",
          *       "fileName": "logo.png",
@@ -14113,6 +14170,8 @@ export interface components {
          *     }
          */
         WidgetFile: {
+            /** Format: uuid */
+            fileID: string;
             /** @description Where the file can be read, relative to the API */
             url: string;
             filePath: string;
@@ -14361,6 +14420,48 @@ export interface components {
             /** @description Seconds for which its data may be reused; 0: never. An admin UI asks again after them. */
             refreshInterval?: number;
             folderID?: string | null;
+        };
+        /**
+         * @example {
+         *       "fileID": "01990d3e-5c00-7a10-8000-000000000006",
+         *       "url": "/api/v1/tenants/01990d3e-5c00-7a10-8000-000000000001/widgets/files?path=widget-files%2F01990d3e-5c00-7a10-8000-000000000001%2F01990d3e-5c00-7a10-8000-000000000006",
+         *       "filePath": "widget-files/01990d3e-5c00-7a10-8000-000000000001/01990d3e-5c00-7a10-8000-000000000006",
+         *       "fileName": "logo.png",
+         *       "fileSize": 20480,
+         *       "fileType": "image/png",
+         *       "createdAt": "2026-03-02T09:30:00.000Z"
+         *     }
+         */
+        WidgetUpload: {
+            /** Format: uuid */
+            fileID: string;
+            /** @description Where the file can be read, relative to the API */
+            url: string;
+            filePath: string;
+            fileName: string;
+            fileSize: number;
+            fileType: string;
+            /** Format: date-time */
+            createdAt: string;
+        };
+        WidgetUploadPage: {
+            files: components["schemas"]["WidgetUpload"][];
+            /**
+             * @description Absent with `limit` or `cursor`
+             * @example 1
+             */
+            totalCount?: number;
+            /** @example 1 */
+            totalPages?: number;
+            /** @example 1 */
+            page?: number;
+            /** @example 20 */
+            pageSize: number;
+            /**
+             * @description For `cursor`; null at the end of the list
+             * @example null
+             */
+            nextCursor: string | null;
         };
         /**
          * @example {
@@ -26899,6 +27000,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "success": true,
+                     *       "fileID": "01990d3e-5c00-7a10-8000-000000000006",
                      *       "url": "/api/v1/tenants/01990d3e-5c00-7a10-8000-000000000001/widgets/files?path=widget-files%2F01990d3e-5c00-7a10-8000-000000000001%2F01990d3e-5c00-7a10-8000-000000000006",
                      *       "filePath": "widget-files/01990d3e-5c00-7a10-8000-000000000001/01990d3e-5c00-7a10-8000-000000000006",
                      *       "fileName": "logo.png",
@@ -26950,6 +27052,109 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    listWidgetFiles: {
+        parameters: {
+            query?: {
+                page?: number;
+                pageSize?: number;
+                /** @description The page size of a list that is read by `cursor` */
+                limit?: number;
+                /** @description The `nextCursor` of the page before */
+                cursor?: string;
+            };
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The files that were uploaded for widgets */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "files": [
+                     *         {
+                     *           "fileID": "01990d3e-5c00-7a10-8000-000000000006",
+                     *           "url": "/api/v1/tenants/01990d3e-5c00-7a10-8000-000000000001/widgets/files?path=widget-files%2F01990d3e-5c00-7a10-8000-000000000001%2F01990d3e-5c00-7a10-8000-000000000006",
+                     *           "filePath": "widget-files/01990d3e-5c00-7a10-8000-000000000001/01990d3e-5c00-7a10-8000-000000000006",
+                     *           "fileName": "logo.png",
+                     *           "fileSize": 20480,
+                     *           "fileType": "image/png",
+                     *           "createdAt": "2026-03-02T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "totalCount": 1,
+                     *       "totalPages": 1,
+                     *       "page": 1,
+                     *       "pageSize": 20,
+                     *       "nextCursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListWidgetFilesAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteWidgetFile: {
+        parameters: {
+            query?: {
+                /** @description Deletes the file although widgets use it */
+                force?: "true" | "false";
+            };
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                widgetFileID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Result of "Delete a file that was uploaded for widgets" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "message": "Done"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeleteWidgetFileAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
         };

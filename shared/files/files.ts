@@ -4,7 +4,7 @@ import type { Query } from '../db/query.ts';
 import { AppError } from '../errors.ts';
 import { createFolderStore } from './folder-store.ts';
 import { createS3Store, type S3Place } from './s3-store.ts';
-import type { BlobStore, StoreName } from './store.ts';
+import type { BlobStore, ByteRange, StoreName } from './store.ts';
 
 export interface FilesConfig {
   /** Absent: not there. */
@@ -25,8 +25,8 @@ export interface StoredFiles {
    * between, the bytes are garbage that a worker deletes.
    */
   save(file: Omit<StoredFile, 'store'>, bytes: Buffer, write: Save): Promise<void>;
-  /** Undefined if there are none: the file was deleted after its row was read. */
-  read(file: StoredFile): Promise<AsyncIterable<Uint8Array> | undefined>;
+  /** All bytes, or those of a range inside the file. Undefined if there are none: the file was deleted after its row was read. */
+  read(file: StoredFile, range?: ByteRange): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Deletes bytes without a row. Answers how many files there were. */
   collectGarbage(): Promise<number>;
 }
@@ -62,9 +62,9 @@ export function createStoredFiles(pool: Pool, { folder, s3 }: FilesConfig): Stor
       });
     },
 
-    async read(file) {
-      if (file.store === 'postgres') return readChunks(pool, file.id);
-      return await storeOf(file.store).read(keyOf(file));
+    async read(file, range) {
+      if (file.store === 'postgres') return readChunks(pool, file.id, range);
+      return await storeOf(file.store).read(keyOf(file), range);
     },
 
     async collectGarbage() {
@@ -104,8 +104,12 @@ async function writeChunks(query: Query, fileID: string, bytes: Buffer): Promise
   }
 }
 
-async function* readChunks(pool: Pool, fileID: string): AsyncGenerator<Buffer> {
-  for (let position = 0; ; position += 1) {
+async function* readChunks(
+  pool: Pool,
+  fileID: string,
+  { start, end }: ByteRange = { start: 0, end: Number.POSITIVE_INFINITY },
+): AsyncGenerator<Buffer> {
+  for (let position = Math.floor(start / CHUNK_BYTES); position * CHUNK_BYTES <= end; position += 1) {
     const { rows } = await ownRead(() =>
       pool.query<{ bytes: Buffer }>('select bytes from tenant_file_chunk where file_id = $1 and position = $2', [
         fileID,
@@ -114,7 +118,8 @@ async function* readChunks(pool: Pool, fileID: string): AsyncGenerator<Buffer> {
     );
     const [chunk] = rows;
     if (!chunk) return;
-    yield chunk.bytes;
+    const from = position * CHUNK_BYTES;
+    yield chunk.bytes.subarray(Math.max(start - from, 0), end - from + 1);
   }
 }
 

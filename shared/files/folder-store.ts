@@ -24,12 +24,12 @@ export function createFolderStore(folder: string): BlobStore {
         throw error;
       }
     },
-    async read(key) {
+    async read(key, range) {
       const file = await open(pathOf(folder, key)).catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return undefined;
         throw error;
       });
-      return file?.createReadStream({ highWaterMark: 1024 * 1024 });
+      return file?.createReadStream({ highWaterMark: 1024 * 1024, ...range });
     },
     async delete(key) {
       await rm(pathOf(folder, key), { force: true });

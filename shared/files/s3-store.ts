@@ -1,5 +1,5 @@
 import type { AwsClient } from 'aws4fetch';
-import type { BlobStore } from './store.ts';
+import type { BlobStore, ByteRange } from './store.ts';
 
 export interface S3Place {
   /** Absent: Amazon's, for the region. */
@@ -17,16 +17,22 @@ export function createS3Store({ endpoint, bucket, ...credentials }: S3Place): Bl
   let client: AwsClient | undefined;
   const base = (endpoint ?? `https://s3.${credentials.region}.amazonaws.com`).replace(/\/+$/, '');
 
-  async function send(method: 'GET' | 'PUT' | 'DELETE', key: string, bytes?: Buffer): Promise<Response | undefined> {
+  async function send(
+    method: 'GET' | 'PUT' | 'DELETE',
+    key: string,
+    { bytes, range }: { bytes?: Buffer; range?: ByteRange } = {},
+  ): Promise<Response | undefined> {
     client ??= await openClient(credentials);
     const answer = await client.fetch(`${base}/${bucket}/${key}`, {
       method,
       // A buffer may be a part of a larger one, which fetch would send whole.
       ...(bytes && { body: new Uint8Array(bytes) }),
+      ...(range && { headers: { range: `bytes=${range.start}-${range.end}` } }),
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    if (answer.ok) return answer;
+    // A server may ignore the range, and answer with the whole file.
+    if (range ? answer.status === 206 : answer.ok) return answer;
     await answer.body?.cancel();
     if (answer.status === 404 && method !== 'PUT') return undefined;
     throw new Error(`The S3 server of the deployment answered ${answer.status} to ${method}`);
@@ -35,10 +41,10 @@ export function createS3Store({ endpoint, bucket, ...credentials }: S3Place): Bl
   return {
     name: 's3',
     async put(key, bytes) {
-      await send('PUT', key, bytes);
+      await send('PUT', key, { bytes });
     },
-    async read(key) {
-      return (await send('GET', key))?.body ?? undefined;
+    async read(key, range) {
+      return (await send('GET', key, range && { range }))?.body ?? undefined;
     },
     async delete(key) {
       await send('DELETE', key);

@@ -24,6 +24,7 @@ const withoutRules: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/datasources/upload': aFile,
   'post /api/v1/tenants/:tenantID/widgets/upload': aFile,
   'delete /api/v1/tenants/:tenantID/datasources/files/:fileID': aFile,
+  'delete /api/v1/tenants/:tenantID/widgets/uploads/:widgetFileID': aFile,
   'post /api/v1/tenants/:tenantID/users': aMember,
   'delete /api/v1/tenants/:tenantID/users/:tenantUserID': aMember,
   'delete /api/v1/tenants/:tenantID/apikeys/:apiKeyID': 'the key is disabled, and its row stays',

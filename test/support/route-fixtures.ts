@@ -164,6 +164,13 @@ const params: Record<string, MakeParam> = {
       .post('T/widgets/upload', aFile(Buffer.from('a text')));
     return answer.body.filePath;
   },
+  widgetFileID: async (cluster, tenant) => {
+    const answer = await cluster
+      .as(tenant.creator)
+      .in(tenant)
+      .post('T/widgets/upload', aFile(Buffer.from('a text')));
+    return answer.body.fileID;
+  },
   userID: async (cluster) => (await aUser(cluster)).id,
   tenantUserID: async (cluster, tenant) => (await aMember(cluster, { tenant })).id,
   databaseSchemaName: aSchema,

@@ -1,8 +1,22 @@
 import { z } from 'zod';
+import { TenantFile } from '#shared/db/entities/tenant-file.ts';
 import { TenantLogo } from '#shared/db/entities/tenant-logo.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
 import { ID } from '../../http/id.ts';
 import { publicRoute } from '../../http/route.ts';
+import { sendFile } from '../../http/send-file.ts';
+
+const headers = {
+  // The image of an address never changes; after a day a cache checks whether it still exists.
+  'cache-control': 'public, max-age=86400',
+  // Pages of other origins may show it; opened directly, it runs no script.
+  'cross-origin-resource-policy': 'cross-origin',
+  'content-security-policy': "default-src 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+};
+
+const anyTenant = { filters: { tenant: false } } as const;
 
 export const readLogo = publicRoute({
   name: 'getTenantLogo',
@@ -14,32 +28,21 @@ export const readLogo = publicRoute({
   produces: 'image/*',
   response: z.object({}),
 
-  async handle({ params: { logoID }, em, request, response }) {
-    const anyTenant = { filters: { tenant: false } } as const;
-    const logo = await em.findOne(TenantLogo, { id: logoID }, { ...anyTenant, exclude: ['bytes'] });
-    if (!logo) throw noLogo();
-    response.set({
-      'content-type': logo.contentType,
-      etag: `"${logo.digest}"`,
-      // The image of an address never changes; after a day a cache checks whether it still exists.
-      'cache-control': 'public, max-age=86400',
-      // Pages of other origins may show it; opened directly, it runs no script.
-      'cross-origin-resource-policy': 'cross-origin',
-      'content-security-policy': "default-src 'none'; sandbox",
-      'x-content-type-options': 'nosniff',
-    });
-    if (request.fresh) {
-      response.status(304).end();
-      return {};
+  async handle({ params: { logoID }, em, request, response, signal }, { files }) {
+    const file = await em.findOne(TenantFile, { id: logoID, purpose: 'logo' }, anyTenant);
+    if (file) await sendFile(files, file, { response, signal, isInline: true, headers });
+    else {
+      const { contentType, digest, bytes } = await getEarlierLogo(em, logoID);
+      response.set({ ...headers, 'content-type': contentType, etag: `"${digest}"` });
+      if (request.fresh) response.status(304).end();
+      else response.send(bytes);
     }
-    const whole = await em.findOne(TenantLogo, { id: logoID }, { ...anyTenant, fields: ['bytes'], refresh: true });
-    // The logo was replaced after the row was read.
-    if (!whole) throw noLogo();
-    response.send(whole.bytes);
     return {};
   },
 });
 
-function noLogo(): AppError {
-  return new AppError('NOT_FOUND', 'Logo not found');
+async function getEarlierLogo(em: EntityManager, id: string): Promise<TenantLogo> {
+  const logo = await em.findOne(TenantLogo, { id }, anyTenant);
+  if (!logo) throw new AppError('NOT_FOUND', 'Logo not found');
+  return logo;
 }

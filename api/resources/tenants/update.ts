@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
-import { TenantLogo } from '#shared/db/entities/tenant-logo.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { deleteLogos } from './delete-logos.ts';
 import { logoPath } from './logo-path.ts';
 import { presentTenant } from './present.ts';
 import { Tenant, TenantID, TenantUpdate } from './schemas.ts';
@@ -36,7 +36,7 @@ export const updateTenant = tenantRoute({
         tenant.tenantLogoURL = tenantLogoURL;
         // Locks the tenant's row first, in the order of an upload.
         await em.flush();
-        await em.nativeDelete(TenantLogo, { tenantID });
+        await deleteLogos(em, tenantID);
       }
       await em.flush();
     });

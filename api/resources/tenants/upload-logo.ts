@@ -1,14 +1,12 @@
-import { createHash } from 'node:crypto';
 import { LockMode } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { Tenant } from '#shared/db/entities/tenant.ts';
-import { TenantLogo } from '#shared/db/entities/tenant-logo.ts';
-import { inEntityTransaction } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
+import { saveFile } from '../../db/save-file.ts';
 import { imageTypeOf } from '../../http/image-type.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { UPLOAD } from '../../http/upload.ts';
+import { deleteLogos } from './delete-logos.ts';
 import { type ImageSize, imageSizeOf } from './image-size.ts';
 import { logoPath } from './logo-path.ts';
 import { TenantID } from './schemas.ts';
@@ -29,23 +27,24 @@ export const uploadLogo = tenantRoute({
   idempotent: false,
   response: z.object({ url: z.string(), filePath: z.string(), fileName: z.string(), tenantLogoURL: z.string() }),
 
-  async handle({ tenantID, em, file }) {
+  async handle({ tenantID, identity, em, file }, { files }) {
     const { bytes, fileName } = await file();
-    const contentType = imageTypeOf(bytes);
-    if (!contentType) throw new AppError('VALIDATION_ERROR', 'file: must be a PNG, JPEG, GIF or WebP image');
-    requireSize(imageSizeOf(contentType, bytes));
+    const fileType = imageTypeOf(bytes);
+    if (!fileType) throw new AppError('VALIDATION_ERROR', 'file: must be a PNG, JPEG, GIF or WebP image');
+    requireSize(imageSizeOf(fileType, bytes));
 
-    const id = newID();
-    const url = logoPath(id);
-    const digest = createHash('sha256').update(bytes).digest('base64url');
-    await inEntityTransaction(em, async () => {
+    const before = async (logoID: string) => {
       // Locks the tenant's row first, as its deletion does, so that two uploads follow one another.
       const lockMode = LockMode.PESSIMISTIC_WRITE;
       const tenant = await em.findOneOrFail(Tenant, { id: tenantID }, { lockMode });
-      tenant.tenantLogoURL = url;
+      tenant.tenantLogoURL = logoPath(logoID);
       await em.flush();
-      await em.upsert(TenantLogo, { tenantID, id, contentType, digest, bytes, createdAt: new Date() });
-    });
+      // Before the quotas are looked at: the one that is replaced makes room.
+      await deleteLogos(em, tenantID);
+    };
+    const given = { tenantID, identity, purpose: 'logo' as const, fileName, fileType, bytes, before };
+    const { id } = await saveFile({ em, files }, given);
+    const url = logoPath(id);
     return { url, filePath: `tenant-logos/${id}`, fileName, tenantLogoURL: url };
   },
 });

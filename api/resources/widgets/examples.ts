@@ -75,11 +75,13 @@ export const exampleBulkData = {
 
 const filePath = `widget-files/${tenantID}/${exampleIDs.fileID}`;
 
-export const exampleFile = {
+const storedFile = {
+  fileID: exampleIDs.fileID,
   url: `/api/v1/tenants/${tenantID}/widgets/files?path=${encodeURIComponent(filePath)}`,
   filePath,
   fileName: 'logo.png',
   fileSize: 20480,
   fileType: 'image/png',
-  message: 'File uploaded',
 };
+export const exampleFile = { ...storedFile, message: 'File uploaded' };
+export const exampleUpload = { ...storedFile, createdAt: exampleTimes.createdAt };

@@ -9,10 +9,12 @@ import { tenantRoute } from '../../http/route.ts';
 import { noFile, sendFile } from '../../http/send-file.ts';
 import { UPLOAD } from '../../http/upload.ts';
 import { exampleFile } from './examples.ts';
+import { fileAddressOf } from './file-address.ts';
 import { isShownInPlace, widgetFileTypeOf } from './file-type.ts';
 
 const WidgetFile = z
   .object({
+    fileID: z.uuid(),
     url: z.string().describe('Where the file can be read, relative to the API'),
     filePath: z.string(),
     fileName: z.string(),
@@ -45,9 +47,8 @@ export const uploadWidgetFile = tenantRoute({
         'file: must be an image (PNG, JPEG, GIF, WebP), a video (MP4, WebM), a sound (MP3, Ogg), PDF, ZIP or plain text',
       );
     const { id } = await saveFile({ em, files }, { tenantID, identity, purpose: 'widget', fileName, fileType, bytes });
-    const filePath = `widget-files/${tenantID}/${id}`;
-    const url = `/api/v1/tenants/${tenantID}/widgets/files?path=${encodeURIComponent(filePath)}`;
-    return { url, filePath, fileName, fileSize: bytes.length, fileType, message: 'File uploaded' };
+    const { url, filePath } = fileAddressOf(tenantID, id);
+    return { fileID: id, url, filePath, fileName, fileSize: bytes.length, fileType, message: 'File uploaded' };
   },
 });
 
@@ -69,7 +70,7 @@ export const readWidgetFile = tenantRoute({
   path: '/widgets/files',
   summary: 'Get a file that was uploaded for widgets',
   description:
-    'Returns the bytes of a file. Images, videos and sounds are sent with their type, others to be saved. For callers who may execute a widget.',
+    'Returns the bytes of a file. Images, videos and sounds are sent with their type, others to be saved. `Range` is honoured, for videos and sounds. For callers who may execute a widget.',
   permission: 'widget.execute',
   filter: true,
   query: z.object({ path: FilePath.describe('The `filePath` of the upload') }),

@@ -14,6 +14,7 @@ import { getWidget } from './find.ts';
 import { presentWidget } from './present.ts';
 import { Changed, WidgetID, WidgetList, Widgets } from './schemas.ts';
 import { updateWidget } from './update.ts';
+import { deleteWidgetFile, listWidgetFiles } from './uploads.ts';
 
 /** Fixed paths come before `:widgetID`, which would take them for an id. */
 export const widgetRoutes = [
@@ -48,6 +49,8 @@ export const widgetRoutes = [
   readManyWidgetData,
   uploadWidgetFile,
   readWidgetFile,
+  listWidgetFiles,
+  deleteWidgetFile,
 
   tenantRoute({
     name: 'getWidget',

@@ -2,7 +2,7 @@ import type { StoreName } from '../../files/store.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** What a file was uploaded for; it is used for nothing else. */
-export type FilePurpose = 'datasource' | 'widget';
+export type FilePurpose = 'datasource' | 'widget' | 'logo';
 
 /** A file that a tenant has uploaded. It never changes: other bytes are another file. */
 export const TenantFileSchema = defineEntity({

@@ -1,6 +1,6 @@
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-/** The image of a tenant. A new image replaces the row. */
+/** The image of a tenant as earlier versions stored it. New ones are files of the purpose `logo`. */
 export const TenantLogoSchema = defineEntity({
   name: 'TenantLogo',
   tableName: 'tenant_logo',

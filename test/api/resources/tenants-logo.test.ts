@@ -102,8 +102,38 @@ describe('a logo', () => {
     expect(second).not.toBe(first);
     expect((await download(first)).status).toBe(404);
     expect((await download(second)).status).toBe(200);
-    const { rows } = await cluster.context.pool.query('select from tenant_logo where tenant_id = $1', [tenant.id]);
+    const { rows } = await cluster.context.pool.query(
+      "select from tenant_file where tenant_id = $1 and purpose = 'logo'",
+      [tenant.id],
+    );
     expect(rows).toHaveLength(1);
+  });
+
+  test('of an earlier version is served, and deleted when another replaces it', async () => {
+    const own = await aTenant(cluster);
+    const id = newID();
+    await cluster.pool.query(
+      "insert into tenant_logo (tenant_id, id, content_type, digest, bytes, created_at) values ($1, $2, 'image/png', 'abc', $3, now())",
+      [own.id, id, aPNG()],
+    );
+    const url = `/api/v1/tenant-logos/${id}`;
+    const image = await download(url);
+
+    expect(Buffer.from(await image.arrayBuffer())).toEqual(aPNG());
+    expect(image.headers.get('etag')).toBe('"abc"');
+    expect((await upload(aFile(), own)).status).toBe(200);
+    expect((await download(url)).status).toBe(404);
+  });
+
+  test('replaces the one before in a tenant whose files have no more room', async () => {
+    const own = await aTenant(cluster);
+    await cluster.pool.query("insert into quota (owner_id, name, max) values ($1, 'files', 1)", [own.id]);
+
+    const answers = [await upload(aFile(), own), await upload(aFile(), own)];
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    const other = aFile(Buffer.from('a\n1\n'), { name: 'a.csv' });
+    expect((await cluster.as(own.creator).in(own).post('T/datasources/upload', other)).status).toBe(429);
   });
 
   test('is one of several concurrent uploads, and the tenant names that one', async () => {

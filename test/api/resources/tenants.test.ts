@@ -240,6 +240,10 @@ async function aFullTenant(): Promise<TestTenant> {
     [newID(), tenant.id, body.instanceID],
   );
   await api.post('T/upload-logo', aFile());
+  await pool.query(
+    `insert into tenant_logo (tenant_id, id, content_type, digest, bytes, created_at) values ($1, $2, 'image/png', 'a', 'a', now())`,
+    [tenant.id, newID()],
+  );
   await api.post('T/datasources/upload', aFile(Buffer.from('a,b\n1,2\n'), { name: 'a.csv' }));
   await pool.query(
     `insert into tenant_database (id, tenant_id, database_name, role_name, password) values ($1, $2, $3, $3, 'x')`,

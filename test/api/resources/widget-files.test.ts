@@ -28,9 +28,9 @@ afterAll(async () => {
 const upload = (bytes: Buffer | string, name = 'a.png', who = api) =>
   who.post('T/widgets/upload', aFile(Buffer.from(bytes), { name }));
 
-async function fetchFile(url: string): Promise<Response> {
+async function fetchFile(url: string, headers: Record<string, string> = {}): Promise<Response> {
   const authorization = `Bearer ${await cluster.tokenFor(tenant.creator)}`;
-  return fetch(cluster.baseURL + url, { headers: { authorization } });
+  return fetch(cluster.baseURL + url, { headers: { authorization, ...headers } });
 }
 
 /** The files of this tenant on the disk. */
@@ -97,6 +97,140 @@ test('a larger file, no file and two files are refused, and nothing is stored', 
   expect([large.status, none.status]).toEqual([413, 400]);
   expect(none.body.error.message).toContain('file: is required');
   expect(await onDisk()).toEqual(before);
+});
+
+describe('a range', () => {
+  const video = Buffer.concat([Buffer.from('\0\0\0\x18ftypmp42', 'latin1'), Buffer.from('0123456789'.repeat(10))]);
+  const size = video.length;
+
+  test.each([
+    ['from the middle', 'bytes=12-21', [12, 21]],
+    ['to the end', `bytes=${size - 3}-`, [size - 3, size - 1]],
+    ['of the last bytes', 'bytes=-5', [size - 5, size - 1]],
+    ['beyond the end', 'bytes=100-9999', [100, size - 1]],
+    ['of two neighbours', 'bytes=0-3,4-9', [0, 9]],
+  ])('%s is sent alone', async (_what, range, [start = 0, end = 0]) => {
+    const { body } = await upload(video, 'a.mp4');
+    const answer = await fetchFile(body.url, { range });
+
+    expect(answer.status).toBe(206);
+    expect(answer.headers.get('content-range')).toBe(`bytes ${start}-${end}/${size}`);
+    expect(answer.headers.get('content-type')).toBe('video/mp4');
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(video.subarray(start, end + 1));
+  });
+
+  test('that is malformed, one of several, or of another version is answered with the whole file', async () => {
+    const { body } = await upload(video, 'a.mp4');
+    const whole = await fetchFile(body.url);
+    const etag = whole.headers.get('etag') ?? '';
+    const asked: Record<string, string>[] = [
+      { range: 'bytes=a-b' },
+      { range: 'items=0-1' },
+      { range: 'bytes=0-1,50-51' },
+      { range: 'bytes=0-1', 'if-range': '"another"' },
+    ];
+
+    expect(whole.headers.get('accept-ranges')).toBe('bytes');
+    for (const headers of asked) {
+      const answer = await fetchFile(body.url, headers);
+      expect([answer.status, Buffer.from(await answer.arrayBuffer())], JSON.stringify(headers)).toEqual([200, video]);
+    }
+    expect((await fetchFile(body.url, { range: 'bytes=0-1', 'if-range': etag })).status).toBe(206);
+  });
+
+  test('outside of the file is refused with its size', async () => {
+    const { body } = await upload(video, 'a.mp4');
+    const answer = await fetchFile(body.url, { range: 'bytes=5000-' });
+
+    expect([answer.status, answer.headers.get('content-range')]).toEqual([416, `bytes */${size}`]);
+    expect(await answer.json()).toMatchObject({ success: false, error: { code: 'INVALID_REQUEST' } });
+  });
+});
+
+describe('files of a tenant', () => {
+  test('are listed, newest first, without those of datasources', async () => {
+    const own = await aTenant(cluster);
+    const who = cluster.as(own.creator).in(own);
+    const [first, second] = [await upload('one', 'one.txt', who), await upload('two', 'two.txt', who)];
+    await who.post('T/datasources/upload', aFile(Buffer.from('a\n1\n'), { name: 'a.csv' }));
+    await who.post('T/upload-logo', aFile());
+
+    const { body } = await who.get('T/widgets/uploads');
+
+    const { success, message, ...newest } = second.body;
+    expect(body).toMatchObject({ files: [newest, { fileID: first.body.fileID }], totalCount: 2 });
+    expect(
+      (
+        await cluster
+          .as(await aMember(cluster, { tenant: own }))
+          .in(own)
+          .get('T/widgets/uploads')
+      ).status,
+    ).toBe(403);
+  });
+
+  test('in use are deleted only by force, and the answer names the users that the caller may read', async () => {
+    const { body: file } = await upload(aPNG());
+    const used = await aWidget(cluster, { tenant, config: { properties: { src: file.url.toUpperCase() } } });
+    await aWidget(cluster, { tenant, config: { properties: { src: 'elsewhere' } } });
+    const config = { appPageTitle: 'Page', appPageConfig: { background: file.filePath } };
+    const { appPage } = (await api.post('T/app-pages', config)).body;
+    const path = `T/widgets/uploads/${file.fileID}`;
+    const cleaner = cluster.as(await aMember(cluster, { tenant, can: ['widget.delete'] })).in(tenant);
+
+    expect(await api.delete(path)).toMatchObject({
+      status: 409,
+      body: {
+        error: {
+          code: 'CONFLICT',
+          message: '2 assets use this file; force=true deletes it all the same',
+          details: {
+            widgets: [{ widgetID: used.id }],
+            appPages: [{ appPageID: appPage.id, appPageTitle: 'Page' }],
+            dashboards: [],
+            others: { widgets: 0, appPages: 0, dashboards: 0 },
+          },
+        },
+      },
+    });
+    expect((await cleaner.delete(path)).body.error.details).toMatchObject({
+      ...{ widgets: [], appPages: [], others: { widgets: 1, appPages: 1, dashboards: 0 } },
+    });
+    expect((await fetchFile(file.url)).status).toBe(200);
+    expect((await cleaner.delete(`${path}?force=true`)).status).toBe(200);
+    expect((await fetchFile(file.url)).status).toBe(404);
+    await cluster.context.files.collectGarbage();
+    expect(await onDisk()).not.toContain(file.fileID);
+  });
+
+  test('of another tenant, of datasources and logos are not deleted', async () => {
+    const own = await aTenant(cluster);
+    const who = cluster.as(own.creator).in(own);
+    const { body } = await upload(aPNG(), 'a.png', who);
+    const table = await who.post('T/datasources/upload', aFile(Buffer.from('a\n1\n'), { name: 'a.csv' }));
+    const logo = await who.post('T/upload-logo', aFile());
+    const other = await aTenant(cluster);
+    const viewer = await aMember(cluster, { tenant: own, can: ['widget.execute', 'widget.list'] });
+
+    expect((await cluster.as(other.creator).in(other).delete(`T/widgets/uploads/${body.fileID}`)).status).toBe(404);
+    expect((await cluster.as(viewer).in(own).delete(`T/widgets/uploads/${body.fileID}`)).status).toBe(403);
+    for (const id of [table.body.fileID, logo.body.url.split('/').at(-1)])
+      expect((await who.delete(`T/widgets/uploads/${id}?force=true`)).status).toBe(404);
+  });
+});
+
+test('the logo of a tenant is in the same store, and gone from it with the next', async () => {
+  const own = await aTenant(cluster);
+  const who = cluster.as(own.creator).in(own);
+  const ids = [await who.post('T/upload-logo', aFile()), await who.post('T/upload-logo', aFile())].map(({ body }) =>
+    body.url.split('/').at(-1),
+  );
+  const { body } = await who.get('T/');
+
+  expect(body.tenant.tenantLogoURL).toContain(ids[1]);
+  expect((await fetch(cluster.baseURL + body.tenant.tenantLogoURL)).status).toBe(200);
+  await cluster.context.files.collectGarbage();
+  expect(await onDisk(own)).toEqual([ids[1]]);
 });
 
 describe('a path', () => {

@@ -88,6 +88,15 @@ describe.each(kinds)('files in %s', (kind) => {
     expect(rows).toEqual([{ store: kind }]);
     expect(await readFile(held.path)).toEqual(table);
     expect(await textOf(fileID)).toBe(table.toString());
+    for (const [start, end] of [
+      [0, 0],
+      [5, 1_048_580],
+      [1_048_576, 1_048_576],
+      [1_500_000, table.length - 1],
+    ] as const) {
+      const part = await files.read({ id: fileID, tenantID: tenant.id, store: kind as 's3' }, { start, end });
+      expect(Buffer.concat(await Array.fromAsync(part ?? [])).equals(table.subarray(start, end + 1))).toBe(true);
+    }
 
     await cluster.pool.query('delete from tenant_file where id = $1', [fileID]);
     expect(await files.collectGarbage()).toBe(isOutside ? 1 : 0);

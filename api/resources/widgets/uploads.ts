@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { AppPage } from '#shared/db/entities/app-page.ts';
+import { Dashboard } from '#shared/db/entities/dashboard.ts';
+import { TenantFile } from '#shared/db/entities/tenant-file.ts';
+import { Widget } from '#shared/db/entities/widget.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Permission } from '#shared/policy/permissions.ts';
+import type { Condition } from '../../db/visible.ts';
+import { Message } from '../../http/answer-parts.ts';
+import { Flag } from '../../http/flag.ts';
+import { ID } from '../../http/id.ts';
+import { findPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { noFile } from '../../http/send-file.ts';
+import { exampleUpload } from './examples.ts';
+import { fileAddressOf } from './file-address.ts';
+import { findFileUsers } from './file-users.ts';
+
+const Upload = z
+  .object({
+    fileID: z.uuid(),
+    url: z.string().describe('Where the file can be read, relative to the API'),
+    filePath: z.string(),
+    fileName: z.string(),
+    fileSize: z.int(),
+    fileType: z.string(),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'WidgetUpload', examples: [exampleUpload] });
+
+export const listWidgetFiles = tenantRoute({
+  name: 'listWidgetFiles',
+  method: 'get',
+  path: '/widgets/uploads',
+  summary: 'List the files that were uploaded for widgets',
+  description: 'Returns the files that were uploaded for widgets, newest first.',
+  permission: 'widget.list',
+  query: z.object(pageQuery(standardPage)),
+  response: z.object({ files: z.array(Upload), ...pageFields }).meta({ id: 'WidgetUploadPage' }),
+
+  async handle({ query, em }) {
+    const { rows, fields } = await findPage(em, TenantFile, { where: { purpose: 'widget' }, query });
+    return { files: rows.map(presentUpload), ...fields };
+  },
+});
+
+export const deleteWidgetFile = tenantRoute({
+  name: 'deleteWidgetFile',
+  method: 'delete',
+  path: '/widgets/uploads/:widgetFileID',
+  summary: 'Delete a file that was uploaded for widgets',
+  description:
+    'Deletes a file. While widgets, app pages or dashboards name it, that is a CONFLICT that lists them; with `force` they show nothing in its place from then on.',
+  permission: 'widget.delete',
+  onWholeType: true,
+  params: z.object({ tenantID: ID, widgetFileID: ID }),
+  query: z.object({ force: Flag.describe('Deletes the file although widgets use it') }),
+  response: z.object({ message: Message }),
+  errors: ['409'],
+
+  async handle({ params: { widgetFileID: fileID }, query: { force }, em, tenantID, visible }, { pool }) {
+    const file = await em.findOne(TenantFile, { id: fileID, purpose: 'widget' });
+    if (!file) throw noFile();
+    const users = force ? undefined : await findFileUsers(pool, tenantID, fileID);
+    if (users && users.count > 0)
+      throw new AppError(
+        'CONFLICT',
+        `${users.count === 1 ? '1 asset uses' : `${users.count} assets use`} this file; force=true deletes it all the same`,
+        { details: await presentUsers({ em, visible }, users) },
+      );
+    await em.remove(file).flush();
+    return { message: 'File deleted' };
+  },
+});
+
+interface Showing {
+  em: EntityManager;
+  visible(permission: Permission): Promise<Condition>;
+}
+
+type Users = Awaited<ReturnType<typeof findFileUsers>>;
+
+/** Further ones, and those that the caller may not read, are only counted. */
+const SHOWN = 200;
+
+async function presentUsers({ em, visible }: Showing, users: Users) {
+  const options = { limit: SHOWN, orderBy: { createdAt: 'desc' as const } };
+  const shownOf = async (permission: Permission, ids: readonly string[]) => ({
+    ...{ id: { $in: [...ids] } },
+    ...(await visible(permission)),
+  });
+  const widgets = await em.find(Widget, await shownOf('widget.read', users.widget), options);
+  const appPages = await em.find(AppPage, await shownOf('appPage.read', users.appPage), options);
+  const dashboards = await em.find(Dashboard, await shownOf('dashboard.read', users.dashboard), options);
+  return {
+    widgets: widgets.map(({ id, widgetTitle }) => ({ widgetID: id, widgetTitle })),
+    appPages: appPages.map(({ id, appPageTitle }) => ({ appPageID: id, appPageTitle })),
+    dashboards: dashboards.map(({ id, dashboardTitle }) => ({ dashboardID: id, dashboardTitle })),
+    others: {
+      widgets: users.widget.length - widgets.length,
+      appPages: users.appPage.length - appPages.length,
+      dashboards: users.dashboard.length - dashboards.length,
+    },
+  };
+}
+
+function presentUpload({ id, tenantID, fileName, fileSize, fileType, createdAt }: TenantFile): z.input<typeof Upload> {
+  const { url, filePath } = fileAddressOf(tenantID, id);
+  return { fileID: id, url, filePath, fileName, fileSize, fileType, createdAt: createdAt.toISOString() };
+}
