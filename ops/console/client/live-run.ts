@@ -10,8 +10,8 @@ const PATH = '/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}';
 const PAGE = 5_000;
 /** A page holds no more; the rest of a longer run is read by its iterations and its log. */
 const MAX_EVENTS = 20_000;
-/** How often the reason for waiting is read again, which has no event. */
-const REASON_MS = 3_000;
+/** How often the reason for waiting is read again, which has no event, as the loss of a permission has none. */
+const REASON_MS = 1_500;
 /** Events of this time are shown together. */
 const BATCH_MS = 60;
 

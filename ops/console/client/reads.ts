@@ -10,12 +10,17 @@ export const tenantsRead = queryOptions({
   staleTime: 60_000,
 });
 
-export function runsRead(tenantID: string, { since, ...filter }: RunFilter) {
+/** The filter as the API takes it: a period ends now. */
+export function runQuery({ since, cursor: _, ...filter }: RunFilter) {
+  return { ...filter, ...(since && { from: new Date(Date.now() - periods[since]).toISOString() }) };
+}
+
+export function runsRead(tenantID: string, filter: RunFilter) {
+  const { cursor } = filter;
   return queryOptions({
-    queryKey: ['runs', tenantID, { since, ...filter }],
+    queryKey: ['runs', tenantID, filter],
     queryFn: () => {
-      const from = since && new Date(Date.now() - periods[since]).toISOString();
-      const query = { ...filter, ...(from && { from }), limit: PAGE };
+      const query = { ...runQuery(filter), ...(cursor && { cursor }), limit: PAGE };
       return body(
         rest.GET('/api/v1/tenants/{tenantID}/workflows/instances', { params: { path: { tenantID }, query } }),
       );

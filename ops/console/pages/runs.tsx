@@ -1,4 +1,4 @@
-import { Button, Group, Paper, Select, Skeleton, Text, TextInput } from '@mantine/core';
+import { Button, Group, Menu, Paper, Select, Skeleton, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
@@ -7,6 +7,7 @@ import { useLiveRuns } from '../client/live-runs.ts';
 import { runsRead, workflowsRead } from '../client/reads.ts';
 import type { RunSummary } from '../client/types.ts';
 import { type RunFilter, runOrigins, runStatuses } from '../run/filter.ts';
+import type { Action } from '../run/many-runs.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -14,6 +15,7 @@ import { Status, wordOf } from '../ui/status.tsx';
 import { Ago, Duration } from '../ui/time.tsx';
 
 const StartRun = lazy(() => import('../run/start-run.tsx').then(({ StartRun: one }) => ({ default: one })));
+const ManyRuns = lazy(() => import('../run/many-runs.tsx').then(({ ManyRuns: one }) => ({ default: one })));
 
 /** How often new runs are looked for; those in the list change by themselves. */
 const REFRESH_MS = 5_000;
@@ -34,10 +36,12 @@ export function RunsPage() {
   const read = runsRead(tenantID, filter);
   const { data, error, isPending, isPlaceholderData, refetch } = useQuery({ ...read, refetchInterval: REFRESH_MS });
   const [isStarting, starting] = useDisclosure(false);
+  const [action, setAction] = useState<Action>();
   useLiveRuns(read.queryKey, data?.instances ?? []);
   return (
     <>
       <PageTitle title="Runs">
+        <OfAll onChoose={setAction} />
         <Button leftSection={<Icon name="play" />} onClick={starting.open}>
           Start a run
         </Button>
@@ -60,7 +64,31 @@ export function RunsPage() {
           <StartRun tenantID={tenantID} onClose={starting.close} />
         </Suspense>
       )}
+      {action && (
+        <Suspense>
+          <ManyRuns tenantID={tenantID} filter={filter} action={action} onClose={() => setAction(undefined)} />
+        </Suspense>
+      )}
     </>
+  );
+}
+
+/** What is done to every run that the filter finds, also those on other pages. */
+function OfAll({ onChoose }: { onChoose: (action: Action) => void }) {
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="default">All of these</Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item leftSection={<Icon name="ban" />} onClick={() => onChoose('cancel')}>
+          Cancel
+        </Menu.Item>
+        <Menu.Item leftSection={<Icon name="again" />} onClick={() => onChoose('rerun')}>
+          Re-run
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
   );
 }
 
@@ -114,13 +142,13 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
         />
         <TextFilter label="Tag" value={filter.tag} onSet={(tag) => set({ tag })} />
         <TextFilter label="Error code" value={filter.errorCode} onSet={(errorCode) => set({ errorCode })} />
-        {(filter.rerunOf || filter.root) && (
+        {(filter.rerunOf || filter.root || filter.batch) && (
           <Button
             variant="default"
             leftSection={<Icon name="cross" />}
-            onClick={() => set({ rerunOf: undefined, root: undefined })}
+            onClick={() => set({ rerunOf: undefined, root: undefined, batch: undefined })}
           >
-            {filter.rerunOf ? 'Re-runs of one run' : 'Runs under one run'}
+            {filter.batch ? 'Runs of one batch' : filter.rerunOf ? 'Re-runs of one run' : 'Runs under one run'}
           </Button>
         )}
       </Paper>

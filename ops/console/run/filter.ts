@@ -18,11 +18,13 @@ export interface RunFilter {
   errorCode?: string;
   rerunOf?: string;
   root?: string;
+  /** Runs that one request has made. */
+  batch?: string;
   cursor?: string;
 }
 
 export function parseRunFilter(search: Record<string, unknown>): RunFilter {
-  const texts = ['workflowID', 'tag', 'errorCode', 'rerunOf', 'root', 'cursor'] as const;
+  const texts = ['workflowID', 'tag', 'errorCode', 'rerunOf', 'root', 'batch', 'cursor'] as const;
   const found = texts.flatMap((name) => {
     const value = search[name];
     // The address of a router holds a text of digits as a number.

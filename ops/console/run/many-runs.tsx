@@ -1,0 +1,172 @@
+import { Button, Group, Modal, Progress, Radio, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { runQuery } from '../client/reads.ts';
+import { body, rest } from '../client/rest.ts';
+import type { RunStatus, Schemas } from '../client/types.ts';
+import { Problem } from '../ui/problem.tsx';
+import { wordOf } from '../ui/status.tsx';
+import type { RunFilter } from './filter.ts';
+
+export type Action = 'cancel' | 'rerun';
+type Batch = Schemas['WorkflowBatch'];
+type Filter = Omit<Schemas['WorkflowCancelMany']['filter'], 'isTest'>;
+
+const unended: readonly RunStatus[] = ['PENDING', 'RUNNING', 'WAITING'];
+const PROGRESS_MS = 500;
+
+interface Props {
+  tenantID: string;
+  filter: RunFilter;
+  action: Action;
+  onClose: () => void;
+}
+
+/** Cancels or repeats what a filter finds, after saying how many that are. */
+export function ManyRuns({ tenantID, filter, action, onClose }: Props) {
+  const queries = useQueryClient();
+  const [batchID, setBatchID] = useState<string>();
+  const close = () => {
+    void queries.invalidateQueries({ queryKey: ['runs', tenantID] });
+    onClose();
+  };
+  return (
+    <Modal
+      opened
+      onClose={close}
+      title={action === 'cancel' ? 'Cancel runs' : 'Re-run runs'}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {batchID === undefined ? (
+        <Ask tenantID={tenantID} filter={filter} action={action} onBegun={(batch) => setBatchID(batch.batchID)} />
+      ) : (
+        <BatchProgress tenantID={tenantID} batchID={batchID} onClose={close} />
+      )}
+    </Modal>
+  );
+}
+
+function Ask({
+  tenantID,
+  filter,
+  action,
+  onBegun,
+}: Omit<Props, 'onClose'> & {
+  onBegun: (batch: Batch) => void;
+}) {
+  const statuses = statusesOf(action, filter.status);
+  // Runs that are accepted later were not counted, and are left alone.
+  const [until] = useState(() => new Date().toISOString());
+  const counted = { ...runQuery(filter), to: until };
+  const { data: count, error } = useQuery({
+    queryKey: ['run-count', tenantID, counted, statuses],
+    queryFn: async () => {
+      const counts = await Promise.all(statuses.map((status) => countRuns(tenantID, { ...counted, status })));
+      return counts.reduce((sum, one) => sum + one, 0);
+    },
+  });
+  const [version, setVersion] = useState('original');
+  const begin = useMutation({
+    mutationFn: async () => {
+      const params = { path: { tenantID } };
+      if (action === 'cancel') {
+        const path = '/api/v1/tenants/{tenantID}/workflows/batches/cancel';
+        return (await body(rest.POST(path, { params, body: { filter: counted } }))).batch;
+      }
+      const path = '/api/v1/tenants/{tenantID}/workflows/batches/rerun';
+      return (await body(rest.POST(path, { params, body: { filter: counted, version } }))).batch;
+    },
+    onSuccess: onBegun,
+  });
+  if (error) return <Problem error={error} />;
+  if (count === undefined) return <Text role="status">Counting …</Text>;
+  const runs = `${count.toLocaleString()} ${count === 1 ? 'run' : 'runs'}`;
+  return (
+    <Stack>
+      <Text role="status">{statuses.length === 0 ? NONE[action] : `${runs} ${sentences[action](statuses)}`}</Text>
+      {action === 'rerun' && (
+        <Radio.Group label="Version" value={version} onChange={setVersion}>
+          <Group mt={4}>
+            <Radio value="original" label="That of each run" />
+            <Radio value="published" label="The published one" />
+          </Group>
+        </Radio.Group>
+      )}
+      {begin.error && <Problem error={begin.error} />}
+      <Group justify="flex-end">
+        <Button
+          color={action === 'cancel' ? 'red' : 'blue'}
+          disabled={count === 0}
+          loading={begin.isPending}
+          onClick={() => begin.mutate()}
+        >
+          {action === 'cancel' ? `Cancel ${runs}` : `Re-run ${runs}`}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+const NONE = {
+  cancel: 'The filter names runs that have ended: none of them can be cancelled.',
+  rerun: 'The filter names runs that have not ended: none of them can be repeated.',
+};
+
+const sentences: Record<Action, (statuses: readonly RunStatus[]) => string> = {
+  cancel: () => 'that have not ended will be cancelled, with the runs that they have started.',
+  rerun: ([status = 'FAILED']) =>
+    `with the status “${wordOf(status)}” will be executed again from their start, as new runs.`,
+};
+
+/** Without a status the API cancels what has not ended, and repeats what has failed. */
+function statusesOf(action: Action, status: RunStatus | undefined): readonly RunStatus[] {
+  if (action === 'cancel') return status === undefined ? unended : unended.filter((one) => one === status);
+  return status === undefined ? ['FAILED'] : [status].filter((one) => !unended.includes(one));
+}
+
+async function countRuns(tenantID: string, query: Filter): Promise<number> {
+  const params = { path: { tenantID }, query: { ...query, page: 1, pageSize: 1 } };
+  const { totalCount } = await body(rest.GET('/api/v1/tenants/{tenantID}/workflows/instances', { params }));
+  return totalCount ?? 0;
+}
+
+/** A worker does the work, so the dialog may be closed meanwhile. */
+function BatchProgress({ tenantID, batchID, onClose }: { tenantID: string; batchID: string; onClose: () => void }) {
+  const { data: batch, error } = useQuery({
+    queryKey: ['batch', tenantID, batchID],
+    queryFn: async () => {
+      const path = '/api/v1/tenants/{tenantID}/workflows/batches/{batchID}';
+      return (await body(rest.GET(path, { params: { path: { tenantID, batchID } } }))).batch;
+    },
+    refetchInterval: ({ state }) => (state.data?.filledAt ? false : PROGRESS_MS),
+  });
+  if (error) return <Problem error={error} />;
+  if (!batch) return <Text role="status">Beginning …</Text>;
+  const { lookedAt, total, refused, kind, filledAt, lastError } = batch;
+  const found = Math.max(lookedAt, total + refused);
+  return (
+    <Stack>
+      <Progress value={filledAt ? 100 : 50} animated={!filledAt} aria-label="Progress" />
+      <Text role="status">
+        {filledAt ? 'Done: ' : 'So far: '}
+        {total.toLocaleString()} of {found.toLocaleString()} runs{' '}
+        {kind === 'cancel' ? 'were cancelled.' : 'were accepted again.'}
+        {refused > 0 && ` ${refused.toLocaleString()} were refused${lastError ? `: ${lastError}` : '.'}`}
+      </Text>
+      <Group justify="flex-end">
+        {kind === 'rerun' && (
+          <Link
+            className="link"
+            to="/t/$tenantID/runs"
+            params={{ tenantID }}
+            search={{ batch: batchID }}
+            onClick={onClose}
+          >
+            Show the new runs
+          </Link>
+        )}
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,109 @@
+/** One browser, one API and one worker for all tests of the console's pages. */
+import axe from 'axe-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { createCall } from '#ops/samples/call.ts';
+import { installSample } from '#ops/samples/install.ts';
+import { readSample } from '#ops/samples/read.ts';
+import { type Cluster, startCluster } from '#test/support/cluster.ts';
+import { aTenant, type TestTenant } from '#test/support/factories.ts';
+import { builtConsole } from '../built-console.ts';
+
+export interface Stage extends AsyncDisposable {
+  cluster: Cluster;
+  /** With the sample of an order's approval. */
+  tenant: TestTenant;
+  context: BrowserContext;
+  /** Of the creator of the tenant, who is signed in. */
+  page: Page;
+  /** What a page has written to its console as an error, violations of its policy among it. */
+  faults: string[];
+  /** The console's path of the tenant with this behind it. */
+  path(rest?: string): string;
+  /** A page of another user or another server. */
+  open(user: { email: string }, baseURL?: string): Promise<Page>;
+}
+
+export async function openStage(executablePath: string): Promise<Stage> {
+  await using resources = new AsyncDisposableStack();
+  const { folder } = await builtConsole();
+  const cluster = resources.use(await startCluster({ settings: { CONSOLE_DIR: folder } }));
+  const tenant = await aTenant(cluster);
+  const call = createCall(cluster.baseURL, await cluster.tokenFor(tenant.creator));
+  await installSample(call, await readSample('order-approval'), { tenantID: tenant.id });
+  const browser: Browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  resources.defer(() => browser.close());
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+  await context.addInitScript(
+    "document.addEventListener('securitypolicyviolation', (event) => console.error(event.violatedDirective))",
+  );
+  const faults: string[] = [];
+  const newPage = async () => {
+    const page = await context.newPage();
+    page.setDefaultTimeout(10_000);
+    page.on('pageerror', (error) => faults.push(error.message));
+    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+    return page;
+  };
+  const page = await newPage();
+  const owned = resources.move();
+  return {
+    cluster,
+    tenant,
+    context,
+    page,
+    faults,
+    path: (rest = '') => `/console/t/${tenant.id}${rest}`,
+    async open({ email }, baseURL = cluster.baseURL) {
+      const opened = await newPage();
+      const session = { token: await cluster.tokenFor({ email }), email, renewal: { kind: 'development' } };
+      const stored = JSON.stringify({ ...session, expiresAt: Date.now() + 3_000_000 });
+      await opened.addInitScript(`sessionStorage.setItem('gantry.session', ${JSON.stringify(stored)})`);
+      await opened.goto(`${baseURL}/console/t/${tenant.id}/inbox`);
+      return opened;
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Findings of axe, and sideways scroll, at two widths in both colour schemes. `SCREENSHOTS` names a folder for pictures. */
+export async function expectAccessible(
+  page: Page,
+  { name, shows, schemes = ['light', 'dark'] }: { name: string; shows: string; schemes?: ('light' | 'dark')[] },
+): Promise<void> {
+  for (const colorScheme of schemes) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    for (const width of [1280, 400]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.getByText(shows).first().waitFor();
+      expect({ colorScheme, width, ...(await findingsOn(page)) }).toEqual({
+        ...{ colorScheme, width, violations: [], hasSidewaysScroll: false },
+      });
+      const { SCREENSHOTS: folder } = process.env;
+      if (folder) await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png`, fullPage: true });
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  await page.setViewportSize({ width: 1280, height: 800 });
+}
+
+async function findingsOn(page: Page): Promise<{ violations: string[]; hasSidewaysScroll: boolean }> {
+  await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    const { axe: runner } = globalThis as unknown as {
+      axe: {
+        run(root: unknown, options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
+      };
+    };
+    const { document, innerWidth } = globalThis as unknown as {
+      document: { documentElement: { scrollWidth: number } };
+      innerWidth: number;
+    };
+    const runOnly = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+    const { violations } = await runner.run(document, { runOnly });
+    return {
+      violations: violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`)),
+      hasSidewaysScroll: document.documentElement.scrollWidth > innerWidth,
+    };
+  });
+}

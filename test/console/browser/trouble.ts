@@ -1,0 +1,172 @@
+import { expect, test } from 'vitest';
+import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { freePort } from '#ops/embedded/ports.ts';
+import { changeRules } from '#shared/policy/change.ts';
+import { aMember, aWorkflow } from '#test/support/factories.ts';
+import { graph } from '#test/support/graphs.ts';
+import { spawnNode } from '#test/support/process.ts';
+import { eventually } from '#test/support/settle.ts';
+import { expectAccessible, type Stage } from './stage.ts';
+
+/** What a page does when its server dies, when its user loses a permission, and with data that is made to break it. */
+export function troubleTests(stage: () => Stage): void {
+  test('the API is killed in the middle of a watched run: the page goes on by itself, and ends like the record', async () => {
+    const { cluster, tenant, open, faults } = stage();
+    const port = await freePort();
+    const baseURL = `http://127.0.0.1:${port}`;
+    const { METRICS_PORT: _, ...env } = cluster.env;
+    const start = async () => {
+      const api = spawnNode(['api/main.ts'], { ...env, PORT: String(port) });
+      await eventually(async () => expect((await fetch(`${baseURL}/ready`)).status).toBe(200), 20_000);
+      return api;
+    };
+    const pause = { type: 'delay', delayMs: 300 };
+    const asks = { type: 'dataCollection', fields: [{ key: 'answer', label: 'Answer' }] };
+    const { id } = await aWorkflow(cluster, {
+      tenant,
+      title: 'Watched',
+      ...graph(
+        {
+          start: { type: 'start' },
+          one: asks,
+          two: pause,
+          three: pause,
+          four: asks,
+          five: pause,
+          end: { type: 'end' },
+        },
+        ['start>one', 'one>two', 'two>three', 'three>four', 'four>five', 'five>end'],
+      ),
+    });
+    const client = cluster.as(tenant.creator).in(tenant);
+    const { body } = await client.post(`T/workflows/${id}/execute`, {});
+    const answer = (node: string) =>
+      eventually(async () => {
+        const asked = await client.get('T/workflows/data-collection?status=PENDING');
+        const found = asked.body.requests.find((one: { nodeID: string }) => one.nodeID === node);
+        const path = `T/workflows/data-collection/${found.collectionRequestID}/submit`;
+        expect((await client.post(path, { submittedData: { answer: 'yes' } })).status).toBe(200);
+      });
+
+    const api = await start();
+    const page = await open(tenant.creator, baseURL);
+    await page.goto(`${baseURL}/console/t/${tenant.id}/runs/${body.instanceID}?view=timeline`);
+    await page.getByRole('row', { name: /one Waiting/ }).waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await api.kill('SIGKILL');
+    await page.getByText('The page reconnects by itself').waitFor();
+    // Three steps happen while the page knows of no server.
+    await answer('one');
+    await eventually(async () => {
+      const { rows } = await cluster.pool.query(
+        "select 1 from collection_request where node_id = 'four' and status = 'PENDING'",
+      );
+      expect(rows).toHaveLength(1);
+    });
+
+    await using restarted = await start();
+    await page.getByRole('row', { name: /four Waiting/ }).waitFor({ timeout: 20_000 });
+    expect(await page.getByText('The page reconnects by itself').count()).toBe(0);
+    await answer('four');
+    await page.getByRole('status').getByText('Completed').waitFor();
+    const { body: recorded } = await client.get(`T/workflows/instances/${body.instanceID}`);
+    const steps = recorded.timeline.filter(({ status }: { status: string }) => status === 'SUCCESS');
+    expect(steps).toHaveLength(7);
+    for (const { nodeID } of steps)
+      expect(await page.getByRole('row', { name: new RegExp(`^${nodeID} Success`) }).count()).toBe(1);
+    await page.close();
+    await restarted.kill('SIGTERM');
+    // The browser itself says that a server was away.
+    faults.splice(0, faults.length, ...faults.filter((fault) => !/ERR_CONNECTION|ERR_EMPTY|WebSocket/.test(fault)));
+  }, 60_000);
+
+  test('a permission is withdrawn while the page is open, and the page says so within 2 s', async () => {
+    const { cluster, tenant, path, open, faults } = stage();
+    const member = await aMember(cluster, { tenant, can: ['workflow.read', 'workflow.list'] });
+    const waits = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 60 } }, ['start>wait']);
+    const { id } = await aWorkflow(cluster, { tenant, title: 'Secret', ...waits });
+    const client = cluster.as(tenant.creator).in(tenant);
+    const { body } = await client.post(`T/workflows/${id}/execute`, {});
+    const page = await open(member);
+    await page.goto(cluster.baseURL + path(`/runs/${body.instanceID}?view=timeline`));
+    await page.getByRole('row', { name: /wait Waiting/ }).waitFor();
+
+    const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
+    await changeRules(em, tenant.id, { remove: [{ subject: member.id, object: 'workflow:*', action: 'read' }] });
+    const began = performance.now();
+    await page.getByRole('alert').getByText('You may not do this').waitFor();
+    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(await page.getByText('Secret').count()).toBe(0);
+    await page.close();
+    await client.delete(`T/workflows/instances/${body.instanceID}/stop`);
+    expect(faults.filter((fault) => !fault.includes('403'))).toEqual([]);
+    faults.splice(0);
+  }, 20_000);
+
+  describeHostile(stage);
+}
+
+/** Markup, a text that turns the direction of what follows, and a word without an end. */
+const HOSTILE = `<img src=x onerror="throw 1"> \u202egnp.exe \u05e9\u05dc\u05d5\u05dd ${'long'.repeat(30)}`;
+
+/** Of a megabyte that cannot be compressed. */
+const LARGE_CELL = `let cell = ${JSON.stringify(HOSTILE)};
+while (cell.length < 1_000_000) cell += Math.random().toString(36);
+return { cell };`;
+
+function describeHostile(stage: () => Stage): void {
+  let instanceID: string;
+  const places = [
+    { name: 'hostile-home', path: '' },
+    { name: 'hostile-runs', path: '/runs' },
+    { name: 'hostile-inbox', path: '/inbox' },
+    { name: 'hostile-run', path: () => `/runs/${instanceID}?view=timeline&step=big` },
+    { name: 'hostile-log', path: () => `/runs/${instanceID}?view=graph&step=say&tab=logs` },
+  ];
+
+  test('a run with hostile data', async () => {
+    const { cluster, tenant } = stage();
+    const { id } = await aWorkflow(cluster, {
+      tenant,
+      title: HOSTILE.slice(0, 200),
+      ...graph(
+        {
+          start: { type: 'start', title: HOSTILE },
+          big: { type: 'javascript', title: HOSTILE, code: LARGE_CELL },
+          say: { type: 'log', level: 'warn', message: HOSTILE },
+          ask: { type: 'dataCollection', title: HOSTILE, description: HOSTILE, fields: [{ key: 'a', label: HOSTILE }] },
+        },
+        ['start>big', 'big>say', 'say>ask'],
+      ),
+    });
+    const client = cluster.as(tenant.creator).in(tenant);
+    const { body } = await client.post(`T/workflows/${id}/execute`, {
+      args: { cell: HOSTILE.repeat(500) },
+      tags: ['<b>'],
+    });
+    instanceID = body.instanceID;
+    await eventually(async () => {
+      const { body: run } = await client.get(`T/workflows/instances/${instanceID}`);
+      expect(run.status).toBe('WAITING');
+    });
+  });
+
+  test.each(places)(
+    '$name shows it as text',
+    async ({ name, path }) => {
+      const { cluster, page, path: pathOf } = stage();
+      await page.goto(cluster.baseURL + pathOf(typeof path === 'string' ? path : path()));
+      await expectAccessible(page, { name, shows: '<img src=x onerror=', schemes: ['light'] });
+      expect(await page.locator('img[src="x"]').count()).toBe(0);
+    },
+    20_000,
+  );
+
+  test('a cell of a megabyte is loaded when asked for, and shown in part', async () => {
+    const { cluster, page, path } = stage();
+    await page.goto(cluster.baseURL + path(`/runs/${instanceID}?view=timeline&step=big`));
+    await page.getByRole('button', { name: 'Load it' }).click();
+    await page.getByText(/The first 50,000 of [\d,]+ characters/).waitFor();
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+  });
+}
