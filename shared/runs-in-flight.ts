@@ -4,6 +4,7 @@ import type { Pool } from './db/pool.ts';
 import { onPool } from './db/query.ts';
 import type { AppError } from './errors.ts';
 import { hasMoreParts, type JsonObject } from './json.ts';
+import { upTo } from './lru.ts';
 import { type QuotaName, quotaExceeded, readQuotas } from './quotas.ts';
 
 /** A quota that is counted from time to time, for processes that accept much of it. */
@@ -70,7 +71,7 @@ async function sizeOf(inputs: readonly JsonObject[]): Promise<number> {
 /** See `createRunsInFlight`, of which this is the general form. */
 export function createCountedQuota(pool: Pool, quota: QuotaName): CountedQuota {
   const counts = new LRUCache<string, Counted>({
-    max: 10_000,
+    ...upTo(10_000),
     async fetchMethod(tenantID): Promise<Counted | undefined> {
       const [state] = await readQuotas(onPool(pool), [quota], tenantID);
       return state && { max: state.max, used: state.used, countedAt: performance.now() };

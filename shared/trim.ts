@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Pool } from './db/pool.ts';
+import { upTo } from './lru.ts';
 import type { Warn } from './rare-warning.ts';
 
 /** What a tenant may keep of rows that others can do without. */
@@ -28,7 +29,7 @@ const SHARE = 16;
  * sixteenth, so the table may have as much beyond the bounds as there are processes.
  */
 export function createTrim({ pool, statement, maxBytes, maxRows, warn }: Options): Trim {
-  const written = new LRUCache<string, { bytes: number; rows: number }>({ max: 10_000 });
+  const written = new LRUCache<string, { bytes: number; rows: number }>(upTo(10_000));
 
   return {
     async wrote(tenantID, bytes) {

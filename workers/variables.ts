@@ -43,7 +43,7 @@ export function createTenantVariables({
   messages,
   checkAfterMs = CHECK_AFTER_MS,
 }: Needs): TenantVariables & Disposable {
-  const kept = new LRUCache<string, Kept>({ max: 10_000, maxSize: MAX_BYTES, sizeCalculation: ({ length }) => length });
+  const kept = new LRUCache<string, Kept>({ maxSize: MAX_BYTES, sizeCalculation: ({ length }) => length });
 
   /** Nodes that ask in the same moment share a statement, also those of other tenants. */
   const readVersion = batched(async (tenantIDs: string[]) => {

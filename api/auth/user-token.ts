@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Person } from '#shared/db/standing.ts';
 import { AppError } from '#shared/errors.ts';
+import { upTo } from '#shared/lru.ts';
 import type { TrustedIssuer } from './trusted-issuer.ts';
 
 /** Answers with the user that a token names; throws the contract's 401 for an expired or invalid token. */
@@ -37,7 +38,12 @@ interface Verified {
 }
 
 export function createTokenVerifier({ issuer, audience, keys }: TrustedIssuer): VerifyToken {
-  const trusted = new LRUCache<string, Verified>({ max: maxTrusted, ttl: trustMs, ttlResolution: 0, perf: clock });
+  const trusted = new LRUCache<string, Verified>({
+    ...upTo(maxTrusted),
+    ttl: trustMs,
+    ttlResolution: 0,
+    perf: clock,
+  });
 
   return async (token) => {
     const digest = hash('sha256', token, 'base64');

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { batched } from '../batched.ts';
+import { upTo } from '../lru.ts';
 import type { Turn } from '../turns.ts';
 import type { Pool } from './pool.ts';
 
@@ -11,7 +12,7 @@ export interface TenantTurns {
 const MAX_REMEMBERED = 100_000;
 
 export function createTenantTurns(pool: Pool): TenantTurns {
-  const creators = new LRUCache<string, string>({ max: MAX_REMEMBERED });
+  const creators = new LRUCache<string, string>(upTo(MAX_REMEMBERED));
   const read = batched((tenantIDs: string[]) => readCreators(pool, tenantIDs));
 
   async function creatorOf(tenantID: string): Promise<string | undefined> {

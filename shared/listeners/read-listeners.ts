@@ -5,6 +5,7 @@ import type { KeyRing } from '../crypto.ts';
 import { findDatasourceType } from '../datasources/index.ts';
 import type { Pool } from '../db/pool.ts';
 import { ENDPOINTS, LISTENER_VERSIONS, type ListenerRow, READ_LISTENER } from '../db/read-listeners.ts';
+import { upTo } from '../lru.ts';
 import { sealedColumns } from '../sealed-columns.ts';
 import { openSecrets } from '../secret.ts';
 import { createEndpoints, type Endpoints } from './endpoint-path.ts';
@@ -47,8 +48,8 @@ const MAX = { tenants: 1_000, listeners: 5_000, bytes: 64_000_000 };
  * tenant's listeners; what is kept of an older version is read again. So a change counts from the next question on.
  */
 export function createListenerReader({ pool, secrets }: { pool: Pool; secrets: KeyRing }): ListenerReader {
-  const endpoints = new LRUCache<string, Kept<Promise<Endpoints<string>>>>({ max: MAX.tenants });
-  const listeners = new LRUCache<string, Kept<Promise<ReadListener | undefined>>>({ max: MAX.listeners });
+  const endpoints = new LRUCache<string, Kept<Promise<Endpoints<string>>>>(upTo(MAX.tenants));
+  const listeners = new LRUCache<string, Kept<Promise<ReadListener | undefined>>>(upTo(MAX.listeners));
   const standingOf = batched((questions: Question[]) => readStandings(pool, questions));
 
   /** Concurrent reads of one version share a promise; one that fails is not kept. */

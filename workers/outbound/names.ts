@@ -5,6 +5,7 @@ import { domainToASCII } from 'node:url';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '#shared/errors.ts';
 import { createLane } from '#shared/lanes.ts';
+import { upTo } from '#shared/lru.ts';
 import { turnOfWork } from '#shared/work.ts';
 import { type Hosts, namesToTry, parseHosts, parseSearch, type Search } from './resolver-files.ts';
 import { unlessAborted } from './unless-aborted.ts';
@@ -34,7 +35,7 @@ const CACHE = { max: 10_000, minMs: 1_000, maxMs: 300_000, noneMs: 5_000 };
  */
 export function createNames({ servers, timeoutMs = 5_000, places = 64 }: NameOptions = {}): Lookup {
   const lane = createLane({ places, maxPerTenant: Math.ceil(places / 4), sharesByCreator: true });
-  const known = new LRUCache<string, Found>({ max: CACHE.max });
+  const known = new LRUCache<string, Found>(upTo(CACHE.max));
   const underWay = new Map<string, Promise<Found>>();
   const files = rememberFiles();
 
