@@ -9,37 +9,54 @@ const testFiles = globSync('test/**/*.test.ts', { cwd: root });
 /** The one module through which a test learns of the backplane of its run. */
 const backplaneModule = 'test/support/backplane.ts';
 
-/** Files with a deployment around what they test, but whose subject uses no queue, message or shared limit. */
-const aboutOtherThings =
-  /^test\/(console|contract|ops|workers\/(connectors|files|listeners|nodes|postgresql|tenant-database))\//;
-
 /**
- * Files of other folders of which the same is true. What they use between processes has files of its own that run on both backplanes:
- * questions ask.test.ts, limits limiter.test.ts, changes of rights revoked.test.ts, and runs the folder of the engine.
+ * Files about queues, messages between processes, shared limits, and faults of these: both backplanes run them. Beside these, those that
+ * load that module themselves do.
  */
-const alsoAboutOtherThings: ReadonlySet<string> = new Set([
-  'test/api/bundles/jobs.test.ts',
-  'test/api/resources/api-keys.test.ts',
-  'test/api/resources/oauth.test.ts',
-  'test/flows/older-worker.test.ts',
-  'test/flows/tenant-database-isolation.test.ts',
-  'test/shared/files/files.test.ts',
+const aboutBackplanes: ReadonlySet<string> = new Set([
+  ...testFiles.filter((file) => file.startsWith('test/shared/backplane/')),
+  'test/api/every-route.test.ts',
+  'test/api/http/postgres-away.test.ts',
+  'test/api/http/rate-limit.test.ts',
+  'test/api/realtime/awaited-runs.test.ts',
+  'test/api/realtime/gateway.test.ts',
+  'test/api/realtime/socket-limits.test.ts',
+  'test/flows/board.test.ts',
+  'test/flows/hanging-datasource.test.ts',
+  'test/flows/kept-jobs.test.ts',
+  'test/flows/revoked.test.ts',
+  'test/flows/shadow-replay.test.ts',
+  'test/flows/two-of-each.test.ts',
+  'test/flows/widget-processes.test.ts',
+  'test/shared/admission.test.ts',
+  'test/shared/deployment-roles.test.ts',
+  'test/workers/engine/alarms.test.ts',
+  'test/workers/engine/drain.test.ts',
+  'test/workers/engine/hand-back.test.ts',
+  'test/workers/engine/lost-claim.test.ts',
+  'test/workers/engine/neighbours.test.ts',
+  'test/workers/engine/recovery.test.ts',
+  'test/workers/engine/shared-jobs.test.ts',
+  'test/workers/engine/sweep.test.ts',
+  'test/workers/engine/wake-while-leaving.test.ts',
+  'test/workers/fill-batches.test.ts',
+  'test/workers/metrics.test.ts',
 ]);
 
-/** Files about answers of the API. Some routes ask a worker: test/api/every-route.test.ts has each of them on both backplanes. */
-const aboutAnswers = /^test\/api\/(?!every-route|main\.|realtime\/)/;
+/** Folders of runs. Their other files run on Redis alone, as most deployments do. */
+const aboutRuns = /^test\/(flows|workers\/engine)\//;
 
-/** In a file about answers, what needs a backplane: other processes, sockets, or the backplane itself. */
-const betweenProcesses = /\bapis: 2|\bsocket\(|\bworkers: 2|\bbackplane\b|\bredisURL\b/;
+export type BackplaneName = 'postgres' | 'redis';
 
-/** Tests that no backplane can make a difference to; a run on the second one would only repeat them. */
-export const backplaneFree: readonly string[] = testFiles.filter(
-  (file) =>
-    aboutOtherThings.test(file) ||
-    alsoAboutOtherThings.has(file) ||
-    (aboutAnswers.test(file) && !betweenProcesses.test(textOf(file))) ||
-    !modulesUnder(file).has(backplaneModule),
-);
+/** Tests that the other backplane cannot make a difference to, or that use it as others do: a run on it would only repeat them. */
+export function notOn(backplane: BackplaneName): string[] {
+  return testFiles.filter((file) => {
+    const loads = loadedModules(file).has(backplaneModule);
+    if (aboutBackplanes.has(file) || loads) return false;
+    const usesOne = modulesUnder(file).has(backplaneModule);
+    return backplane !== (usesOne && aboutRuns.test(file) ? 'redis' : 'postgres');
+  });
+}
 
 /**
  * Files with a process of their own. The memory of a process that has run other files says little, since the next file takes again
@@ -95,9 +112,16 @@ export const longestFirst: readonly string[] = [
 /** The file and every module of `test/` that it loads, directly or through others. */
 function modulesUnder(file: string, found = new Set<string>()): ReadonlySet<string> {
   found.add(file);
+  for (const module of loadedModules(file)) if (!found.has(module)) modulesUnder(module, found);
+  return found;
+}
+
+/** Those modules of `test/` that the file itself loads. */
+function loadedModules(file: string): ReadonlySet<string> {
+  const found = new Set<string>();
   for (const [, specifier = ''] of textOf(file).matchAll(/(?:from|import)\s*\(?\s*'([^']+\.ts)'/g)) {
     const module = specifier.startsWith('#') ? specifier.slice(1) : posix.join(posix.dirname(file), specifier);
-    if (module.startsWith('test/') && !found.has(module)) modulesUnder(module, found);
+    if (module.startsWith('test/')) found.add(module);
   }
   return found;
 }
