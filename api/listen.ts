@@ -5,6 +5,7 @@ import type { Config } from '#shared/config.ts';
 import type { Logger } from '#shared/logger.ts';
 import { addHeldBytes, createMetrics, serveMetrics } from '#shared/metrics.ts';
 import { untilReachable } from '#shared/until-reachable.ts';
+import { startToolCalls } from './ai/tools/runner.ts';
 import { startImportJobs } from './bundles/jobs/runner.ts';
 import { type ApiContext, createApiContext, type OwnedApiContext } from './context.ts';
 import { type ConnectionLimit, limitConnections } from './http/connections.ts';
@@ -33,6 +34,7 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   early.answerWith(createApp(context, routeGroups));
   resources.use(createGateway({ server, context, watch: context.watch, connections }));
   resources.use(startImportJobs(context));
+  resources.use(startToolCalls(context, routeGroups));
   resources.defer(() => context.drain());
   const served = await serveContextMetrics(resources, context, { config, logger });
 

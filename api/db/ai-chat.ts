@@ -1,4 +1,5 @@
-import { CHAT_PATIENCE_MS } from '#shared/ai/chat.ts';
+import { CHAT_LEASE_MS, CHAT_PATIENCE_MS } from '#shared/ai/chat.ts';
+import { presentCall, type StoredPart, TOOL_CALL, type ToolCall } from '#shared/ai/tool-calls.ts';
 import type { Caller } from '#shared/caller.ts';
 import { settleLostCall } from '#shared/db/ai-usage.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
@@ -20,6 +21,15 @@ export interface ChatMessage {
 
 const MAX_SESSIONS = 100;
 const MAX_MESSAGES = 500;
+/** Of tools, in one session. */
+const MAX_CALLS = 500;
+
+/** How an answer is to be made. */
+export interface Answering {
+  isResumable: boolean;
+  /** Where the user is in the client. */
+  place: string | null;
+}
 
 /**
  * Writes a message of the user and the answer that is to come; without a message, another answer to the last one. The conversation is
@@ -28,7 +38,7 @@ const MAX_MESSAGES = 500;
 export async function beginAnswer(
   pool: Pool,
   chat: Chat,
-  { message, isResumable }: { message: ChatMessage | null; isResumable: boolean },
+  { message, ...answering }: Answering & { message: ChatMessage | null },
 ): Promise<string> {
   const { tenantID, caller, chatID } = chat;
   return inTransaction(pool, async (client) => {
@@ -36,13 +46,46 @@ export async function beginAnswer(
     const { rows } = await query<{ id: string }>(OPEN, [newID(), tenantID, caller.id, caller.userID ?? null, chatID]);
     const sessionID = rows[0]?.id ?? '';
     await query('delete from ai_answer where session_id = $1', [sessionID]);
+    await query(SUPERSEDE, [sessionID]);
+    await query(TRIM_CALLS, [sessionID, MAX_CALLS]);
     if (message) await addMessage(query, { tenantID, sessionID }, message);
     else await dropAnswers(query, sessionID);
     await query(FORGET, [tenantID, caller.id, MAX_SESSIONS]);
     const answerID = newID();
-    await query(BEGIN, [answerID, sessionID, tenantID, String(isResumable), CHAT_PATIENCE_MS / 1_000]);
+    await insertAnswer(query, { answerID, sessionID, chat, messageID: null, fromPart: 0 }, answering);
     return answerID;
   });
+}
+
+/** Calls that nothing will call any more. Before a confirmation they are denied, which the model is told. */
+const SUPERSEDE = `
+update ai_tool_call set status = 'denied', reason = 'the answer was ended before', ended_at = now()
+where session_id = $1 and status in ('ready', 'asked')`;
+
+const TRIM_CALLS = `
+delete from ai_tool_call where id in (
+  select id from ai_tool_call where session_id = $1 order by created_at desc, number desc offset $2)`;
+
+interface NewAnswer {
+  answerID: string;
+  sessionID: string;
+  chat: Chat;
+  /** Of the message that it goes on with; null: a new one. */
+  messageID: string | null;
+  /** Parts that this message has. */
+  fromPart: number;
+}
+
+/** An API process takes it on. */
+export async function insertAnswer(
+  query: Query,
+  { answerID, sessionID, chat, messageID, fromPart }: NewAnswer,
+  { isResumable, place }: Answering,
+): Promise<void> {
+  const { tenantID, caller } = chat;
+  const seconds = CHAT_PATIENCE_MS / 1_000;
+  const said = [JSON.stringify(caller), place, messageID, fromPart];
+  await query(BEGIN, [answerID, sessionID, tenantID, String(isResumable), seconds, ...said]);
 }
 
 const OPEN = `
@@ -54,8 +97,8 @@ delete from ai_session where id in (
   select id from ai_session where tenant_id = $1 and owner_id = $2 order by updated_at desc offset $3)`;
 
 const BEGIN = `
-insert into ai_answer (id, session_id, tenant_id, is_resumable, alive_until)
-values ($1, $2, $3, $4::boolean, now() + make_interval(secs => $5))`;
+insert into ai_answer (id, session_id, tenant_id, is_resumable, status, alive_until, caller, place, message_id, from_part)
+values ($1, $2, $3, $4::boolean, 'calling', now() + make_interval(secs => $5), $6, $7, $8, $9::integer)`;
 
 /** A message that is sent again, perhaps changed, takes the place of itself and of all behind it. */
 async function addMessage(
@@ -123,9 +166,15 @@ export async function readAnswer(pool: Pool, answerID: string, after: number): P
 
 const PAGE = 100;
 
-const STATE = `
-select ended_at is not null as "isOver", error, ended_at is null and alive_until < now() as "isLost"
-from ai_answer where id = $1`;
+/** A step whose worker is gone is begun again, so often. */
+export const MAX_RESTARTS = 2;
+
+/** Of a step that is not begun again, or was not in time. */
+const LOST = `ended_at is null and alive_until < now() - case
+  when status = 'streaming' and restarts < ${MAX_RESTARTS} and caller is not null
+  then interval '${CHAT_LEASE_MS} milliseconds' else interval '0' end`;
+
+const STATE = `select ended_at is not null as "isOver", error, ${LOST} as "isLost" from ai_answer where id = $1`;
 
 const CHUNKS = 'select number, chunks from ai_chunk where answer_id = $1 and number > $2 order by number limit $3';
 
@@ -138,16 +187,34 @@ export async function endLostAnswer(pool: Pool, answerID: string): Promise<void>
   const lost = new AppError('UPSTREAM_FAILED', 'The worker that wrote this answer is gone: ask again', {
     details: { reason: 'worker-lost' },
   });
-  const { rowCount } = await pool.query(`${FAIL} and alive_until < now()`, [answerID, textOf(lost)]);
-  if (rowCount) await settleLostCall(pool, answerID);
+  const { rows } = await pool.query<{ callID: string }>(
+    `${FAIL} and ${LOST} returning coalesce(call_id, id) as "callID"`,
+    [answerID, textOf(lost)],
+  );
+  if (rows[0]) await settleLostCall(pool, rows[0].callID);
 }
 
-/** Ends an answer that no worker has ended. */
-export async function failAnswer(pool: Pool, answerID: string, error: AppError): Promise<void> {
-  await pool.query(`${FAIL} and status = 'waiting'`, [answerID, textOf(error)]);
+/** Ends an answer of which no worker has begun this step. */
+export async function failStep(
+  pool: Pool,
+  { answerID, step }: { answerID: string; step: number },
+  error: AppError,
+): Promise<void> {
+  await pool.query(`${FAIL} and status = 'waiting' and step = $3`, [answerID, textOf(error), step]);
 }
 
 const FAIL = `update ai_answer set status = 'failed', error = $2, ended_at = now() where id = $1 and ended_at is null`;
+
+/** Ends an answer that its client does not wait for any more; at once, or when its worker sees it. */
+export async function dropAnswer(pool: Pool, answerID: string): Promise<void> {
+  await pool.query(DROP_ANSWER, [answerID]);
+}
+
+const DROP_ANSWER = `
+update ai_answer set is_unwanted = true,
+  status = case status when 'streaming' then status else 'cancelled' end,
+  ended_at = case status when 'streaming' then null else now() end
+where id = $1 and ended_at is null`;
 
 function textOf(error: AppError): string {
   return JSON.stringify(toWireError(error));
@@ -171,16 +238,41 @@ export interface StoredMessage {
   parts: Record<string, unknown>[];
 }
 
-/** The messages of a session, oldest first; none if there is no session. */
+/** The messages of a session, oldest first; none if there is no session. What an open answer says is left to its stream. */
 export async function readMessages(pool: Pool, { tenantID, caller, chatID }: Chat): Promise<StoredMessage[]> {
-  const { rows } = await pool.query<{ id: string; role: string; parts: string }>(MESSAGES, [
-    tenantID,
-    caller.id,
-    chatID,
-  ]);
-  return rows.map(({ id, role, parts }) => ({ id, role, parts: JSON.parse(parts) }));
+  const values = [tenantID, caller.id, chatID];
+  const { rows } = await pool.query<Stored>(MESSAGES, values);
+  const found = await pool.query<ToolCall>(CALLS, values);
+  const calls = new Map(found.rows.map((call) => [call.id, call]));
+  return rows
+    .filter(({ said }) => said !== 0)
+    .map(({ id, role, parts, said }) => {
+      const stored = JSON.parse(parts) as StoredPart[];
+      return { id, role, parts: stored.slice(0, said ?? undefined).flatMap((part) => presentPart(part, calls)) };
+    });
+}
+
+interface Stored {
+  id: string;
+  role: string;
+  parts: string;
+  /** How many parts the message had before the answer that is being written; null: none is. */
+  said: number | null;
+}
+
+function presentPart(part: StoredPart, calls: ReadonlyMap<string, ToolCall>): Record<string, unknown>[] {
+  if (part.type !== 'call') return [part];
+  const call = calls.get(part.id);
+  return call ? [presentCall(call)] : [];
 }
 
 const MESSAGES = `
-select m.message_id as id, m.role, m.parts from ai_session s join ai_message m on m.session_id = s.id
+select m.message_id as id, m.role, m.parts,
+  (select a.from_part from ai_answer a
+    where a.session_id = s.id and a.ended_at is null and coalesce(a.message_id, a.id::text) = m.message_id) as said
+from ai_session s join ai_message m on m.session_id = s.id
 where s.tenant_id = $1 and s.owner_id = $2 and s.chat_id = $3 order by m.number`;
+
+const CALLS = `
+select ${TOOL_CALL} from ai_session s join ai_tool_call c on c.session_id = s.id
+where s.tenant_id = $1 and s.owner_id = $2 and s.chat_id = $3`;

@@ -9,9 +9,13 @@ export const MAX_ANSWER_BYTES = 1024 ** 2;
 export async function callRouteTool(
   inProcess: InProcess,
   tool: RouteTool,
-  { caller, args, signal }: { caller: ToolCaller; args: ToolArguments } & ToolOptions,
+  { caller, args, signal, idempotencyKey }: { caller: ToolCaller; args: ToolArguments } & ToolOptions,
 ): Promise<ToolAnswer> {
-  const { status, text } = await inProcess.send(caller, requestOf(tool, caller.tenantID, { args, signal }));
+  const request = requestOf(tool, caller.tenantID, { args, signal });
+  const { status, text } = await inProcess.send(caller, {
+    ...request,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  });
   if (text.length > MAX_ANSWER_BYTES) return tooLarge(tool, text.length);
   return { status, body: JSON.parse(text) as Record<string, unknown> };
 }

@@ -58,7 +58,8 @@ export function createToolRegistry(context: ApiContext, groups: readonly RouteGr
     if (!tool) throw new AppError('NOT_FOUND', `There is no tool ${JSON.stringify(name)}`);
     try {
       if ('route' in tool) return await callRouteTool(inProcess, tool, { caller, args, ...options });
-      return await tool.run(args, (other, given) => call(caller, other, given, options));
+      const { signal } = options;
+      return await tool.run(args, (other, given) => call(caller, other, given, { signal }));
     } catch (error) {
       const { status, code, message } = toAppError(error);
       return { status, body: { success: false, error: { code, message } } };

@@ -27,6 +27,8 @@ export type ToolArguments = Readonly<Record<string, unknown>>;
 export interface ToolOptions {
   /** Aborted, the call is treated as a request whose client has gone away. */
   signal?: AbortSignal | undefined;
+  /** Of the request: it is done once. */
+  idempotencyKey?: string | undefined;
 }
 
 /** What REST would answer: its status, and its body. */

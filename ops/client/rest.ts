@@ -6149,7 +6149,7 @@ export interface components {
             /** Format: uuid */
             tenantID: string;
             /** @enum {string} */
-            type: "API_REQUEST" | "OPERATOR_REQUEST" | "RUN_START" | "ASSET_CHANGE" | "WEBHOOK_DELIVERY" | "LISTENER_EVENT" | "CRON_TICK" | "SOCKET_ACTION";
+            type: "API_REQUEST" | "OPERATOR_REQUEST" | "RUN_START" | "ASSET_CHANGE" | "WEBHOOK_DELIVERY" | "LISTENER_EVENT" | "CRON_TICK" | "SOCKET_ACTION" | "AI_TOOL_CALL";
             /** @description The method of a request, or what was done */
             subType: string;
             userID: string | null;
@@ -35110,7 +35110,7 @@ export interface operations {
                 /** @description The API key by which it was done */
                 apiKeyID?: string;
                 /** @description What kind of action: a request, a delivery, a tick … */
-                type?: "API_REQUEST" | "OPERATOR_REQUEST" | "RUN_START" | "ASSET_CHANGE" | "WEBHOOK_DELIVERY" | "LISTENER_EVENT" | "CRON_TICK" | "SOCKET_ACTION";
+                type?: "API_REQUEST" | "OPERATOR_REQUEST" | "RUN_START" | "ASSET_CHANGE" | "WEBHOOK_DELIVERY" | "LISTENER_EVENT" | "CRON_TICK" | "SOCKET_ACTION" | "AI_TOOL_CALL";
                 method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
                 /** @description The beginning of the path */
                 path?: string;
@@ -35233,7 +35233,7 @@ export interface operations {
                 /** @description The API key by which it was done */
                 apiKeyID?: string;
                 /** @description What kind of action: a request, a delivery, a tick … */
-                type?: "API_REQUEST" | "OPERATOR_REQUEST" | "RUN_START" | "ASSET_CHANGE" | "WEBHOOK_DELIVERY" | "LISTENER_EVENT" | "CRON_TICK" | "SOCKET_ACTION";
+                type?: "API_REQUEST" | "OPERATOR_REQUEST" | "RUN_START" | "ASSET_CHANGE" | "WEBHOOK_DELIVERY" | "LISTENER_EVENT" | "CRON_TICK" | "SOCKET_ACTION" | "AI_TOOL_CALL";
                 method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
                 /** @description The beginning of the path */
                 path?: string;

@@ -39,6 +39,7 @@ export const auditTypes = [
   'LISTENER_EVENT',
   'CRON_TICK',
   'SOCKET_ACTION',
+  'AI_TOOL_CALL',
 ] as const;
 export type AuditType = (typeof auditTypes)[number];
 

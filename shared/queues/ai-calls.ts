@@ -23,8 +23,14 @@ export const aiCalls = defineAsk({
       messages: z.array(AIMessage).min(1),
       maxOutputTokens: z.int().positive(),
     }),
-    /** Answers a session; what it is to be answered, and the answer, are rows. */
-    z.object({ kind: z.literal('chat'), ...asked, answerID: z.uuid(), place: z.string().nullable() }),
+    /** Answers a session up to the next calls of tools; what it is to be answered, and the answer, are rows. */
+    z.object({
+      kind: z.literal('chat'),
+      ...asked,
+      answerID: z.uuid(),
+      place: z.string().nullable(),
+      step: z.int().optional(),
+    }),
   ]),
   answer: z.object({ text: z.string(), model: z.string(), inputTokens: z.int(), outputTokens: z.int() }),
   timeoutMs: 120_000,

@@ -7,6 +7,8 @@ import { type HTTPServer, type SeenRequest, startHTTP } from '../support/http-se
 export interface AIScript {
   /** The pieces of the answer. */
   pieces?: readonly string[];
+  /** Calls of tools, after the pieces. */
+  calls?: readonly { name: string; arguments: unknown }[];
   /** Before each piece. */
   pauseMs?: number;
   usage?: { prompt_tokens: number; completion_tokens: number } | null;
@@ -74,18 +76,26 @@ async function answer(script: AIScript, request: SeenRequest, response: ServerRe
   await sleep(pauseMs * pieces.length);
   await script.until;
   if (lie === 'broken-json') return void response.end('{"id": "1", "choices": [');
+  const calls = callsOf(script);
   const message = {
     role: 'assistant',
     content: pieces.join(''),
-    ...(lie === 'unknown-tool' && { tool_calls: toolCalls }),
+    ...(calls.length > 0 && { tool_calls: calls }),
   };
-  response.end(JSON.stringify({ ...common, choices: [{ index: 0, message, finish_reason: 'stop' }], usage }));
+  const finish_reason = calls.length > 0 ? 'tool_calls' : 'stop';
+  response.end(JSON.stringify({ ...common, choices: [{ index: 0, message, finish_reason }], usage }));
 }
 
 const common = { id: 'chatcmpl-1', object: 'chat.completion', created: 1_790_000_000, model: 'test-model' };
-const toolCalls = [
-  { index: 0, id: 'call-1', type: 'function', function: { name: 'no_such_tool', arguments: '{"a": 1}' } },
-];
+const unknownTool = { name: 'no_such_tool', arguments: { a: 1 } };
+
+function callsOf({ lie, calls = [] }: AIScript): object[] {
+  const wanted = lie === 'unknown-tool' ? [unknownTool] : calls;
+  return wanted.map(({ name, arguments: args }, index) => ({
+    ...{ index, id: `call-${index + 1}`, type: 'function' },
+    function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args) },
+  }));
+}
 
 async function stream(script: AIScript, response: ServerResponse): Promise<void> {
   const { pieces = [], pauseMs = 0, usage = ownUsage, lie } = script;
@@ -107,9 +117,9 @@ async function stream(script: AIScript, response: ServerResponse): Promise<void>
   }
   if (lie === 'cut') return void response.destroy();
   if (lie === 'broken-json') await send('{"choices": [');
-  if (lie === 'unknown-tool')
-    await send({ choices: [{ index: 0, delta: { tool_calls: toolCalls }, finish_reason: null }] });
-  await send({ choices: [{ index: 0, delta: {}, finish_reason: lie === 'unknown-tool' ? 'tool_calls' : 'stop' }] });
+  const calls = callsOf(script);
+  if (calls.length > 0) await send({ choices: [{ index: 0, delta: { tool_calls: calls }, finish_reason: null }] });
+  await send({ choices: [{ index: 0, delta: {}, finish_reason: calls.length > 0 ? 'tool_calls' : 'stop' }] });
   if (usage) await send({ choices: [], usage });
   await send('[DONE]');
   response.end();

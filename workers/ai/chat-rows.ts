@@ -1,90 +1,140 @@
 import { CHAT_LEASE_MS } from '#shared/ai/chat.ts';
-import type { Pool } from '#shared/db/pool.ts';
+import { digestOf, type OfferedTool, type StoredPart } from '#shared/ai/tool-calls.ts';
+import { appendChunks, saveMessage } from '#shared/db/ai-answers.ts';
+import { inTransaction, type Pool } from '#shared/db/pool.ts';
+import { onClient, type Query } from '#shared/db/query.ts';
 import { type AppError, toWireError } from '#shared/errors.ts';
-import type { AIMessage } from '#shared/queues/ai-calls.ts';
 
-/** Takes an answer that waits. Undefined if it is not wanted any more. */
-export async function claimAnswer(pool: Pool, answerID: string): Promise<string | undefined> {
-  const { rows } = await pool.query<{ sessionID: string }>(CLAIM, [answerID, CHAT_LEASE_MS / 1_000]);
-  return rows[0]?.sessionID;
+/** A step of an answer that this worker has taken. `callID` is its fence. */
+export interface TakenStep {
+  answerID: string;
+  callID: string;
+  sessionID: string;
+  messageID: string;
+  step: number;
+  /** What the model may call. */
+  tools: OfferedTool[];
+  /** Rows of chunks of earlier steps. */
+  rows: number;
+}
+
+/** Takes a step that waits. Undefined if it is not wanted any more. */
+export async function claimStep(
+  pool: Pool,
+  { answerID, callID, step }: { answerID: string; callID: string; step: number | undefined },
+): Promise<TakenStep | undefined> {
+  const { rows } = await pool.query<Omit<TakenStep, 'answerID' | 'callID' | 'tools'> & { tools: string | null }>(
+    CLAIM,
+    [answerID, CHAT_LEASE_MS / 1_000, callID, step ?? null],
+  );
+  const [row] = rows;
+  // Written by the API.
+  return row && { ...row, answerID, callID, tools: row.tools === null ? [] : (JSON.parse(row.tools) as OfferedTool[]) };
 }
 
 const CLAIM = `
-update ai_answer set status = 'streaming', alive_until = now() + make_interval(secs => $2)
-where id = $1 and status = 'waiting' returning session_id as "sessionID"`;
+update ai_answer set status = 'streaming', call_id = $3, alive_until = now() + make_interval(secs => $2)
+where id = $1 and status = 'waiting' and step = coalesce($4::integer, step)
+returning session_id as "sessionID", coalesce(message_id, id::text) as "messageID", step, tools,
+  (select coalesce(max(number), 0) from ai_chunk where answer_id = $1) as rows`;
 
-/** Whether the answer is still wanted. */
-export async function renewAnswer(pool: Pool, answerID: string): Promise<boolean> {
-  const { rowCount } = await pool.query(RENEW, [answerID, CHAT_LEASE_MS / 1_000]);
+type Taken = Pick<TakenStep, 'answerID' | 'callID'>;
+
+/** Whether the step is still wanted, and still this worker's. */
+export async function renewStep(pool: Pool, { answerID, callID }: Taken): Promise<boolean> {
+  const { rowCount } = await pool.query(RENEW, [answerID, CHAT_LEASE_MS / 1_000, callID]);
   return rowCount === 1;
 }
 
-const RENEW = `
-update ai_answer set alive_until = now() + make_interval(secs => $2) where id = $1 and status = 'streaming'`;
+const HELD = `where id = $1 and status = 'streaming' and call_id = $3`;
 
-const MAX_MESSAGES = 60;
-const MAX_CHARACTERS = 300_000;
+const RENEW = `update ai_answer set alive_until = now() + make_interval(secs => $2) ${HELD} and not is_unwanted`;
 
-/** The last messages of a session, as many as a model is given. */
-export async function readConversation(pool: Pool, sessionID: string): Promise<AIMessage[]> {
-  const { rows } = await pool.query<{ role: AIMessage['role']; parts: string }>(MESSAGES, [sessionID, MAX_MESSAGES]);
-  const messages: AIMessage[] = [];
-  let size = 0;
-  for (const { role, parts } of rows) {
-    const content = textOf(parts);
-    size += content.length;
-    if (messages.length > 0 && size > MAX_CHARACTERS) break;
-    if (content !== '') messages.unshift({ role, content });
-  }
-  return messages;
-}
-
-const MESSAGES = 'select role, parts from ai_message where session_id = $1 order by number desc limit $2';
-
-function textOf(parts: string): string {
-  // Written by `beginAnswer` and `endAnswer`.
-  const list = JSON.parse(parts) as { type: string; text?: string }[];
-  return list.flatMap(({ type, text }) => (type === 'text' && text ? [text] : [])).join('\n');
-}
-
-interface NewChunks {
-  answerID: string;
+interface NewChunks extends Taken {
   number: number;
   /** A JSON array. */
   chunks: string;
 }
 
-/** False if the answer is not wanted any more. */
-export async function writeChunks(pool: Pool, { answerID, number, chunks }: NewChunks): Promise<boolean> {
-  const { rowCount } = await pool.query(WRITE, [answerID, CHAT_LEASE_MS / 1_000, number, chunks]);
+/** False if the step is not wanted any more. */
+export async function writeChunks(pool: Pool, { answerID, callID, number, chunks }: NewChunks): Promise<boolean> {
+  const { rowCount } = await pool.query(WRITE, [answerID, CHAT_LEASE_MS / 1_000, callID, number, chunks]);
   return rowCount === 1;
 }
 
 const WRITE = `
 with alive as (
-  update ai_answer set alive_until = now() + make_interval(secs => $2)
-  where id = $1 and status = 'streaming' returning tenant_id)
-insert into ai_chunk (answer_id, number, tenant_id, chunks) select $1, $3, tenant_id, $4 from alive`;
+  update ai_answer set alive_until = now() + make_interval(secs => $2) ${HELD} returning tenant_id)
+insert into ai_chunk (answer_id, number, tenant_id, chunks) select $1, $4, tenant_id, $5 from alive`;
 
-interface AnswerEnd {
-  answerID: string;
+/** A call that a model asks for. */
+export interface WantedCall {
+  id: string;
+  tool: string;
+  input: unknown;
+  providerMetadata: object | undefined;
+}
+
+interface StepEnd extends Taken {
+  parts: readonly StoredPart[];
+  chunks: readonly object[];
+}
+
+/** Leaves the answer to the API, which calls the tools. False if the step is not wanted any more. */
+export function endStep(
+  pool: Pool,
+  { answerID, callID, parts, chunks, calls }: StepEnd & { calls: readonly WantedCall[] },
+): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
+    const query = onClient(client);
+    const { rowCount } = await query(STEP, [answerID, CHAT_LEASE_MS / 1_000, callID]);
+    if (!rowCount) return false;
+    await saveMessage(query, answerID, parts);
+    for (const [at, call] of calls.entries()) await addCall(query, answerID, { ...call, number: at + 1 });
+    await appendChunks(query, answerID, chunks);
+    return true;
+  });
+}
+
+const STEP = `
+update ai_answer set status = 'calling', step = step + 1, restarts = 0, claimed_until = null,
+  alive_until = now() + make_interval(secs => $2 * 6) ${HELD}`;
+
+async function addCall(
+  query: Query,
+  answerID: string,
+  { id, tool, input, providerMetadata, number }: WantedCall & { number: number },
+): Promise<void> {
+  const metadata = providerMetadata ? JSON.stringify(providerMetadata) : null;
+  await query(ADD, [id, answerID, number, tool, JSON.stringify(input), digestOf(input), metadata]);
+}
+
+const ADD = `
+insert into ai_tool_call (id, tenant_id, session_id, turn_id, number, tool, input, input_digest, caller, provider_metadata)
+select $1, tenant_id, session_id, id, $3, $4, $5, $6, caller, $7 from ai_answer where id = $2`;
+
+interface AnswerEnd extends StepEnd {
   status: 'done' | 'failed' | 'cancelled';
   error?: AppError;
-  /** What the model has said. */
-  text: string;
 }
 
 /** Ends an answer, and adds what was said to the conversation. Changes nothing when it is repeated. */
-export async function endAnswer(pool: Pool, { answerID, status, error, text }: AnswerEnd): Promise<void> {
-  const parts = text === '' ? null : JSON.stringify([{ type: 'text', text }]);
-  await pool.query(END, [answerID, status, error ? JSON.stringify(toWireError(error)) : null, parts]);
+export async function endAnswer(
+  pool: Pool,
+  { answerID, callID, status, error, parts, chunks }: AnswerEnd,
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const query = onClient(client);
+    const { rowCount } = await query(END, [
+      answerID,
+      status,
+      callID,
+      error ? JSON.stringify(toWireError(error)) : null,
+    ]);
+    if (!rowCount) return;
+    await saveMessage(query, answerID, parts);
+    await appendChunks(query, answerID, chunks);
+  });
 }
 
-const END = `
-with ended as (
-  update ai_answer set status = $2, error = $3, ended_at = now()
-  where id = $1 and status = 'streaming' returning tenant_id, session_id)
-insert into ai_message (session_id, number, tenant_id, role, message_id, parts)
-select session_id, (select coalesce(max(number), 0) + 1 from ai_message m where m.session_id = ended.session_id),
-  tenant_id, 'assistant', $1, $4
-from ended where $4::text is not null`;
+const END = `update ai_answer set status = $2, error = $4, ended_at = now() ${HELD}`;

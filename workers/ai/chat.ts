@@ -1,16 +1,21 @@
+import type { ModelMessage } from 'ai';
 import type { z } from 'zod';
-import { CHAT_CHANNEL, type ChatSignal } from '#shared/ai/chat.ts';
+import { CHAT_CHANNEL, type ChatSignal, MAX_CALLS, TOOLS_CHANNEL } from '#shared/ai/chat.ts';
 import { asData, dataRule } from '#shared/ai/data.ts';
+import type { StoredPart } from '#shared/ai/tool-calls.ts';
 import { tooLate } from '#shared/ask.ts';
 import type { Messages } from '#shared/backplane/index.ts';
 import type { Caller } from '#shared/caller.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { AI, AIRequest, CountedCall } from './calls.ts';
 import { loadSDK } from './calls.ts';
-import { claimAnswer, endAnswer, readConversation, renewAnswer } from './chat-rows.ts';
+import { claimStep, endAnswer, endStep, renewStep, type TakenStep, type WantedCall } from './chat-rows.ts';
 import { ChunkWriter } from './chunk-writer.ts';
+import { readConversation } from './conversation.ts';
+import { toolSetOf } from './tools.ts';
 
 interface ChatQuestion {
   tenantID: string;
@@ -18,6 +23,7 @@ interface ChatQuestion {
   answerID: string;
   /** Where the user is in the client. */
   place: string | null;
+  step?: number | undefined;
 }
 
 interface Needs {
@@ -27,54 +33,75 @@ interface Needs {
   logger: Logger;
 }
 
+interface Answered {
+  text: string;
+  model: string;
+  inputTokens: number;
+  outputTokens: number;
+}
+
 const MAX_OUTPUT_TOKENS = 8_000;
 /** How soon a call ends of which the rows say that its answer is not wanted any more. */
 const RENEW_MS = 700;
 
 const instructions = [
-  'You assist a user of Gantry, a service in which tenants have datasources, queries, workflows, widgets and app pages. Answer in the language of the user, briefly. You cannot read or change anything of the tenant: say so when you are asked to, and never claim that you did.',
+  'You assist a user of Gantry, a service in which tenants have datasources, queries, workflows, widgets and app pages. Answer in the language of the user, briefly. What you know of the tenant you know from tools, which may do what the user may; search_tools finds more of them. Without a tool you can neither read nor change anything: say so, and never claim that you did. The user is asked before a tool changes something: call it, and do not ask for the confirmation in a text. Change only what the user has asked you to change.',
   dataRule,
 ].join('\n\n');
 
-/** Answers the last message of a session. Chunks are rows, so that every process can send them to the client. */
-export async function answerChat(
-  { pool, ai, messages, logger }: Needs,
-  { tenantID, caller, answerID, place }: ChatQuestion,
-  signal: AbortSignal,
-): Promise<{ text: string; model: string; inputTokens: number; outputTokens: number }> {
-  const sessionID = await claimAnswer(pool, answerID);
-  if (!sessionID) throw tooLate({ begun: false, gone: true });
+/** Answers the last message of a session, up to the next calls of tools. Chunks are rows, so that every process can send them. */
+export async function answerChat(needs: Needs, question: ChatQuestion, signal: AbortSignal): Promise<Answered> {
+  const { pool, ai, messages, logger } = needs;
+  const { tenantID, caller, answerID, place } = question;
+  const taken = await claimStep(pool, { answerID, callID: newID(), step: question.step });
+  if (!taken) throw tooLate({ begun: false, gone: true });
   const unwanted = new AbortController();
   const drop = () => unwanted.abort(tooLate({ begun: true, gone: true }));
   const until = AbortSignal.any([signal, unwanted.signal]);
-  const tell = () => {
+  const publish = (channel: string, message: object) => {
     messages
-      .publish(CHAT_CHANNEL, { answerID } satisfies z.input<typeof ChatSignal>)
-      .catch((error) => logger.debug({ err: error }, 'readers of an answer not woken; they look by themselves'));
+      .publish(channel, message)
+      .catch((error) => logger.debug({ err: error }, 'processes not woken; they look by themselves'));
   };
-  const writer = new ChunkWriter({ pool, answerID, tell, drop });
+  const tell = () => publish(CHAT_CHANNEL, { answerID } satisfies z.input<typeof ChatSignal>);
+  const writer = new ChunkWriter({ pool, taken, tell, drop });
   const beat = setInterval(() => {
-    renewAnswer(pool, answerID).then(
+    renewStep(pool, taken).then(
       (isWanted) => isWanted || drop(),
       (error) => logger.debug({ err: error }, 'answer not renewed; the next round will'),
     );
   }, RENEW_MS);
+  let before: StoredPart[] = [];
+  const parts = (calls: readonly WantedCall[] = []): StoredPart[] => {
+    const said: StoredPart[] = writer.text === '' ? [] : [{ type: 'text', text: writer.text }];
+    const own = [...said, ...calls.map(({ id }) => ({ type: 'call' as const, id }))];
+    return own.length === 0
+      ? before
+      : [...before, ...(before.length > 0 ? [{ type: 'step-start' as const }] : []), ...own];
+  };
   try {
-    const conversation = await readConversation(pool, sessionID);
+    const conversation = await readConversation(pool, taken);
+    before = conversation.parts;
     const given = place === null ? instructions : `${instructions}\n\n${asData('where the user is', place)}`;
     const request: AIRequest = {
-      ...{ id: answerID, tenantID, caller, purpose: 'chat', instructions: given, messages: conversation },
+      ...{ id: taken.callID, tenantID, caller, purpose: 'chat', instructions: given },
+      messages: [{ role: 'user', content: JSON.stringify([conversation.messages, taken.tools]) }],
       ...{ maxOutputTokens: MAX_OUTPUT_TOKENS, signal: until },
     };
-    const answer = await ai.counted(request, (call) => stream(call, request, { writer, answerID }));
+    const answer = await ai.counted(request, (call) =>
+      stream(call, request, { writer, taken, messages: conversation.messages }),
+    );
+    writer.speak();
     await writer.flush();
-    await endAnswer(pool, { answerID, status: 'done', text: writer.text });
+    const { calls, chunks } = answer;
+    if (calls.length === 0) await endAnswer(pool, { ...taken, status: 'done', parts: parts(), chunks });
+    else if (await endStep(pool, { ...taken, parts: parts(calls), chunks, calls })) publish(TOOLS_CHANNEL, {});
     return answer;
   } catch (error) {
     const known = toAppError(error);
     await writer.flush().catch(() => {});
     const status = until.aborted ? 'cancelled' : 'failed';
-    await endAnswer(pool, { answerID, status, error: known, text: writer.text });
+    await endAnswer(pool, { ...taken, status, error: known, parts: parts(), chunks: [] });
     throw known;
   } finally {
     clearInterval(beat);
@@ -84,17 +111,29 @@ export async function answerChat(
 
 interface Streaming {
   writer: ChunkWriter;
-  answerID: string;
+  taken: TakenStep;
+  messages: ModelMessage[];
 }
 
-async function stream({ model, settings, note }: CountedCall, request: AIRequest, { writer, answerID }: Streaming) {
+interface StepAnswer extends Answered {
+  calls: WantedCall[];
+  /** The last ones of the step. */
+  chunks: object[];
+}
+
+async function stream(
+  { model, settings, note }: CountedCall,
+  request: AIRequest,
+  { writer, taken: { messageID, rows, tools }, messages }: Streaming,
+): Promise<StepAnswer> {
   const { streamText, toUIMessageStream } = await loadSDK();
-  const { messages, maxOutputTokens, signal } = request;
+  const { maxOutputTokens, signal } = request;
   let failure: unknown;
   const result = streamText({
     model,
     instructions: request.instructions,
-    messages: messages.map(({ role, content }) => ({ role, content })),
+    messages,
+    ...(tools.length > 0 && { tools: await toolSetOf(tools) }),
     maxOutputTokens,
     maxRetries: 1,
     abortSignal: signal,
@@ -102,15 +141,45 @@ async function stream({ model, settings, note }: CountedCall, request: AIRequest
       failure ??= error;
     },
   });
-  const chunks = toUIMessageStream({ stream: result.stream, generateMessageId: () => answerID });
+  const ending: { type: string }[] = [];
+  const chunks = toUIMessageStream({
+    stream: result.stream,
+    sendStart: rows === 0,
+    generateMessageId: () => messageID,
+  });
   for await (const chunk of chunks) {
     if (chunk.type === 'error') throw failure ?? new AppError('UPSTREAM_FAILED', chunk.errorText);
     if (chunk.type === 'abort') break;
-    await writer.add(chunk);
+    if (chunk.type === 'finish-step' || chunk.type === 'finish') ending.push(chunk);
+    // Calls are written as a whole, with their rows.
+    else if (!chunk.type.startsWith('tool-')) await writer.add(chunk);
   }
   signal.throwIfAborted();
   const usage = await result.totalUsage;
   note(usage);
   const { inputTokens = 0, outputTokens = 0 } = usage;
-  return { text: '', model: settings.model, inputTokens, outputTokens };
+  const calls = (await result.toolCalls).slice(0, MAX_CALLS).map(wantedCall);
+  const shown = calls.map(({ id, tool, input }) => ({
+    ...{ type: 'tool-input-available', toolCallId: id, toolName: tool, input, dynamic: true },
+  }));
+  const last = ending.filter(({ type }) => type !== 'finish' || calls.length === 0);
+  return { text: '', model: settings.model, inputTokens, outputTokens, calls, chunks: [...shown, ...last] };
+}
+
+const MAX_INPUT = 100_000;
+const MAX_NAME = 128;
+
+/** What is no JSON, or is too large, stays a text: the API refuses it. */
+function wantedCall({
+  toolName,
+  input,
+  providerMetadata,
+}: {
+  toolName: string;
+  input: unknown;
+  providerMetadata?: object | undefined;
+}): WantedCall {
+  const written = JSON.stringify(input) ?? 'null';
+  const kept: unknown = written.length > MAX_INPUT ? written.slice(0, 1_000) : JSON.parse(written);
+  return { id: newID(), tool: toolName.slice(0, MAX_NAME), input: kept, providerMetadata };
 }

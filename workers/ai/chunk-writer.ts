@@ -1,11 +1,11 @@
 import type { UIMessageChunk } from 'ai';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
-import { writeChunks } from './chat-rows.ts';
+import { type TakenStep, writeChunks } from './chat-rows.ts';
 
 interface Needs {
   pool: Pool;
-  answerID: string;
+  taken: TakenStep;
   /** Called when there is more to read. */
   tell(): void;
   /** Called when the answer is not wanted any more. */
@@ -20,21 +20,23 @@ const MAX_ANSWER = 4_000_000;
 /** Chunks that say nothing yet: until others follow, an error is the answer to the request. */
 const silent: ReadonlySet<string> = new Set(['start', 'start-step']);
 
-/** Writes the chunks of an answer as rows, several at once. */
+/** Writes the chunks of a step as rows, several at once. */
 export class ChunkWriter {
-  /** What the model has said. */
+  /** What the model has said in this step. */
   text = '';
   readonly #needs: Needs;
   #pending: string[] = [];
   #size = 0;
   #total = 0;
-  #number = 0;
-  #isSilent = true;
+  #number: number;
+  #isSilent: boolean;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(needs: Needs) {
     this.#needs = needs;
+    this.#number = needs.taken.rows;
+    this.#isSilent = needs.taken.rows === 0;
   }
 
   /** Resolves when more may come. */
@@ -54,6 +56,11 @@ export class ChunkWriter {
     }, PAUSE_MS);
   }
 
+  /** From now on an error is no answer to the request any more. */
+  speak(): void {
+    this.#isSilent = false;
+  }
+
   /** Writes the pieces that wait, after those that are being written. Nothing while an error could still be the answer. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
@@ -68,8 +75,9 @@ export class ChunkWriter {
     this.#pending = [];
     this.#size = 0;
     this.#number += 1;
-    const { pool, answerID, tell, drop } = this.#needs;
-    if (!(await writeChunks(pool, { answerID, number: this.#number, chunks }))) return drop();
+    const { pool, taken, tell, drop } = this.#needs;
+    const { answerID, callID } = taken;
+    if (!(await writeChunks(pool, { answerID, callID, number: this.#number, chunks }))) return drop();
     tell();
   }
 }

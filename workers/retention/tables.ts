@@ -96,6 +96,8 @@ export const retentions = {
   ai_usage: { for: 400, old: since('updated_at') },
   // With its messages, answers and chunks.
   ai_session: { for: 90, old: since('updated_at') },
+  // Those of chats go with their session, or before it.
+  ai_tool_call: { for: 90, old: since('created_at') },
   notification: { for: 90, old: since('created_at') },
 } as const satisfies Record<string, Kept>;
 

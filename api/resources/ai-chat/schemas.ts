@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { ASK_USER } from '#shared/ai/tool-calls.ts';
+import { isJsonObject, type Json } from '#shared/json.ts';
+import type { Decision } from '../../db/ai-decisions.ts';
 import { exampleChat, exampleMessage, examplePart } from './examples.ts';
 
 /** Of the client: any id that it knows the session by. */
@@ -38,14 +41,18 @@ export const ChatRequest = z
     const last = body.messages.at(-1);
     const text = last ? textOf(last) : '';
     const isAsked = body.trigger === 'submit-message';
+    const decisions = isAsked && last?.role === 'assistant' ? decisionsIn(last) : [];
+    const isDecided = decisions.length > 0;
     const refuse = (message: string) => check.addIssue({ code: 'custom', path: ['messages'], message });
-    if (isAsked && last?.role !== 'user') refuse('the last message must be one of the user');
-    else if (isAsked && text.trim() === '') refuse('the last message has no text');
+    if (isAsked && last?.role !== 'user' && !isDecided)
+      refuse('the last message must be one of the user, or one whose calls of tools the user has answered');
+    else if (isAsked && !isDecided && text.trim() === '') refuse('the last message has no text');
     else if (text.length > MAX_TEXT) refuse(`a message has at most ${MAX_TEXT} characters`);
     const place = body.clientContext ? JSON.stringify(body.clientContext).slice(0, 2_000) : null;
     return {
       chatID: body.id ?? body.conversationID ?? null,
-      message: isAsked ? { messageID: last?.id || null, text } : null,
+      message: isAsked && !isDecided ? { messageID: last?.id || null, text } : null,
+      decisions,
       place,
       isResumable: body.resumable,
     };
@@ -55,6 +62,29 @@ export const ChatRequest = z
 function textOf({ parts = [], content = '' }: z.output<typeof Message>): string {
   const texts = parts.flatMap(({ type, text }) => (type === 'text' && text ? [text] : []));
   return texts.length > 0 ? texts.join('\n') : content;
+}
+
+/** What the user has answered to calls of the last step: confirmations, and answers to questions. */
+function decisionsIn({ parts = [] }: z.output<typeof Message>): Decision[] {
+  const from = parts.findLastIndex(({ type }) => type === 'step-start') + 1;
+  return parts.slice(from).flatMap(decisionIn);
+}
+
+function decisionIn({
+  state,
+  toolName,
+  toolCallId: toolCallID,
+  approval,
+  output,
+  input,
+}: Record<string, unknown>): Decision[] {
+  if (typeof toolCallID !== 'string' || !z.uuid().safeParse(toolCallID).success) return [];
+  // Parsed from JSON.
+  const shown = { toolCallID, input: input as Json | undefined };
+  if (state === 'output-available' && toolName === ASK_USER) return [{ ...shown, answer: (output ?? null) as Json }];
+  if (state !== 'approval-responded' || !isJsonObject(approval) || approval.id !== toolCallID) return [];
+  const reason = typeof approval.reason === 'string' ? approval.reason.slice(0, 1_000) : null;
+  return typeof approval.approved === 'boolean' ? [{ ...shown, approved: approval.approved, reason }] : [];
 }
 
 export const ChatParams = z.object({ chatID: ChatID });

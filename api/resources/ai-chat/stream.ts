@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { CHAT_TIMEOUT_MS } from '#shared/ai/chat.ts';
-import { toAppError } from '#shared/errors.ts';
+import { TOOLS_CHANNEL, type ToolsSignal } from '#shared/ai/chat.ts';
 import { newID } from '#shared/ids.ts';
-import { aiCalls } from '#shared/queues/ai-calls.ts';
-import { beginAnswer, failAnswer, findOpenAnswer } from '../../db/ai-chat.ts';
+import { beginAnswer, dropAnswer, findOpenAnswer } from '../../db/ai-chat.ts';
+import { decideCalls } from '../../db/ai-decisions.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { ChatParams, ChatRequest } from './schemas.ts';
 
@@ -23,34 +22,31 @@ export const streamChat = tenantRoute({
   idempotent: false,
   isPrivate: true,
 
-  async handle({ body, caller, tenantID, signal, response, log }, { pool, producer, answers }) {
-    const { chatID, message, place, isResumable } = body;
+  async handle({ body, caller, tenantID, signal, response, log }, { pool, answers, backplane }) {
+    const { chatID, message, decisions, ...answering } = body;
     const chat = { tenantID, caller, chatID: chatID ?? newID() };
     const said = message && { text: message.text, messageID: message.messageID ?? newID() };
-    const answerID = await beginAnswer(pool, chat, { message: said, isResumable });
-    const over = new AbortController();
-    const until = isResumable ? over.signal : AbortSignal.any([signal, over.signal]);
-    const asked = producer.ask(
-      aiCalls,
-      { kind: 'chat', tenantID, caller, answerID, place },
-      { timeoutMs: CHAT_TIMEOUT_MS, lanes: { tenant: tenantID }, signal: until },
-    );
-    asked
-      .catch((error) => failAnswer(pool, answerID, toAppError(error)))
-      .catch((error) => log.warn({ err: error }, 'an answer that was not begun is not marked; it ends with its time'))
-      .finally(() => answers.wake(answerID));
-    try {
-      await answers.send({ answerID, tenantID, callerID: caller.id }, response);
-    } finally {
-      // A worker that is gone replies to nothing, and its question would keep its place.
-      if (!signal.aborted) setTimeout(() => over.abort(), REPLY_MS).unref();
-    }
+    const answerID =
+      decisions.length > 0
+        ? await decideCalls(pool, chat, { decisions, ...answering })
+        : await beginAnswer(pool, chat, { message: said, ...answering });
+    const tell = (what: z.input<typeof ToolsSignal>) =>
+      backplane.messages
+        .publish(TOOLS_CHANNEL, what)
+        .catch((error) => log.debug({ err: error }, 'processes not woken; they look by themselves'));
+    void tell({});
+    const leave = () => {
+      dropAnswer(pool, answerID)
+        .then(() => tell({ unwanted: answerID }))
+        .catch((error) => log.warn({ err: error }, 'an answer without a client goes on to its end'));
+    };
+    if (!body.isResumable) signal.addEventListener('abort', leave, { once: true });
+    if (!body.isResumable && signal.aborted) leave();
+    await answers.send({ answerID, tenantID, callerID: caller.id }, response);
+    signal.removeEventListener('abort', leave);
     return {};
   },
 });
-
-/** The rows say that an answer is over before its worker replies. */
-const REPLY_MS = 2_000;
 
 export const resumeChat = tenantRoute({
   name: 'resumeAiChat',

@@ -74,6 +74,7 @@ import { Migration20261123071500_ListenerResidues } from './Migration20261123071
 import { Migration20261123083000_AI } from './Migration20261123083000_AI.ts';
 import { Migration20261123092000_AIChat } from './Migration20261123092000_AIChat.ts';
 import { Migration20261123154500_ImportJobs } from './Migration20261123154500_ImportJobs.ts';
+import { Migration20261123184000_AIToolCalls } from './Migration20261123184000_AIToolCalls.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -153,6 +154,7 @@ const classes = {
   Migration20261123083000_AI,
   Migration20261123092000_AIChat,
   Migration20261123154500_ImportJobs,
+  Migration20261123184000_AIToolCalls,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -78,4 +78,5 @@ export const migrationNames = [
   'Migration20261123083000_AI',
   'Migration20261123092000_AIChat',
   'Migration20261123154500_ImportJobs',
+  'Migration20261123184000_AIToolCalls',
 ] as const;

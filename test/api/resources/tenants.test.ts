@@ -195,6 +195,10 @@ async function aFullTenant(): Promise<TestTenant> {
   );
   await cluster.pool.query(A_CHAT, [newID(), newID(), tenant.id]);
   await cluster.pool.query('insert into ai_usage (tenant_id, day) values ($1, now())', [tenant.id]);
+  await cluster.pool.query(
+    `insert into ai_tool_call (id, tenant_id, turn_id, number, tool, input, input_digest, caller) values ($1, $2, $1, 1, 'get_query', '{}', '', '{}')`,
+    [newID(), tenant.id],
+  );
   await api.post('T/folders', { entityType: 'workflow', folderTitle: 'Orders' });
   await api.post('T/dashboards', { dashboardTitle: 'Orders', dashboardConfig: {} });
   await api.post('T/app-pages', { appPageTitle: 'Orders', appPageConfig: {} });

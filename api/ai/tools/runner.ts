@@ -1,0 +1,172 @@
+import { CHAT_CHANNEL, CHAT_TIMEOUT_MS, TOOLS_CHANNEL, ToolsSignal } from '#shared/ai/chat.ts';
+import { toAppError } from '#shared/errors.ts';
+import { keep } from '#shared/keep.ts';
+import { aiCalls } from '#shared/queues/ai-calls.ts';
+import type { ApiContext } from '../../context.ts';
+import { failStep } from '../../db/ai-chat.ts';
+import {
+  type ClaimedCall,
+  type ClaimedTurn,
+  claimCall,
+  claimTurn,
+  endCall,
+  endTurn,
+  keepAsking,
+  offerStep,
+  readFoundTools,
+  renewCall,
+  restartLost,
+} from '../../db/ai-turns.ts';
+import type { RouteGroup } from '../../http/route.ts';
+import type { ToolRegistry } from '../../tools/registry.ts';
+import { callTool } from './call.ts';
+import { identifyNow, offersOf } from './offers.ts';
+
+/** Calls at once in this process. */
+const PLACES = 8;
+const LOOK_EVERY_MS = 1_000;
+const RENEW_EVERY_MS = 2_000;
+/** How long the calls under way may go on when the process ends. */
+const PATIENCE_MS = 3_000;
+
+/** A step that this process has asked a worker for. */
+interface Asked {
+  step: number;
+  withdraw: AbortController;
+  /** The rows said in an earlier look that it is over. */
+  isOver: boolean;
+}
+
+/**
+ * Calls the tools that models ask for, and asks workers for the next steps of their answers. All of it is rows: what a process that ends
+ * leaves behind, another goes on with.
+ */
+export function startToolCalls(context: ApiContext, groups: readonly RouteGroup[]): AsyncDisposable {
+  const { pool, logger, producer, backplane } = context;
+  const stopped = new AbortController();
+  const ending = new AbortController();
+  const running = new Set<Promise<void>>();
+  const asked = new Map<string, Asked>();
+  let opened: Promise<ToolRegistry> | undefined;
+  const registry = () => {
+    opened ??= openRegistry(context, groups);
+    return opened;
+  };
+
+  async function look(): Promise<void> {
+    for (const id of await restartLost(pool)) tell(id);
+    await withdrawAsked();
+    while (running.size < PLACES && !stopped.signal.aborted) {
+      const call = await claimCall(pool);
+      if (!call) break;
+      work(run(call));
+    }
+    while (running.size < PLACES && !stopped.signal.aborted) {
+      const turn = await claimTurn(pool);
+      if (!turn) break;
+      work(goOn(turn));
+    }
+  }
+
+  function work(doing: Promise<void>): void {
+    const done = doing
+      .catch((error) =>
+        logger.warn({ err: error }, 'a step of an answer is left; its claim ends, and a process takes it'),
+      )
+      .finally(() => {
+        running.delete(done);
+        looking.now();
+      });
+    running.add(done);
+  }
+
+  async function run(call: ClaimedCall): Promise<void> {
+    const lost = new AbortController();
+    const signal = AbortSignal.any([ending.signal, lost.signal]);
+    const renew = async () => {
+      if (!(await renewCall(pool, call))) lost.abort();
+    };
+    const every = { everyMs: RENEW_EVERY_MS, firstAfterMs: RENEW_EVERY_MS };
+    await using _renewing = keep({ name: 'claim of a call of a tool', ...every, run: renew }, logger);
+    const end = await callTool(call, { context, registry: await registry(), signal });
+    // Another process does it again, or its answer is not wanted.
+    if (signal.aborted) return;
+    await endCall(pool, call, end);
+    if (call.sessionID) tell(call.turnID);
+    else publish(TOOLS_CHANNEL, { ended: call.turnID });
+  }
+
+  async function goOn(turn: ClaimedTurn): Promise<void> {
+    const { answerID, tenantID, sessionID } = turn;
+    if (turn.isAsked) {
+      await endTurn(pool, turn);
+      return tell(answerID);
+    }
+    const described = await registry();
+    const allowed = await described.allowed(tenantID, await identifyNow(context, turn));
+    const tools = offersOf(described, allowed, await readFoundTools(pool, sessionID));
+    if (await offerStep(pool, turn, tools)) ask(turn);
+  }
+
+  function ask({ answerID, tenantID, caller, place, step }: ClaimedTurn): void {
+    const withdraw = new AbortController();
+    asked.set(answerID, { step, withdraw, isOver: false });
+    producer
+      .ask(
+        aiCalls,
+        { kind: 'chat', tenantID, caller, answerID, place, step },
+        { timeoutMs: CHAT_TIMEOUT_MS, lanes: { tenant: tenantID }, signal: withdraw.signal },
+      )
+      .catch((error) => failStep(pool, { answerID, step }, toAppError(error)))
+      .catch((error) => logger.warn({ err: error }, 'a step that was not begun is not marked; it ends with its time'))
+      .finally(() => {
+        if (asked.get(answerID)?.withdraw === withdraw) asked.delete(answerID);
+        tell(answerID);
+      });
+  }
+
+  /** A worker that is gone replies to nothing, and its question would keep its place. */
+  async function withdrawAsked(): Promise<void> {
+    if (asked.size === 0) return;
+    const wanted = new Map((await keepAsking(pool, [...asked.keys()])).map(({ id, step }) => [id, step]));
+    for (const [id, one] of asked) {
+      if (wanted.get(id) === one.step) continue;
+      if (one.isOver) one.withdraw.abort();
+      one.isOver = true;
+    }
+  }
+
+  function tell(answerID: string): void {
+    publish(CHAT_CHANNEL, { answerID });
+  }
+
+  function publish(channel: string, message: object): void {
+    backplane.messages
+      .publish(channel, message)
+      .catch((error) => logger.debug({ err: error }, 'processes not woken; they look by themselves'));
+  }
+
+  const looking = keep({ name: 'calls of tools', everyMs: LOOK_EVERY_MS, run: look }, logger);
+  const unsubscribe = backplane.messages.subscribe(TOOLS_CHANNEL, (message) => {
+    const { data } = ToolsSignal.safeParse(message);
+    if (data?.unwanted !== undefined) asked.get(data.unwanted)?.withdraw.abort();
+    else looking.now();
+  });
+  return {
+    async [Symbol.asyncDispose]() {
+      unsubscribe();
+      stopped.abort();
+      await looking[Symbol.asyncDispose]();
+      const patience = setTimeout(() => ending.abort(), PATIENCE_MS);
+      await Promise.all(running);
+      clearTimeout(patience);
+      for (const { withdraw } of asked.values()) withdraw.abort();
+    },
+  };
+}
+
+/** Loaded by the first answer: most processes never have one. */
+async function openRegistry(context: ApiContext, groups: readonly RouteGroup[]): Promise<ToolRegistry> {
+  const { createToolRegistry } = await import('../../tools/registry.ts');
+  return createToolRegistry(context, groups);
+}

@@ -1,0 +1,129 @@
+import type { ModelMessage, ToolCallPart, ToolResultPart } from 'ai';
+import { asData } from '#shared/ai/data.ts';
+import { NOT_CALLED, NOT_CONFIRMED, read, type StoredPart, TOOL_CALL, type ToolCall } from '#shared/ai/tool-calls.ts';
+import type { Pool } from '#shared/db/pool.ts';
+
+const MAX_MESSAGES = 60;
+const MAX_CHARACTERS = 300_000;
+/** What a model gets of results: the newest, up to so many characters. */
+const MAX_RESULTS = 200_000;
+const LEFT_OUT = 'This result is left out: newer ones fill the room. Call the tool again if you need it.';
+
+interface Stored {
+  messageID: string;
+  role: 'user' | 'assistant';
+  parts: string;
+}
+
+export interface Conversation {
+  /** As many of the last messages as a model is given. */
+  messages: ModelMessage[];
+  /** Of the message that the answer writes, with the steps before. */
+  parts: StoredPart[];
+}
+
+/** The conversation of a session, with the calls of tools and what they answered. */
+export async function readConversation(
+  pool: Pool,
+  { sessionID, messageID }: { sessionID: string; messageID: string },
+): Promise<Conversation> {
+  const { rows } = await pool.query<Stored>(MESSAGES, [sessionID, MAX_MESSAGES]);
+  const found = await pool.query<ToolCall>(CALLS, [sessionID]);
+  const calls = new Map(found.rows.map((call) => [call.id, call]));
+  const room = { left: MAX_RESULTS };
+  const messages: ModelMessage[] = [];
+  let size = 0;
+  for (const { role, parts } of rows) {
+    const converted = convert(role, partsOf(parts), { calls, room });
+    size += parts.length + JSON.stringify(converted).length;
+    if (messages.length > 0 && size > MAX_CHARACTERS + MAX_RESULTS) break;
+    messages.unshift(...converted);
+  }
+  const own = rows.find((row) => row.messageID === messageID);
+  return { messages, parts: own ? partsOf(own.parts) : [] };
+}
+
+const MESSAGES = `
+select message_id as "messageID", role, parts from ai_message where session_id = $1 order by number desc limit $2`;
+
+const CALLS = `select ${TOOL_CALL} from ai_tool_call c where c.session_id = $1`;
+
+function partsOf(text: string): StoredPart[] {
+  // Written by the API and by workers.
+  return JSON.parse(text) as StoredPart[];
+}
+
+interface Converting {
+  calls: ReadonlyMap<string, ToolCall>;
+  room: { left: number };
+}
+
+function convert(role: Stored['role'], parts: readonly StoredPart[], converting: Converting): ModelMessage[] {
+  if (role === 'user') {
+    const content = textIn(parts);
+    return content === '' ? [] : [{ role, content }];
+  }
+  // The newest results first: they are those that a model still needs.
+  return stepsIn(parts)
+    .toReversed()
+    .map((step) => convertStep(step, converting))
+    .toReversed()
+    .flat();
+}
+
+function stepsIn(parts: readonly StoredPart[]): StoredPart[][] {
+  const steps: StoredPart[][] = [[]];
+  for (const part of parts) {
+    if (part.type === 'step-start') steps.push([]);
+    else steps.at(-1)?.push(part);
+  }
+  return steps;
+}
+
+function convertStep(parts: readonly StoredPart[], { calls, room }: Converting): ModelMessage[] {
+  const text = textIn(parts);
+  const asked = parts.flatMap((part) => {
+    const call = part.type === 'call' ? calls.get(part.id) : undefined;
+    return call ? [call] : [];
+  });
+  if (asked.length === 0) return text === '' ? [] : [{ role: 'assistant', content: text }];
+  const said = text === '' ? [] : [{ type: 'text' as const, text }];
+  const results = asked.map((call) => resultOf(call, room));
+  return [
+    { role: 'assistant', content: [...said, ...asked.map(callOf)] },
+    { role: 'tool', content: results },
+  ];
+}
+
+function callOf({ id, tool, input, providerMetadata }: ToolCall): ToolCallPart {
+  return {
+    ...{ type: 'tool-call', toolCallId: id, toolName: tool, input: JSON.parse(input) as unknown },
+    ...(providerMetadata !== null && { providerOptions: JSON.parse(providerMetadata) as object }),
+  } as ToolCallPart;
+}
+
+function resultOf(call: ToolCall, room: { left: number }): ToolResultPart {
+  const value = said(call);
+  room.left -= value.length;
+  const output = { type: 'text' as const, value: room.left < 0 ? LEFT_OUT : value };
+  return { type: 'tool-result', toolCallId: call.id, toolName: call.tool, output };
+}
+
+/** What a tool has answered comes from anywhere: it is data. */
+export function said({
+  tool,
+  status,
+  output,
+  reason,
+}: Pick<ToolCall, 'tool' | 'status' | 'output' | 'reason'>): string {
+  const name = `result of ${tool}`;
+  if (status === 'done') return asData(name, output ?? 'null');
+  if (status === 'failed') return `It failed.\n${asData(name, String(read(output)))}`;
+  if (status !== 'denied') return NOT_CALLED;
+  if (reason === null) return `${NOT_CONFIRMED}. Do not try it again unless the user asks for it.`;
+  return `${NOT_CONFIRMED}: ${reason}`;
+}
+
+function textIn(parts: readonly StoredPart[]): string {
+  return parts.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part.text] : [])).join('\n');
+}
