@@ -1631,7 +1631,7 @@ export interface paths {
         head?: never;
         /**
          * Update a workflow
-         * @description Fields that are left out stay as they are. A change of the graph or of the options is saved as the next version and published, with `draft: true` only saved. Runs in flight continue with the graph they began with.
+         * @description Fields that are left out stay as they are. A change of the graph or of the options is saved as the next version and published, with `draft: true` only saved. `If-Match` names the `versionNumber` that the change was made from, so that it does not undo the change of another author. Runs in flight continue with the graph they began with.
          *
          *     Permission: `workflow.update`
          */
@@ -10346,7 +10346,13 @@ export interface components {
              *         "defaultValue": {
              *           "title": "Wait",
              *           "delayMs": 1000
-             *         }
+             *         },
+             *         "exits": [
+             *           "output",
+             *           "error"
+             *         ],
+             *         "usualExit": "output",
+             *         "begins": false
              *       }
              *     }
              */
@@ -11535,6 +11541,12 @@ export interface components {
             defaultValue: {
                 [key: string]: unknown;
             };
+            /** @description The exits of a node with the default value; a config may name others */
+            exits: string[];
+            /** @description The exit of an edge without a handle */
+            usualExit: string | null;
+            /** @description Runs begin here: a graph has exactly one such node */
+            begins: boolean;
         };
         /**
          * @example {
@@ -22311,7 +22323,13 @@ export interface operations {
                      *           "defaultValue": {
                      *             "title": "Wait",
                      *             "delayMs": 1000
-                     *           }
+                     *           },
+                     *           "exits": [
+                     *             "output",
+                     *             "error"
+                     *           ],
+                     *           "usualExit": "output",
+                     *           "begins": false
                      *         }
                      *       },
                      *       "message": "Done"
@@ -22707,6 +22725,7 @@ export interface operations {
             200: {
                 headers: {
                     "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -22879,6 +22898,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The `ETag` of the asset as it was read. If it has been changed since, nothing is done: PRECONDITION_FAILED names the version that it has now. */
+                "If-Match"?: string;
                 /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
                 Prefer?: components["parameters"]["Prefer"];
             };
@@ -22904,6 +22925,7 @@ export interface operations {
             200: {
                 headers: {
                     "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -23029,6 +23051,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            412: components["responses"]["412"];
             413: components["responses"]["413"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];

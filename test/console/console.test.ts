@@ -4,6 +4,7 @@ import { findChromium } from '../servers/chromium.ts';
 import { runTests } from './browser/runs.ts';
 import { openStage, type Stage } from './browser/stage.ts';
 import { troubleTests } from './browser/trouble.ts';
+import { workflowTests } from './browser/workflows.ts';
 
 const found = await findChromium();
 if (found.path === null) process.stderr.write(`The tests of the console in a browser are skipped: ${found.reason}\n`);
@@ -17,5 +18,6 @@ describe.skipIf(found.path === null)('the console', () => {
   afterEach(() => expect(stage.faults.splice(0)).toEqual([]));
 
   describe('runs', () => runTests(() => stage));
+  describe('workflows', () => workflowTests(() => stage));
   describe('in trouble', () => troubleTests(() => stage));
 });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
 import { sharedFields } from '#shared/nodes/common.ts';
 import { type AnyNode, findNodeKind, nodes } from '#shared/nodes/index.ts';
+import { exitsOf, usualExitOf } from '#shared/nodes/properties.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { formOf, groupFields } from '../../http/form.ts';
 import { tenantRoute } from '../../http/route.ts';
@@ -15,6 +16,9 @@ const NodeDescription = z
     schema: z.looseObject({}).describe('JSON Schema of the config'),
     uischema: z.looseObject({}).describe('JSONForms'),
     defaultValue: z.looseObject({}),
+    exits: z.array(z.string()).describe('The exits of a node with the default value; a config may name others'),
+    usualExit: z.string().nullable().describe('The exit of an edge without a handle'),
+    begins: z.boolean().describe('Runs begin here: a graph has exactly one such node'),
   })
   .meta({ id: 'NodeDescription' });
 
@@ -45,6 +49,13 @@ function getNodeKind(kind: string): AnyNode {
   return node;
 }
 
-function describe({ kind, label, config, defaultValue }: AnyNode): z.input<typeof NodeDescription> {
-  return { nodeType: kind, label, ...groupFields(formOf(config), sharedFields), defaultValue };
+function describe(node: AnyNode): z.input<typeof NodeDescription> {
+  const { kind, label, config, defaultValue, begins = false } = node;
+  const form = groupFields(formOf(config), sharedFields);
+  const value = config.parse(defaultValue);
+  return {
+    ...{ nodeType: kind, label, ...form, defaultValue, begins },
+    exits: [...exitsOf(node, value)],
+    usualExit: usualExitOf(node, value),
+  };
 }

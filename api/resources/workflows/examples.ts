@@ -208,6 +208,9 @@ export const exampleNode = {
   },
   uischema: { type: 'VerticalLayout', elements: [{ type: 'Control', scope: '#/properties/delayMs' }] },
   defaultValue: { title: 'Wait', delayMs: 1000 },
+  exits: ['output', 'error'],
+  usualExit: 'output',
+  begins: false,
 };
 
 export const exampleVersionSummary = {

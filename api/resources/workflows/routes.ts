@@ -108,6 +108,7 @@ export const workflowRoutes = [
     object: ({ params }) => `workflow:${params.workflowID}`,
     params: WorkflowID,
     response: z.object({ workflow: Workflow }),
+    etag: ({ workflow }) => workflow.versionNumber,
 
     async handle({ params, tenantID }, { pool }) {
       const workflow = await readWorkflow(pool, tenantID, params.workflowID);

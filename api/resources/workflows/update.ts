@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { EntityManager } from '#shared/db/orm.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { requireFolder } from '../../db/folders.ts';
 import { requireVersionRoom } from '../../db/workflow-versions.ts';
@@ -23,7 +24,7 @@ export const updateWorkflow = tenantRoute({
   path: '/workflows/:workflowID',
   summary: 'Update a workflow',
   description:
-    'Fields that are left out stay as they are. A change of the graph or of the options is saved as the next version and published, with `draft: true` only saved. Runs in flight continue with the graph they began with.',
+    'Fields that are left out stay as they are. A change of the graph or of the options is saved as the next version and published, with `draft: true` only saved. `If-Match` names the `versionNumber` that the change was made from, so that it does not undo the change of another author. Runs in flight continue with the graph they began with.',
   access: ({ params, body }) => [
     { permission: 'workflow.update', object: `workflow:${params.workflowID}` },
     ...authorAccess(body.nodes, body.options),
@@ -32,20 +33,21 @@ export const updateWorkflow = tenantRoute({
   body: WorkflowUpdate,
   spellings: graphSpellings,
   response: z.object({ workflow: Workflow }),
+  etag: ({ workflow }) => workflow.versionNumber,
+  conditional: true,
 
-  async handle({ params, body, caller, em, tenantID, require }) {
+  async handle({ params, body, caller, em, tenantID, require, requireMatch }) {
     return em.transactional(async (tx) => {
       const workflow = await lockWorkflow(tx, params.workflowID);
       const latest = await findLatest(tx, workflow.id);
+      requireMatch(latest.number ?? 0);
       const before = graphOf(latest);
       const after = change(before, body);
       const publishes = !body.draft && (body.nodes ?? body.edges ?? body.options) !== undefined;
       // Another author may have saved nodes that only this update publishes.
       const isUnchecked = workflow.versionID !== latest.id;
       if (publishes && isUnchecked && !body.nodes) await require(authorAccess(after.nodes, after.options));
-      if (publishes && (body.nodes || body.edges || isUnchecked) && !isEmpty(after))
-        await checkGraph(tx, after, workflow.id);
-      if (publishes && (body.options || isUnchecked)) await checkOptions(tx, after.options, workflow.id);
+      if (publishes) await checkPublished(tx, after, { body, isUnchecked, self: workflow.id });
 
       const version = saveGraph(tx, { workflow, latest, caller, publishes }, after);
       const { title, description: workflowDescription, folderID, isDisabled } = body;
@@ -57,6 +59,18 @@ export const updateWorkflow = tenantRoute({
     });
   },
 });
+
+interface Publishing {
+  body: z.output<typeof WorkflowUpdate>;
+  isUnchecked: boolean;
+  self: string;
+}
+
+/** Checks what changes, and all of a version that was only saved. */
+async function checkPublished(em: EntityManager, after: Graph, { body, isUnchecked, self }: Publishing): Promise<void> {
+  if ((body.nodes || body.edges || isUnchecked) && !isEmpty(after)) await checkGraph(em, after, self);
+  if (body.options || isUnchecked) await checkOptions(em, after.options, self);
+}
 
 /** Cleared nodes clear the edges too. */
 function change(before: Graph, { nodes, edges, options }: z.output<typeof WorkflowUpdate>): Graph {

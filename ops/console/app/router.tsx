@@ -10,6 +10,7 @@ import { ErrorPage, NotFoundPage } from '../pages/error.tsx';
 import { SignInPage } from '../pages/sign-in.tsx';
 import { parseRunFilter } from '../run/filter.ts';
 import { parseRunView } from '../run/view.ts';
+import { parseListFilter } from '../ui/list-filter.ts';
 import { getSession } from './session.ts';
 import { Shell } from './shell.tsx';
 
@@ -80,11 +81,24 @@ const request = createRoute({
   component: lazyRouteComponent(() => import('../pages/request.tsx'), 'RequestPage'),
 });
 
+const workflows = createRoute({
+  getParentRoute: () => tenant,
+  path: '/workflows',
+  validateSearch: parseListFilter,
+  component: lazyRouteComponent(() => import('../pages/workflows.tsx'), 'WorkflowsPage'),
+});
+
+const workflow = createRoute({
+  getParentRoute: () => tenant,
+  path: '/workflows/$workflowID',
+  component: lazyRouteComponent(() => import('../pages/workflow.tsx'), 'WorkflowPage'),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
     signedIn,
-    shell.addChildren([tenants, tenant.addChildren([home, runs, run, inbox, request])]),
+    shell.addChildren([tenants, tenant.addChildren([home, runs, run, inbox, request, workflows, workflow])]),
   ]),
   basepath: '/console',
   defaultErrorComponent: ErrorPage,

@@ -87,6 +87,9 @@ function Navigation({ tenantID }: { tenantID: string }) {
           </Badge>
         )}
       </Link>
+      <Link className="nav" to="/t/$tenantID/workflows" params={params} activeOptions={{ includeSearch: false }}>
+        <Icon name="flow" /> Workflows
+      </Link>
     </>
   );
 }

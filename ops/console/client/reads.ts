@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { periods, type RunFilter } from '../run/filter.ts';
 import { body, rest } from './rest.ts';
+import type { Schemas } from './types.ts';
 
 const PAGE = 25;
 
@@ -85,5 +86,16 @@ export function logsRead(place: { tenantID: string; instanceID: string }, nodeID
     initialPageParam: null as string | null,
     getNextPageParam: ({ nextCursor }) => nextCursor,
     placeholderData: keepPreviousData,
+  });
+}
+
+export function foldersRead(tenantID: string, entityType: Schemas['Folder']['entityType']) {
+  return queryOptions({
+    queryKey: ['folders', tenantID, entityType],
+    queryFn: async () => {
+      const params = { path: { tenantID }, query: { entityType, pageSize: 1_000 } };
+      return (await body(rest.GET('/api/v1/tenants/{tenantID}/folders', { params }))).folders;
+    },
+    staleTime: 60_000,
   });
 }

@@ -6,13 +6,31 @@ import { currentToken, endSession } from '../app/session.ts';
 export class APIError extends Error {
   readonly code: string;
   readonly status: number;
+  /** Faults of the request by their places in it. */
+  readonly issues: readonly Issue[];
+  /** Of the asset that was changed meanwhile. */
+  readonly versionNumber: number | undefined;
 
-  constructor({ status, code, message }: { status: number; code: string; message: string }) {
+  constructor({ status, code, message, details }: Refusal) {
     super(message);
     this.name = 'APIError';
     this.status = status;
     this.code = code;
+    this.issues = details?.issues ?? [];
+    this.versionNumber = details?.versionNumber;
   }
+}
+
+export interface Issue {
+  path: readonly (string | number)[];
+  message: string;
+}
+
+interface Refusal {
+  status: number;
+  code: string;
+  message: string;
+  details?: { issues?: readonly Issue[]; versionNumber?: number };
 }
 
 const signed: Middleware = {
@@ -27,9 +45,9 @@ const signed: Middleware = {
       .clone()
       .json()
       .catch(() => ({}));
-    const { code = 'UNAVAILABLE', message = `The server answered ${response.status}` } = answer.error ?? {};
+    const { code = 'UNAVAILABLE', message = `The server answered ${response.status}`, details } = answer.error ?? {};
     if (response.status === 401) endSession(message);
-    throw new APIError({ status: response.status, code, message });
+    throw new APIError({ status: response.status, code, message, details });
   },
 };
 

@@ -1,4 +1,4 @@
-import { Button, Group, Menu, Paper, Select, Skeleton, Text, TextInput } from '@mantine/core';
+import { Button, Group, Menu, Paper, Select, Skeleton, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
@@ -12,6 +12,7 @@ import { Icon } from '../ui/icon.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Status, wordOf } from '../ui/status.tsx';
+import { TextFilter } from '../ui/text-filter.tsx';
 import { Ago, Duration } from '../ui/time.tsx';
 
 const StartRun = lazy(() => import('../run/start-run.tsx').then(({ StartRun: one }) => ({ default: one })));
@@ -153,35 +154,6 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
         )}
       </Paper>
     </search>
-  );
-}
-
-/** Takes effect with Enter, or when it is left. */
-function TextFilter({
-  label,
-  value = '',
-  onSet,
-}: {
-  label: string;
-  value: string | undefined;
-  onSet: (value: string | undefined) => void;
-}) {
-  const [typed, setTyped] = useState(value);
-  const [last, setLast] = useState(value);
-  if (last !== value) {
-    setLast(value);
-    setTyped(value);
-  }
-  const apply = () => typed.trim() !== value && onSet(typed.trim() || undefined);
-  return (
-    <TextInput
-      label={label}
-      placeholder="Any"
-      value={typed}
-      onChange={(event) => setTyped(event.currentTarget.value)}
-      onBlur={apply}
-      onKeyDown={(event) => event.key === 'Enter' && apply()}
-    />
   );
 }
 

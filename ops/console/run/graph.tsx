@@ -1,5 +1,4 @@
 import '@xyflow/react/dist/style.css';
-import dagre from '@dagrejs/dagre';
 import { useComputedColorScheme } from '@mantine/core';
 import {
   Background,
@@ -15,10 +14,8 @@ import {
 import { useCallback, useMemo } from 'react';
 import { Status, type Tone, toneOf, wordOf } from '../ui/status.tsx';
 import type { GraphNode, Graph as GraphOfRun } from './graph-of.ts';
+import { HEIGHT, layOut, WIDTH } from './lay-out.ts';
 import type { NodeSteps } from './steps.ts';
-
-const WIDTH = 200;
-const HEIGHT = 58;
 
 interface Shown extends Record<string, unknown> {
   node: GraphNode;
@@ -121,21 +118,6 @@ function State({ steps: { shown, steps, failed } }: { steps: NodeSteps }) {
       {steps.length > 1 && ` × ${steps.length.toLocaleString()}`}
       {failed > 0 && steps.length > 1 && `, ${failed.toLocaleString()} failed`}
     </>
-  );
-}
-
-function layOut({ nodes, edges }: GraphOfRun): ReadonlyMap<string, { x: number; y: number }> {
-  const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: 'TB', nodesep: 24, ranksep: 40 });
-  graph.setDefaultEdgeLabel(() => ({}));
-  for (const { id } of nodes) graph.setNode(id, { width: WIDTH, height: HEIGHT });
-  for (const { source, target } of edges) graph.setEdge(source, target);
-  dagre.layout(graph);
-  return new Map(
-    nodes.map(({ id }) => {
-      const { x, y } = graph.node(id);
-      return [id, { x: x - WIDTH / 2, y: y - HEIGHT / 2 }];
-    }),
   );
 }
 

@@ -9,7 +9,7 @@ import { inputFields } from '../ui/as-fields.ts';
 import { enteredValues, type Field, Fields, initialValues } from '../ui/fields.tsx';
 import { Problem } from '../ui/problem.tsx';
 
-type ListedWorkflow = Schemas['ListedWorkflow'];
+type Startable = Pick<Schemas['ListedWorkflow'], 'id' | 'workflowOptions' | 'workflowDescription'>;
 
 /** Chooses a workflow, asks for its inputs and starts it. */
 export function StartRun({ tenantID, onClose }: { tenantID: string; onClose: () => void }) {
@@ -32,7 +32,7 @@ export function StartRun({ tenantID, onClose }: { tenantID: string; onClose: () 
           onChange={setWorkflowID}
           nothingFoundMessage="No published workflow"
         />
-        {chosen && <Inputs key={chosen.id} tenantID={tenantID} workflow={chosen} />}
+        {chosen && <StartForm key={chosen.id} tenantID={tenantID} workflow={chosen} />}
       </Stack>
     </Modal>
   );
@@ -41,7 +41,8 @@ export function StartRun({ tenantID, onClose }: { tenantID: string; onClose: () 
 /** In place of fields, for a workflow that declares no inputs. */
 const anyInputs: Field[] = [{ key: 'args', label: 'Inputs', kind: 'json', description: 'A JSON object', initial: {} }];
 
-function Inputs({ tenantID, workflow }: { tenantID: string; workflow: ListedWorkflow }) {
+/** Asks for the inputs of a workflow and starts its published version. */
+export function StartForm({ tenantID, workflow }: { tenantID: string; workflow: Startable }) {
   const declared = inputFields(workflow.workflowOptions.inputDefinitions);
   const fields = declared.length > 0 ? declared : anyInputs;
   const [values, setValues] = useState(() => initialValues(fields));

@@ -54,6 +54,23 @@ test('each change of the graph is a version, with its author and the time, and i
   expect(await wordOf(id)).toBe('two');
 });
 
+test('a change from an older version than the latest is refused by `If-Match`, and undoes nothing', async () => {
+  const { id } = await aSaved();
+  const { headers } = await api().get(`T/workflows/${id}`);
+  const etag = headers.get('etag') ?? '';
+  expect(etag).toBe('"1"');
+
+  const first = await api().patch(`T/workflows/${id}`, saying('two'), { 'if-match': etag });
+  expect({ status: first.status, etag: first.headers.get('etag') }).toEqual({ status: 200, etag: '"2"' });
+  const late = await api().patch(`T/workflows/${id}`, { ...saying('three'), draft: true }, { 'if-match': etag });
+  expect(late).toMatchObject({
+    status: 412,
+    body: { error: { code: 'PRECONDITION_FAILED', details: { versionNumber: 2, etag: '"2"' } } },
+  });
+  expect(await versionsOf(id)).toHaveLength(2);
+  expect((await api().patch(`T/workflows/${id}`, saying('three'))).status).toBe(200);
+});
+
 test('a draft is shown and not executed, until a version is executed by name or published', async () => {
   const { id, versionID } = await aSaved();
   const { body } = await api().patch(`T/workflows/${id}`, { ...saying('draft'), draft: true });

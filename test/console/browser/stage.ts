@@ -66,6 +66,11 @@ export async function openStage(executablePath: string): Promise<Stage> {
   };
 }
 
+/** The browser writes an error for each answer that refuses something; other faults stay. */
+export function forgetRefusals({ faults }: Stage, status: number): void {
+  faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes(`status of ${status}`)));
+}
+
 /** Findings of axe, and sideways scroll, at two widths in both colour schemes. `SCREENSHOTS` names a folder for pictures. */
 export async function expectAccessible(
   page: Page,

@@ -6,7 +6,7 @@ import { aMember, aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
-import { expectAccessible, type Stage } from './stage.ts';
+import { expectAccessible, forgetRefusals, type Stage } from './stage.ts';
 
 /** What a page does when its server dies, when its user loses a permission, and with data that is made to break it. */
 export function troubleTests(stage: () => Stage): void {
@@ -81,7 +81,7 @@ export function troubleTests(stage: () => Stage): void {
   }, 60_000);
 
   test('a permission is withdrawn while the page is open, and the page says so within 2 s', async () => {
-    const { cluster, tenant, path, open, faults } = stage();
+    const { cluster, tenant, path, open } = stage();
     const member = await aMember(cluster, { tenant, can: ['workflow.read', 'workflow.list'] });
     const waits = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 60 } }, ['start>wait']);
     const { id } = await aWorkflow(cluster, { tenant, title: 'Secret', ...waits });
@@ -99,8 +99,7 @@ export function troubleTests(stage: () => Stage): void {
     expect(await page.getByText('Secret').count()).toBe(0);
     await page.close();
     await client.delete(`T/workflows/instances/${body.instanceID}/stop`);
-    expect(faults.filter((fault) => !fault.includes('403'))).toEqual([]);
-    faults.splice(0);
+    forgetRefusals(stage(), 403);
   }, 20_000);
 
   describeHostile(stage);

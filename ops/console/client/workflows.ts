@@ -1,0 +1,103 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import type { ListFilter } from '../ui/list-filter.ts';
+import { body, rest } from './rest.ts';
+import type { Schemas } from './types.ts';
+
+const WORKFLOW = '/api/v1/tenants/{tenantID}/workflows/{workflowID}';
+const PAGE = 50;
+
+export interface WorkflowPlace {
+  tenantID: string;
+  workflowID: string;
+}
+
+export function workflowListRead(tenantID: string, filter: ListFilter) {
+  return queryOptions({
+    queryKey: ['workflows', tenantID, filter],
+    queryFn: async () => {
+      const params = { path: { tenantID }, query: { ...filter, fields: 'summary', limit: PAGE } } as const;
+      const { workflows, nextCursor } = await body(rest.GET('/api/v1/tenants/{tenantID}/workflows', { params }));
+      return { rows: workflows, nextCursor };
+    },
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function workflowRead(path: WorkflowPlace) {
+  return queryOptions({
+    queryKey: ['workflow', path],
+    queryFn: async () => (await body(rest.GET(WORKFLOW, { params: { path } }))).workflow,
+    // An editor goes on from what it has read.
+    staleTime: 0,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
+}
+
+export function kindsRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['kinds', tenantID],
+    queryFn: async () => {
+      const params = { path: { tenantID } };
+      return (await body(rest.GET('/api/v1/tenants/{tenantID}/workflows/schemas', { params }))).schemas;
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+export async function createWorkflow(tenantID: string, title: string): Promise<Schemas['Workflow']> {
+  const start = { id: 'start', type: 'start', data: { title: 'Start' } };
+  const end = { id: 'end', type: 'end', data: { title: 'End', status: 'success', outputParameters: [] } };
+  const edge = { id: 'edge-1', source: 'start', target: 'end' };
+  const given = { title, workflowNodes: [start, end], workflowEdges: [edge], draft: true };
+  const params = { path: { tenantID } };
+  return (await body(rest.POST('/api/v1/tenants/{tenantID}/workflows', { params, body: given }))).workflow;
+}
+
+export async function cloneWorkflow(path: WorkflowPlace): Promise<Schemas['Workflow']> {
+  return (await body(rest.POST(`${WORKFLOW}/clone`, { params: { path } }))).workflow;
+}
+
+export async function deleteWorkflow(path: WorkflowPlace): Promise<void> {
+  await body(rest.DELETE(WORKFLOW, { params: { path } }));
+}
+
+/** Saves unless another author has saved since `versionNumber`. */
+export async function saveWorkflow(
+  path: WorkflowPlace,
+  change: Schemas['WorkflowUpdate'],
+  versionNumber: number,
+): Promise<Schemas['Workflow']> {
+  const params = { path, header: { 'If-Match': `"${versionNumber}"` } };
+  return (await body(rest.PATCH(WORKFLOW, { params, body: change }))).workflow;
+}
+
+export async function testWorkflow(tenantID: string, test: Schemas['WorkflowTest']): Promise<string> {
+  const params = { path: { tenantID } };
+  return (await body(rest.POST('/api/v1/tenants/{tenantID}/workflows/test', { params, body: test }))).instanceID;
+}
+
+export function versionsRead(path: WorkflowPlace) {
+  return queryOptions({
+    queryKey: ['versions', path],
+    queryFn: async () =>
+      (await body(rest.GET(`${WORKFLOW}/versions`, { params: { path, query: { limit: 100 } } }))).versions,
+    staleTime: 0,
+  });
+}
+
+export function versionDiffRead(path: WorkflowPlace & { versionID: string }) {
+  return queryOptions({
+    queryKey: ['version-diff', path],
+    queryFn: async () => (await body(rest.GET(`${WORKFLOW}/versions/{versionID}/diff`, { params: { path } }))).diff,
+  });
+}
+
+export async function restoreVersion(path: WorkflowPlace & { versionID: string }): Promise<void> {
+  await body(rest.POST(`${WORKFLOW}/versions/{versionID}/restore`, { params: { path }, body: { draft: true } }));
+}
+
+export async function publishVersion(path: WorkflowPlace & { versionID: string }): Promise<void> {
+  await body(rest.POST(`${WORKFLOW}/versions/{versionID}/publish`, { params: { path } }));
+}

@@ -1,0 +1,110 @@
+import '@xyflow/react/dist/style.css';
+import { useComputedColorScheme } from '@mantine/core';
+import {
+  Background,
+  type Connection,
+  Controls,
+  type Edge,
+  Handle,
+  MarkerType,
+  type Node,
+  type NodeChange,
+  type NodeProps,
+  Position,
+  ReactFlow,
+} from '@xyflow/react';
+import { useMemo } from 'react';
+import { HEIGHT, WIDTH } from '../run/lay-out.ts';
+import { type Draft, type DraftNode, nameOf, withEdge, withoutEdge, withoutNode } from './draft.ts';
+
+interface Shown extends Record<string, unknown> {
+  node: DraftNode;
+  faults: number;
+}
+type ShownNode = Node<Shown, 'step'>;
+
+const nodeTypes = { step: StepNode };
+
+interface Props {
+  draft: Draft;
+  selected: string | undefined;
+  faults: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  onSelect: (id: string | undefined) => void;
+  onChange: (change: (draft: Draft) => Draft) => void;
+}
+
+/** The graph: nodes are moved, connected and removed. All but the moving can be done without it, by the panel of a node. */
+export function Canvas({ draft, selected, faults, onSelect, onChange }: Props) {
+  const scheme = useComputedColorScheme();
+  const nodes = useMemo(
+    () =>
+      draft.nodes.map((node): ShownNode => {
+        const count = faults.get(node.id)?.size ?? 0;
+        return {
+          ...{ id: node.id, type: 'step', position: node.position, selected: node.id === selected },
+          data: { node, faults: count },
+          ariaLabel: `${nameOf(node)}, ${node.type}${count > 0 ? `, ${count} faults` : ''}`,
+          ...{ width: WIDTH, height: HEIGHT },
+        };
+      }),
+    [draft.nodes, selected, faults],
+  );
+  const edges = useMemo(
+    () =>
+      draft.edges.map(({ id, source, target, sourceHandle }): Edge => {
+        const label = sourceHandle && !['output', 'success'].includes(sourceHandle) ? { label: sourceHandle } : {};
+        return { id, source, target, ...label, markerEnd: { type: MarkerType.ArrowClosed } };
+      }),
+    [draft.edges],
+  );
+  const onNodesChange = (changes: NodeChange<ShownNode>[]) => {
+    for (const change of changes) {
+      if (change.type === 'select' && change.selected) onSelect(change.id);
+      if (change.type === 'remove') onChange((old) => withoutNode(old, change.id));
+      if (change.type === 'position' && change.position) {
+        const { id, position } = change;
+        onChange((old) => ({
+          ...old,
+          nodes: old.nodes.map((node) => (node.id === id ? { ...node, position } : node)),
+        }));
+      }
+    }
+  };
+  const onConnect = ({ source, target }: Connection) =>
+    onChange((old) => withEdge(old, { source, target, exit: null }));
+  return (
+    <section className="graph" aria-label="Graph of the workflow; the list of steps below has the same nodes">
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        onNodesChange={onNodesChange}
+        onEdgesDelete={(removed) => onChange((old) => removed.reduce((left, { id }) => withoutEdge(left, id), old))}
+        onConnect={onConnect}
+        onPaneClick={() => onSelect(undefined)}
+        colorMode={scheme}
+        deleteKeyCode="Delete"
+        fitView
+        fitViewOptions={{ maxZoom: 1, minZoom: 0.3 }}
+        minZoom={0.05}
+        preventScrolling={false}
+      >
+        <Background />
+        <Controls showInteractive={false} />
+      </ReactFlow>
+    </section>
+  );
+}
+
+function StepNode({ data: { node, faults } }: NodeProps<ShownNode>) {
+  return (
+    <div className="node editable" data-tone={faults > 0 ? 'bad' : undefined}>
+      <Handle type="target" position={Position.Top} />
+      <strong title={nameOf(node)}>{nameOf(node)}</strong>
+      <span className="status" data-tone={faults > 0 ? 'bad' : 'idle'}>
+        {faults > 0 ? `${faults} ${faults === 1 ? 'fault' : 'faults'}` : node.type}
+      </span>
+      <Handle type="source" position={Position.Bottom} />
+    </div>
+  );
+}

@@ -1,0 +1,203 @@
+import { Button, Group, Menu, Paper, Skeleton, Text, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useBlocker } from '@tanstack/react-router';
+import { lazy, Suspense, useMemo, useState } from 'react';
+import { APIError } from '../client/rest.ts';
+import type { Schemas } from '../client/types.ts';
+import { saveWorkflow } from '../client/workflows.ts';
+import { Icon } from '../ui/icon.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { bodyOf, type Draft, type DraftNode, draftOf, faultsOf, type Kind, withNode } from './draft.ts';
+import { NodePanel } from './node-panel.tsx';
+import { StepList } from './step-list.tsx';
+
+const Canvas = lazy(() => import('./canvas.tsx').then(({ Canvas: one }) => ({ default: one })));
+const Versions = lazy(() => import('./versions.tsx').then(({ Versions: one }) => ({ default: one })));
+const TestRun = lazy(() => import('./run-dialogs.tsx').then(({ TestRun: one }) => ({ default: one })));
+const RunPublished = lazy(() => import('./run-dialogs.tsx').then(({ RunPublished: one }) => ({ default: one })));
+
+type Workflow = Schemas['Workflow'];
+type Dialog = 'versions' | 'test' | 'run';
+
+interface Props {
+  tenantID: string;
+  workflow: Workflow;
+  kinds: Readonly<Record<string, Kind>>;
+  /** Drops what is not saved. */
+  onReload: () => Promise<void>;
+}
+
+export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
+  const place = { tenantID, workflowID: workflow.id };
+  const queries = useQueryClient();
+  /** The version that the draft goes on from. */
+  const [base, setBase] = useState(workflow);
+  const [title, setTitle] = useState(workflow.title);
+  const [draft, setDraft] = useState(() => draftOf(workflow));
+  const [saved, setSaved] = useState(draft);
+  const [selected, setSelected] = useState<string>();
+  const [dialog, setDialog] = useState<Dialog>();
+  const isDirty = draft !== saved || title !== base.title;
+  useBlocker({
+    shouldBlockFn: () => isDirty && !window.confirm('Leave without saving the changes?'),
+    enableBeforeUnload: isDirty,
+  });
+
+  const save = useMutation({
+    mutationFn: async ({ isDraft, over = base.versionNumber }: { isDraft: boolean; over?: number }) => {
+      const next = await saveWorkflow(place, { title, ...bodyOf(draft), draft: isDraft }, over);
+      return { next, sent: draft };
+    },
+    onSuccess: ({ next, sent }) => {
+      setBase(next);
+      setSaved(sent);
+      void queries.invalidateQueries({ queryKey: ['workflows', tenantID] });
+    },
+  });
+  const refused = save.error instanceof APIError ? save.error : undefined;
+  const faults = useMemo(() => faultsOf(draft, refused?.issues ?? []), [draft, refused]);
+  const change = (next: (old: Draft) => Draft) => setDraft(next);
+  const node = draft.nodes.find(({ id }) => id === selected);
+  const add = (kind: Kind) => {
+    const leadsOn = ({ type }: DraftNode) => (kinds[type]?.exits.length ?? 1) > 0;
+    const [next, id] = withNode(draft, kind, node && leadsOn(node) ? node : draft.nodes.findLast(leadsOn));
+    setDraft(next);
+    setSelected(id);
+  };
+  return (
+    <>
+      <PageTitle title={title} beside={<State base={base} isDirty={isDirty} />}>
+        <Button variant="default" onClick={() => setDialog('versions')}>
+          Versions
+        </Button>
+        <Button variant="default" onClick={() => setDialog('test')}>
+          Test
+        </Button>
+        {base.publishedVersionID && (
+          <Button variant="default" leftSection={<Icon name="play" />} onClick={() => setDialog('run')}>
+            Run
+          </Button>
+        )}
+        <Button variant="default" loading={save.isPending} onClick={() => save.mutate({ isDraft: true })}>
+          Save draft
+        </Button>
+        <Button loading={save.isPending} onClick={() => save.mutate({ isDraft: false })}>
+          Publish
+        </Button>
+      </PageTitle>
+      <div className="said">
+        {refused?.code === 'PRECONDITION_FAILED' ? (
+          <Conflict
+            onTheirs={onReload}
+            onMine={() => save.mutate({ isDraft: true, over: refused.versionNumber ?? base.versionNumber })}
+          />
+        ) : (
+          save.error && (
+            <Problem
+              error={faults.size > 0 ? new Error('The graph has faults, which are shown at their nodes.') : save.error}
+            />
+          )
+        )}
+      </div>
+      <div className="split">
+        <Paper withBorder p="sm">
+          <Group justify="space-between" mb="xs" align="end">
+            <TextInput
+              label="Title"
+              size="xs"
+              value={title}
+              onChange={(event) => setTitle(event.currentTarget.value)}
+            />
+            <Palette kinds={kinds} hasStart={draft.nodes.some(({ type }) => kinds[type]?.begins)} onAdd={add} />
+          </Group>
+          <Suspense fallback={<Skeleton className="graph" />}>
+            <Canvas draft={draft} selected={selected} faults={faults} onSelect={setSelected} onChange={change} />
+          </Suspense>
+          <StepList draft={draft} kinds={kinds} faults={faults} selected={selected} onSelect={setSelected} />
+        </Paper>
+        <Paper withBorder p="sm">
+          {node ? (
+            <NodePanel
+              key={node.id}
+              draft={draft}
+              node={node}
+              kind={kinds[node.type]}
+              faults={faults.get(node.id) ?? noFaults}
+              onChange={change}
+              onClose={() => setSelected(undefined)}
+            />
+          ) : (
+            <Text size="sm" c="dimmed">
+              Choose a step to change its settings, or add one.
+            </Text>
+          )}
+        </Paper>
+      </div>
+      <Suspense>
+        {dialog === 'versions' && (
+          <Versions place={place} isDirty={isDirty} onReload={onReload} onClose={() => setDialog(undefined)} />
+        )}
+        {dialog === 'test' && <TestRun place={place} draft={draft} base={base} onClose={() => setDialog(undefined)} />}
+        {dialog === 'run' && <RunPublished place={place} base={base} onClose={() => setDialog(undefined)} />}
+      </Suspense>
+    </>
+  );
+}
+
+const noFaults: ReadonlyMap<string, string> = new Map();
+
+function State({ base, isDirty }: { base: Workflow; isDirty: boolean }) {
+  const { versionNumber, versionID, publishedVersionID } = base;
+  const isPublished = versionID === publishedVersionID;
+  return (
+    <span role="status" className="status" data-tone={isDirty ? 'wait' : isPublished ? 'ok' : 'idle'}>
+      {isDirty ? 'Not saved' : `Version ${versionNumber}, ${isPublished ? 'published' : 'a draft'}`}
+    </span>
+  );
+}
+
+/** Both authors' work is kept: the one that is loaded over is still among the versions. */
+function Conflict({ onTheirs, onMine }: { onTheirs: () => Promise<void>; onMine: () => void }) {
+  return (
+    <Notice tone="bad" role="alert" title="Changed meanwhile">
+      Another author has saved this workflow since you opened it. Nothing of yours is saved yet.{' '}
+      <Button size="compact-xs" variant="default" onClick={() => void onTheirs()}>
+        Load theirs and drop mine
+      </Button>{' '}
+      <Button size="compact-xs" variant="default" onClick={onMine}>
+        Save mine as a later draft
+      </Button>
+    </Notice>
+  );
+}
+
+function Palette({
+  kinds,
+  hasStart,
+  onAdd,
+}: {
+  kinds: Props['kinds'];
+  hasStart: boolean;
+  onAdd: (kind: Kind) => void;
+}) {
+  return (
+    <Menu position="bottom-end" width={240}>
+      <Menu.Target>
+        <Button size="xs" variant="default" leftSection={<Icon name="plus" />}>
+          Add a step
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown className="palette">
+        {Object.values(kinds)
+          .filter(({ begins }) => !begins || !hasStart)
+          .map((kind) => (
+            <Menu.Item key={kind.nodeType} onClick={() => onAdd(kind)}>
+              {kind.label}
+            </Menu.Item>
+          ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

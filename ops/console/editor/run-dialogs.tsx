@@ -1,0 +1,96 @@
+import { Button, Checkbox, Group, JsonInput, Modal, Stack, Text } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import type { Schemas } from '../client/types.ts';
+import { testWorkflow, type WorkflowPlace } from '../client/workflows.ts';
+import { StartForm } from '../run/start-run.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { bodyOf, type Draft } from './draft.ts';
+
+type Test = Schemas['WorkflowTest'];
+
+interface Props {
+  place: WorkflowPlace;
+  base: Schemas['Workflow'];
+  onClose: () => void;
+}
+
+/** Runs the graph as it is in the editor, saved or not. */
+export function TestRun({ place, base, draft, onClose }: Props & { draft: Draft }) {
+  const [input, setInput] = useState('{}');
+  const [pinned, setPinned] = useState('{}');
+  const [dryRun, setDryRun] = useState(false);
+  const test = useMutation({
+    mutationFn: () =>
+      testWorkflow(place.tenantID, {
+        ...bodyOf(draft),
+        workflowOptions: base.workflowOptions as NonNullable<Test['workflowOptions']>,
+        args: JSON.parse(input),
+        pinned: JSON.parse(pinned),
+        dryRun,
+      }),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    test.mutate();
+  };
+  return (
+    <Modal opened onClose={onClose} title="Test" size="lg" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form onSubmit={submit}>
+        <Stack>
+          <JsonInput label="Input" autosize minRows={3} maxRows={10} value={input} onChange={setInput} />
+          <JsonInput
+            label="Outputs that are given"
+            description="By the id of a step, which is then not executed"
+            autosize
+            minRows={2}
+            maxRows={10}
+            value={pinned}
+            onChange={setPinned}
+          />
+          <Checkbox
+            label="Without writes"
+            description="Steps that would change something elsewhere say so and do not"
+            checked={dryRun}
+            onChange={(event) => setDryRun(event.currentTarget.checked)}
+          />
+          {test.error && <Problem error={test.error} />}
+          {test.data && (
+            <Notice tone="ok" role="status">
+              The test runs.{' '}
+              <Link
+                className="link"
+                to="/t/$tenantID/runs/$instanceID"
+                params={{ tenantID: place.tenantID, instanceID: test.data }}
+                target="_blank"
+                rel="opener"
+              >
+                Watch it in another tab
+              </Link>
+            </Notice>
+          )}
+          <Group justify="flex-end">
+            <Button type="submit" loading={test.isPending}>
+              Start the test
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+export function RunPublished({ place, base, onClose }: Props) {
+  return (
+    <Modal opened onClose={onClose} title="Run" closeButtonProps={{ 'aria-label': 'Close' }}>
+      {base.versionID !== base.publishedVersionID && (
+        <Text size="sm" mb="sm">
+          The published version is run, not the draft.
+        </Text>
+      )}
+      <StartForm tenantID={place.tenantID} workflow={base} />
+    </Modal>
+  );
+}

@@ -1,0 +1,138 @@
+import { Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Schemas } from '../client/types.ts';
+import {
+  publishVersion,
+  restoreVersion,
+  versionDiffRead,
+  versionsRead,
+  type WorkflowPlace,
+} from '../client/workflows.ts';
+import { Problem } from '../ui/problem.tsx';
+import { Ago } from '../ui/time.tsx';
+
+type Diff = Schemas['WorkflowVersionDiff'];
+
+/** The versions of a workflow: what each changed, and the way back to it. */
+export function Versions({
+  place,
+  isDirty,
+  onReload,
+  onClose,
+}: {
+  place: WorkflowPlace;
+  isDirty: boolean;
+  onReload: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const { data: versions, error } = useQuery(versionsRead(place));
+  const [shown, setShown] = useState<string>();
+  const act = useMutation({
+    mutationFn: async ({ versionID, verb }: { versionID: string; verb: 'restore' | 'publish' }) => {
+      await (verb === 'restore' ? restoreVersion : publishVersion)({ ...place, versionID });
+      await onReload();
+    },
+    onSuccess: onClose,
+  });
+  return (
+    <Modal opened onClose={onClose} title="Versions" size="xl" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Stack>
+        {error && <Problem error={error} />}
+        {act.error && <Problem error={act.error} />}
+        {isDirty && <Text size="sm">Save the changes first: restoring a version would drop them.</Text>}
+        {!versions && !error && <Skeleton h={120} />}
+        {versions && (
+          <div className="scroller">
+            <table className="list">
+              <caption className="unseen">Versions, newest first</caption>
+              <thead>
+                <tr>
+                  <th scope="col">Version</th>
+                  <th scope="col">Saved</th>
+                  <th scope="col">Do</th>
+                </tr>
+              </thead>
+              <tbody>
+                {versions.map(({ versionID, versionNumber, label, isPublished, createdAt }, index) => (
+                  <tr key={versionID} data-selected={versionID === shown}>
+                    <td>
+                      {versionNumber} {isPublished && '(published)'} {label && <bdi>{label}</bdi>}
+                    </td>
+                    <td>
+                      <Ago at={createdAt} />
+                    </td>
+                    <td>
+                      <Group gap={6}>
+                        <Button size="compact-xs" variant="default" onClick={() => setShown(versionID)}>
+                          What changed
+                        </Button>
+                        {index > 0 && (
+                          <Button
+                            size="compact-xs"
+                            variant="default"
+                            disabled={isDirty || act.isPending}
+                            onClick={() => act.mutate({ versionID, verb: 'restore' })}
+                          >
+                            Restore as a draft
+                          </Button>
+                        )}
+                        {!isPublished && (
+                          <Button
+                            size="compact-xs"
+                            variant="default"
+                            disabled={isDirty || act.isPending}
+                            onClick={() => act.mutate({ versionID, verb: 'publish' })}
+                          >
+                            Publish
+                          </Button>
+                        )}
+                      </Group>
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        {shown !== undefined && <WhatChanged place={place} versionID={shown} />}
+      </Stack>
+    </Modal>
+  );
+}
+
+function WhatChanged({ place, versionID }: { place: WorkflowPlace; versionID: string }) {
+  const { data: diff, error } = useQuery(versionDiffRead({ ...place, versionID }));
+  if (error) return <Problem error={error} />;
+  if (!diff) return <Skeleton h={40} />;
+  const lines = [...linesOf('step', diff.nodes), ...linesOf('connection', diff.edges), ...optionLines(diff)];
+  const against = diff.before ? `version ${diff.before.versionNumber}` : 'an empty graph';
+  return (
+    <section aria-label="What changed">
+      <Text size="sm" fw={600}>
+        Version {diff.after.versionNumber} against {against}
+      </Text>
+      {lines.length === 0 && <Text size="sm">Nothing.</Text>}
+      <ul className="lines">
+        {lines.map((line) => (
+          <li key={line}>
+            <bdi>{line}</bdi>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function linesOf(what: string, { added, removed, changed }: Diff['nodes']): string[] {
+  const name = (one: object) => String((one as { id?: unknown }).id);
+  return [
+    ...added.map((one) => `+ ${what} ${name(one)}`),
+    ...removed.map((one) => `− ${what} ${name(one)}`),
+    ...changed.map(({ id, paths }) => `~ ${what} ${id}: ${paths.map((path) => path.join('.')).join(', ')}`),
+  ];
+}
+
+function optionLines({ options }: Diff): string[] {
+  return options.map((path) => `~ option ${path.join('.')}`);
+}

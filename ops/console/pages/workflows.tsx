@@ -1,0 +1,119 @@
+import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Schemas } from '../client/types.ts';
+import { cloneWorkflow, createWorkflow, deleteWorkflow, workflowListRead } from '../client/workflows.ts';
+import { AssetList, type Column } from '../ui/asset-list.tsx';
+import { Confirm } from '../ui/confirm.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { parseListFilter } from '../ui/list-filter.ts';
+import { NameDialog } from '../ui/name-dialog.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
+import { Ago } from '../ui/time.tsx';
+
+type Row = Schemas['ListedWorkflow'];
+const from = '/shell/t/$tenantID/workflows';
+
+export function WorkflowsPage() {
+  const { tenantID } = useParams({ from });
+  const filter = useSearch({ from });
+  const navigate = useNavigate({ from: '/t/$tenantID/workflows' });
+  const queries = useQueryClient();
+  const read = useQuery(workflowListRead(tenantID, filter));
+  const [isNew, asNew] = useDisclosure(false);
+  const [doomed, setDoomed] = useState<Row>();
+  const edit = (workflowID: string) =>
+    navigate({ to: '/t/$tenantID/workflows/$workflowID', params: { tenantID, workflowID } });
+  const refresh = () => queries.invalidateQueries({ queryKey: ['workflows', tenantID] });
+  const clone = async ({ id }: Row) => {
+    const made = await cloneWorkflow({ tenantID, workflowID: id });
+    await refresh();
+    await edit(made.id);
+  };
+
+  const columns: Column<Row>[] = [
+    {
+      head: 'Title',
+      cell: ({ id, title, workflowDescription }) => (
+        <>
+          <Link className="link" to="/t/$tenantID/workflows/$workflowID" params={{ tenantID, workflowID: id }}>
+            <bdi>{title}</bdi>
+          </Link>
+          {workflowDescription && <div className="note clip">{workflowDescription}</div>}
+        </>
+      ),
+    },
+    { head: 'State', cell: (row) => stateOf(row) },
+    { head: 'Version', cell: ({ versionNumber }) => versionNumber, isWide: true },
+    { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
+    {
+      head: 'Runs',
+      cell: ({ id }) => (
+        <Link className="link" to="/t/$tenantID/runs" params={{ tenantID }} search={{ workflowID: id }}>
+          Runs
+        </Link>
+      ),
+    },
+    {
+      head: 'More',
+      cell: (row) => (
+        <RowMenu
+          of={row.title}
+          actions={[
+            { label: 'Clone', onClick: () => void clone(row) },
+            { label: 'Delete', onClick: () => setDoomed(row), isDangerous: true },
+          ]}
+        />
+      ),
+    },
+  ];
+
+  return (
+    <>
+      <AssetList
+        tenantID={tenantID}
+        title="Workflows"
+        entityType="workflow"
+        filter={filter}
+        onFilter={(next) => void navigate({ search: parseListFilter({ ...next }) })}
+        read={read}
+        idOf={({ id }) => id}
+        columns={columns}
+        empty="No workflow yet."
+        actions={
+          <Button leftSection={<Icon name="plus" />} onClick={asNew.open}>
+            New workflow
+          </Button>
+        }
+      />
+      {isNew && (
+        <NameDialog
+          title="New workflow"
+          onCreate={async (title) => edit((await createWorkflow(tenantID, title)).id)}
+          onClose={asNew.close}
+        />
+      )}
+      {doomed && (
+        <Confirm
+          title="Delete the workflow"
+          question={`“${doomed.title}” is deleted with its versions, and its runs that have not ended are cancelled.`}
+          verb="Delete"
+          onConfirm={async () => {
+            await deleteWorkflow({ tenantID, workflowID: doomed.id });
+            await refresh();
+          }}
+          onClose={() => setDoomed(undefined)}
+        />
+      )}
+    </>
+  );
+}
+
+function stateOf({ publishedVersionID, isDisabled, pausedAt, versionID }: Row): string {
+  if (isDisabled) return 'Disabled';
+  if (pausedAt) return 'Paused';
+  if (!publishedVersionID) return 'Draft';
+  return publishedVersionID === versionID ? 'Published' : 'Published, with a later draft';
+}

@@ -1,0 +1,31 @@
+import { TextInput } from '@mantine/core';
+import { useState } from 'react';
+
+/** Takes effect with Enter, or when it is left. */
+export function TextFilter({
+  label,
+  value = '',
+  onSet,
+}: {
+  label: string;
+  value: string | undefined;
+  onSet: (value: string | undefined) => void;
+}) {
+  const [typed, setTyped] = useState(value);
+  const [last, setLast] = useState(value);
+  if (last !== value) {
+    setLast(value);
+    setTyped(value);
+  }
+  const apply = () => typed.trim() !== value && onSet(typed.trim() || undefined);
+  return (
+    <TextInput
+      label={label}
+      placeholder="Any"
+      value={typed}
+      onChange={(event) => setTyped(event.currentTarget.value)}
+      onBlur={apply}
+      onKeyDown={(event) => event.key === 'Enter' && apply()}
+    />
+  );
+}

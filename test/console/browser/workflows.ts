@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import { expectAccessible, forgetRefusals, type Stage } from './stage.ts';
+
+/** The list of workflows, and the editor. */
+export function workflowTests(stage: () => Stage): void {
+  let editorPath: string;
+
+  test('a workflow is made, gets a step, is refused at its node, corrected, published and run', async () => {
+    const { cluster, page, path, tenant } = stage();
+    await page.goto(cluster.baseURL + path('/workflows'));
+    await page.getByRole('button', { name: 'New workflow' }).click();
+    await page.getByRole('dialog').getByLabel('Title').fill('Made in the editor');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.getByText('Version 1, a draft').waitFor();
+    editorPath = new URL(page.url()).pathname;
+
+    await page.getByText('Steps as a list').click();
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.getByRole('button', { name: 'Add a step' }).click();
+    await page.getByRole('menuitem', { name: 'JavaScript' }).click();
+    await page.getByRole('heading', { name: 'JavaScript' }).waitFor();
+    await page.getByRole('textbox', { name: 'Code' }).fill('return {');
+    await page.getByRole('row', { name: /^Start Start JavaScript$/ }).waitFor();
+    await page.getByRole('row', { name: /^JavaScript JavaScript End$/ }).waitFor();
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await page.getByText('shown at their nodes').waitFor();
+    await page.getByRole('row', { name: /JavaScript code:/ }).waitFor();
+    forgetRefusals(stage(), 400);
+    await expectAccessible(page, { name: 'editor-fault', shows: 'shown at their nodes', schemes: ['light'] });
+
+    await page.getByRole('textbox', { name: 'Code' }).fill('return { answer: ctx.input.number * 2 };');
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await page.getByText('Version 2, published').waitFor();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('dialog').getByLabel('Inputs').fill('{"number": 21}');
+    await page.getByRole('dialog').getByRole('button', { name: 'Start' }).click();
+    await page.getByRole('status').getByText('Completed').waitFor();
+    await page.getByRole('radio', { name: 'Timeline' }).waitFor({ state: 'attached' });
+    const { body } = await cluster.as(tenant.creator).in(tenant).get('T/workflows/instances?limit=1');
+    expect(body.instances[0]).toMatchObject({ workflowTitle: 'Made in the editor', versionNumber: 2 });
+  }, 40_000);
+
+  test('an unsaved graph is tested with an output that is given', async () => {
+    const { cluster, page, context, tenant } = stage();
+    await page.goto(cluster.baseURL + editorPath);
+    await page.getByRole('button', { name: 'Test', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Outputs that are given').fill('{"javascript": {"output": {"answer": 1}}}');
+    await dialog.getByRole('button', { name: 'Start the test' }).click();
+    const opened = context.waitForEvent('page');
+    await dialog.getByRole('link', { name: 'Watch it' }).click();
+    const watching = await opened;
+    await watching.getByRole('status').getByText('Completed').waitFor();
+    const steps = await cluster
+      .as(tenant.creator)
+      .in(tenant)
+      .get(`T/workflows/instances/${watching.url().split('/').at(-1)}`);
+    const given = steps.body.timeline.findLast((one: { nodeID: string }) => one.nodeID === 'javascript');
+    expect(given).toMatchObject({ isPinned: true, output: { answer: 1 } });
+    await watching.close();
+  }, 20_000);
+
+  test('two authors: the second is told, nothing is overwritten, and an earlier version is restored', async () => {
+    const { cluster, page, open, tenant } = stage();
+    const other = await open(tenant.creator);
+    for (const one of [page, other]) {
+      await one.goto(cluster.baseURL + editorPath);
+      await one.getByText('Version 2, published').waitFor();
+    }
+    const rename = async (one: typeof page, title: string) => {
+      await one.getByText('Steps as a list').click();
+      await one.getByRole('button', { name: 'End', exact: true }).click();
+      await one.getByRole('textbox', { name: 'Title' }).nth(1).fill(title);
+      await one.getByRole('button', { name: 'Save draft' }).click();
+    };
+    await rename(page, 'First');
+    await page.getByText('Version 3, a draft').waitFor();
+    await rename(other, 'Second');
+    await other.getByRole('alert').getByText('Another author has saved').waitFor();
+    const client = cluster.as(tenant.creator).in(tenant);
+    const workflowID = editorPath.split('/').at(-1);
+    const saved = await client.get(`T/workflows/${workflowID}`);
+    expect(saved.body.workflow.versionNumber).toBe(3);
+    expect(JSON.stringify(saved.body.workflow.workflowNodes)).toContain('First');
+    await other.getByRole('button', { name: 'Save mine as a later draft' }).click();
+    await other.getByText('Version 4, a draft').waitFor();
+
+    await other.getByRole('button', { name: 'Versions' }).click();
+    const dialog = other.getByRole('dialog');
+    await dialog.getByRole('row').nth(1).getByRole('button', { name: 'What changed' }).click();
+    await dialog.getByText('~ step end: data.title').waitFor();
+    await dialog.getByRole('row').nth(2).getByRole('button', { name: 'Restore as a draft' }).click();
+    await other.getByText('Version 5, a draft').waitFor();
+    await other.getByText('Steps as a list').click();
+    await other.getByRole('button', { name: 'First' }).waitFor();
+    await other.close();
+    forgetRefusals(stage(), 412);
+  }, 40_000);
+
+  test('a workflow is found, cloned and deleted after a question', async () => {
+    const { cluster, page, path } = stage();
+    await page.goto(cluster.baseURL + path('/workflows?search=Made'));
+    await page.getByRole('row', { name: /^Made in the editor Published, with a later draft/ }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await page.getByRole('button', { name: 'Actions for Made in the editor' }).click();
+    await page.getByRole('menuitem', { name: 'Clone' }).click();
+    await page.getByText('Version 1').waitFor();
+    await page.goto(cluster.baseURL + path('/workflows?search=Made'));
+    await expect.poll(() => page.getByRole('row').count()).toBe(3);
+    await page.getByRole('button', { name: /^Actions for Made.*cop/i }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await expect.poll(() => page.getByRole('row').count()).toBe(2);
+  }, 30_000);
+
+  test('the list and the editor: no finding by axe, and no sideways scroll', async () => {
+    const { cluster, page, path } = stage();
+    await page.goto(cluster.baseURL + path('/workflows'));
+    await expectAccessible(page, { name: 'workflows', shows: 'Order approval' });
+    await page.goto(cluster.baseURL + editorPath);
+    await page.getByText('Steps as a list').click();
+    await page.getByRole('button', { name: 'JavaScript', exact: true }).click();
+    await page.getByText('After an error').first().waitFor({ state: 'attached' });
+    await expectAccessible(page, { name: 'editor', shows: 'Remove the node' });
+  }, 40_000);
+}
