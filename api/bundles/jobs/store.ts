@@ -19,7 +19,7 @@ const LEASE_SECONDS = 15;
 /** A job whose process ended each time may be what ends it. */
 const MAX_ATTEMPTS = 5;
 
-/** Takes the oldest job that waits, of creators of which none is under way; null if there is none. */
+/** Takes the oldest job of the creator whose turn was longest ago, of those of whom none is under way; null if there is none. */
 export async function claimJob(pool: Pool): Promise<ClaimedJob | null> {
   const { rows } = await pool.query<ClaimedJob>({ name: 'import_job_claim', text: CLAIM, values: [LEASE_SECONDS] });
   return rows[0] ?? null;
@@ -64,14 +64,17 @@ with open as (
   select j.id, t.creator_id, j.created_at, j.lease_until from import_job j join tenant t on t.id = j.tenant_id
   where j.ended_at is null and t.deleting_at is null
 ),
+first as (
+  select distinct on (o.creator_id) o.id, o.creator_id from open o
+  where not exists (select from open r where r.creator_id = o.creator_id and r.lease_until > now())
+  order by o.creator_id, o.created_at, o.id
+),
 next as (
-  select j.id from import_job j
-  where j.id in (
-    select distinct on (o.creator_id) o.id from open o
-    where not exists (select from open r where r.creator_id = o.creator_id and r.lease_until > now())
-    order by o.creator_id, o.created_at, o.id)
-  and j.ended_at is null and (j.lease_until is null or j.lease_until <= now())
-  order by j.created_at limit 1 for update skip locked
+  select j.id from import_job j join first f on f.id = j.id
+  where j.ended_at is null and (j.lease_until is null or j.lease_until <= now())
+  order by (select max(d.started_at) from tenant o join import_job d on d.tenant_id = o.id where o.creator_id = f.creator_id) nulls first,
+    j.created_at
+  limit 1 for update of j skip locked
 )
 update import_job j set attempts = attempts + 1, lease_until = now() + make_interval(secs => $1), done = 0,
   started_at = coalesce(started_at, now()), updated_at = now()
