@@ -4,7 +4,7 @@ import { CHAT_CHANNEL, ChatSignal } from '#shared/ai/chat.ts';
 import type { Messages } from '#shared/backplane/index.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { type AnswerState, endLostAnswer, readAnswer } from '../db/ai-chat.ts';
-import { requireStreamRoom } from '../realtime/stream-room.ts';
+import { requireStreamRoom, type StreamOwner } from '../realtime/stream-room.ts';
 
 /** Sends answers of language models to clients, as the protocol of the AI SDK has it. */
 export interface AnswerStreams extends Disposable {
@@ -12,7 +12,7 @@ export interface AnswerStreams extends Disposable {
    * Sends an answer from its beginning until it is over or the client has gone. Throws the error of an answer that has failed before
    * it said anything.
    */
-  send(answer: { answerID: string; tenantID: string; callerID: string }, response: ServerResponse): Promise<void>;
+  send(answer: StreamOwner & { answerID: string }, response: ServerResponse): Promise<void>;
   /** Looks for more of an answer at once. */
   wake(answerID: string): void;
 }
@@ -23,7 +23,7 @@ interface Needs {
   draining: AbortSignal;
 }
 
-const room = { ofCaller: 20, ofTenant: 200 };
+const room = { ofCaller: 20, ofTenant: 200, ofUser: 400 };
 /** Messages may be lost. */
 const POLL_MS = 1_000;
 const HEARTBEAT_MS = 15_000;
@@ -38,9 +38,7 @@ const headers = {
   'x-accel-buffering': 'no',
 };
 
-interface Reader {
-  tenantID: string;
-  callerID: string;
+interface Reader extends StreamOwner {
   answerID: string;
   wake: PromiseWithResolvers<void>;
 }

@@ -5,7 +5,7 @@ import { toAppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { ServerMessage } from '#shared/realtime/events.ts';
 import { isTerminal } from '#shared/workflow/status.ts';
-import { requireStreamRoom } from './stream-room.ts';
+import { requireStreamRoom, type StreamOwner } from './stream-room.ts';
 import type { RunWatch } from './watch.ts';
 
 /** Server-sent events of runs. */
@@ -14,11 +14,9 @@ export interface EventStreams extends Disposable {
   send(stream: EventStream, response: ServerResponse): Promise<void>;
 }
 
-export interface EventStream {
+export interface EventStream extends StreamOwner {
   instanceID: string;
   lastSeq: number;
-  tenantID: string;
-  callerID: string;
   /** Throws if the caller may not read the run any more; answers with the version of the rules. */
   check(): Promise<number>;
   maxMs: number;
@@ -32,8 +30,7 @@ interface Dependencies {
   draining: AbortSignal;
 }
 
-/** Without that of a tenant, its keys and members could take the memory and the reads of a process from all others. */
-const room = { ofCaller: 50, ofTenant: 200 };
+const room = { ofCaller: 50, ofTenant: 200, ofUser: 400 };
 
 const times = {
   heartbeatMs: 15_000,

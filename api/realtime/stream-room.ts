@@ -1,21 +1,36 @@
+import type { Caller } from '#shared/caller.ts';
 import { AppError } from '#shared/errors.ts';
 
-interface Owner {
+/** Whom a stream counts for. */
+export interface StreamOwner {
   callerID: string;
+  /** The acting user: of an API key its creator. */
+  userID: string;
   tenantID: string;
 }
 
-/** Rejects another stream of a caller, or of a tenant, who have as many open as they may have in this process. */
-export function requireStreamRoom(
-  open: readonly Owner[],
-  { callerID, tenantID }: Owner,
-  { ofCaller, ofTenant }: { ofCaller: number; ofTenant: number },
-): void {
-  const own = open.filter((stream) => stream.callerID === callerID).length;
-  if (own >= ofCaller) throw tooMany(`You have ${own} streams open, and may have ${ofCaller}`);
-  const all = open.filter((stream) => stream.tenantID === tenantID).length;
-  if (all >= ofTenant)
-    throw tooMany(`The users and keys of this tenant have ${all} streams open, and may have ${ofTenant}`);
+/** Streams that may be open at once in this process. */
+export interface StreamRoom {
+  ofCaller: number;
+  /** Without it, the keys and members of one tenant could take the memory and the reads of a process from all others. */
+  ofTenant: number;
+  /** Without it, a user could do that with many tenants of their own. */
+  ofUser: number;
+}
+
+export function streamOwner({ id: callerID, userID = callerID }: Caller, tenantID: string): StreamOwner {
+  return { callerID, userID, tenantID };
+}
+
+/** Rejects another stream of a caller, tenant or user who have as many open as they may have. */
+export function requireStreamRoom(open: readonly StreamOwner[], of: StreamOwner, room: StreamRoom): void {
+  const count = (field: keyof StreamOwner) => open.filter((stream) => stream[field] === of[field]).length;
+  const [own, all, acting] = [count('callerID'), count('tenantID'), count('userID')];
+  if (own >= room.ofCaller) throw tooMany(`You have ${own} streams open, and may have ${room.ofCaller}`);
+  if (all >= room.ofTenant)
+    throw tooMany(`The users and keys of this tenant have ${all} streams open, and may have ${room.ofTenant}`);
+  if (acting >= room.ofUser)
+    throw tooMany(`You and your keys have ${acting} streams open in all tenants, and may have ${room.ofUser}`);
 }
 
 function tooMany(message: string): AppError {

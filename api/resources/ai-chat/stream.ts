@@ -4,6 +4,7 @@ import { newID } from '#shared/ids.ts';
 import { beginAnswer, dropAnswer, findOpenAnswer } from '../../db/ai-chat.ts';
 import { decideCalls } from '../../db/ai-decisions.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { streamOwner } from '../../realtime/stream-room.ts';
 import { ChatParams, ChatRequest } from './schemas.ts';
 
 export const streamChat = tenantRoute({
@@ -42,7 +43,7 @@ export const streamChat = tenantRoute({
     };
     if (!body.isResumable) signal.addEventListener('abort', leave, { once: true });
     if (!body.isResumable && signal.aborted) leave();
-    await answers.send({ answerID, tenantID, callerID: caller.id }, response);
+    await answers.send({ answerID, ...streamOwner(caller, tenantID) }, response);
     signal.removeEventListener('abort', leave);
     return {};
   },
@@ -64,7 +65,7 @@ export const resumeChat = tenantRoute({
 
   async handle({ params: { chatID }, tenantID, caller, response }, { pool, answers }) {
     const answerID = await findOpenAnswer(pool, { tenantID, caller, chatID });
-    if (answerID) await answers.send({ answerID, tenantID, callerID: caller.id }, response);
+    if (answerID) await answers.send({ answerID, ...streamOwner(caller, tenantID) }, response);
     else response.status(204).end();
     return {};
   },

@@ -4,6 +4,7 @@ import { invalidField } from '#shared/workflow/issues.ts';
 import { isTerminal } from '#shared/workflow/status.ts';
 import { createAuthorizer, denied } from '../../http/authorize.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { streamOwner } from '../../realtime/stream-room.ts';
 import { findReadableRun } from './find-run.ts';
 import { InstanceID, StreamQuery } from './run-schemas.ts';
 
@@ -46,8 +47,7 @@ export const streamInstance = tenantRoute({
       {
         instanceID: run.id,
         lastSeq,
-        tenantID,
-        callerID: caller.id,
+        ...streamOwner(caller, tenantID),
         check,
         maxMs: query.seconds * 1_000,
       },

@@ -75,7 +75,14 @@ async function stream(
   const watch = opened.use(createRunWatch({ pool, logger: testLogger }));
   const draining = new AbortController().signal;
   const streams = opened.use(createEventStreams({ pool, watch, logger: testLogger, draining }, times));
-  const own = { instanceID, lastSeq: 0, tenantID: deployment.tenantID, callerID: newID(), maxMs: 60_000 };
+  const own = {
+    instanceID,
+    lastSeq: 0,
+    tenantID: deployment.tenantID,
+    callerID: newID(),
+    userID: newID(),
+    maxMs: 60_000,
+  };
   const began = Promise.withResolvers<Pick<Streamed, 'response' | 'sent'>>();
   const server = createServer((_request, response) => {
     began.resolve({ response, sent: streams.send({ check: async () => 1, ...own, ...more }, response) });
