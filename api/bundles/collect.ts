@@ -1,5 +1,8 @@
 import { type Reference, referencesIn } from '#shared/bundles/references.ts';
 import { type BundledType, bundledTypes } from '#shared/bundles/types.ts';
+import { variablesNamedIn } from '#shared/bundles/variables.ts';
+import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
 import { inTurns, takingTurns } from '#shared/pauses.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
@@ -27,8 +30,9 @@ export async function collect(
   const found = new Map<string, Collected>();
   for (let next = roots; next.length > 0; ) {
     const named: Reference[] = [];
+    const variables = await variablesOf(reading.em, next);
     for await (const asset of takingTurns(next)) {
-      const all = await inTurns(referencesIn(asset.type, asset.payload));
+      const all = [...(await inTurns(referencesIn(asset.type, asset.payload))), ...variables(asset)];
       const references = all.filter(({ type }) => type !== 'folder' || withFolders);
       found.set(asset.id, { ...asset, references });
       for (const one of references) if (!one.isGuess) named.push(one);
@@ -48,6 +52,24 @@ export async function collect(
     }
     return assets;
   }
+}
+
+/** The variables that workflows name. The name of a variable is the same in every tenant, so no place of it is rewritten. */
+async function variablesOf(
+  em: EntityManager,
+  assets: readonly TenantAsset[],
+): Promise<(asset: TenantAsset) => Reference[]> {
+  const names = new Map<string, readonly string[]>();
+  for await (const { type, id, payload } of takingTurns(assets))
+    if (type === 'workflow') names.set(id, variablesNamedIn(payload));
+  const wanted = [...new Set([...names.values()].flat())];
+  const rows = wanted.length > 0 ? await em.find(TenantVariable, { name: { $in: wanted } }, { fields: ['name'] }) : [];
+  const ids = new Map(rows.map(({ id, name }) => [name, id]));
+  return (asset) =>
+    (names.get(asset.id) ?? []).flatMap((name) => {
+      const id = ids.get(name);
+      return id ? [{ type: 'variable' as const, id, path: [], isNeeded: false }] : [];
+    });
 }
 
 export function tooMany(): AppError {

@@ -134,8 +134,10 @@ async function execute(importing: Importing, plan: Plan, onConflict: 'skip' | 'o
   return { importID, results, skipped, warnings, message: `${count} assets imported` };
 }
 
-function reasonOf({ action, missing }: PlannedItem): string {
+function reasonOf({ action, type, known, missing, missingSecrets }: PlannedItem): string {
+  if (action === 'conflict' && !known) return 'This tenant has another value under this name';
   if (action === 'conflict') return 'It was changed here since the last import';
+  if (type === 'variable' && missingSecrets.length > 0) return 'Its secret is missing: `secrets` brings it';
   const named = missing.map(({ type, id }) => `${type} ${id}`).join(', ');
   return named === '' ? 'It needs an item that is skipped' : `It needs what is not here: ${named}`;
 }

@@ -14,6 +14,7 @@ interface Kind {
 
 export const kinds: Readonly<Record<BundledType, Kind>> = {
   folder: { resource: 'folder', noun: 'folder', read: 'folder.list', title: 'folderTitle' },
+  variable: { resource: 'variable', noun: 'variable', read: 'variable.read', title: 'name' },
   datasource: { resource: 'datasource', noun: 'datasource', read: 'datasource.read', title: 'datasourceTitle' },
   dataQuery: { resource: 'dataquery', noun: 'data query', read: 'dataquery.read', title: 'dataQueryTitle' },
   workflow: { resource: 'workflow', noun: 'workflow', read: 'workflow.read', title: 'title' },

@@ -1,24 +1,41 @@
 import { Datasource } from '#shared/db/entities/datasource.ts';
+import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import { requireValue } from '#shared/parse-value.ts';
-import { mapPaths, type Path } from '#shared/workflow/issues.ts';
+import { invalidField, mapPaths, type Path } from '#shared/workflow/issues.ts';
 import { openOptions, readIncomplete } from '../resources/datasources/options.ts';
 import { DatasourceCreate } from '../resources/datasources/schemas.ts';
 import { freshIn, type Importing } from './call-route.ts';
 import { type GivenItem, withSecrets } from './read-items.ts';
 
-/** The secrets of a datasource that neither the request brings nor the tenant has. */
-export async function missingSecretsOf(
-  { input, context }: Importing,
-  { item, assetID, isHere }: { item: GivenItem; assetID: string; isHere: boolean },
-): Promise<Path[]> {
-  if (item.type !== 'datasource') return [];
+interface Holder {
+  item: GivenItem;
+  assetID: string;
+  isHere: boolean;
+}
+
+/** The secrets of an item that neither the request brings nor the tenant has. */
+export async function missingSecretsOf(importing: Importing, holder: Holder): Promise<Path[]> {
+  const { type, index } = holder.item;
+  if (type !== 'datasource' && type !== 'variable') return [];
   try {
-    const given = requireValue(DatasourceCreate, withSecrets(item.payload, item.secrets));
-    const stored = isHere ? await freshIn(input.em).findOne(Datasource, { id: assetID }) : null;
-    const before = stored && stored.datasourceType === given.datasourceType;
-    const known = before ? openOptions(context.secrets, stored) : {};
-    return readIncomplete(given.datasourceType, given.datasourceOptions, known).missing;
+    return await (type === 'datasource' ? ofDatasource(importing, holder) : ofVariable(importing, holder));
   } catch (error) {
-    throw mapPaths(error, (path) => ['bundle', 'items', item.index, 'payload', ...path]);
+    throw mapPaths(error, (path) => ['bundle', 'items', index, 'payload', ...path]);
   }
+}
+
+async function ofDatasource({ input, context }: Importing, { item, assetID, isHere }: Holder): Promise<Path[]> {
+  const given = requireValue(DatasourceCreate, withSecrets(item.payload, item.secrets));
+  const stored = isHere ? await freshIn(input.em).findOne(Datasource, { id: assetID }) : null;
+  const before = stored && stored.datasourceType === given.datasourceType;
+  const known = before ? openOptions(context.secrets, stored) : {};
+  return readIncomplete(given.datasourceType, given.datasourceOptions, known).missing;
+}
+
+async function ofVariable({ input }: Importing, { item, assetID, isHere }: Holder): Promise<Path[]> {
+  const isSecret = item.payload.isSecret === true;
+  const stored = isHere ? await freshIn(input.em).findOne(TenantVariable, { id: assetID }) : null;
+  if (stored && (typeof stored.secret === 'string') !== isSecret)
+    throw invalidField('isSecret', `the variable here is ${isSecret ? 'no' : 'a'} secret, and stays as it is`);
+  return isSecret && !stored && item.secrets.length === 0 ? [['value']] : [];
 }

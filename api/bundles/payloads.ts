@@ -9,11 +9,13 @@ import { Folder } from '#shared/db/entities/folder.ts';
 import { Listener } from '#shared/db/entities/listener.ts';
 import { ListenerAction } from '#shared/db/entities/listener-action.ts';
 import { Role } from '#shared/db/entities/role.ts';
+import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import { Widget } from '#shared/db/entities/widget.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { MASK } from '#shared/secret.ts';
 import { maskOptions } from '../resources/datasources/options.ts';
 
 /** How assets of a type become payloads. */
@@ -48,6 +50,15 @@ export const readers: Readonly<Record<BundledType, Reader<{ id: string }>>> = {
   folder: reader<Folder>({
     entity: Folder,
     payload: ({ entityType, folderTitle, parentFolderID = null }) => ({ entityType, folderTitle, parentFolderID }),
+  }),
+  variable: reader<TenantVariable>({
+    entity: TenantVariable,
+    payload: ({ name, value, secret, description = null }) => ({
+      name,
+      value: typeof secret === 'string' ? MASK : (value?.is ?? null),
+      isSecret: typeof secret === 'string',
+      description,
+    }),
   }),
   datasource: reader<Datasource>({
     entity: Datasource,

@@ -11,6 +11,7 @@ import { hashOf } from './hash.ts';
 import { type AssetKey, keysOfAssets, keysOfItems, placeOf } from './keys.ts';
 import { kinds } from './kinds.ts';
 import { missingSecretsOf } from './missing-secrets.ts';
+import { lacksItsSecret, sameVariables, warnOfVariables } from './plan-variables.ts';
 import { type Reading, readAssets, type TenantAsset } from './read-assets.ts';
 import { type GivenItem, readItems } from './read-items.ts';
 import { findOthers, type Others } from './resolve.ts';
@@ -56,7 +57,13 @@ export async function planImport(importing: Importing, body: ImportBody, { locks
     const ids = given.filter((item) => item.type === type).flatMap((item) => candidates(item, known));
     for (const asset of await readAssets(reading, type, [...new Set(ids)].sort())) assets.set(placeOf(asset), asset);
   }
-  const here = new Map(given.map((item) => [placeOf(item), assetOf(item, known, assets)]));
+  const variables = await sameVariables(reading, given);
+  const here = new Map(
+    given.map((item) => [
+      placeOf(item),
+      assetOf(item, known, assets) ?? (item.type === 'variable' ? variables.get(item.title) : undefined),
+    ]),
+  );
   const ids = new Map(given.map((item) => [placeOf(item), here.get(placeOf(item))?.id ?? newID()]));
   const others = await findOthers(importing.input, { items: given, inBundle: ids, given: body.ids ?? {} });
   const skipped = findSkipped(given, { here, others });
@@ -69,6 +76,7 @@ export async function planImport(importing: Importing, body: ImportBody, { locks
     planned.set(assetID, await planItem(importing, own, { ids, others, isSkipped: skipped.has(placeOf(item)) }));
   }
   await compare(importing, planned, ids);
+  await warnOfVariables(em, [...planned.values()]);
   const ordered = new Map(
     [...planned].map(([id, { type, id: key, references }]) => {
       const needed = references.filter((one) => one.isNeeded || one.type === 'folder');
@@ -96,7 +104,7 @@ interface Situation {
   others: Others;
 }
 
-/** Items that cannot be saved, because something that they need is nowhere; and those that need them. */
+/** Items that cannot be saved, because something that they need is nowhere, or their secret; and those that need them. */
 function findSkipped(items: readonly GivenItem[], { here, others }: Situation): ReadonlySet<string> {
   const places = new Set(items.map(placeOf));
   const needs = items.flatMap((item) =>
@@ -106,6 +114,7 @@ function findSkipped(items: readonly GivenItem[], { here, others }: Situation): 
   );
   const byNeeded = Map.groupBy(needs, ({ needed }) => needed);
   const skipped = new Set(needs.filter(({ needed }) => !places.has(needed)).map(({ needer }) => needer));
+  for (const item of items) if (lacksItsSecret(item) && !here.get(placeOf(item))) skipped.add(placeOf(item));
   // The loop reaches those that it adds.
   for (const place of skipped) for (const { needer } of byNeeded.get(place) ?? []) skipped.add(needer);
   return skipped;
@@ -140,7 +149,9 @@ async function planItem(
     const gone = new Set(absent.map(({ path }) => path[1]));
     resolved.assetPermissions = permissions.filter((_, at) => !gone.has(at));
   }
-  const missingSecrets = isSkipped ? [] : await missingSecretsOf(importing, { item, assetID, isHere: !!asset });
+  const holder = { item, assetID, isHere: !!asset };
+  const isLeft = isSkipped && item.type !== 'variable';
+  const missingSecrets = isLeft ? [] : await missingSecretsOf(importing, holder);
   const { noun } = kinds[item.type];
   const warnings = [
     ...missing.map(({ type, id }) => `The ${nounOf(type)} ${id} that the ${noun} "${item.title}" names is not here`),
@@ -215,5 +226,7 @@ async function actionOf(item: PlannedItem): Promise<Action> {
   if (secrets.length > 0) return 'update';
   if (known && isAsLeft && known.itemHash === itemHash) return 'unchanged';
   if (before && (await hashOf(before)) === (await hashOf(payload))) return 'unchanged';
+  // A variable of the tenant that only has the same name: what it is here may be right.
+  if (!known && item.type === 'variable' && item.asset?.id !== item.id) return 'conflict';
   return known && !isAsLeft ? 'conflict' : 'update';
 }

@@ -24,6 +24,9 @@ export interface GivenItem {
   secrets: readonly { path: readonly (string | number)[]; value: Json }[];
 }
 
+/** Types whose items have secrets. */
+const holders: ReadonlySet<BundledType> = new Set(['datasource', 'variable']);
+
 /** As many as an item may list as its dependencies. */
 const MAX_NAMED = 20_000;
 
@@ -41,8 +44,8 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
     if (places.has(placeOf({ type, id })))
       issues.push({ path: [...at, 'id'], message: 'another item of this type has this id' });
     places.add(placeOf({ type, id }));
-    const payload = type === 'datasource' ? masked(given) : given;
-    const own = type === 'datasource' ? secrets.filter((one) => one.id === id) : [];
+    const payload = masked(type, given);
+    const own = holders.has(type) ? secrets.filter((one) => one.id === id) : [];
     const references = await inTurns(referencesIn(type, payload));
     named += references.length;
     if (named > MAX_NAMED)
@@ -55,20 +58,22 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
 }
 
 function faultsOf(secrets: NonNullable<ImportBody['secrets']>, items: readonly GivenItem[]): Issue[] {
-  const datasources = new Set(items.filter(({ type }) => type === 'datasource').map(({ id }) => id));
-  const message = 'there is no datasource with this id in the bundle';
-  return secrets.flatMap(({ id }, index) => (datasources.has(id) ? [] : [{ path: ['secrets', index, 'id'], message }]));
+  const places = new Set(items.filter(({ type }) => holders.has(type)).map(({ id }) => id));
+  const message = 'there is no datasource or variable with this id in the bundle';
+  return secrets.flatMap(({ id }, index) => (places.has(id) ? [] : [{ path: ['secrets', index, 'id'], message }]));
 }
 
 /** A bundle brings no secrets: those that a person has written into it are masked. */
-function masked(payload: JsonObject): JsonObject {
+function masked(type: BundledType, payload: JsonObject): JsonObject {
+  if (type === 'variable' && payload.isSecret === true) return { ...payload, value: MASK };
+  if (type !== 'datasource') return payload;
   const { datasourceType, datasourceOptions } = payload;
   const definition = typeof datasourceType === 'string' ? findDatasourceType(datasourceType) : undefined;
   if (!definition || !isJsonObject(datasourceOptions)) return payload;
   return { ...payload, datasourceOptions: maskSecrets(definition.options, datasourceOptions) };
 }
 
-/** The payload of a datasource with the secrets that the request brings in the places of masks. */
+/** The payload of an item with the secrets that the request brings in the places of masks. */
 export function withSecrets(payload: JsonObject, secrets: GivenItem['secrets']): JsonObject {
   if (secrets.length === 0) return payload;
   const copy = structuredClone(payload);

@@ -73,7 +73,7 @@ function save(
   { isIncomplete = false, isAgain = false }: { isIncomplete?: boolean; isAgain?: boolean },
 ): Promise<Path[]> {
   const { type, assetID: id, title, index } = item;
-  const payload = type === 'datasource' ? withSecrets(item.resolved, item.secrets) : item.resolved;
+  const payload = withSecrets(item.resolved, item.secrets);
   const isNew = !item.asset && !isAgain;
   return saveItem(importing, {
     type,

@@ -25,6 +25,9 @@ import { updateDataQuery } from '../resources/queries/update.ts';
 import { createRole } from '../resources/roles/create.ts';
 import { deleteRole } from '../resources/roles/delete.ts';
 import { updateRole } from '../resources/roles/update.ts';
+import { createVariable } from '../resources/variables/create.ts';
+import { deleteVariable } from '../resources/variables/delete.ts';
+import { updateVariable } from '../resources/variables/update.ts';
 import { createWidget } from '../resources/widgets/create.ts';
 import { widgetRoutes } from '../resources/widgets/routes.ts';
 import { updateWidget } from '../resources/widgets/update.ts';
@@ -51,6 +54,10 @@ export const savers: Readonly<Record<BundledType, Saver>> = {
   folder: {
     ...{ create: createFolder, update: updateFolder, remove: deleteFolder, param: 'folderID' },
     notOnUpdate: ['entityType'],
+  },
+  variable: {
+    ...{ create: createVariable, update: updateVariable, remove: deleteVariable, param: 'variableID' },
+    notOnUpdate: ['name', 'isSecret'],
   },
   datasource: { create: createDatasource, update: updateDatasource, remove: deleteDatasource, param: 'datasourceID' },
   dataQuery: {

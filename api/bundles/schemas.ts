@@ -72,7 +72,7 @@ export const Exported = z.object({ bundle: Bundle, message: Message });
 
 const SecretValue = z
   .object({
-    id: ID.describe('Of a datasource in the bundle'),
+    id: ID.describe('Of a datasource or a variable in the bundle'),
     path: z
       .array(z.union([z.string().max(255), z.int()]))
       .min(1)
@@ -88,7 +88,11 @@ const importFields = {
     .enum(['skip', 'overwrite'])
     .default('skip')
     .describe('What becomes of assets that were changed here since the last import'),
-  secrets: z.array(SecretValue).max(10_000).optional().describe('Secrets of datasources, which bundles do not hold'),
+  secrets: z
+    .array(SecretValue)
+    .max(10_000)
+    .optional()
+    .describe('Secrets of datasources and variables, which bundles do not hold'),
   ids: z
     .record(ID, ID)
     .optional()

@@ -27,6 +27,7 @@ export interface Reference {
 /** By resource, as permissions name it. */
 export const typeOfResource: Readonly<Partial<Record<Resource, BundledType>>> = {
   folder: 'folder',
+  variable: 'variable',
   datasource: 'datasource',
   dataquery: 'dataQuery',
   workflow: 'workflow',
@@ -60,6 +61,9 @@ type Finder = (payload: JsonObject) => Reference[] | Generator<void, Reference[]
 const finders: Readonly<Record<BundledType, Finder>> = {
   folder({ parentFolderID }) {
     return optional(parentFolderID, 'folder', ['parentFolderID']);
+  },
+  variable() {
+    return [];
   },
   datasource({ datasourceOptions }) {
     const options = objectOf(datasourceOptions);

@@ -1,6 +1,7 @@
 /** The kinds of assets that a bundle holds, in the order of its items: each after those that it may need. */
 export const bundledTypes = [
   'folder',
+  'variable',
   'datasource',
   'dataQuery',
   'workflow',

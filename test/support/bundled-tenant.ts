@@ -7,7 +7,8 @@ import { graph } from './graphs.ts';
 export const assetCounts = {
   folder: 8,
   datasource: 10,
-  dataQuery: 24,
+  variable: 3,
+  dataQuery: 21,
   workflow: 18,
   widget: 16,
   listener: 6,
@@ -20,6 +21,7 @@ export const assetCounts = {
 /** Ids of the first assets of each kind. */
 export interface FilledTenant {
   datasourceIDs: string[];
+  variableIDs: string[];
   dataQueryIDs: string[];
   workflowIDs: string[];
   widgetIDs: string[];
@@ -32,6 +34,9 @@ export interface FilledTenant {
 }
 
 const SECRET = 'correct horse battery staple';
+
+/** Its secret is in no bundle. */
+export const aSecretVariable = { name: 'shopToken', value: SECRET, isSecret: true, description: 'Of the shop' };
 
 /** Creates assets of every kind, which name one another in every way that is declared, as a client does. */
 export async function fillTenant(api: Client): Promise<FilledTenant> {
@@ -64,7 +69,7 @@ export async function fillTenant(api: Client): Promise<FilledTenant> {
     }),
   );
   const asked = (at: number) => ({ sql: `select ${at} as n, 1 as amount where 1 = {{inputs.id}}` });
-  const dataQueryIDs = await several(24, (at) =>
+  const dataQueryIDs = await several(21, (at) =>
     create('queries', 'dataQuery', {
       dataQueryTitle: `Query ${at}`,
       datasourceID: pick(datasourceIDs.slice(0, 4), at),
@@ -74,13 +79,19 @@ export async function fillTenant(api: Client): Promise<FilledTenant> {
       folderID: folderIDs[at % 2 ? 0 : 7],
     }),
   );
+  const variables = [{ name: 'limit', value: 1 }, { name: 'shops', value: ['n', 's'] }, aSecretVariable];
+  const variableIDs = await several(3, (at) => create('variables', 'variable', variables[at] ?? {}));
   const workflowIDs: string[] = [];
   for (let at = 0; at < 18; at += 1) {
     const child = workflowIDs.at(-1);
     const { nodes, edges } = graph(
       {
         start: { type: 'start' },
-        query: { type: 'dataQuery', dataQueryID: pick(dataQueryIDs, at), inputValues: { id: 1 } },
+        query: {
+          type: 'dataQuery',
+          dataQueryID: pick(dataQueryIDs, at),
+          inputValues: { id: at === 1 ? '{{vars.limit}}' : 1 },
+        },
         ...(child && { child: { type: 'subWorkflow', childWorkflowID: child } }),
         end: { type: 'end' },
       },
@@ -163,7 +174,7 @@ export async function fillTenant(api: Client): Promise<FilledTenant> {
     }),
   );
   return {
-    ...{ datasourceIDs, dataQueryIDs, workflowIDs, widgetIDs, listenerIDs },
+    ...{ datasourceIDs, variableIDs, dataQueryIDs, workflowIDs, widgetIDs, listenerIDs },
     ...{ appPageIDs, dashboardIDs, cronJobIDs, roleIDs, folderIDs },
   };
 

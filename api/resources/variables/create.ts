@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
-import { newID } from '#shared/ids.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 import { createAsset } from '../../db/assets.ts';
@@ -23,13 +22,13 @@ export const createVariable = tenantRoute({
   errors: ['409'],
   idempotent: 'transaction',
 
-  async handle({ body, caller, em }, { secrets }) {
+  async handle({ body, caller, em, newAssetID }, { secrets }) {
     const { name, value, isSecret, description } = body;
     if ((await em.count(TenantVariable, { name })) > 0)
       throw invalid([{ path: ['name'], message: 'another variable of this tenant has this name' }], {
         code: 'CONFLICT',
       });
-    const id = newID();
+    const id = newAssetID();
     const stored = isSecret
       ? { secret: secrets.seal(String(value), sealedColumns.variableSecret.context(id)) }
       : { value: { is: value } };

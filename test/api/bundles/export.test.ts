@@ -77,13 +77,15 @@ test('widgets, listeners and app pages are exported with what they bind', async 
   const listener = await exported(`T/listeners/${ids.listenerIDs[1]}/export`);
   const page = await exported(`T/app-pages/${ids.appPageIDs[0]}/export`);
 
-  expect(new Set(widget.map(({ type }) => type))).toEqual(new Set(['datasource', 'dataQuery', 'workflow', 'widget']));
+  expect(new Set(widget.map(({ type }) => type))).toEqual(
+    new Set(['variable', 'datasource', 'dataQuery', 'workflow', 'widget']),
+  );
   expect(widget.at(-1)).toMatchObject({ type: 'widget', id: ids.widgetIDs[0], payload: { widgetTitle: 'Widget 0' } });
   expect(listener.at(-1)?.payload).toMatchObject({ status: 'inactive', endpointPath: 'orders/1/:orderID' });
   expect(listener.at(-1)?.payload.actions).toHaveLength(3);
   expect(page.at(-1)).toMatchObject({ type: 'appPage', id: ids.appPageIDs[0] });
   expect(new Set(page.map(({ type }) => type))).toEqual(
-    new Set(['datasource', 'dataQuery', 'workflow', 'widget', 'listener', 'appPage']),
+    new Set(['variable', 'datasource', 'dataQuery', 'workflow', 'widget', 'listener', 'appPage']),
   );
   expect(namesOf(page).filter((name) => name === 'appPage')).toHaveLength(1);
 });
@@ -114,6 +116,6 @@ test('a set of assets is exported with or without what it needs, and nothing of 
   expect(alone.body.bundle.items).toHaveLength(1);
   expect(alone.body.bundle.items[0].dependencies).toHaveLength(2);
   const types = new Set(whole.body.bundle.items.map(({ type }: Item) => type));
-  expect(types).toEqual(new Set(['folder', 'datasource', 'dataQuery', 'workflow', 'widget', 'dashboard']));
+  expect(types).toEqual(new Set(['folder', 'variable', 'datasource', 'dataQuery', 'workflow', 'widget', 'dashboard']));
   expect([foreign.status, wrong.status]).toEqual([404, 400]);
 });

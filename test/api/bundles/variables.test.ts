@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import { MASK } from '#shared/secret.ts';
+import type { Client } from '../../support/client.ts';
+import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { aMember, aTenant, type TestTenant } from '../../support/factories.ts';
+import { code, graph } from '../../support/graphs.ts';
+
+let cluster: Cluster;
+beforeAll(async () => {
+  cluster = await startCluster({ workers: false });
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+async function aPlace(): Promise<{ tenant: TestTenant; who: Client }> {
+  const tenant = await aTenant(cluster);
+  return { tenant, who: cluster.as(tenant.creator).in(tenant) };
+}
+
+const keys = { region: newID(), token: newID() };
+const region = (value: unknown = 'EU') => ({
+  ...{ type: 'variable', id: keys.region },
+  payload: { name: 'region', value, isSecret: false, description: null },
+});
+const token = (payload: object = {}) => ({
+  ...{ type: 'variable', id: keys.token },
+  payload: { name: 'shopToken', value: MASK, isSecret: true, ...payload },
+});
+const bundleOf = (...items: object[]) => ({ bundleVersion: 1, items });
+const secrets = [{ id: keys.token, path: ['value'], value: 'a-secret-of-the-request' }];
+const asking = graph(
+  {
+    start: { type: 'start' },
+    ask: {
+      type: 'http',
+      method: 'GET',
+      url: 'https://a.test/{{vars.region}}',
+      headers: [{ key: 'x-key', value: '{{vars.shopToken}}' }],
+    },
+    make: code('return [vars.year, vars?.["month"], other.vars.no];'),
+    end: { type: 'end' },
+  },
+  ['start>ask', 'ask>make', 'make>end'],
+);
+
+async function run(who: Client, bundle: object, more: JsonObject = {}) {
+  const { status, body } = await who.post('T/import/execute', { bundle, ...more });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return body;
+}
+
+async function variablesOf(who: Client): Promise<Record<string, unknown>> {
+  const { variables } = (await who.get('T/variables')).body;
+  return Object.fromEntries(variables.map(({ name, value }: JsonObject) => [name, value]));
+}
+
+test('a workflow is exported with the variables that its templates and code name, secrets masked', async () => {
+  const { who } = await aPlace();
+  const names = ['region', 'year', 'month', 'unused'];
+  for (const name of names) await who.post('T/variables', { name, value: 2026 });
+  await who.post('T/variables', { name: 'shopToken', value: 'never shown', isSecret: true });
+  const body = { title: 'Asking', workflowNodes: asking.nodes, workflowEdges: asking.edges };
+  const { workflow } = (await who.post('T/workflows', body)).body;
+
+  const { bundle } = (await who.get(`T/workflows/${workflow.id}/export`)).body;
+
+  const variables = bundle.items.filter(({ type }: JsonObject) => type === 'variable');
+  expect(variables.map(({ payload }: { payload: JsonObject }) => payload.name).sort()).toEqual([
+    'month',
+    'region',
+    'shopToken',
+    'year',
+  ]);
+  const ofToken = variables.find(({ payload }: { payload: JsonObject }) => payload.isSecret);
+  expect(ofToken.payload).toEqual({ name: 'shopToken', value: MASK, isSecret: true, description: null });
+  expect(bundle.items.at(-1)).toMatchObject({ type: 'workflow', id: workflow.id });
+  expect(bundle.items.at(-1).dependencies).toHaveLength(4);
+  expect(JSON.stringify(bundle)).not.toContain('never shown');
+  const { bundle: all } = (await who.post('T/export', { types: ['variable'] })).body;
+  expect(all.items).toHaveLength(5);
+});
+
+test('a secret comes with the request and stays; without it the variable is skipped, and its users are warned of', async () => {
+  const { tenant, who } = await aPlace();
+  const workflow = { title: 'Asking', workflowNodes: asking.nodes, workflowEdges: asking.edges };
+  // A secret that a person has written into a bundle is none.
+  const bundle = bundleOf(region(), token({ value: 'in-the-bundle' }), {
+    type: 'workflow',
+    id: newID(),
+    payload: workflow,
+  });
+
+  const preview = (await who.post('T/import/preview', { bundle })).body;
+  const without = await run(who, bundle);
+  const left = await variablesOf(who);
+  const done = await run(who, bundle, { secrets });
+  const again = await run(who, bundle);
+
+  const ofToken = preview.items.find(({ id }: JsonObject) => id === keys.token);
+  expect(ofToken).toMatchObject({ action: 'skip', missingSecrets: [['value']] });
+  const ofWorkflow = preview.items.find(({ type }: JsonObject) => type === 'workflow');
+  expect(ofWorkflow.warnings).toEqual(
+    ['shopToken', 'year', 'month'].map((name) => `The variable ${name} that the workflow "Asking" names is not here`),
+  );
+  expect(without.skipped).toMatchObject([
+    { originalID: keys.token, reason: expect.stringContaining('secret is missing') },
+  ]);
+  expect(left).toEqual({ region: 'EU' });
+  expect(done.results.find(({ originalID }: JsonObject) => originalID === keys.token)?.action).toBe('create');
+  expect(await variablesOf(who)).toEqual({ region: 'EU', shopToken: MASK });
+  expect(again.results.map(({ action }: JsonObject) => action)).toEqual(['unchanged', 'unchanged', 'unchanged']);
+  const { rows } = await cluster.pool.query('select secret from tenant_variable where tenant_id = $1 and name = $2', [
+    tenant.id,
+    'shopToken',
+  ]);
+  const { id } = (await who.get('T/variables?search=shopToken')).body.variables[0];
+  expect(cluster.context.secrets.open(rows[0].secret, sealedColumns.variableSecret.context(id))).toBe(
+    'a-secret-of-the-request',
+  );
+  const audited = await cluster.pool.query(
+    "select from audit_record where details::text ~ 'in-the-bundle|of-the-request'",
+  );
+  expect(audited.rows).toEqual([]);
+});
+
+test('a variable of the tenant with the same name stays as it is, unless the import overwrites it', async () => {
+  const { who } = await aPlace();
+  await who.post('T/variables', { name: 'region', value: 'US' });
+
+  const kept = await run(who, bundleOf(region()));
+  const values = await variablesOf(who);
+  const equal = (await who.post('T/import/preview', { bundle: bundleOf(region('US')) })).body;
+  await run(who, bundleOf(region()), { onConflict: 'overwrite' });
+  const { importID } = await run(who, bundleOf(region('APAC')));
+  const changed = await variablesOf(who);
+  await who.post(`T/import/${importID}/rollback`);
+
+  expect(kept.skipped).toMatchObject([{ originalID: keys.region, reason: expect.stringContaining('another value') }]);
+  expect(values).toEqual({ region: 'US' });
+  expect(equal.items[0].action).toBe('unchanged');
+  expect(changed).toEqual({ region: 'APAC' });
+  expect(await variablesOf(who)).toEqual({ region: 'EU' });
+});
+
+test('a secret does not become readable, nor a value a secret', async () => {
+  const { who } = await aPlace();
+  await run(who, bundleOf(region(), token()), { secrets });
+
+  for (const item of [
+    token({ value: 'shown', isSecret: false }),
+    { ...region(), payload: { ...region().payload, isSecret: true } },
+  ])
+    expect(await who.post('T/import/execute', { bundle: bundleOf(item), onConflict: 'overwrite' })).toMatchObject({
+      status: 400,
+      body: { error: { details: { issues: [{ path: ['bundle', 'items', 0, 'payload', 'isSecret'] }] } } },
+    });
+  expect(await variablesOf(who)).toEqual({ region: 'EU', shopToken: MASK });
+});
+
+test('needs the permissions of creating, changing and reading variables', async () => {
+  const { tenant, who } = await aPlace();
+  const can = ['bundle.execute', 'bundle.export'] as const;
+  const member = cluster.as(await aMember(cluster, { tenant, can })).in(tenant);
+
+  expect((await member.post('T/import/execute', { bundle: bundleOf(region()) })).status).toBe(403);
+  await run(who, bundleOf(region()));
+  expect((await member.post('T/import/execute', { bundle: bundleOf(region('US')) })).status).toBe(403);
+  expect((await member.post('T/export', { types: ['variable'] })).status).toBe(404);
+  expect(await variablesOf(who)).toEqual({ region: 'EU' });
+});
