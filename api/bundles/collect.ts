@@ -8,6 +8,7 @@ import { inTurns, takingTurns } from '#shared/pauses.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import type { Condition } from '../db/visible.ts';
 import { kinds } from './kinds.ts';
+import { readers } from './payloads.ts';
 import { MAX_ITEMS, type Reading, readAssets, type TenantAsset } from './read-assets.ts';
 
 export interface Collected extends TenantAsset {
@@ -46,12 +47,26 @@ export async function collect(
     const assets: TenantAsset[] = [];
     for (const type of bundledTypes) {
       const named = follow.has(type) ? references.filter((one) => one.type === type) : [];
-      const ids = [...new Set(named.map(({ id }) => id))];
+      const ids = await thoseThere(reading.em, type, [...new Set(named.map(({ id }) => id))]);
       if (ids.length > MAX_ITEMS) throw tooMany();
       if (ids.length > 0) assets.push(...(await readAssets(reading, type, ids, await visible(kinds[type].read))));
     }
     return assets;
   }
+}
+
+const AT_ONCE = 1_000;
+
+/** Configs of admin UIs may name many assets that were deleted: they are named only, and take no place in the bundle. */
+async function thoseThere(em: EntityManager, type: BundledType, ids: readonly string[]): Promise<readonly string[]> {
+  if (ids.length <= MAX_ITEMS) return ids;
+  const there: string[] = [];
+  for (let from = 0; from < ids.length; from += AT_ONCE) {
+    const which = { id: { $in: ids.slice(from, from + AT_ONCE) } };
+    const rows = await em.find(readers[type].entity, which, { fields: ['id'], disableIdentityMap: true });
+    there.push(...rows.map(({ id }) => id));
+  }
+  return there;
 }
 
 /** The variables that workflows name. The name of a variable is the same in every tenant, so no place of it is rewritten. */

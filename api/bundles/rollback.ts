@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { BundleImport } from '#shared/db/entities/bundle-import.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
-import { Message } from '../http/answer-parts.ts';
+import type { Runs } from '#shared/runs.ts';
 import { ID } from '../http/id.ts';
 import { findPage, pageFields, pageQuery, standardPage } from '../http/paging.ts';
 import { tenantRoute } from '../http/route.ts';
@@ -12,10 +12,11 @@ import { hashOf } from './hash.ts';
 import { importingBy } from './import.ts';
 import { writeKeys } from './keys.ts';
 import { kinds } from './kinds.ts';
+import { noteProgress } from './progress.ts';
 import { readAssets } from './read-assets.ts';
 import { type Change, lockImports } from './run-import.ts';
 import { removeItem, saveItem } from './save-item.ts';
-import { BundleImportRecord } from './schemas.ts';
+import { BundleImportRecord, RolledBack } from './schemas.ts';
 
 export const listImports = tenantRoute({
   name: 'listImports',
@@ -43,13 +44,14 @@ export const rollBackImport = tenantRoute({
   permission: 'bundle.execute',
   onWholeType: true,
   params: z.object({ importID: ID }),
-  response: z.object({ removed: z.int(), restored: z.int(), message: Message }),
+  response: RolledBack,
   errors: ['409'],
   idempotent: 'transaction',
 
   async handle(input, context) {
     const { em, params, caller, tenantID } = input;
-    const importing = importingBy(input, context);
+    const { runs, stopAll } = stoppingLast(context.runs);
+    const importing = importingBy(input, { ...context, runs });
     await lockImports(input);
     const lockMode = LockMode.PESSIMISTIC_WRITE as const;
     const done = await em.findOne(BundleImport, { id: params.importID }, { lockMode });
@@ -59,8 +61,15 @@ export const rollBackImport = tenantRoute({
     const changes = (done.changes as unknown as Change[]).toReversed();
     await requireUnchanged(importing, changes);
     const [removed, restored] = [changes.filter(isCreated), changes.filter((change) => !isCreated(change))];
-    for (const change of restored) await restore(importing, change);
-    for (const { type, assetID, title } of removed) await removeItem(importing, { type, id: assetID, title });
+    const progress = { done: 0, total: changes.length };
+    for (const change of restored) {
+      await restore(importing, change);
+      noteProgress({ ...progress, done: ++progress.done });
+    }
+    for (const { type, assetID, title } of removed) {
+      await removeItem(importing, { type, id: assetID, title });
+      noteProgress({ ...progress, done: ++progress.done });
+    }
     const keys = restored.flatMap(({ keyBefore }) => keyBefore ?? []);
     const without = restored.filter(({ keyBefore }) => !keyBefore);
     for (const { assetID } of without)
@@ -68,9 +77,27 @@ export const rollBackImport = tenantRoute({
     await writeKeys(onEntities(em), tenantID, keys);
     em.assign(done, { rolledBackAt: new Date(), rolledBackBy: caller.userID ?? caller.id });
     await em.flush();
+    await stopAll();
     return { removed: removed.length, restored: restored.length, message: 'Import rolled back' };
   },
 });
+
+/** Runs of deleted workflows are stopped when nothing can refuse the rollback any more: that is not undone with the transaction. */
+function stoppingLast(runs: Runs): { runs: Runs; stopAll(): Promise<void> } {
+  const stops = new Map<string, string>();
+  return {
+    runs: {
+      ...runs,
+      async stop(tenantID, instanceID) {
+        stops.set(instanceID, tenantID);
+        return null;
+      },
+    },
+    async stopAll() {
+      for (const [instanceID, tenantID] of stops) await runs.stop(tenantID, instanceID);
+    },
+  };
+}
 
 function isCreated({ before }: Change): boolean {
   return before === null;

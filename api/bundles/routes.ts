@@ -1,6 +1,6 @@
 import { exportBundle, exportRoutes } from './export.ts';
 import { applyImport, executeImport, planBundle, previewImport } from './import.ts';
-import { createImportJob, getImportJob, listImportJobs } from './jobs/routes.ts';
+import { createImportJob, createRollbackJob, getImportJob, listImportJobs } from './jobs/routes.ts';
 import { listImports, rollBackImport } from './rollback.ts';
 
 export const bundleRoutes = [
@@ -11,6 +11,7 @@ export const bundleRoutes = [
   planBundle,
   applyImport,
   createImportJob,
+  createRollbackJob,
   listImportJobs,
   getImportJob,
   listImports,

@@ -173,6 +173,10 @@ export const Imported = z
   })
   .meta({ id: 'BundleImported' });
 
+export const RolledBack = z
+  .object({ removed: count, restored: count, message: Message })
+  .meta({ id: 'BundleRolledBack' });
+
 export const BundleImportRecord = z
   .object({
     id: z.uuid(),

@@ -1,6 +1,7 @@
 import { type Server as HttpServer, type IncomingMessage, ServerResponse } from 'node:http';
 import { Server } from 'socket.io';
 import { toAppError } from '#shared/errors.ts';
+import { IMPORT_CHANNEL, ImportJobUpdate } from '#shared/realtime/import-jobs.ts';
 import { INTAKE_CHANNEL, IntakeUpdate } from '#shared/realtime/intake.ts';
 import { LISTENER_BROADCAST } from '#shared/realtime/listener-events.ts';
 import { TEST_BROADCAST } from '#shared/realtime/listener-tests.ts';
@@ -13,6 +14,7 @@ import { answerTooMany } from '../http/unreadable.ts';
 import { startAssetChanges } from './asset-changes.ts';
 import { createGraphParts } from './bridge/graph-nodes.ts';
 import { attachClientEvents } from './client-events.ts';
+import { sendImportUpdate } from './import-jobs.ts';
 import { sendIntakeUpdate } from './intake.ts';
 import { sendListenerEvents } from './listener-events.ts';
 import { createListenerTests, sendListenerTests } from './listener-tests.ts';
@@ -98,6 +100,11 @@ export function createGateway({ server, context, watch, connections }: Dependenc
     if (update) sendIntakeUpdate(io.of('/').sockets.values(), update);
   });
 
+  const unsubscribeImports = backplane.messages.subscribe(IMPORT_CHANNEL, (message) => {
+    const update = ImportJobUpdate.safeParse(message).data;
+    if (update) void sendImportUpdate(() => io.of('/').sockets.values(), context, update);
+  });
+
   return {
     async [Symbol.asyncDispose]() {
       rechecks[Symbol.dispose]();
@@ -105,6 +112,7 @@ export function createGateway({ server, context, watch, connections }: Dependenc
       await tests[Symbol.asyncDispose]();
       unsubscribeAccess();
       unsubscribeIntake();
+      unsubscribeImports();
       // Not `io.close()`: that closes the HTTP server, which has another owner, and the sockets of other processes.
       io.local.disconnectSockets(true);
       io.engine.close();

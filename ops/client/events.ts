@@ -106,6 +106,20 @@ export interface components {
                 message: string;
             };
         };
+        import_job_update: {
+            /** Format: uuid */
+            userID: string;
+            /** Format: uuid */
+            tenantID: string;
+            /** Format: uuid */
+            jobID: string;
+            /** @enum {string} */
+            kind: "import" | "rollback";
+            /** @enum {string} */
+            status: "RUNNING" | "COMPLETED" | "FAILED";
+            done: number;
+            total: number | null;
+        };
         /** @description `tenant:<tenantID>`, `listener_test:<listenerID>` or `listener:app_page:<appPageID>`; to leave, also a run */
         join_room: string;
         join_room_answer: {
@@ -536,6 +550,7 @@ export interface ServerEvents {
     workflow_log: (message: components["schemas"]["workflow_log"]) => void;
     asset_changed: (message: components["schemas"]["asset_changed"]) => void;
     notification: (message: components["schemas"]["notification"]) => void;
+    import_job_update: (message: components["schemas"]["import_job_update"]) => void;
     workflow_data_collection_reminder: (message: components["schemas"]["workflow_data_collection_reminder"]) => void;
     workflow_intake_update: (message: components["schemas"]["workflow_intake_update"]) => void;
     listener_event: (message: components["schemas"]["listener_event"]) => void;

@@ -202,6 +202,7 @@ export const operations = {
   applyImport: {"method":"post","path":"/api/v1/tenants/{tenantID}/import/apply","takesKey":true},
   createImportJob: {"method":"post","path":"/api/v1/tenants/{tenantID}/import/jobs","takesKey":true},
   listImportJobs: {"method":"get","path":"/api/v1/tenants/{tenantID}/import/jobs","items":"jobs"},
+  createRollbackJob: {"method":"post","path":"/api/v1/tenants/{tenantID}/import/{importID}/rollback/jobs","takesKey":true},
   getImportJob: {"method":"get","path":"/api/v1/tenants/{tenantID}/import/jobs/{jobID}"},
   listImports: {"method":"get","path":"/api/v1/tenants/{tenantID}/import","items":"imports"},
   rollBackImport: {"method":"post","path":"/api/v1/tenants/{tenantID}/import/{importID}/rollback","takesKey":true},

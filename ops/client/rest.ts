@@ -3678,6 +3678,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/import/{importID}/rollback/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Roll back an import in the background
+         * @description Answers at once, with a job like that of an import. It does what `rollBackImport` does, with the permissions that the caller has by then.
+         *
+         *     Permission: `bundle.execute`
+         */
+        post: operations["createRollbackJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/import/jobs/{jobID}": {
         parameters: {
             query?: never;
@@ -6381,7 +6403,7 @@ export interface components {
              * @enum {string}
              */
             onConflict?: "skip" | "overwrite";
-            /** @description Secrets of datasources, which bundles do not hold */
+            /** @description Secrets of datasources and variables, which bundles do not hold */
             secrets?: components["schemas"]["BundleSecret"][];
             /** @description By ids that the bundle names and does not hold: the ids that this tenant has for them */
             ids?: {
@@ -6469,7 +6491,7 @@ export interface components {
              * @enum {string}
              */
             onConflict?: "skip" | "overwrite";
-            /** @description Secrets of datasources, which bundles do not hold */
+            /** @description Secrets of datasources and variables, which bundles do not hold */
             secrets?: components["schemas"]["BundleSecret"][];
             /** @description By ids that the bundle names and does not hold: the ids that this tenant has for them */
             ids?: {
@@ -6619,10 +6641,19 @@ export interface components {
             missingDependencies: components["schemas"]["MissingDependency"][];
             missingSecrets: (string | number)[][];
         };
+        BundleRolledBack: {
+            removed: number;
+            restored: number;
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
+        };
         BundleSecret: {
             /**
              * Format: uuid
-             * @description Of a datasource in the bundle
+             * @description Of a datasource or a variable in the bundle
              */
             id: string;
             /** @description Of its mask in the payload, as `missingSecrets` has it */
@@ -6630,7 +6661,7 @@ export interface components {
             value: string;
         };
         /** @enum {string} */
-        BundledType: "folder" | "datasource" | "dataQuery" | "workflow" | "widget" | "listener" | "appPage" | "dashboard" | "cronJob" | "role";
+        BundledType: "folder" | "variable" | "datasource" | "dataQuery" | "workflow" | "widget" | "listener" | "appPage" | "dashboard" | "cronJob" | "role";
         Caller: {
             /** @enum {string} */
             type: "user" | "apiKey" | "system";
@@ -7118,6 +7149,18 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             role: components["schemas"]["Role"];
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
+        };
+        CreateRollbackJobAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            job: components["schemas"]["ImportJob"];
             /**
              * @description What was done, for people
              * @example Done
@@ -10401,6 +10444,8 @@ export interface components {
          * @example {
          *       "id": "01990d3e-5c00-7a10-8000-000000000062",
          *       "jobID": "01990d3e-5c00-7a10-8000-000000000062",
+         *       "kind": "import",
+         *       "importID": null,
          *       "status": "RUNNING",
          *       "done": 120,
          *       "total": 500,
@@ -10416,6 +10461,10 @@ export interface components {
             id: string;
             /** Format: uuid */
             jobID: string;
+            /** @enum {string} */
+            kind: "import" | "rollback";
+            /** @description The import that the job rolls back */
+            importID: string | null;
             /** @enum {string} */
             status: "QUEUED" | "RUNNING" | "COMPLETED" | "FAILED";
             /** @description Assets that are written. They are there for others when all are */
@@ -10481,7 +10530,7 @@ export interface components {
              * @enum {string}
              */
             onConflict?: "skip" | "overwrite";
-            /** @description Secrets of datasources, which bundles do not hold */
+            /** @description Secrets of datasources and variables, which bundles do not hold */
             secrets?: components["schemas"]["BundleSecret"][];
             /** @description By ids that the bundle names and does not hold: the ids that this tenant has for them */
             ids?: {
@@ -10494,6 +10543,8 @@ export interface components {
          * @example {
          *       "id": "01990d3e-5c00-7a10-8000-000000000062",
          *       "jobID": "01990d3e-5c00-7a10-8000-000000000062",
+         *       "kind": "import",
+         *       "importID": null,
          *       "status": "COMPLETED",
          *       "done": 500,
          *       "total": 500,
@@ -10503,6 +10554,7 @@ export interface components {
          *       "startedAt": "2026-03-05T14:05:12.480Z",
          *       "endedAt": "2026-03-05T14:05:12.480Z",
          *       "error": null,
+         *       "rollback": null,
          *       "result": {
          *         "importID": "01990d3e-5c00-7a10-8000-000000000061",
          *         "results": [
@@ -10525,6 +10577,10 @@ export interface components {
             /** Format: uuid */
             jobID: string;
             /** @enum {string} */
+            kind: "import" | "rollback";
+            /** @description The import that the job rolls back */
+            importID: string | null;
+            /** @enum {string} */
             status: "QUEUED" | "RUNNING" | "COMPLETED" | "FAILED";
             /** @description Assets that are written. They are there for others when all are */
             done: number;
@@ -10541,6 +10597,8 @@ export interface components {
             error: components["schemas"]["ImportJobError"] | null;
             /** @description As `executeImport` answers */
             result: components["schemas"]["BundleImported"] | null;
+            /** @description As `rollBackImport` answers */
+            rollback: components["schemas"]["BundleRolledBack"] | null;
         };
         ImportJobError: {
             code: string;
@@ -12466,19 +12524,7 @@ export interface components {
             folderID?: string | null;
             rolePermissions?: string[];
         };
-        RollBackImportAnswer: {
-            /** @constant */
-            success: true;
-            unknownFields?: components["schemas"]["UnknownFields"];
-            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
-            removed: number;
-            restored: number;
-            /**
-             * @description What was done, for people
-             * @example Done
-             */
-            message: string;
-        };
+        RollBackImportAnswer: components["schemas"]["Success"] & components["schemas"]["BundleRolledBack"];
         RunAppPageQueryAnswer: components["schemas"]["Success"] & components["schemas"]["DataQueryAnswer"];
         /** @description Runs by status, without those that retention has deleted */
         RunCounts: {
@@ -31153,6 +31199,8 @@ export interface operations {
                      *         {
                      *           "id": "01990d3e-5c00-7a10-8000-000000000062",
                      *           "jobID": "01990d3e-5c00-7a10-8000-000000000062",
+                     *           "kind": "import",
+                     *           "importID": null,
                      *           "status": "RUNNING",
                      *           "done": 120,
                      *           "total": 500,
@@ -31257,6 +31305,8 @@ export interface operations {
                      *       "job": {
                      *         "id": "01990d3e-5c00-7a10-8000-000000000062",
                      *         "jobID": "01990d3e-5c00-7a10-8000-000000000062",
+                     *         "kind": "import",
+                     *         "importID": null,
                      *         "status": "RUNNING",
                      *         "done": 120,
                      *         "total": 500,
@@ -31278,6 +31328,62 @@ export interface operations {
             404: components["responses"]["404"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    createRollbackJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key and request within 24 hours have one effect and the same answer. */
+                "Idempotency-Key"?: string;
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                importID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Result of "Roll back an import in the background" */
+            202: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "job": {
+                     *         "id": "01990d3e-5c00-7a10-8000-000000000062",
+                     *         "jobID": "01990d3e-5c00-7a10-8000-000000000062",
+                     *         "kind": "import",
+                     *         "importID": null,
+                     *         "status": "RUNNING",
+                     *         "done": 120,
+                     *         "total": 500,
+                     *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
+                     *         "createdByApiKeyID": null,
+                     *         "createdAt": "2026-03-02T09:30:00.000Z",
+                     *         "startedAt": "2026-03-05T14:05:12.480Z",
+                     *         "endedAt": null
+                     *       },
+                     *       "message": "Done"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreateRollbackJobAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
         };
@@ -31310,6 +31416,8 @@ export interface operations {
                      *       "job": {
                      *         "id": "01990d3e-5c00-7a10-8000-000000000062",
                      *         "jobID": "01990d3e-5c00-7a10-8000-000000000062",
+                     *         "kind": "import",
+                     *         "importID": null,
                      *         "status": "COMPLETED",
                      *         "done": 500,
                      *         "total": 500,
@@ -31319,6 +31427,7 @@ export interface operations {
                      *         "startedAt": "2026-03-05T14:05:12.480Z",
                      *         "endedAt": "2026-03-05T14:05:12.480Z",
                      *         "error": null,
+                     *         "rollback": null,
                      *         "result": {
                      *           "importID": "01990d3e-5c00-7a10-8000-000000000061",
                      *           "results": [

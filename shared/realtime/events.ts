@@ -6,6 +6,7 @@ import { IterationPath } from '../workflow/frame.ts';
 import { NodeStatus, RunStatus } from '../workflow/status.ts';
 import { AssetChange } from './asset-changes.ts';
 import { clientEvents } from './client-events.ts';
+import { ImportJobUpdate } from './import-jobs.ts';
 import { IntakeUpdate } from './intake.ts';
 import { ListenerNotice } from './listener-events.ts';
 import { ListenerTest } from './listener-tests.ts';
@@ -83,6 +84,8 @@ export const tenantEvents = {
   asset_changed: AssetChange,
   /** To all sockets of its user, whether they are in a room or not. */
   notification: Notification,
+  /** To all sockets of the user who began the job, at most twice a second. */
+  import_job_update: ImportJobUpdate,
   /** To those who may answer: a question is still open. */
   workflow_data_collection_reminder: z.object({
     instanceID: z.uuid(),

@@ -66,6 +66,10 @@ const frozen: { [Event in keyof typeof events.server]: object[] } = {
       createdAt: at,
     },
   ],
+  import_job_update: [
+    { userID: id, tenantID: id, jobID: id, kind: 'import', status: 'RUNNING', done: 120, total: 500 },
+    { userID: id, tenantID: id, jobID: id, kind: 'rollback', status: 'FAILED', done: 0, total: null },
+  ],
   workflow_data_collection_reminder: [
     {
       instanceID: id,

@@ -1,16 +1,18 @@
 import { z } from 'zod';
+import { BundleImport } from '#shared/db/entities/bundle-import.ts';
 import { ImportJob } from '#shared/db/entities/import-job.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
+import type { ApiContext } from '../../context.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { findPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { Imported } from '../schemas.ts';
+import type { ImportInput } from '../call-route.ts';
+import { Imported, RolledBack } from '../schemas.ts';
 import { ImportJobBody, ImportJobEnded, ImportJobError, ImportJobRecord } from './schemas.ts';
 
 /** Jobs of a tenant that have not ended: each keeps a bundle in the database. */
@@ -32,24 +34,61 @@ export const createImportJob = tenantRoute({
   errors: ['429'],
   idempotent: 'transaction',
 
-  async handle({ body, em, tenantID, caller }, { secrets }) {
-    await requireRoom(em, tenantID);
-    const id = newID();
-    const request = secrets.seal(JSON.stringify(body), sealedColumns.importRequest.context(id));
-    const apiKeyID = caller.type === 'apiKey' ? caller.id : null;
-    await onEntities(em)(INSERT, [
-      id,
-      tenantID,
-      caller.userID ?? caller.id,
-      apiKeyID,
-      request,
-      body.bundle.items.length,
-      body.token !== undefined,
-    ]);
-    await onEntities(em)(FORGET, [tenantID, MAX_KEPT]);
-    return { job: presentJob(await getJob(em, id)), message: 'The import waits for its turn' };
+  async handle(input, { secrets }) {
+    const { body } = input;
+    const total = body.bundle.items.length;
+    const job = await addJob(input, secrets, { body, total, isPlanned: body.token !== undefined });
+    return { job, message: 'The import waits for its turn' };
   },
 });
+
+export const createRollbackJob = tenantRoute({
+  name: 'createRollbackJob',
+  method: 'post',
+  path: '/import/:importID/rollback/jobs',
+  summary: 'Roll back an import in the background',
+  description:
+    'Answers at once, with a job like that of an import. It does what `rollBackImport` does, with the permissions that the caller has by then.',
+  status: 202,
+  permission: 'bundle.execute',
+  onWholeType: true,
+  params: z.object({ importID: ID }),
+  response: z.object({ job: ImportJobRecord, message: Message }),
+  errors: ['409', '429'],
+  idempotent: 'transaction',
+
+  async handle(input, { secrets }) {
+    const { importID } = input.params;
+    const done = await input.em.findOne(BundleImport, { id: importID }, { exclude: ['changes'] });
+    if (!done) throw new AppError('NOT_FOUND', 'Import not found');
+    if (done.rolledBackAt) throw new AppError('CONFLICT', 'This import is rolled back already');
+    const total = done.createdCount + done.updatedCount;
+    const job = await addJob(input, secrets, { body: {}, total, importID });
+    return { job, message: 'The rollback waits for its turn' };
+  },
+});
+
+interface NewJob {
+  body: object;
+  total: number;
+  isPlanned?: boolean;
+  importID?: string;
+}
+
+async function addJob(
+  { em, tenantID, caller }: Pick<ImportInput, 'em' | 'tenantID' | 'caller'>,
+  secrets: ApiContext['secrets'],
+  { body, total, isPlanned = false, importID }: NewJob,
+): Promise<z.input<typeof ImportJobRecord>> {
+  await requireRoom(em, tenantID);
+  const id = newID();
+  const request = secrets.seal(JSON.stringify(body), sealedColumns.importRequest.context(id));
+  const apiKeyID = caller.type === 'apiKey' ? caller.id : null;
+  const who = [caller.userID ?? caller.id, apiKeyID];
+  await onEntities(em)(INSERT, [id, tenantID, ...who, request, total, isPlanned, importID ?? null]);
+  await onEntities(em)(FORGET, [tenantID, MAX_KEPT]);
+  return presentJob(await getJob(em, id));
+}
 
 export const listImportJobs = tenantRoute({
   name: 'listImportJobs',
@@ -80,8 +119,10 @@ export const getImportJob = tenantRoute({
 
   async handle({ params, em }) {
     const job = await getJob(em, params.jobID);
-    const result = stateOf(job) === 'COMPLETED' && job.answer ? resultOf(job.answer) : null;
-    return { job: { ...presentJob(job), error: errorOf(job), result } };
+    const answer = stateOf(job) === 'COMPLETED' ? job.answer : null;
+    const result = answer && !job.importID ? Imported.parse(answer) : null;
+    const rollback = answer && job.importID ? RolledBack.parse(answer) : null;
+    return { job: { ...presentJob(job), error: errorOf(job), result, rollback } };
   },
 });
 
@@ -105,7 +146,16 @@ async function requireRoom(em: EntityManager, tenantID: string): Promise<void> {
 
 type Shown = Pick<
   ImportJob,
-  'id' | 'done' | 'total' | 'creatorID' | 'createdByApiKeyID' | 'createdAt' | 'startedAt' | 'endedAt' | 'status'
+  | 'id'
+  | 'importID'
+  | 'done'
+  | 'total'
+  | 'creatorID'
+  | 'createdByApiKeyID'
+  | 'createdAt'
+  | 'startedAt'
+  | 'endedAt'
+  | 'status'
 >;
 
 function hasFailed({ status }: Pick<ImportJob, 'status'>): boolean {
@@ -117,11 +167,6 @@ function stateOf(job: Shown): 'QUEUED' | 'RUNNING' | 'COMPLETED' | 'FAILED' {
   return job.startedAt ? 'RUNNING' : 'QUEUED';
 }
 
-/** As `executeImport` or `applyImport` has answered. */
-function resultOf({ success: _success, ...answer }: JsonObject): z.input<typeof Imported> {
-  return Imported.parse(answer);
-}
-
 function errorOf({ status, answer }: Pick<ImportJob, 'status' | 'answer'>): z.input<typeof ImportJobError> | null {
   const { data } = ImportJobError.safeParse(hasFailed({ status }) ? answer?.error : undefined);
   return data ?? null;
@@ -130,7 +175,13 @@ function errorOf({ status, answer }: Pick<ImportJob, 'status' | 'answer'>): z.in
 function presentJob(job: Shown): z.input<typeof ImportJobRecord> {
   const { id, done, creatorID } = job;
   return {
-    ...{ id, jobID: id, status: stateOf(job), done, total: job.total ?? null, creatorID },
+    ...{
+      id,
+      jobID: id,
+      kind: job.importID ? ('rollback' as const) : ('import' as const),
+      importID: job.importID ?? null,
+    },
+    ...{ status: stateOf(job), done, total: job.total ?? null, creatorID },
     createdByApiKeyID: job.createdByApiKeyID ?? null,
     createdAt: job.createdAt.toISOString(),
     startedAt: job.startedAt?.toISOString() ?? null,
@@ -139,7 +190,8 @@ function presentJob(job: Shown): z.input<typeof ImportJobRecord> {
 }
 
 const INSERT = `
-insert into import_job (id, tenant_id, creator_id, created_by_api_key_id, request, total, is_planned) values ($1, $2, $3, $4, $5, $6, $7)`;
+insert into import_job (id, tenant_id, creator_id, created_by_api_key_id, request, total, is_planned, import_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8)`;
 
 const FORGET = `
 delete from import_job where tenant_id = $1 and ended_at is not null and id not in (

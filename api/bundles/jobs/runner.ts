@@ -6,7 +6,9 @@ import type { ApiContext } from '../../context.ts';
 import type { InProcess } from '../../tools/in-process.ts';
 import { applyImport, executeImport } from '../import.ts';
 import { type Progress, watchingImport } from '../progress.ts';
+import { rollBackImport } from '../rollback.ts';
 import { type ClaimedJob, claimJob, endJob, giveUpJobs, type JobAnswer, postponeJob, renewJob } from './store.ts';
+import { startTelling } from './tell.ts';
 
 /** Jobs at once in this process. Each holds a transaction, and its bundle. */
 const PLACES = 2;
@@ -16,7 +18,7 @@ const RENEW_EVERY_MS = 2_000;
 const POSTPONED_SECONDS = 10;
 
 /**
- * Does the imports that wait, as requests of those who asked for them: with the permissions that they have by then. The key of the
+ * Does the imports and rollbacks that wait, as requests of those who asked for them: with the permissions that they have by then. The key of the
  * request is the job, so a job that has been committed by a process which ended before it could say so is not done twice.
  */
 export function startImportJobs(context: ApiContext): AsyncDisposable {
@@ -44,6 +46,7 @@ export function startImportJobs(context: ApiContext): AsyncDisposable {
     const lost = new AbortController();
     const signal = AbortSignal.any([stopped.signal, lost.signal]);
     let progress: Progress | undefined;
+    const telling = startTelling(job, context);
     const renew = async () => {
       if (!(await renewJob(pool, job, progress))) lost.abort();
     };
@@ -53,13 +56,14 @@ export function startImportJobs(context: ApiContext): AsyncDisposable {
       const answer = await watchingImport(
         (now) => {
           progress = now;
+          telling.progress(now);
         },
         async () => answerOf(job, { context, inProcess: await opened(), signal }),
       );
       if (progress) await renewJob(pool, job, progress);
       if (signal.aborted || mayRepeat(answer))
         await postponeJob(pool, job, stopped.signal.aborted ? 0 : POSTPONED_SECONDS);
-      else await endJob(pool, job, answer);
+      else if (await endJob(pool, job, answer)) telling.ended(answer.status);
     } catch (error) {
       // Its claim ends, and a process begins it anew.
       logger.warn({ err: error, jobID: job.id }, 'an import job is begun anew');
@@ -79,7 +83,7 @@ export function startImportJobs(context: ApiContext): AsyncDisposable {
 /** Loaded by the first job: most processes never have one. */
 async function openInProcess(context: ApiContext): Promise<InProcess> {
   const { createInProcess } = await import('../../tools/in-process.ts');
-  return createInProcess(context, [executeImport, applyImport]);
+  return createInProcess(context, [executeImport, applyImport, rollBackImport]);
 }
 
 interface Means {
@@ -89,16 +93,17 @@ interface Means {
 }
 
 async function answerOf(
-  { id, tenantID, creatorID: userID, apiKeyID, isPlanned, request }: ClaimedJob,
+  { id, tenantID, creatorID: userID, apiKeyID, isPlanned, importID, request }: ClaimedJob,
   { context, inProcess, signal }: Means,
 ): Promise<JobAnswer> {
   try {
     const text = context.secrets.open(request, sealedColumns.importRequest.context(id));
-    const route = isPlanned ? applyImport : executeImport;
+    const route = importID ? rollBackImport : isPlanned ? applyImport : executeImport;
+    const url = route.path.replace(':tenantID', tenantID).replace(':importID', importID ?? '');
     const identity = { userID, email: null, ...(apiKeyID && { apiKeyID }) };
     const sent = await inProcess.send(
       { tenantID, who: { identity }, userAgent: 'gantry-import-job', requestID: id },
-      { method: 'post', url: route.path.replace(':tenantID', tenantID), text, idempotencyKey: id, signal },
+      { method: 'post', url, text, idempotencyKey: id, signal },
     );
     const answer = JSON.parse(sent.text);
     return { status: sent.status, body: isJsonObject(answer) ? answer : {} };

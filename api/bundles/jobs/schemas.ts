@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Json } from '#shared/json.ts';
 import { exampleIDs, exampleTimes } from '../../http/example-ids.ts';
 import { exampleImport } from '../examples.ts';
-import { ImportBody, Imported } from '../schemas.ts';
+import { ImportBody, Imported, RolledBack } from '../schemas.ts';
 
 export const ImportJobBody = ImportBody.extend({
   token: z
@@ -15,6 +15,8 @@ export const ImportJobBody = ImportBody.extend({
 const exampleJob = {
   id: exampleIDs.importJobID,
   jobID: exampleIDs.importJobID,
+  kind: 'import' as const,
+  importID: null,
   status: 'RUNNING' as const,
   done: 120,
   total: 500,
@@ -31,6 +33,7 @@ const exampleEnded = {
   done: 500,
   endedAt: exampleTimes.updatedAt,
   error: null,
+  rollback: null,
   result: {
     importID: exampleIDs.importID,
     results: [
@@ -50,6 +53,8 @@ const exampleEnded = {
 const fields = {
   id: z.uuid(),
   jobID: z.uuid(),
+  kind: z.enum(['import', 'rollback']),
+  importID: z.uuid().nullable().describe('The import that the job rolls back'),
   status: z.enum(['QUEUED', 'RUNNING', 'COMPLETED', 'FAILED']),
   done: z.int().describe('Assets that are written. They are there for others when all are'),
   total: z.int().nullable().describe('Assets that are to be written; before it is planned, the items of the bundle'),
@@ -71,5 +76,6 @@ export const ImportJobEnded = z
     ...fields,
     error: ImportJobError.nullable().describe('Why it has failed; nothing is imported then'),
     result: Imported.nullable().describe('As `executeImport` answers'),
+    rollback: RolledBack.nullable().describe('As `rollBackImport` answers'),
   })
   .meta({ id: 'ImportJobEnded', examples: [exampleEnded] });

@@ -9,6 +9,9 @@ export interface ClaimedJob {
   creatorID: string;
   apiKeyID: string | null;
   isPlanned: boolean;
+  /** The import that it rolls back; null: it imports. */
+  importID: string | null;
+  total: number | null;
   /** Sealed. */
   request: string;
   attempts: number;
@@ -37,8 +40,10 @@ export interface JobAnswer {
   body: JsonObject;
 }
 
-export async function endJob(pool: Pool, { id, attempts }: ClaimedJob, { status, body }: JobAnswer): Promise<void> {
-  await pool.query(END, [id, attempts, status, JSON.stringify(body)]);
+/** Answers whether the claim has held until then. */
+export async function endJob(pool: Pool, { id, attempts }: ClaimedJob, { status, body }: JobAnswer): Promise<boolean> {
+  const { rowCount } = await pool.query(END, [id, attempts, status, JSON.stringify(body)]);
+  return rowCount === 1;
 }
 
 /** Lets it wait: what it needs is away. */
@@ -80,7 +85,7 @@ update import_job j set attempts = attempts + 1, lease_until = now() + make_inte
   started_at = coalesce(started_at, now()), updated_at = now()
 from next where j.id = next.id
 returning j.id, j.tenant_id as "tenantID", j.creator_id as "creatorID", j.created_by_api_key_id as "apiKeyID", j.is_planned as "isPlanned",
-  j.request, j.attempts`;
+  j.import_id as "importID", j.total, j.request, j.attempts`;
 
 const RENEW = `
 update import_job set lease_until = now() + make_interval(secs => $3), done = $4, total = coalesce($5, total), updated_at = now()

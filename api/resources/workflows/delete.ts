@@ -40,10 +40,13 @@ async function cancelRuns(
   runs: Runs,
   which: { tenantID: string; workflowID: string },
 ): Promise<void> {
-  const going = { workflowID: which.workflowID, completedAt: null };
+  const options = { fields: ['id' as const], limit: AT_ONCE, orderBy: { id: 'asc' as const }, disableIdentityMap: true };
+  let after: string | undefined;
   for (;;) {
-    const found = await em.find(WorkflowInstance, going, { fields: ['id'], limit: AT_ONCE, disableIdentityMap: true });
-    if (found.length === 0) return;
+    const going = { workflowID: which.workflowID, completedAt: null, ...(after && { id: { $gt: after } }) };
+    const found = await em.find(WorkflowInstance, going, options);
+    after = found.at(-1)?.id;
+    if (!after) return;
     await Promise.all(found.map(({ id }) => runs.stop(which.tenantID, id)));
   }
 }

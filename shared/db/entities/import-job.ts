@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../json.ts';
 import { defineEntity, identified, p, tenantFilter } from '../base.ts';
 
-/** An import of a bundle in the background. The latest ones of a tenant are kept. */
+/** An import of a bundle, or the rollback of one, in the background. The latest ones of a tenant are kept. */
 export const ImportJobSchema = defineEntity({
   name: 'ImportJob',
   tableName: 'import_job',
@@ -13,6 +13,8 @@ export const ImportJobSchema = defineEntity({
     createdByApiKeyID: p.uuid().nullable(),
     /** Whether the request has the token of a plan. */
     isPlanned: p.boolean(),
+    /** The import that the job rolls back; null for a job that imports. */
+    importID: p.uuid().nullable(),
     /** Sealed JSON of the body; null once the job has ended. */
     request: p.text().nullable(),
     done: p.integer().default(0),

@@ -79,4 +79,5 @@ export const migrationNames = [
   'Migration20261123092000_AIChat',
   'Migration20261123154500_ImportJobs',
   'Migration20261123184000_AIToolCalls',
+  'Migration20261123191000_RollbackJobs',
 ] as const;

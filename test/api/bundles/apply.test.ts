@@ -5,7 +5,8 @@ import type { Permission } from '#shared/policy/permissions.ts';
 import { MASK } from '#shared/secret.ts';
 import type { Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
-import { aMember, aTenant, aWidget, type TestTenant } from '../../support/factories.ts';
+import { aMember, aTenant, aWidget, chain, type TestTenant } from '../../support/factories.ts';
+import { code } from '../../support/graphs.ts';
 
 let cluster: Cluster;
 beforeAll(async () => {
@@ -151,6 +152,40 @@ test('a rollback deletes what was created and restores what was changed, unless 
   expect((await who.post(`T/import/${first.importID}/rollback`)).status).toBe(200);
   // The rows of the two imports are left.
   expect(await rowsOf(tenant.id)).toBe(2);
+});
+
+test('a rollback that is refused cancels no run, and one that is done cancels those of its workflows', async () => {
+  const { tenant, who } = await aPlace();
+  const { nodes, edges } = chain({ wait: { type: 'delay', delayMs: 900 } });
+  const payload: object = { title: 'Waiting', workflowNodes: nodes, workflowEdges: edges };
+  const variable = { name: 'region', value: 'EU', isSecret: false };
+  const items = [
+    { type: 'variable', id: newID(), payload: variable },
+    { type: 'workflow', id: newID(), payload },
+  ];
+  const { importID, results } = await run(who, { bundleVersion: 1, items: items as Item[] });
+  const workflowID = results.find(({ type }: Item) => type === 'workflow').newID;
+  const { instanceID } = (await who.post(`T/workflows/${workflowID}/execute`)).body;
+  const statusOf = async () => {
+    const { rows } = await cluster.pool.query('select status from workflow_instance where id = $1', [instanceID]);
+    return rows[0]?.status;
+  };
+  // The variable is used elsewhere by now.
+  const using = chain({ look: code('return vars.region;') });
+  const body = { title: 'Using', workflowNodes: using.nodes, workflowEdges: using.edges };
+  const { workflow } = (await who.post('T/workflows', body)).body;
+
+  const refused = await who.post(`T/import/${importID}/rollback`);
+  const kept = await statusOf();
+  await who.delete(`T/workflows/${workflow.id}`);
+  const done = await who.post(`T/import/${importID}/rollback`);
+
+  expect(refused, JSON.stringify(refused.body)).toMatchObject({ status: 409 });
+  expect(kept).toBe('PENDING');
+  expect(done, JSON.stringify(done.body)).toMatchObject({ status: 200, body: { removed: 2 } });
+  expect(await statusOf()).toBe('CANCELLED');
+  const { rows } = await cluster.pool.query('select from workflow where tenant_id = $1', [tenant.id]);
+  expect(rows).toEqual([]);
 });
 
 test('secrets come with the request, stay, and are missing otherwise', async () => {

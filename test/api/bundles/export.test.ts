@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
 import { MASK } from '#shared/secret.ts';
 import { assetCounts, type FilledTenant, fillTenant } from '../../support/bundled-tenant.ts';
 import type { Client } from '../../support/client.ts';
@@ -118,4 +119,20 @@ test('a set of assets is exported with or without what it needs, and nothing of 
   const types = new Set(whole.body.bundle.items.map(({ type }: Item) => type));
   expect(types).toEqual(new Set(['folder', 'variable', 'datasource', 'dataQuery', 'workflow', 'widget', 'dashboard']));
   expect([foreign.status, wrong.status]).toEqual([404, 400]);
+});
+
+test('an asset that names thousands which are gone is exported, and they are named only', async () => {
+  const own = await aTenant(cluster);
+  const they = cluster.as(own.creator).in(own);
+  const widgets = Array.from({ length: 2_500 }, () => `widget_${newID()}_1`);
+  const { body } = await they.post('T/dashboards', { dashboardTitle: 'Old', dashboardConfig: { earlier: widgets } });
+
+  const { status, body: answer } = await they.post('T/export', {
+    items: [{ type: 'dashboard', id: body.dashboard.id }],
+  });
+
+  expect(status, answer.error?.message).toBe(200);
+  expect(answer.bundle.items).toHaveLength(1);
+  expect(answer.bundle.items[0].dependencies).toHaveLength(2_500);
+  expect(answer.bundle.items[0].dependencies.every(({ bundled }: { bundled: boolean }) => !bundled)).toBe(true);
 });

@@ -105,6 +105,77 @@ test('says how far it is, and shows nothing to others before all is there', asyn
   expect((await who.get('T/listeners')).body.listeners).toHaveLength(1);
 });
 
+async function anImport(who: Client, body: object): Promise<string> {
+  const answer = await who.post('T/import/execute', body);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+  return answer.body.importID;
+}
+
+async function beginRollback(who: Client, importID: string): Promise<string> {
+  const { status, body } = await who.post(`T/import/${importID}/rollback/jobs`);
+  expect(status, JSON.stringify(body)).toBe(202);
+  expect(body.job).toMatchObject({ kind: 'rollback', importID, done: 0 });
+  return body.job.jobID;
+}
+
+test('a rollback in the background answers as the request would have', async () => {
+  const tenant = await aTenant(cluster);
+  const who = cluster.as(tenant.creator).in(tenant);
+  const [bundle, next] = [bundleOf(3), bundleOf(1)];
+  const first = await anImport(who, { bundle });
+  Object.assign(next.items[0] ?? {}, { id: bundle.items[0]?.id });
+  Object.assign(next.items[0]?.payload ?? {}, { widgetTitle: 'Next' });
+  const second = await anImport(who, { bundle: next });
+  const changed = await anImport(who, { bundle: bundleOf(1) });
+  const { id } = (await who.get('T/widgets')).body.widgets[0];
+  await who.patch(`T/widgets/${id}`, { widgetTitle: 'Ours' });
+
+  const restored = await ended(who, await beginRollback(who, second));
+  const removed = await ended(who, await beginRollback(who, first));
+  const refused = await ended(who, await beginRollback(who, changed));
+
+  const message = 'Import rolled back';
+  expect(restored).toMatchObject({ status: 'COMPLETED', done: 1, total: 1, result: null, error: null });
+  expect(restored.rollback).toEqual({ removed: 0, restored: 1, message });
+  expect(removed).toMatchObject({ status: 'COMPLETED', done: 3, rollback: { removed: 3, restored: 0, message } });
+  expect(refused).toMatchObject({ status: 'FAILED', rollback: null, error: { code: 'CONFLICT' } });
+  expect(await widgetsOf(tenant)).toBe(1);
+  expect((await who.post(`T/import/${first}/rollback/jobs`)).status).toBe(409);
+  expect((await who.post(`T/import/${id}/rollback/jobs`)).status).toBe(404);
+  const other = await aTenant(cluster);
+  expect((await cluster.as(other.creator).in(other).post(`T/import/${changed}/rollback/jobs`)).status).toBe(404);
+});
+
+test.each(['import', 'rollback'] as const)(
+  'the user who began an %s is told on every socket how far it is',
+  async (kind) => {
+    const tenant = await aTenant(cluster);
+    const [who, colleague] = [
+      cluster.as(tenant.creator).in(tenant),
+      await aMember(cluster, { tenant, can: ['bundle.preview'] }),
+    ];
+    const bundle = bundleOf(4);
+    const importID = kind === 'rollback' ? await anImport(who, { bundle }) : null;
+    await using open = new AsyncDisposableStack();
+    const sockets = await Promise.all(cluster.apis.map(({ baseURL }) => cluster.socket(tenant.creator, { baseURL })));
+    const other = open.use(await cluster.socket(colleague));
+    for (const socket of sockets) open.use(socket);
+
+    const id = importID ? await beginRollback(who, importID) : await begin(who, { bundle });
+
+    const common = { userID: tenant.creator.id, tenantID: tenant.id, jobID: id, kind };
+    for (const socket of sockets)
+      await eventually(() => {
+        const updates = socket.messages
+          .filter(({ event }) => event === 'import_job_update')
+          .map(({ payload }) => payload);
+        expect(updates[0]).toEqual({ ...common, status: 'RUNNING', done: 0, total: 4 });
+        expect(updates.at(-1)).toEqual({ ...common, status: 'COMPLETED', done: 4, total: 4 });
+      });
+    expect(other.messages).toEqual([]);
+  },
+);
+
 test('one that fails says why, and leaves nothing', async () => {
   const tenant = await aTenant(cluster);
   const who = cluster.as(tenant.creator).in(tenant);
