@@ -167,7 +167,8 @@ const changingNoAsset: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/import/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/import/plan': startsNothing,
   'post /api/v1/tenants/:tenantID/import/jobs': 'the request of the job is recorded as one that changes them',
-  'post /api/v1/tenants/:tenantID/import/:importID/rollback/jobs': 'the request of the job is recorded as one that changes them',
+  'post /api/v1/tenants/:tenantID/import/:importID/rollback/jobs':
+    'the request of the job is recorded as one that changes them',
   'post /api/v1/tenants/:tenantID/cronjobs/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/plan': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/aigenerate': startsNothing,

@@ -40,7 +40,12 @@ async function cancelRuns(
   runs: Runs,
   which: { tenantID: string; workflowID: string },
 ): Promise<void> {
-  const options = { fields: ['id' as const], limit: AT_ONCE, orderBy: { id: 'asc' as const }, disableIdentityMap: true };
+  const options = {
+    fields: ['id' as const],
+    limit: AT_ONCE,
+    orderBy: { id: 'asc' as const },
+    disableIdentityMap: true,
+  };
   let after: string | undefined;
   for (;;) {
     const going = { workflowID: which.workflowID, completedAt: null, ...(after && { id: { $gt: after } }) };
