@@ -1,6 +1,7 @@
 /** The console in a real browser, on the real API and a worker: its flows, and every page at two widths in both colour schemes. */
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { findChromium } from '../servers/chromium.ts';
+import { assetTests } from './browser/assets.ts';
 import { runTests } from './browser/runs.ts';
 import { openStage, type Stage } from './browser/stage.ts';
 import { troubleTests } from './browser/trouble.ts';
@@ -19,5 +20,6 @@ describe.skipIf(found.path === null)('the console', () => {
 
   describe('runs', () => runTests(() => stage));
   describe('workflows', () => workflowTests(() => stage));
+  describe('queries and cron jobs', () => assetTests(() => stage));
   describe('in trouble', () => troubleTests(() => stage));
 });

@@ -94,11 +94,40 @@ const workflow = createRoute({
   component: lazyRouteComponent(() => import('../pages/workflow.tsx'), 'WorkflowPage'),
 });
 
+const queries = createRoute({
+  getParentRoute: () => tenant,
+  path: '/queries',
+  validateSearch: parseListFilter,
+  component: lazyRouteComponent(() => import('../pages/queries.tsx'), 'QueriesPage'),
+});
+
+const query = createRoute({
+  getParentRoute: () => tenant,
+  path: '/queries/$dataQueryID',
+  component: lazyRouteComponent(() => import('../pages/query.tsx'), 'QueryPage'),
+});
+
+const cronJobs = createRoute({
+  getParentRoute: () => tenant,
+  path: '/cron',
+  validateSearch: parseListFilter,
+  component: lazyRouteComponent(() => import('../pages/cron-jobs.tsx'), 'CronJobsPage'),
+});
+
+const cronJob = createRoute({
+  getParentRoute: () => tenant,
+  path: '/cron/$cronJobID',
+  component: lazyRouteComponent(() => import('../pages/cron-job.tsx'), 'CronJobPage'),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
     signedIn,
-    shell.addChildren([tenants, tenant.addChildren([home, runs, run, inbox, request, workflows, workflow])]),
+    shell.addChildren([
+      tenants,
+      tenant.addChildren([home, runs, run, inbox, request, workflows, workflow, queries, query, cronJobs, cronJob]),
+    ]),
   ]),
   basepath: '/console',
   defaultErrorComponent: ErrorPage,

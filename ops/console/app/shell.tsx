@@ -90,6 +90,12 @@ function Navigation({ tenantID }: { tenantID: string }) {
       <Link className="nav" to="/t/$tenantID/workflows" params={params} activeOptions={{ includeSearch: false }}>
         <Icon name="flow" /> Workflows
       </Link>
+      <Link className="nav" to="/t/$tenantID/queries" params={params} activeOptions={{ includeSearch: false }}>
+        <Icon name="query" /> Queries
+      </Link>
+      <Link className="nav" to="/t/$tenantID/cron" params={params} activeOptions={{ includeSearch: false }}>
+        <Icon name="clock" /> Cron jobs
+      </Link>
     </>
   );
 }

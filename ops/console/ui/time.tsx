@@ -49,3 +49,8 @@ function useNow(everyMs: number | undefined): number {
   }, [everyMs]);
   return now;
 }
+
+/** A moment that may be ahead, as date and time of the browser's time zone. */
+export function Moment({ at }: { at: string }) {
+  return <time dateTime={at}>{full.format(new Date(at))}</time>;
+}

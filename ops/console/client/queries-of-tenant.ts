@@ -1,0 +1,57 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import type { ListFilter } from '../ui/list-filter.ts';
+import { body, rest } from './rest.ts';
+import type { Schemas } from './types.ts';
+
+const QUERY = '/api/v1/tenants/{tenantID}/queries/{dataQueryID}';
+const PAGE = 50;
+
+export interface QueryPlace {
+  tenantID: string;
+  dataQueryID: string;
+}
+
+export function dataQueriesRead(tenantID: string, filter: ListFilter) {
+  return queryOptions({
+    queryKey: ['data-queries', tenantID, filter],
+    queryFn: async () => {
+      const params = { path: { tenantID }, query: { ...filter, limit: PAGE } };
+      const { dataQueries, nextCursor } = await body(rest.GET('/api/v1/tenants/{tenantID}/queries', { params }));
+      return { rows: dataQueries, nextCursor };
+    },
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function dataQueryRead(path: QueryPlace) {
+  return queryOptions({
+    queryKey: ['data-query', path],
+    queryFn: async () => (await body(rest.GET(QUERY, { params: { path } }))).dataQuery,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
+}
+
+export function queryFormsRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['query-forms', tenantID],
+    queryFn: async () => {
+      const params = { path: { tenantID } };
+      return (await body(rest.GET('/api/v1/tenants/{tenantID}/queries/schemas', { params }))).schemas;
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+export async function saveDataQuery(path: QueryPlace, dataQueryOptions: object): Promise<Schemas['DataQuery']> {
+  const change = { dataQueryOptions } as Schemas['DataQueryUpdate'];
+  return (await body(rest.PATCH(QUERY, { params: { path }, body: change }))).dataQuery;
+}
+
+export type QueryAnswer = Schemas['DataQueryAnswer'];
+
+export async function runDataQuery(path: QueryPlace, args: object): Promise<QueryAnswer> {
+  const run = { args } as Schemas['DataQueryRun'];
+  return (await body(rest.POST(`${QUERY}/run`, { params: { path }, body: run }))) as QueryAnswer;
+}

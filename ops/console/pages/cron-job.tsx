@@ -1,0 +1,145 @@
+import { Button, Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { actOnCronJob, type CronJobPlace, cronJobRead, nextTicksRead, ticksRead } from '../client/cron.ts';
+import type { Schemas } from '../client/types.ts';
+import { CronState } from '../ui/cron-state.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Ago, Moment } from '../ui/time.tsx';
+
+type Tick = Schemas['CronJobHistory'];
+
+/** When a cron job runs next, and the fate of its ticks. */
+export function CronJobPage() {
+  const place = useParams({ from: '/shell/t/$tenantID/cron/$cronJobID' });
+  const queries = useQueryClient();
+  const { data: job, error, refetch } = useQuery(cronJobRead(place));
+  const act = useMutation({
+    mutationFn: (verb: 'run' | 'pause' | 'resume') => actOnCronJob(place, verb),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['cron-job', place] }),
+  });
+  if (error)
+    return (
+      <>
+        <PageTitle title="Cron job" />
+        <Problem error={error} onRetry={() => void refetch()} />
+      </>
+    );
+  if (!job) return <Skeleton h={320} />;
+  const isHeld = job.state === 'paused' || job.state === 'stopped';
+  return (
+    <>
+      <PageTitle title={job.cronJobTitle} beside={<CronState of={job} />}>
+        {job.state !== 'disabled' && (
+          <Button variant="default" loading={act.isPending} onClick={() => act.mutate(isHeld ? 'resume' : 'pause')}>
+            {isHeld ? 'Resume' : 'Pause'}
+          </Button>
+        )}
+        <Button leftSection={<Icon name="play" />} loading={act.isPending} onClick={() => act.mutate('run')}>
+          Run now
+        </Button>
+      </PageTitle>
+      <Stack>
+        {act.error && <Problem error={act.error} />}
+        {job.stopReason && (
+          <Notice tone="bad" title="Stopped">
+            {job.stopReason}
+          </Notice>
+        )}
+        <Text size="sm">
+          {job.scheduleDescription}, written as <code>{job.cronJobSchedule}</code>
+        </Text>
+        <SimpleGrid cols={{ base: 1, md: 2 }}>
+          <Paper withBorder p="md" component="section" aria-label="Next runs">
+            <Text component="h2" fw={600} mb="xs">
+              Next runs
+            </Text>
+            {isHeld && <Text size="sm">They would be these; none happens until the job is resumed.</Text>}
+            <NextTicks place={place} />
+          </Paper>
+          <Paper withBorder p="md" component="section" aria-label="Past ticks">
+            <Text component="h2" fw={600} mb="xs">
+              Past ticks
+            </Text>
+            <Ticks place={place} />
+          </Paper>
+        </SimpleGrid>
+      </Stack>
+    </>
+  );
+}
+
+function NextTicks({ place }: { place: CronJobPlace }) {
+  const { data: preview, error } = useQuery(nextTicksRead(place));
+  if (error) return <Problem error={error} />;
+  return (
+    <ol className="lines">
+      {preview?.runs.map(({ at, local }) => (
+        <li key={at}>
+          {local.slice(0, 16).replace('T', ' ')} there, <Moment at={at} /> here
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const outcomeWords: Record<Tick['outcome'], string> = {
+  fired: 'Fired',
+  queued: 'Waited for the run before',
+  caughtUp: 'Caught up later',
+  skipped: 'Skipped',
+  missed: 'Missed',
+  refused: 'Refused',
+};
+
+function Ticks({ place }: { place: CronJobPlace }) {
+  const { data: ticks, error } = useQuery(ticksRead(place));
+  if (error) return <Problem error={error} />;
+  if (ticks?.length === 0) return <Text size="sm">None yet.</Text>;
+  return (
+    <div className="scroller">
+      <table className="list">
+        <caption className="unseen">Past ticks, newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Due</th>
+            <th scope="col">Fate</th>
+            <th scope="col">Run</th>
+          </tr>
+        </thead>
+        <tbody>
+          {ticks?.map((tick) => (
+            <tr key={tick.cronJobHistoryID}>
+              <td>
+                <Ago at={tick.scheduledAt} />
+              </td>
+              <td>
+                {outcomeWords[tick.outcome]}
+                {tick.triggerType === 'MANUAL' && ' by hand'}
+                {tick.status === 'FAILURE' && ', failed'}
+                {(tick.reason ?? tick.error) && <div className="note">{tick.error?.message ?? tick.reason}</div>}
+              </td>
+              <td>
+                {tick.instanceID ? (
+                  <Link
+                    className="link"
+                    to="/t/$tenantID/runs/$instanceID"
+                    params={{ tenantID: place.tenantID, instanceID: tick.instanceID }}
+                    search={{}}
+                  >
+                    Run
+                  </Link>
+                ) : (
+                  '–'
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { cronJobsRead } from '../client/cron.ts';
+import type { Schemas } from '../client/types.ts';
+import { AssetList, type Column } from '../ui/asset-list.tsx';
+import { CronState } from '../ui/cron-state.tsx';
+import { parseListFilter } from '../ui/list-filter.ts';
+import { Moment } from '../ui/time.tsx';
+
+type Row = Schemas['CronJob'];
+const from = '/shell/t/$tenantID/cron';
+
+/** What is started by the clock. */
+export function CronJobsPage() {
+  const { tenantID } = useParams({ from });
+  const filter = useSearch({ from });
+  const navigate = useNavigate({ from: '/t/$tenantID/cron' });
+  const read = useQuery(cronJobsRead(tenantID, filter));
+  const columns: Column<Row>[] = [
+    {
+      head: 'Title',
+      cell: ({ cronJobID, cronJobTitle }) => (
+        <Link className="link" to="/t/$tenantID/cron/$cronJobID" params={{ tenantID, cronJobID }}>
+          <bdi>{cronJobTitle}</bdi>
+        </Link>
+      ),
+    },
+    { head: 'State', cell: (row) => <CronState of={row} /> },
+    { head: 'When', cell: ({ scheduleDescription }) => scheduleDescription, isWide: true },
+    { head: 'Next', cell: ({ nextRunAt }) => (nextRunAt ? <Moment at={nextRunAt} /> : '–') },
+  ];
+  return (
+    <AssetList
+      tenantID={tenantID}
+      title="Cron jobs"
+      entityType="cronJob"
+      filter={filter}
+      onFilter={(next) => void navigate({ search: parseListFilter({ ...next }) })}
+      read={read}
+      idOf={({ cronJobID }) => cronJobID}
+      columns={columns}
+      empty="No cron job yet."
+    />
+  );
+}

@@ -1,0 +1,43 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { dataQueriesRead } from '../client/queries-of-tenant.ts';
+import type { Schemas } from '../client/types.ts';
+import { AssetList, type Column } from '../ui/asset-list.tsx';
+import { parseListFilter } from '../ui/list-filter.ts';
+import { Ago } from '../ui/time.tsx';
+
+type Row = Schemas['DataQuery'];
+const from = '/shell/t/$tenantID/queries';
+
+export function QueriesPage() {
+  const { tenantID } = useParams({ from });
+  const filter = useSearch({ from });
+  const navigate = useNavigate({ from: '/t/$tenantID/queries' });
+  const read = useQuery(dataQueriesRead(tenantID, filter));
+  const columns: Column<Row>[] = [
+    {
+      head: 'Title',
+      cell: ({ dataQueryID, dataQueryTitle }) => (
+        <Link className="link" to="/t/$tenantID/queries/$dataQueryID" params={{ tenantID, dataQueryID }}>
+          <bdi>{dataQueryTitle}</bdi>
+        </Link>
+      ),
+    },
+    { head: 'Type', cell: ({ datasourceType }) => datasourceType },
+    { head: 'State', cell: ({ isDisabled }) => (isDisabled ? 'Disabled' : 'Ready'), isWide: true },
+    { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
+  ];
+  return (
+    <AssetList
+      tenantID={tenantID}
+      title="Queries"
+      entityType="dataQuery"
+      filter={filter}
+      onFilter={(next) => void navigate({ search: parseListFilter({ ...next }) })}
+      read={read}
+      idOf={({ dataQueryID }) => dataQueryID}
+      columns={columns}
+      empty="No query yet."
+    />
+  );
+}

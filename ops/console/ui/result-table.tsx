@@ -1,0 +1,94 @@
+import { Button, Group, Text } from '@mantine/core';
+import { useState } from 'react';
+import type { Schemas } from '../client/types.ts';
+import { JSONView } from './json.tsx';
+import { isObject } from './schema-parts.ts';
+
+/** Rows in the page at once: more make it slow. */
+const ROWS = 200;
+/** Characters of a cell that are shown. */
+const MAX_CELL = 300;
+
+/** What a query answered: rows as a table, other values as JSON. */
+export function ResultTable({ answer }: { answer: Schemas['DataQueryAnswer'] }) {
+  const { dataQueryResult: result, columns, durationMs, affectedRows, truncated, isCached } = answer;
+  const [from, setFrom] = useState(0);
+  const isRows = Array.isArray(result) && result.length > 0 && result.every(isObject);
+  const said = [
+    `${Math.round(durationMs)} ms`,
+    ...(Array.isArray(result) ? [`${result.length.toLocaleString()} rows`] : []),
+    ...(affectedRows === undefined ? [] : [`${affectedRows} rows changed`]),
+    ...(truncated ? ['the answer is cut'] : []),
+    ...(isCached ? ['from the cache'] : []),
+  ];
+  return (
+    <div>
+      <Text size="sm" role="status">
+        {said.join(', ')}
+      </Text>
+      {isRows ? (
+        <Rows
+          rows={result.slice(from, from + ROWS)}
+          names={columns?.map(({ name }) => name) ?? Object.keys(result[0] ?? {})}
+        />
+      ) : (
+        <JSONView value={result} label="Answer" />
+      )}
+      {isRows && result.length > ROWS && (
+        <Group gap="xs" mt="xs">
+          <Button size="xs" variant="default" disabled={from === 0} onClick={() => setFrom(from - ROWS)}>
+            Before
+          </Button>
+          <Button
+            size="xs"
+            variant="default"
+            disabled={from + ROWS >= result.length}
+            onClick={() => setFrom(from + ROWS)}
+          >
+            Next
+          </Button>
+          <Text size="sm">
+            {(from + 1).toLocaleString()} to {Math.min(from + ROWS, result.length).toLocaleString()}
+          </Text>
+        </Group>
+      )}
+    </div>
+  );
+}
+
+function Rows({ rows, names }: { rows: readonly Readonly<Record<string, unknown>>[]; names: readonly string[] }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <section className="json" tabIndex={0} aria-label="Rows of the answer">
+      <table className="list">
+        <caption className="unseen">Rows of the answer</caption>
+        <thead>
+          <tr>
+            {names.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows of an answer have no key, and stay in their order
+            <tr key={index}>
+              {names.map((name) => (
+                <td key={name} className="clip">
+                  <bdi>{cellText(row[name])}</bdi>
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function cellText(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)} … (${text.length.toLocaleString()} characters)` : text;
+}
