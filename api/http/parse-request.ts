@@ -19,7 +19,7 @@ export async function parseRequest(route: Route, exchange: Exchange, turn: Turn)
   const { request, response, readBody, handling } = exchange;
   const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
   if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
-  await holdBytes(exchange, turn, route.realm !== 'public' || route.body !== undefined);
+  await holdBytes(exchange, turn, mostBytes(route, exchange));
   const { value, bytes } = route.body ? await readBody(request, response) : { value: undefined, bytes: 0 };
   const isUpdate = route.method === 'patch' || route.method === 'put';
   const steps = validation(
@@ -38,18 +38,22 @@ export async function parseRequest(route: Route, exchange: Exchange, turn: Turn)
   return { params, query, body };
 }
 
-/** Draws the bytes of the body and of what is parsed from it, before they are read. They are given back when the answer is sent. */
-async function holdBytes(exchange: Exchange, turn: Turn, isRead: boolean): Promise<void> {
+/** What a body of the route may have; 0 for one that is not read here, because no schema describes it. */
+function mostBytes({ realm, body, upload }: Route, { context }: Exchange): number {
+  if (upload) return upload.maxBytes;
+  return realm === 'public' && body === undefined ? 0 : context.config.http.maxBodyBytes;
+}
+
+/** Draws the bytes of the body and of what is made from it, before they are read. They are given back when the answer is sent. */
+async function holdBytes(exchange: Exchange, turn: Turn, maxBytes: number): Promise<void> {
   const { context, request, response } = exchange;
   const bytes = context.bytes.open(turn);
   exchange.held = { turn, bytes };
   if (response.destroyed) bytes[Symbol.dispose]();
   else response.once('close', () => bytes[Symbol.dispose]());
-  const { maxBodyBytes } = context.config.http;
   const isLengthKnown = request.headers['transfer-encoding'] === undefined && !request.headers['content-encoding'];
-  const length = isLengthKnown ? Number(request.headers['content-length'] ?? 0) : maxBodyBytes;
-  // A body that no schema reads is not read here.
-  if (isRead && length > LARGE_BYTES) await bytes.draw(2 * Math.min(length, maxBodyBytes));
+  const length = Math.min(isLengthKnown ? Number(request.headers['content-length'] ?? 0) : maxBytes, maxBytes);
+  if (length > LARGE_BYTES) await bytes.draw(2 * length);
 }
 
 export async function readFile({ upload, path }: Route, { request, handling }: Exchange): Promise<UploadedFile> {
