@@ -107,6 +107,13 @@ const query = createRoute({
   component: lazyRouteComponent(() => import('../pages/query.tsx'), 'QueryPage'),
 });
 
+const datasources = createRoute({
+  getParentRoute: () => tenant,
+  path: '/datasources',
+  validateSearch: parseListFilter,
+  component: lazyRouteComponent(() => import('../pages/datasources.tsx'), 'DatasourcesPage'),
+});
+
 const cronJobs = createRoute({
   getParentRoute: () => tenant,
   path: '/cron',
@@ -126,7 +133,20 @@ export const router = createRouter({
     signedIn,
     shell.addChildren([
       tenants,
-      tenant.addChildren([home, runs, run, inbox, request, workflows, workflow, queries, query, cronJobs, cronJob]),
+      tenant.addChildren([
+        home,
+        runs,
+        run,
+        inbox,
+        request,
+        workflows,
+        workflow,
+        queries,
+        query,
+        datasources,
+        cronJobs,
+        cronJob,
+      ]),
     ]),
   ]),
   basepath: '/console',

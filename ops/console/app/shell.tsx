@@ -93,6 +93,9 @@ function Navigation({ tenantID }: { tenantID: string }) {
       <Link className="nav" to="/t/$tenantID/queries" params={params} activeOptions={{ includeSearch: false }}>
         <Icon name="query" /> Queries
       </Link>
+      <Link className="nav" to="/t/$tenantID/datasources" params={params} activeOptions={{ includeSearch: false }}>
+        <Icon name="data" /> Datasources
+      </Link>
       <Link className="nav" to="/t/$tenantID/cron" params={params} activeOptions={{ includeSearch: false }}>
         <Icon name="clock" /> Cron jobs
       </Link>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { aWorkflow } from '#test/support/factories.ts';
-import { expectAccessible, type Stage } from './stage.ts';
+import { aDatasource, aWorkflow } from '#test/support/factories.ts';
+import { expectAccessible, forgetRefusals, type Stage } from './stage.ts';
 
 /** Queries and cron jobs. */
 export function assetTests(stage: () => Stage): void {
@@ -57,6 +57,23 @@ export function assetTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByText('Scheduled', { exact: true }).waitFor();
     await expectAccessible(page, { name: 'cron-job', shows: 'Past ticks' });
+  }, 30_000);
+
+  test('connections are tested from the list, also one that fails', async () => {
+    const { cluster, page, path, tenant } = stage();
+    await aDatasource(cluster, { tenant, title: 'Reached' });
+    const connectionString = 'postgresql://reader:hidden-word@127.0.0.1:1/none';
+    const options = { connectionOption: 'connectionString', connectionString };
+    await aDatasource(cluster, { tenant, title: 'Away', options });
+    await page.goto(cluster.baseURL + path('/datasources'));
+    await page.getByRole('button', { name: 'Test Reached' }).click();
+    await page.getByRole('row', { name: /^Reached postgresql Connected/ }).waitFor();
+    await page.getByRole('button', { name: 'Test Away' }).click();
+    await page.getByRole('row', { name: /^Away postgresql Failed/ }).waitFor();
+    await expect.poll(() => page.getByRole('alert').count()).toBe(1);
+    expect(await page.content()).not.toContain('hidden-word');
+    for (const status of [400, 422, 502, 504]) forgetRefusals(stage(), status);
+    await expectAccessible(page, { name: 'datasources', shows: 'Reached' });
   }, 30_000);
 
   test('the list of queries: no finding by axe, and no sideways scroll', async () => {
