@@ -16,6 +16,7 @@ import { p7 } from './p7-dispatch.ts';
 import { p8 } from './p8-fairness.ts';
 import { p9 } from './p9-authorization.ts';
 import { p10 } from './p10-api-overhead.ts';
+import { p11 } from './p11-realtime.ts';
 import { p12 } from './p12-start.ts';
 import { p13 } from './p13-front-door.ts';
 import { p14 } from './p14-bystanders.ts';
@@ -40,6 +41,7 @@ const rows: Record<string, Row | readonly Row[]> = {
   P8: p8,
   P9: p9,
   P10: p10,
+  P11: p11,
   P12: p12,
   P13: p13,
   P14: p14,
