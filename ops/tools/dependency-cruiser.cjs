@@ -57,9 +57,9 @@ const packageRules = [
   only('entity-manager-never-in-workers', ['@mikro-orm'], '^(api|shared|ops)/'),
   only('sockets-only-in-realtime', ['socket\\.io'], '^api/realtime/|^shared/(realtime|backplane)/'),
   only(
-    'sockets-of-clients-only-in-sample-and-console',
+    'sockets-of-clients-only-in-sample-bench-and-console',
     ['socket\\.io-client'],
-    '^ops/samples/first-run\\.ts|^ops/console/client/socket\\.ts',
+    '^ops/bench/p11-clients\\.ts|^ops/samples/first-run\\.ts|^ops/console/client/socket\\.ts',
   ),
   only('files-of-the-console-only-in-the-api', ['sirv'], '^api/http/console\\.ts'),
   only('headers-only-in-servers', ['helmet', 'cors', 'proxy-addr'], '^api/(http/|mcp/|server\\.ts)|^ops/board\\.ts'),
