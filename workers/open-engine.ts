@@ -17,6 +17,7 @@ import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { createTenantLabel } from '#shared/tally.ts';
 import { type AI, createAI } from './ai/calls.ts';
+import { createToolCalls } from './ai/node-tools.ts';
 import { createKeptConnections } from './connections/kept.ts';
 import { createReach, type Reach } from './connectors/reach.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
@@ -114,7 +115,11 @@ export async function openEngine(
     runs,
     publisher,
     tellEnd: createRunEnds(messages, logger),
-    nodes: { ...reach, sandbox, queries, variables, ai, formLinks: createFormLinks(secrets, config.oauth.publicURL) },
+    nodes: {
+      ...{ ...reach, sandbox, queries, variables, ai },
+      toolCalls: createToolCalls({ pool, messages, logger }),
+      formLinks: createFormLinks(secrets, config.oauth.publicURL),
+    },
     config: config.worker,
     lease,
     bytes,

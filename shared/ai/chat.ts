@@ -6,10 +6,10 @@ export const ChatSignal = z.object({ answerID: z.uuid() });
 
 /**
  * Tells API processes that a call of a tool, or the next step of an answer, waits in the rows. `unwanted`: an answer whose model is not to
- * go on. `ended`: the calls that a node waits for.
+ * go on.
  */
 export const TOOLS_CHANNEL = 'ai.tools';
-export const ToolsSignal = z.object({ unwanted: z.uuid().optional(), ended: z.uuid().optional() });
+export const ToolsSignal = z.object({ unwanted: z.uuid().optional() });
 
 /** An answer whose worker renews nothing for so long has lost it. */
 export const CHAT_LEASE_MS = 10_000;

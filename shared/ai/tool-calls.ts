@@ -34,6 +34,9 @@ export const TOOL_CALL = `c.id, c.tool, c.input, c.status, c.output, c.reason, c
 /** A part of a stored message. A call is a row of its own. */
 export type StoredPart = { type: 'text'; text: string } | { type: 'step-start' } | { type: 'call'; id: string };
 
+/** Describes the tools that a node names, of those that its caller may use. */
+export const DESCRIBE_TOOLS = 'describe_tools';
+
 /** The user answers it in the client: what it does is to ask. */
 export const ASK_USER = 'askUser';
 

@@ -13,7 +13,7 @@ const Text = z
     if (message !== undefined) issues.addIssue({ code: 'custom', message });
   });
 
-/** One question to the tenant's language model. It gets no tools: what it answers is a value, and does nothing. */
+/** One question to the tenant's language model. It gets the tools that the node names and no others. */
 export const ai = defineNode({
   kind: 'ai',
   label: 'Language model',
@@ -43,6 +43,11 @@ export const ai = defineNode({
     maxOutputTokens: z.int().min(1).max(32_000).default(2_000).meta({
       title: 'Most tokens of the answer',
       description: 'They are reserved in the budget of the tenant while the model answers',
+    }),
+    tools: z.array(z.string().min(1).max(128)).max(12).default([]).meta({
+      title: 'Tools',
+      description:
+        'Names of tools that the model may call, as MCP lists them, by the rights of the caller of the run. To name one that changes something is to confirm its calls',
     }),
     outputVariable: OutputVariable('aiAnswer'),
   }),

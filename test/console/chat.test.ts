@@ -33,7 +33,11 @@ describe.skipIf(found.path === null)('useChat', () => {
     const workflow = await aWorkflow(cluster, { tenant });
     const last = Promise.withResolvers<void>();
     provider.play(
-      { pieces: ['I am ', 'looking.'], until: last.promise, calls: [{ name: 'search_resources', arguments: { query: 'A' } }] },
+      {
+        pieces: ['I am ', 'looking.'],
+        until: last.promise,
+        calls: [{ name: 'search_resources', arguments: { query: 'A' } }],
+      },
       { pieces: ['There it is.'], calls: [{ name: 'delete_workflow', arguments: { workflowID: workflow.id } }] },
       { pieces: ['It is deleted.'] },
     );

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LanguageModel } from 'ai';
+import type { LanguageModel, ModelMessage } from 'ai';
 import type { AISettings } from '#shared/ai/providers.ts';
+import type { OfferedTool } from '#shared/ai/tool-calls.ts';
 import type { Caller } from '#shared/caller.ts';
 import type { KeyRing } from '#shared/crypto.ts';
 import { type AIEnd, type AIPurpose, reserveCall, settleCall } from '#shared/db/ai-usage.ts';
@@ -12,8 +13,10 @@ import type { AIMessage } from '#shared/queues/ai-calls.ts';
 import type { Outbound } from '../outbound/gate.ts';
 import { createStreamingFetch } from '../outbound/stream.ts';
 import { explainCall } from './explain.ts';
+import { loadSDK } from './load-sdk.ts';
 import { openModel } from './open-model.ts';
 import { readSettings } from './settings.ts';
+import { toolSetOf } from './tools.ts';
 
 /** Calls of language models, within the budgets of their tenants. */
 export interface AI extends AsyncDisposable {
@@ -30,7 +33,9 @@ export interface AIRequest {
   caller: Caller;
   purpose: AIPurpose;
   instructions: string;
-  messages: readonly AIMessage[];
+  messages: readonly (AIMessage | ModelMessage)[];
+  /** What the model may ask for; default: nothing. */
+  tools?: readonly OfferedTool[];
   maxOutputTokens: number;
   signal: AbortSignal;
   /** In place of the stored ones. */
@@ -44,6 +49,8 @@ export interface AIRequest {
 
 interface AIAnswer {
   text: string;
+  /** Tools that the model wants to be called. */
+  calls: { toolName: string; input: unknown; providerMetadata?: object | undefined }[];
   model: string;
   inputTokens: number;
   outputTokens: number;
@@ -112,11 +119,13 @@ export function createAI({ pool, secrets, workspace, outbound, logger }: Needs):
     text: (request) =>
       counted(request, async ({ model, settings, note }) => {
         const { generateText } = await loadSDK();
-        const { instructions, messages, maxOutputTokens, signal, maxRetries = 1, temperature } = request;
-        const { text, usage } = await generateText({
+        const { instructions, messages, maxOutputTokens, signal, maxRetries = 1, temperature, tools = [] } = request;
+        const { text, usage, toolCalls } = await generateText({
           model,
           instructions,
-          messages: messages.map(({ role, content }) => ({ role, content })),
+          // An AIMessage is one without parts.
+          messages: messages as ModelMessage[],
+          ...(tools.length > 0 && { tools: await toolSetOf(tools) }),
           maxOutputTokens,
           maxRetries,
           ...(temperature !== undefined && { temperature }),
@@ -125,7 +134,7 @@ export function createAI({ pool, secrets, workspace, outbound, logger }: Needs):
         const inputTokens = usage.inputTokens ?? tokensOf(request);
         const outputTokens = usage.outputTokens ?? tokensIn(text);
         note({ inputTokens, outputTokens });
-        return { text, model: settings.model, inputTokens, outputTokens };
+        return { text, calls: toolCalls, model: settings.model, inputTokens, outputTokens };
       }),
     [Symbol.asyncDispose]: () => fetch[Symbol.asyncDispose](),
   };
@@ -133,15 +142,10 @@ export function createAI({ pool, secrets, workspace, outbound, logger }: Needs):
 
 const SETTLE_ATTEMPTS = 4;
 
-/** Loads the package with the first call: an idle worker is smaller without it. */
-export async function loadSDK() {
-  // Otherwise it writes warnings to the console.
-  Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
-  return await import('ai');
-}
-
-function tokensOf({ instructions, messages }: Pick<AIRequest, 'instructions' | 'messages'>): number {
-  return messages.reduce((sum, { content }) => sum + tokensIn(content), tokensIn(instructions));
+function tokensOf({ instructions, messages, tools = [] }: AIRequest): number {
+  const texts = [instructions, JSON.stringify(tools)];
+  for (const { content } of messages) texts.push(typeof content === 'string' ? content : JSON.stringify(content));
+  return texts.reduce((sum, text) => sum + tokensIn(text), 0);
 }
 
 /** An estimate that is rather too high: models cut most languages into pieces of four bytes or more. */

@@ -11,10 +11,10 @@ import { AppError, toAppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { AI, AIRequest, CountedCall } from './calls.ts';
-import { loadSDK } from './calls.ts';
 import { claimStep, endAnswer, endStep, renewStep, type TakenStep, type WantedCall } from './chat-rows.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import { readConversation } from './conversation.ts';
+import { loadSDK } from './load-sdk.ts';
 import { toolSetOf } from './tools.ts';
 
 interface ChatQuestion {

@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asData, dataRule } from '#shared/ai/data.ts';
 import { correction, MAX_FAULTS, objectIn, objectRule } from '#shared/ai/objects.ts';
+import type { OfferedTool } from '#shared/ai/tool-calls.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { ai } from '#shared/nodes/ai.ts';
 import { parseValue } from '#shared/parse-value.ts';
-import type { AIMessage } from '#shared/queues/ai-calls.ts';
 import { VARIABLES_ROOT } from '#shared/variables.ts';
 import { readFormSchema } from '#shared/workflow/form-schema.ts';
 import { describeIssues, invalidField } from '#shared/workflow/issues.ts';
 import { asText, evaluateIn, Filled, findTemplate } from '#shared/workflow/templates.ts';
+import { askWithTools, describeNamed, type ToolMessage } from './ask-with-tools.ts';
 import type { Executor, NodeRun, Task } from './executor.ts';
 
 type Config = Task<typeof ai>['config'];
@@ -20,21 +21,27 @@ const MAX_ATTEMPTS = 3;
 /** More than the context of most models. */
 const MAX_PROMPT = 1_000_000;
 
-export const runAI: Executor<typeof ai> = async ({ config, run, signal }, { ai }) => {
+export const runAI: Executor<typeof ai> = async ({ config, run, signal }, { ai, toolCalls }) => {
   const deadline = Date.now() + run.timeoutMs;
   const { outputSchema, maxOutputTokens, model, temperature } = config;
   const read = outputSchema ? reader(outputSchema) : asItIs;
   const instructions = instructionsOf(config, run);
-  const messages: AIMessage[] = [{ role: 'user', content: fill(config.prompt, run) }];
+  const messages: ToolMessage[] = [{ role: 'user', content: fill(config.prompt, run) }];
   const used = { inputTokens: 0, outputTokens: 0 };
+  const { tenantID, caller } = run;
+  const asking = {
+    ...{ run, names: config.tools, toolCalls, signal },
+    ask: (given: readonly ToolMessage[], offered: readonly OfferedTool[]) =>
+      whenFree({ deadline, signal }, () => {
+        const until = AbortSignal.any([signal, AbortSignal.timeout(MAX_CALL_MS)]);
+        const asked = { tenantID, caller, purpose: 'node', instructions, messages: given, maxOutputTokens } as const;
+        return ai.text({ ...asked, tools: offered, model, temperature, signal: until, maxRetries: 0 });
+      }),
+  };
+  const tools = await describeNamed(asking);
   let faults = '';
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const { tenantID, caller } = run;
-    const answer = await whenFree({ deadline, signal }, () => {
-      const until = AbortSignal.any([signal, AbortSignal.timeout(MAX_CALL_MS)]);
-      const asked = { tenantID, caller, purpose: 'node', instructions, messages, maxOutputTokens } as const;
-      return ai.text({ ...asked, model, temperature, signal: until, maxRetries: 0 });
-    });
+    const answer = await askWithTools(messages, tools, asking);
     used.inputTokens += answer.inputTokens;
     used.outputTokens += answer.outputTokens;
     const found = read(answer.text);

@@ -11,6 +11,7 @@ import type { ShownError } from '#shared/run-errors.ts';
 import type { Printed } from '#shared/run-logs.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { AI } from '../ai/calls.ts';
+import type { ToolCalls } from '../ai/node-tools.ts';
 import type { Reach } from '../connectors/reach.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
@@ -101,6 +102,7 @@ export interface NodeContext extends Pick<Reach, 'fetch'> {
   variables: TenantVariables;
   formLinks: FormLinks;
   ai: Pick<AI, 'text'>;
+  toolCalls: ToolCalls;
 }
 
 export interface Task<D extends AnyNode> {

@@ -1,4 +1,4 @@
-import { ASK_USER } from '#shared/ai/tool-calls.ts';
+import { ASK_USER, DESCRIBE_TOOLS } from '#shared/ai/tool-calls.ts';
 import { wholeEntry } from '#shared/audit/records.ts';
 import { toAppError } from '#shared/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
@@ -7,7 +7,7 @@ import type { CallEnd, ClaimedCall } from '../../db/ai-turns.ts';
 import { searchTools } from '../../mcp/grouped.ts';
 import type { Tool, ToolRegistry } from '../../tools/registry.ts';
 import type { ToolAnswer } from '../../tools/tool.ts';
-import { identifyNow, identityOf, SEARCH } from './offers.ts';
+import { identifyNow, identityOf, offerOf, SEARCH } from './offers.ts';
 import { checkOwnTool } from './own-tools.ts';
 
 interface Means {
@@ -26,7 +26,10 @@ export async function callTool(call: ClaimedCall, means: Means): Promise<CallEnd
     return { status, body: { success: false, error: { code, message } } } satisfies ToolAnswer;
   });
   if (answer === 'asked') return ended(call, 'asked', null);
-  if (answer.status < 400) return ended(call, 'done', bounded(answer.body as JsonObject));
+  if (answer.status < 400) {
+    const body = answer.body as JsonObject;
+    return ended(call, 'done', call.tool === DESCRIBE_TOOLS ? body : bounded(body));
+  }
   return ended(call, 'failed', errorText(answer));
 }
 
@@ -36,6 +39,7 @@ async function answerOf(call: ClaimedCall, { context, registry, signal }: Means)
   const identity = await identifyNow(context, call);
   const allowed = await registry.allowed(tenantID, identity);
   if (name === SEARCH && call.sessionID) return search(allowed, input);
+  if (name === DESCRIBE_TOOLS && !call.sessionID) return describe(allowed, input);
   const own = call.sessionID ? checkOwnTool(name, input) : undefined;
   if (own) return name === ASK_USER && own.status === 200 ? 'asked' : own;
 
@@ -79,6 +83,13 @@ function search(allowed: readonly Tool[], input: JsonObject): ToolAnswer {
     description: description.slice(0, 600),
   }));
   return { status, body: { ...body, tools } };
+}
+
+/** A tool that the caller may not use is left out: the model cannot call it. */
+function describe(allowed: readonly Tool[], { names }: JsonObject): ToolAnswer {
+  const listed: Json[] = Array.isArray(names) ? names : [];
+  const tools = allowed.filter(({ name }) => listed.includes(name)).map(offerOf);
+  return { status: 200, body: { tools } };
 }
 
 /** A tool that there is not, or not for this caller. */

@@ -93,7 +93,6 @@ export function startToolCalls(context: ApiContext, groups: readonly RouteGroup[
     if (signal.aborted) return;
     await endCall(pool, call, end);
     if (call.sessionID) tell(call.turnID);
-    else publish(TOOLS_CHANNEL, { ended: call.turnID });
   }
 
   async function goOn(turn: ClaimedTurn): Promise<void> {

@@ -124,9 +124,11 @@ test('7. an approval of another input, of another session, or of another user', 
   const workflow = await aWorkflow(cluster, { tenant });
   const other = await aWorkflow(cluster, { tenant });
   const member = await aMember(cluster, { tenant, can: ['ai.execute'] });
-  provider.play(obeys(workflow.id));
+  provider.play(obeys(workflow.id), { pieces: ['Hello.'] }, { pieces: ['Hello.'] });
   const chat = aChat(cluster, tenant);
+  const others = [aChat(cluster, tenant), aChat(cluster, tenant, { as: member })];
   await chat.say('Clean up');
+  for (const other of others) await other.say('Greet me');
   const changed = await chat.decide(true, (part) => ({ ...part, input: { workflowID: other.id } }));
   const messages = await chat.stored();
   const approved = messages.map((message) => ({
@@ -137,10 +139,9 @@ test('7. an approval of another input, of another session, or of another user', 
       approval: { id: part.toolCallId, approved: true },
     })),
   }));
-  const elsewhere = await aChat(cluster, tenant).send(approved);
-  const byMember = await aChat(cluster, tenant, { as: member }).send(approved);
+  const refused = await Promise.all(others.map((other) => other.send(approved)));
 
-  expect([changed.status, elsewhere.status, byMember.status]).toEqual([400, 409, 409]);
+  expect([changed, ...refused].map(({ status }) => status)).toEqual([400, 409, 409]);
   expect([await workflowsOf(), await statuses()]).toEqual([2, ['delete_workflow asked']]);
 });
 

@@ -110,3 +110,42 @@ test('saving it needs ai.execute, its schema must be one, and the model of the d
   expect(chosen.body.status).toBe('COMPLETED');
   expect(sent().model).toBe('dearest');
 });
+
+const createVariable = { name: 'create_variable', arguments: { name: 'rate', value: 1 } };
+const results = () =>
+  sent().messages.flatMap(({ role, content }: { role: string; content: string }) => (role === 'tool' ? content : []));
+
+test('the model calls the tools that the node names, by the rights of the caller of the run, and no others', async () => {
+  const calls = [createVariable, { name: 'delete_variable', arguments: { variableID: tenant.id } }];
+  const config = { tools: ['create_variable', 'list_variables', 'no_such_tool'] };
+  const member = await aMember(cluster, { tenant, can: ['workflow.execute', 'workflow.read'] });
+  provider.play({ pieces: ['I add it.'], calls }, { pieces: ['Added.'] });
+  const { body } = await run(config);
+  const offered = sent().tools.map((tool: { function: { name: string } }) => tool.function.name);
+  const told = results();
+  const { body: variables } = await admin.get('T/variables');
+  provider.play({ calls: [createVariable] }, { pieces: ['I may not.'] });
+  const saved = await admin.post('T/workflows', { title: 'Asks', ...asking(config) });
+  const path = `T/workflows/${saved.body.workflow.id}/execute?wait=20`;
+  const byMember = await cluster.as(member).in(tenant).post(path, { args: {} });
+
+  expect(body).toMatchObject({ status: 'COMPLETED', output: { answer: 'Added.' } });
+  expect(offered.sort()).toEqual(['create_variable', 'list_variables']);
+  expect(told).toEqual([
+    expect.stringMatching(/^<data name="result of create_variable">/),
+    expect.stringContaining('does not name this tool'),
+  ]);
+  expect(variables.variables).toHaveLength(1);
+  expect(byMember.body).toMatchObject({ status: 'COMPLETED', output: { answer: 'I may not.' } });
+  expect(results()).toEqual([expect.stringContaining('may not use it')]);
+});
+
+test('a tool is called once, also when the node is tried again', async () => {
+  const config = { tools: ['create_variable'], errorHandling: 'retry_then_fail', retryLimit: 1 };
+  provider.play({ calls: [createVariable] }, { status: 500 }, { calls: [createVariable] }, { pieces: ['Added.'] });
+  const { body } = await run(config);
+  const told = results();
+
+  expect(body).toMatchObject({ status: 'COMPLETED', output: { answer: 'Added.' } });
+  expect(told).toEqual([expect.stringMatching(/^<data name="result of create_variable">/)]);
+});

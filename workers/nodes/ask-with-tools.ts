@@ -1,0 +1,71 @@
+import type { ModelMessage } from 'ai';
+import { MAX_CALLS, MAX_STEPS } from '#shared/ai/chat.ts';
+import { DESCRIBE_TOOLS, type OfferedTool, type ToolCall } from '#shared/ai/tool-calls.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import type { AIMessage } from '#shared/queues/ai-calls.ts';
+import type { AI } from '../ai/calls.ts';
+import { said } from '../ai/conversation.ts';
+import type { ToolCalls } from '../ai/node-tools.ts';
+import type { NodeRun } from './executor.ts';
+
+type Answer = Awaited<ReturnType<AI['text']>>;
+export type ToolMessage = AIMessage | ModelMessage;
+
+interface Asking {
+  run: NodeRun;
+  /** What the node names. */
+  names: readonly string[];
+  toolCalls: ToolCalls;
+  signal: AbortSignal;
+  ask(messages: readonly ToolMessage[], tools: readonly OfferedTool[]): Promise<Answer>;
+}
+
+/** The tools that a node names, as far as the caller of the run may use them now. */
+export async function describeNamed({ run, names, toolCalls, signal }: Omit<Asking, 'ask'>): Promise<OfferedTool[]> {
+  if (names.length === 0) return [];
+  const { tenantID, caller, idempotencyKey: key, isDryRun } = run;
+  const wanted = { tenantID, caller, key: `${key} ${run.attempt}`, number: 0, tool: DESCRIBE_TOOLS, input: { names } };
+  const { status, output } = await toolCalls.call({ ...wanted, isGranted: !isDryRun }, signal);
+  if (status !== 'done')
+    throw new AppError('PERMISSION_DENIED', `The caller of the run can use no tools: ${output ?? ''}`);
+  // Written by the API.
+  return (JSON.parse(output ?? '{}') as { tools: OfferedTool[] }).tools;
+}
+
+/** Asks until the model wants no tool any more. What tools answered is added to the messages. */
+export async function askWithTools(
+  messages: ToolMessage[],
+  tools: readonly OfferedTool[],
+  { run, toolCalls, signal, ask }: Asking,
+): Promise<Answer> {
+  const used = { inputTokens: 0, outputTokens: 0 };
+  const known = new Set(tools.map(({ name }) => name));
+  let number = 0;
+  for (let step = 0; ; step += 1) {
+    const answer = await ask(messages, step < MAX_STEPS ? tools : []);
+    used.inputTokens += answer.inputTokens;
+    used.outputTokens += answer.outputTokens;
+    const wanted = answer.calls.slice(0, MAX_CALLS).map((call) => ({ ...call, id: newID() }));
+    if (wanted.length === 0 || step >= MAX_STEPS) return { ...answer, ...used };
+    const results: ModelMessage = { role: 'tool', content: [] };
+    for (const { id, toolName, input } of wanted) {
+      number += 1;
+      const { tenantID, caller, idempotencyKey: key, isDryRun } = run;
+      const call = { tenantID, caller, key, number, tool: toolName, input, isGranted: !isDryRun };
+      const value = known.has(toolName) ? said(await toolCalls.call(call, signal)) : said(unnamed(id, toolName));
+      results.content.push({ type: 'tool-result', toolCallId: id, toolName, output: { type: 'text', value } });
+    }
+    const calls = wanted.map(({ id, toolName, input, providerMetadata }) => ({
+      ...{ type: 'tool-call' as const, toolCallId: id, toolName, input },
+      ...(providerMetadata && { providerOptions: providerMetadata as object }),
+    }));
+    const text = answer.text === '' ? [] : [{ type: 'text' as const, text: answer.text }];
+    messages.push({ role: 'assistant', content: [...text, ...calls] } as ModelMessage, results);
+  }
+}
+
+function unnamed(id: string, tool: string): ToolCall {
+  const output = JSON.stringify('The node does not name this tool, or the caller of the run may not use it');
+  return { id, tool, input: '{}', status: 'failed', output, reason: null, isDecided: false, providerMetadata: null };
+}
