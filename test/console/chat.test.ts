@@ -81,7 +81,7 @@ async function builtPage(): Promise<string> {
     build: {
       write: false,
       minify: false,
-      lib: { entry: join(import.meta.dirname, 'chat-page.js'), formats: ['iife'], name: 'chat' },
+      lib: { entry: join(import.meta.dirname, 'chat-page.mjs'), formats: ['iife'], name: 'chat' },
     },
   });
   const [output] = Array.isArray(built) ? built : [built];

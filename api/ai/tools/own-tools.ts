@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { ASK_USER, type OfferedTool } from '#shared/ai/tool-calls.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { parseValue } from '#shared/parse-value.ts';
+import { describeIssues } from '#shared/workflow/issues.ts';
 import type { ToolAnswer } from '../../tools/tool.ts';
 
 const Step = z.object({
@@ -77,8 +79,8 @@ export function offerOwnTools(): OfferedTool[] {
 export function checkOwnTool(name: string, input: unknown): ToolAnswer | undefined {
   const tool = Object.hasOwn(ownTools, name) ? ownTools[name] : undefined;
   if (!tool) return undefined;
-  const parsed = tool.input.safeParse(input);
+  const parsed = parseValue(tool.input, input);
   if (parsed.success) return { status: 200, body: { success: true, ...(parsed.data as object) } };
-  const error = { code: 'VALIDATION_ERROR', message: z.prettifyError(parsed.error) };
+  const error = { code: 'VALIDATION_ERROR', message: describeIssues(parsed.issues) };
   return { status: 400, body: { success: false, error } };
 }
