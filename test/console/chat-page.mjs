@@ -22,15 +22,15 @@ function Chat() {
       'p',
       { key: at },
       `${part.toolName}: ${part.state}`,
-      part.state === 'approval-requested' && h('button', { onClick: decide(true) }, 'Allow'),
-      part.state === 'approval-requested' && h('button', { onClick: decide(false) }, 'Deny'),
+      part.state === 'approval-requested' && h('button', { type: 'button', onClick: decide(true) }, 'Allow'),
+      part.state === 'approval-requested' && h('button', { type: 'button', onClick: decide(false) }, 'Deny'),
     );
   };
   return h(
     'main',
     null,
     messages.map(({ id, role, parts }) => h('section', { key: id, 'aria-label': role }, parts.map(show))),
-    h('button', { onClick: () => sendMessage({ text: 'Delete the workflow' }) }, 'Send'),
+    h('button', { type: 'button', onClick: () => sendMessage({ text: 'Delete the workflow' }) }, 'Send'),
     h('output', null, error ? `${status}: ${error.message}` : status),
   );
 }
