@@ -10,7 +10,7 @@ import { VARIABLES_ROOT } from '#shared/variables.ts';
 import { readFormSchema } from '#shared/workflow/form-schema.ts';
 import { describeIssues, invalidField } from '#shared/workflow/issues.ts';
 import { asText, evaluateIn, Filled, findTemplate } from '#shared/workflow/templates.ts';
-import { askWithTools, describeNamed, type ToolMessage } from './ask-with-tools.ts';
+import { askWithTools, describeNamed, type ToolMessage } from '../ai/ask-with-tools.ts';
 import type { Executor, NodeRun, Task } from './executor.ts';
 
 type Config = Task<typeof ai>['config'];

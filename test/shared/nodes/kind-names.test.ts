@@ -61,6 +61,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['shared/run-batches.ts', ['end'], 'a field of a status'],
   ['shared/tenants.ts', ['end'], 'a method'],
   ['shared/widgets/types/inputs.ts', ['switch'], 'a type of widget'],
+  ['workers/ai/ask-with-tools.ts', ['ai'], 'a package'],
   ['workers/ai/calls.ts', ['ai'], 'a package'],
   ['workers/ai/chat.ts', ['ai'], 'a package'],
   ['workers/ai/chunk-writer.ts', ['ai', 'start'], 'a package, and a type of chunk'],

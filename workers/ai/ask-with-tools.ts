@@ -4,10 +4,10 @@ import { DESCRIBE_TOOLS, type OfferedTool, type ToolCall } from '#shared/ai/tool
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { AIMessage } from '#shared/queues/ai-calls.ts';
-import type { AI } from '../ai/calls.ts';
-import { said } from '../ai/conversation.ts';
-import type { ToolCalls } from '../ai/node-tools.ts';
-import type { NodeRun } from './executor.ts';
+import type { NodeRun } from '../nodes/executor.ts';
+import type { AI } from './calls.ts';
+import { said } from './conversation.ts';
+import type { ToolCalls } from './node-tools.ts';
 
 type Answer = Awaited<ReturnType<AI['text']>>;
 export type ToolMessage = AIMessage | ModelMessage;
