@@ -1,10 +1,10 @@
 import type { ModelMessage } from 'ai';
 import { MAX_CALLS, MAX_STEPS } from '#shared/ai/chat.ts';
 import { DESCRIBE_TOOLS, type OfferedTool, type ToolCall } from '#shared/ai/tool-calls.ts';
+import type { Caller } from '#shared/caller.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { AIMessage } from '#shared/queues/ai-calls.ts';
-import type { NodeRun } from '../nodes/executor.ts';
 import type { AI } from './calls.ts';
 import { said } from './conversation.ts';
 import type { ToolCalls } from './node-tools.ts';
@@ -13,7 +13,7 @@ type Answer = Awaited<ReturnType<AI['text']>>;
 export type ToolMessage = AIMessage | ModelMessage;
 
 interface Asking {
-  run: NodeRun;
+  run: { tenantID: string; caller: Caller; idempotencyKey: string; attempt: number; isDryRun: boolean };
   /** What the node names. */
   names: readonly string[];
   toolCalls: ToolCalls;
