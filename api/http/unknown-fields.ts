@@ -46,7 +46,7 @@ interface Position {
 }
 
 function look(part: Part, value: unknown, position: Position): void {
-  if (part.isSilent || !isObject(value)) return;
+  if (part.isSilent || !isObject(value) || isEmptyList(value)) return;
   const { found } = position;
   if (Array.isArray(value)) {
     const elementAt = part.elementsOf(value);
@@ -218,6 +218,11 @@ function insideOf(schema: Schema): readonly Schema[] {
   const def = defOf(schema);
   // The output of a transform is not part of the request.
   return def.type === 'pipe' ? [def.in] : partsOf(schema);
+}
+
+/** A body may be a list of 170,000 of these. */
+function isEmptyList(value: object): boolean {
+  return Array.isArray(value) && value.length === 0;
 }
 
 function isObject(value: unknown): value is object {
