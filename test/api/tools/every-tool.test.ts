@@ -102,12 +102,12 @@ function argumentsOf(tool: RouteTool, params: Record<string, string>): Record<st
   return { ...others, ...(inside as object) };
 }
 
-/** The entries of the tenant's last request, without what differs between two tenants. */
+/** The entry of the tenant's last request (cron jobs have entries, too), without what differs between two tenants. */
 async function recorded({ id }: TestTenant): Promise<unknown> {
   const { rows } = await cluster.pool.query(
     `select e.action, e.details -> 'request' ->> 'operation' as operation, e.details -> 'request' -> 'body' as body,
        array(select c.type || ' ' || c.action from audit_record c where c.entry_id = e.id and c.kind = 'change' order by c.seq) as changes
-     from audit_record e where e.tenant_id = $1 and e.kind = 'entry' order by e.seq desc limit 1`,
+     from audit_record e where e.tenant_id = $1 and e.kind = 'entry' and e.details ? 'request' order by e.seq desc limit 1`,
     [id],
   );
   return masked(rows);

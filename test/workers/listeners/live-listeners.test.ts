@@ -74,11 +74,17 @@ async function recorded({ id }: { id: string }): Promise<string[]> {
   return rows.map(({ text }) => /text \w+/.exec(text)?.[0] ?? text);
 }
 
+/** What a listener says of itself, and how many events there are of all of them. */
+async function described({ id }: { id: string }): Promise<string> {
+  const { rows } = await cluster.pool.query('select state, count(*) from listener_event group by state');
+  return JSON.stringify({ now: new Date(), listener: (await connections())[id], events: rows });
+}
+
 async function hasRecorded(one: (typeof cases)[number], texts: readonly string[]): Promise<void> {
   await eventually(async () => {
     const all = await recorded(one);
     const missing = texts.filter((text) => !all.includes(text));
-    expect(missing, one.name).toEqual([]);
+    expect(missing, missing.length > 0 ? `${one.name}: ${await described(one)}` : one.name).toEqual([]);
   }, PATIENCE_MS);
 }
 
