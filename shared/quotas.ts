@@ -154,6 +154,16 @@ select (select count(*) from listener_event where tenant_id = $1 and dispatched_
     remedy: 'wait until one ends',
     used: 'select count(*) from ai_call where tenant_id = $1 and ended_at is null and expires_at > now()',
   },
+  aiChatBytes: {
+    owner: 'tenant',
+    max: 256 * MB,
+    what: 'bytes of stored chats with language models',
+    remedy: 'delete sessions of chats',
+    // Postgres knows them without reading what is stored.
+    used: `
+select (select coalesce(sum(octet_length(parts)), 0) from ai_message where tenant_id = $1)
+  + (select coalesce(sum(octet_length(input) + coalesce(octet_length(output), 0)), 0) from ai_tool_call where tenant_id = $1)`,
+  },
   runs: {
     owner: 'tenant',
     max: 100_000,

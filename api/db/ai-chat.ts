@@ -6,6 +6,7 @@ import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, type Query } from '#shared/db/query.ts';
 import { AppError, reviveError, toWireError, WireError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
+import { requireQuota } from '#shared/quotas.ts';
 
 /** The session of a caller: users and API keys have their own. */
 export interface Chat {
@@ -43,6 +44,8 @@ export async function beginAnswer(
   const { tenantID, caller, chatID } = chat;
   return inTransaction(pool, async (client) => {
     const query = onClient(client);
+    const bytes = Buffer.byteLength(message?.text ?? '');
+    await requireQuota(query, { quota: 'aiChatBytes', ownerID: tenantID, amount: bytes });
     const { rows } = await query<{ id: string }>(OPEN, [newID(), tenantID, caller.id, caller.userID ?? null, chatID]);
     const sessionID = rows[0]?.id ?? '';
     await query('delete from ai_answer where session_id = $1', [sessionID]);

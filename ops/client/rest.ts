@@ -13144,6 +13144,11 @@ export interface components {
          *         "used": 1,
          *         "isDefault": true
          *       },
+         *       "aiChatBytes": {
+         *         "max": 268435456,
+         *         "used": 48200,
+         *         "isDefault": true
+         *       },
          *       "runBytes": {
          *         "max": 2147483648,
          *         "used": 9120,
@@ -13181,6 +13186,7 @@ export interface components {
             aiTokensPerDay: components["schemas"]["Quota"];
             aiTokensPerMonth: components["schemas"]["Quota"];
             aiCalls: components["schemas"]["Quota"];
+            aiChatBytes: components["schemas"]["Quota"];
             runs: components["schemas"]["Quota"];
             runBytes: components["schemas"]["Quota"];
         };
@@ -13249,6 +13255,8 @@ export interface components {
             aiTokensPerMonth?: number | null;
             /** @description Null sets the default again */
             aiCalls?: number | null;
+            /** @description Null sets the default again */
+            aiChatBytes?: number | null;
             /** @description Null sets the default again */
             runs?: number | null;
             /** @description Null sets the default again */
@@ -17452,6 +17460,11 @@ export interface operations {
                      *         "aiCalls": {
                      *           "max": 8,
                      *           "used": 1,
+                     *           "isDefault": true
+                     *         },
+                     *         "aiChatBytes": {
+                     *           "max": 268435456,
+                     *           "used": 48200,
                      *           "isDefault": true
                      *         },
                      *         "runBytes": {
@@ -36366,6 +36379,11 @@ export interface operations {
                      *           "used": 1,
                      *           "isDefault": true
                      *         },
+                     *         "aiChatBytes": {
+                     *           "max": 268435456,
+                     *           "used": 48200,
+                     *           "isDefault": true
+                     *         },
                      *         "runBytes": {
                      *           "max": 2147483648,
                      *           "used": 9120,
@@ -36566,6 +36584,11 @@ export interface operations {
                      *         "aiCalls": {
                      *           "max": 8,
                      *           "used": 1,
+                     *           "isDefault": true
+                     *         },
+                     *         "aiChatBytes": {
+                     *           "max": 268435456,
+                     *           "used": 48200,
                      *           "isDefault": true
                      *         },
                      *         "runBytes": {

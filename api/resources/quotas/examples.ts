@@ -33,6 +33,7 @@ export const exampleQuotas = {
   aiTokensPerDay: { max: 2_000_000, used: 12_400, isDefault: true },
   aiTokensPerMonth: { max: 30_000_000, used: 84_100, isDefault: true },
   aiCalls: { max: 8, used: 1, isDefault: true },
+  aiChatBytes: { max: 268_435_456, used: 48_200, isDefault: true },
   runBytes: { max: 2_147_483_648, used: 9_120, isDefault: true },
 };
 
