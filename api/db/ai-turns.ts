@@ -26,12 +26,14 @@ export interface ClaimedCall {
 const LEASE_SECONDS = 10;
 /** Calls at once of one tenant, over all processes. */
 const MAX_OF_TENANT = 4;
+/** And of all tenants of one creator: fewer than one process has places for. */
+const MAX_OF_CREATOR = 6;
 /** What ends each process that calls it is not called again; its answer ends with its time. */
 const MAX_ATTEMPTS = 5;
 
-/** Takes a call that waits; tenants with fewer under way come first, and calls of one turn are done in their order. */
+/** Takes a call that waits; creators and tenants with fewer under way come first, and calls of one turn are done in their order. */
 export async function claimCall(pool: Pool): Promise<ClaimedCall | undefined> {
-  const values = [LEASE_SECONDS, MAX_OF_TENANT, MAX_ATTEMPTS];
+  const values = [LEASE_SECONDS, MAX_OF_TENANT, MAX_ATTEMPTS, MAX_OF_CREATOR];
   const { rows } = await pool.query<Omit<ClaimedCall, 'input' | 'caller'> & { input: string; caller: string }>({
     name: 'ai_tool_call_claim',
     text: CLAIM,
@@ -42,10 +44,15 @@ export async function claimCall(pool: Pool): Promise<ClaimedCall | undefined> {
 }
 
 const CLAIM = `
-with open as (
-  select c.id, c.created_at, c.number, (
-    select count(*) from ai_tool_call r where r.tenant_id = c.tenant_id and r.status = 'ready' and r.claimed_until > now()) as running
-  from ai_tool_call c
+with running as (
+  select r.tenant_id, t.creator_id from ai_tool_call r join tenant t on t.id = r.tenant_id
+  where r.status = 'ready' and r.claimed_until > now()
+),
+open as (
+  select c.id, c.created_at,
+    (select count(*) from running r where r.tenant_id = c.tenant_id) as of_tenant,
+    (select count(*) from running r where r.creator_id = t.creator_id) as of_creator
+  from ai_tool_call c join tenant t on t.id = c.tenant_id
   where c.status = 'ready' and (c.claimed_until is null or c.claimed_until <= now()) and c.attempts < $3
     and (c.session_id is null or exists (select from ai_answer a where a.id = c.turn_id and a.status = 'calling'))
     and not exists (
@@ -53,8 +60,8 @@ with open as (
 ),
 next as (
   select c.id from ai_tool_call c join open on open.id = c.id
-  where open.running < $2 and c.status = 'ready' and (c.claimed_until is null or c.claimed_until <= now())
-  order by open.running, open.created_at limit 1 for update of c skip locked
+  where open.of_tenant < $2 and open.of_creator < $4 and c.status = 'ready' and (c.claimed_until is null or c.claimed_until <= now())
+  order by open.of_creator, open.of_tenant, open.created_at limit 1 for update of c skip locked
 )
 update ai_tool_call c set attempts = attempts + 1, claimed_until = now() + make_interval(secs => $1)
 from next where c.id = next.id
