@@ -72,7 +72,7 @@ function mayRepeat(tool: Tool): boolean {
 
 const UNKNOWN = refusal(
   409,
-  'The process that called this tool has ended, and it is not known what was done. Read what is there before you call it again.',
+  'The process that called this tool has ended, and it is not known what was done. Read the current state before you call it again.',
 );
 
 function search(allowed: readonly Tool[], input: JsonObject): ToolAnswer {
