@@ -1,3 +1,15 @@
+import { z } from 'zod';
+
+/** What every answer about a file of widgets has. */
+export const widgetFileFields = {
+  fileID: z.uuid(),
+  url: z.string().describe('Where the file can be read, relative to the API'),
+  filePath: z.string(),
+  fileName: z.string(),
+  fileSize: z.int(),
+  fileType: z.string(),
+};
+
 /** Where a file of widgets is read, and how configs name it. */
 export function fileAddressOf(tenantID: string, fileID: string): { url: string; filePath: string } {
   const filePath = `widget-files/${tenantID}/${fileID}`;

@@ -9,17 +9,12 @@ import { tenantRoute } from '../../http/route.ts';
 import { noFile, sendFile } from '../../http/send-file.ts';
 import { UPLOAD } from '../../http/upload.ts';
 import { exampleFile } from './examples.ts';
-import { fileAddressOf } from './file-address.ts';
+import { fileAddressOf, widgetFileFields } from './file-address.ts';
 import { isShownInPlace, widgetFileTypeOf } from './file-type.ts';
 
 const WidgetFile = z
   .object({
-    fileID: z.uuid(),
-    url: z.string().describe('Where the file can be read, relative to the API'),
-    filePath: z.string(),
-    fileName: z.string(),
-    fileSize: z.int(),
-    fileType: z.string(),
+    ...widgetFileFields,
     message: Message,
   })
   .meta({ id: 'WidgetFile', examples: [exampleFile] });

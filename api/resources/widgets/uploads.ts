@@ -14,17 +14,12 @@ import { findPage, pageFields, pageQuery, standardPage } from '../../http/paging
 import { tenantRoute } from '../../http/route.ts';
 import { noFile } from '../../http/send-file.ts';
 import { exampleUpload } from './examples.ts';
-import { fileAddressOf } from './file-address.ts';
+import { fileAddressOf, widgetFileFields } from './file-address.ts';
 import { findFileUsers } from './file-users.ts';
 
 const Upload = z
   .object({
-    fileID: z.uuid(),
-    url: z.string().describe('Where the file can be read, relative to the API'),
-    filePath: z.string(),
-    fileName: z.string(),
-    fileSize: z.int(),
-    fileType: z.string(),
+    ...widgetFileFields,
     createdAt: z.iso.datetime(),
   })
   .meta({ id: 'WidgetUpload', examples: [exampleUpload] });
