@@ -35,6 +35,7 @@ async function hold(count: number) {
     [ids, deployment.tenantID, versionID, leaseID],
   );
   const committed: Committed[] = [];
+  const published: string[] = [];
   const fenced: string[] = [];
   const refused: string[] = [];
   const broken: string[] = [];
@@ -51,14 +52,14 @@ async function hold(count: number) {
     onBroken: (run) => broken.push(run.id),
     onFenced: (run) => fenced.push(run.id),
     onRefused: (run) => refused.push(run.id),
-    publish: () => undefined,
+    publish: (rows) => published.push(...rows.map(({ instanceID }) => instanceID)),
   });
   const held = ids.map(asHeld);
   function step(run: Run, payload = '{"output":{}}', nodeID = 'n1') {
     run.record(frameOf(run, nodeID), { status: 'SUCCESS', exit: 'yes', payload });
     committer.submit(run);
   }
-  return { leaseID, held, committer, committed, fenced, refused, broken, breaking, poisons, step };
+  return { leaseID, held, committer, committed, published, fenced, refused, broken, breaking, poisons, step };
 }
 
 interface Breaking {
@@ -278,6 +279,20 @@ test('a step of a run that goes on names no column that a trigger watches', asyn
     await pool.query('drop trigger see on workflow_instance');
     await pool.query('drop function see_update; drop table seen_by_trigger');
   }
+});
+
+test('only changes of runs that are watched are published', async () => {
+  const { held, committer, published, step } = await hold(3);
+  const [watched, left, unwatched] = held as [Run, Run, Run];
+  const { pool } = deployment;
+  await pool.query(`update workflow_instance set watched_until = now() + interval '1 minute' where id = $1`, [
+    watched.id,
+  ]);
+  await pool.query(`update workflow_instance set watched_until = now() - interval '1 second' where id = $1`, [left.id]);
+  for (const run of [watched, left, unwatched]) step(run);
+  await committer.idle();
+  expect(committer.stats.steps).toBe(3);
+  expect(published).toEqual([watched.id]);
 });
 
 // A race that is lost once in a thousand is what it looks for: no second try.
