@@ -7,6 +7,7 @@ const Watching = z.object({
   tokens: z.array(z.string()),
   runs: z.array(z.string()),
   clients: z.int(),
+  coldMs: z.number(),
 });
 export type Watching = z.input<typeof Watching>;
 
@@ -18,32 +19,36 @@ export interface Watched {
   changes: number;
   /** Of changes on the first connection, until any client has lost its own; from the time in the event. */
   latenciesMs: number[];
+  /** As above, of the first changes. */
+  coldMs: number[];
 }
 
 const CONNECTING = 50;
+let warmFrom = 0;
 let firstLossAt = Number.POSITIVE_INFINITY;
 
 interface Client {
   seqs: number[];
   latenciesMs: number[];
+  coldMs: number[];
   moves: number;
   isOver: boolean;
   socket?: Socket;
 }
 
 process.once('message', async (message) => {
-  const { urls, tokens, runs, clients: count } = Watching.parse(message);
+  const { urls, tokens, runs, clients: count, coldMs } = Watching.parse(message);
   const clients: Client[] = [];
   const ends: Promise<void>[] = [];
   for (let from = 0; from < count; from += CONNECTING) {
     const joined = Array.from({ length: Math.min(CONNECTING, count - from) }, (_, at) => {
-      const [n, client] = [from + at, { seqs: [], latenciesMs: [], moves: 0, isOver: false } as Client];
+      const [n, client] = [from + at, { seqs: [], latenciesMs: [], coldMs: [], moves: 0, isOver: false } as Client];
       clients.push(client);
       const { promise, resolve } = Promise.withResolvers<void>();
       ends.push(promise);
       const instanceID = runs[n % runs.length] ?? '';
       // Neighbours watch one run at different addresses.
-      const own = { instanceID, token: tokens[n % tokens.length] ?? '', urls, onEnd: resolve };
+      const own = { instanceID, token: tokens[n % tokens.length] ?? '', urls, coldMs, onEnd: resolve };
       return watch(client, own, Math.floor(n / runs.length) % urls.length);
     });
     await Promise.all(joined);
@@ -57,6 +62,7 @@ process.once('message', async (message) => {
     moved: clients.filter(({ moves }) => moves > 0).length,
     changes: clients.reduce((sum, { seqs }) => sum + seqs.length, 0),
     latenciesMs: clients.flatMap(({ latenciesMs }) => latenciesMs),
+    coldMs: clients.flatMap(({ coldMs }) => coldMs),
   };
   process.send?.(watched, () => process.disconnect?.());
 });
@@ -65,6 +71,7 @@ interface Own {
   instanceID: string;
   token: string;
   urls: readonly string[];
+  coldMs: number;
   onEnd(): void;
 }
 
@@ -82,7 +89,9 @@ async function watch(client: Client, own: Own, at: number): Promise<void> {
   socket.onAny((event: string, { seq, more, at: time, status }) => {
     if (!(seq > 0) || more) return;
     client.seqs.push(seq);
-    if (client.moves === 0 && Date.now() < firstLossAt) client.latenciesMs.push(Date.now() - Date.parse(time));
+    warmFrom ||= Date.now() + own.coldMs;
+    const counted = Date.now() < warmFrom ? client.coldMs : client.latenciesMs;
+    if (client.moves === 0 && Date.now() < firstLossAt) counted.push(Date.now() - Date.parse(time));
     if (event !== 'workflow_status_update' || status !== 'COMPLETED') return;
     client.isOver = true;
     own.onEnd();

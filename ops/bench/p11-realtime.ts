@@ -9,15 +9,18 @@ import type { Row } from './row.ts';
 
 const CLIENTS = Number(process.env.P11_CLIENTS ?? 1_000);
 const RUNS = Number(process.env.P11_RUNS ?? 100);
-const NODES = 20;
+const NODES = 30;
 const NODE_MS = 500;
+/** Measured apart: a worker and two API processes that have just started, and have not watched a run, run code that is not compiled yet. */
+const COLD_MS = 3_000;
 /** A user may have 100 sockets in one process, which all meet in the one that is left. */
 const USERS = 20;
 const MARK_MS = 100;
 
 /**
  * Clients of two API processes watch runs; in the middle one process is killed, and its clients go on at the other. Every change must
- * arrive once and in order; the latency is from the time in the event, by the same clock, before the kill.
+ * arrive once and in order; the latency is from the time in the event, by the same clock, before the kill. All runs begin at once and wait
+ * equally long, so their changes come in bursts of hundreds.
  */
 export const p11: Row = async (environment) => {
   const versionID = await environment.saveGraph(
@@ -38,14 +41,14 @@ export const p11: Row = async (environment) => {
   const runs = await executeMany(left.url, { tenantID: environment.tenantID, workflowID, token: tokens[0] ?? '' });
   const clients = fork(join(import.meta.dirname, 'p11-clients.ts'));
   try {
-    const watching: Watching = { urls: [killed.url, left.url], tokens, runs, clients: CLIENTS };
+    const watching: Watching = { urls: [killed.url, left.url], tokens, runs, clients: CLIENTS, coldMs: COLD_MS };
     clients.send(watching);
     const watched = await told(clients, async () => {
       await environment.startWorker({ WORKER_SLOTS: String(2 * RUNS) });
       await sleep((NODES * NODE_MS) / 2);
       process.kill(killed.pid, 'SIGKILL');
     });
-    const { whole, moved, changes, latenciesMs } = watched;
+    const { whole, moved, changes, latenciesMs, coldMs } = watched;
     if (whole < CLIENTS)
       throw new Error(`${CLIENTS - whole} of ${CLIENTS} clients lost changes or were told them twice`);
     if (moved === 0) throw new Error('The process was killed too late: no client was connected to it');
@@ -55,7 +58,10 @@ export const p11: Row = async (environment) => {
       {
         ...{ value: p99, unit: 'ms, p99 from the event to its client', floor: MARK_MS },
         ratio: Number((p99 / MARK_MS).toFixed(3)),
-        settings: { ...(await environment.settings()), ...counts, p50: percentile(latenciesMs, 50) },
+        settings: {
+          ...{ ...(await environment.settings()), ...counts, p50: percentile(latenciesMs, 50) },
+          coldP99: percentile(coldMs, 99),
+        },
       },
     ];
   } finally {
