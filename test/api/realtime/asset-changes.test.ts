@@ -147,6 +147,23 @@ test('a socket that has left the room hears no more', async () => {
   expect(heardOf(socket, id)).toEqual([]);
 });
 
+test('a socket hears once of what changes many times in one moment', async () => {
+  await using socket = await inRoom();
+  const { id } = (await api.post('T/dashboards', aDashboard('Often'))).body.dashboard;
+  await eventually(() => expect(heardOf(socket, id)).toHaveLength(1));
+  const client = await cluster.pool.connect();
+  await client.query('begin');
+  for (const version of [2, 3, 4])
+    await client.query('update dashboard set version_number = $2, updated_at = clock_timestamp() where id = $1', [
+      id,
+      version,
+    ]);
+  await client.query('commit');
+  client.release();
+  await eventually(() => expect(heardOf(socket, id).at(-1)).toMatchObject({ version: 4 }));
+  expect(heardOf(socket, id)).toHaveLength(2);
+});
+
 const change = (id: string, action: 'created' | 'updated' | 'deleted', more: object = {}) => ({
   ...{ tenantID: tenant.id, entity: 'widget', id, action, version: null, changedBy: tenant.creator.id },
   at: '2026-03-02T09:30:00.123456+01:00',
