@@ -28,6 +28,7 @@ import { type Authenticator, createAuthenticator } from './auth/identify.ts';
 import { createOperators, type Operators } from './auth/operator-session.ts';
 import { warnOfBypass } from './auth/test-bypass.ts';
 import { createExecutableVersions, type ReadExecutableVersion } from './db/executable-versions.ts';
+import { createFleetView, type FleetView } from './fleet/fleet.ts';
 import { createFormLimits, type FormLimits } from './http/form-limits.ts';
 import { createRequestCount, type RequestCount } from './http/rate-limit.ts';
 import { createRefusals, type Refusals } from './http/refusals.ts';
@@ -55,6 +56,7 @@ export interface ApiContext {
   formLimits: FormLimits;
   authenticator: Authenticator;
   operators: Operators;
+  fleet: FleetView;
   audit: AuditTrail;
   requestCount: RequestCount;
   refusals: Refusals;
@@ -150,6 +152,7 @@ export async function createApiContext(
     formLimits: createFormLimits(backplane),
     authenticator,
     operators,
+    fleet: createFleetView(pool),
     audit,
     devIssuer,
     awaitedRuns,

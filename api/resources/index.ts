@@ -14,6 +14,7 @@ import { databaseRoutes } from './database/routes.ts';
 import { datasourceFileRoutes } from './datasource-files/routes.ts';
 import { datasourceRoutes } from './datasources/routes.ts';
 import { dispatchRoutes, operatorDispatchRoutes } from './dispatch/routes.ts';
+import { operatorFleetRoutes } from './fleet/routes.ts';
 import { folderRoutes } from './folders/routes.ts';
 import { listenerRoutes } from './listeners/routes.ts';
 import { notificationRoutes } from './notifications/routes.ts';
@@ -151,6 +152,7 @@ export const routeGroups: readonly RouteGroup[] = [
       ...operatorQuotaRoutes,
       ...operatorDispatchRoutes,
       ...operatorAccountingRoutes,
+      ...operatorFleetRoutes,
       ...operatorLibraryRoutes,
     ],
   },

@@ -291,6 +291,8 @@ export const operations = {
   updateTenantDispatch: {"method":"patch","path":"/api/v1/operator/tenants/{tenantID}/dispatch"},
   getDeploymentAccounting: {"method":"get","path":"/api/v1/operator/accounting"},
   getTenantAccounting: {"method":"get","path":"/api/v1/operator/tenants/{tenantID}/accounting"},
+  getFleet: {"method":"get","path":"/api/v1/operator/fleet"},
+  getTenantBacklog: {"method":"get","path":"/api/v1/operator/fleet/tenants/{tenantID}"},
   listAllLibraryEntries: {"method":"get","path":"/api/v1/operator/widget-library","items":"entries"},
   publishDeploymentLibraryEntry: {"method":"post","path":"/api/v1/operator/widget-library","takesKey":true},
   deleteAnyLibraryEntry: {"method":"delete","path":"/api/v1/operator/widget-library/{libraryEntryID}"},

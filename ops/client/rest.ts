@@ -5144,6 +5144,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/operator/fleet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what waits, works and fails
+         * @description Returns the backlog by queue and class, the tenants that wait longest, the workers, the slowest nodes, and the failures by their codes. Each part says when it was read: it is read once in some seconds for all who ask. Everything is counted from rows, and within bounds that the answer tells.
+         */
+        get: operations["getFleet"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operator/fleet/tenants/{tenantID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what of a tenant waits, and why
+         * @description Returns the backlog of the tenant, and its oldest runs that no worker has, each with the reason.
+         */
+        get: operations["getTenantBacklog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/operator/widget-library": {
         parameters: {
             query?: never;
@@ -9606,6 +9646,275 @@ export interface components {
             error: string | null;
         };
         /**
+         * @description What waits, works and fails, as the rows say
+         * @example {
+         *       "backlog": {
+         *         "at": "2026-11-22T10:24:00.000Z",
+         *         "rows": [
+         *           {
+         *             "queue": "workflow.runs",
+         *             "class": "interactive",
+         *             "state": "queued",
+         *             "count": 12,
+         *             "oldest": "2026-11-22T10:22:41.000Z",
+         *             "isCut": false
+         *           }
+         *         ]
+         *       },
+         *       "tenants": {
+         *         "at": "2026-11-22T10:24:00.000Z",
+         *         "rows": [
+         *           {
+         *             "tenantID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d01",
+         *             "tenantTitle": "Acme",
+         *             "running": 10,
+         *             "maxRuns": 10,
+         *             "pausedAt": null,
+         *             "waiting": 12,
+         *             "oldest": "2026-11-22T10:22:41.000Z",
+         *             "isCut": false
+         *           }
+         *         ]
+         *       },
+         *       "workers": {
+         *         "at": "2026-11-22T10:24:00.000Z",
+         *         "rows": [
+         *           {
+         *             "workerID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d04",
+         *             "version": "2",
+         *             "state": "live",
+         *             "startedAt": "2026-11-22T08:00:00.000Z",
+         *             "endedAt": null,
+         *             "slots": 50,
+         *             "runs": 10
+         *           }
+         *         ]
+         *       },
+         *       "failures": {
+         *         "at": "2026-11-22T10:24:00.000Z",
+         *         "sample": {
+         *           "runs": 5000,
+         *           "since": "2026-11-22T10:02:00.000Z"
+         *         },
+         *         "rows": [
+         *           {
+         *             "code": "DATASOURCE_ERROR",
+         *             "runs": 4,
+         *             "tenants": 1,
+         *             "lastTenantID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d01",
+         *             "lastTenantTitle": "Acme",
+         *             "lastInstanceID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d03",
+         *             "lastAt": "2026-11-22T10:22:41.000Z"
+         *           }
+         *         ]
+         *       },
+         *       "slowNodes": {
+         *         "at": "2026-11-22T10:24:00.000Z",
+         *         "sample": {
+         *           "runs": 300,
+         *           "since": "2026-11-22T10:02:00.000Z"
+         *         },
+         *         "rows": [
+         *           {
+         *             "tenantID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d01",
+         *             "tenantTitle": "Acme",
+         *             "workflowID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d02",
+         *             "workflowTitle": "Order approval",
+         *             "nodeID": "record",
+         *             "times": 40,
+         *             "medianMs": 812,
+         *             "slowestMs": 4100
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        Fleet: {
+            backlog: components["schemas"]["FleetBacklogs"];
+            tenants: components["schemas"]["FleetTenants"];
+            workers: components["schemas"]["FleetWorkers"];
+            failures: components["schemas"]["FleetFailures"];
+            slowNodes: components["schemas"]["FleetSlowNodes"];
+        };
+        /** @description Work that has not begun */
+        FleetBacklog: {
+            queue: string;
+            /** @description Of runs */
+            class: string | null;
+            /** @description `queued`, `blocked` by a key, `paused`, `suspect` after a lost worker, or `handed over` */
+            state: string;
+            count: number;
+            /** Format: date-time */
+            oldest: string;
+            /** @description There is more than was counted */
+            isCut: boolean;
+        };
+        FleetBacklogs: {
+            /**
+             * Format: date-time
+             * @description When this was read
+             */
+            at: string;
+            rows: components["schemas"]["FleetBacklog"][];
+        };
+        FleetFailure: {
+            code: string;
+            runs: number;
+            tenants: number;
+            /** Format: uuid */
+            lastTenantID: string;
+            lastTenantTitle: string | null;
+            /** Format: uuid */
+            lastInstanceID: string;
+            /** Format: date-time */
+            lastAt: string;
+        };
+        FleetFailures: {
+            /**
+             * Format: date-time
+             * @description When this was read
+             */
+            at: string;
+            sample: components["schemas"]["FleetSample"];
+            rows: components["schemas"]["FleetFailure"][];
+        };
+        /** @description The newest runs that ended within an hour, as far as they were looked at */
+        FleetSample: {
+            runs: number;
+            since: string | null;
+        };
+        FleetSlowNode: {
+            /** Format: uuid */
+            tenantID: string;
+            tenantTitle: string | null;
+            workflowID: string | null;
+            workflowTitle: string | null;
+            nodeID: string;
+            times: number;
+            medianMs: number;
+            slowestMs: number;
+        };
+        FleetSlowNodes: {
+            /**
+             * Format: date-time
+             * @description When this was read
+             */
+            at: string;
+            sample: components["schemas"]["FleetSample"];
+            rows: components["schemas"]["FleetSlowNode"][];
+        };
+        FleetTenant: {
+            /** Format: uuid */
+            tenantID: string;
+            tenantTitle: string | null;
+            /** @description Runs that workers have */
+            running: number;
+            /** @description That they may have at once. Null: any number */
+            maxRuns: number | null;
+            pausedAt: string | null;
+            waiting: number;
+            /** Format: date-time */
+            oldest: string;
+            isCut: boolean;
+        };
+        /**
+         * @description What of a tenant waits, and why: its oldest runs that no worker has
+         * @example {
+         *       "at": "2026-11-22T10:24:00.000Z",
+         *       "tenantID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d01",
+         *       "tenantTitle": "Acme",
+         *       "running": 10,
+         *       "maxRuns": 10,
+         *       "pausedAt": null,
+         *       "backlog": [
+         *         {
+         *           "queue": "workflow.runs",
+         *           "class": "interactive",
+         *           "state": "queued",
+         *           "count": 12,
+         *           "oldest": "2026-11-22T10:22:41.000Z",
+         *           "isCut": false
+         *         }
+         *       ],
+         *       "runs": [
+         *         {
+         *           "instanceID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d03",
+         *           "workflowID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d02",
+         *           "workflowTitle": "Order approval",
+         *           "class": "interactive",
+         *           "status": "PENDING",
+         *           "since": "2026-11-22T10:22:41.000Z",
+         *           "reason": {
+         *             "code": "tenant-limit",
+         *             "message": "12 runs are ahead in this workflow; the limit of the tenant is 10 at once",
+         *             "position": 13,
+         *             "estimateSeconds": 20
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
+        FleetTenantState: {
+            /**
+             * Format: date-time
+             * @description When this was read
+             */
+            at: string;
+            /** Format: uuid */
+            tenantID: string;
+            tenantTitle: string | null;
+            /** @description Runs that workers have */
+            running: number;
+            /** @description That they may have at once. Null: any number */
+            maxRuns: number | null;
+            pausedAt: string | null;
+            backlog: components["schemas"]["FleetBacklog"][];
+            runs: components["schemas"]["FleetWaitingRun"][];
+        };
+        FleetTenants: {
+            /**
+             * Format: date-time
+             * @description When this was read
+             */
+            at: string;
+            rows: components["schemas"]["FleetTenant"][];
+        };
+        FleetWaitingRun: {
+            /** Format: uuid */
+            instanceID: string;
+            workflowID: string | null;
+            workflowTitle: string | null;
+            class: string;
+            /** @enum {string} */
+            status: "PENDING" | "RUNNING" | "WAITING";
+            /** Format: date-time */
+            since: string;
+            reason: components["schemas"]["WaitReason"] | null;
+        };
+        FleetWorker: {
+            /** Format: uuid */
+            workerID: string;
+            version: string;
+            /**
+             * @description `overdue`: its lease has run out; `lost`: the lease was never given back
+             * @enum {string}
+             */
+            state: "live" | "overdue" | "stopped" | "lost";
+            /** Format: date-time */
+            startedAt: string;
+            endedAt: string | null;
+            slots: number;
+            runs: number;
+        };
+        FleetWorkers: {
+            /**
+             * Format: date-time
+             * @description When this was read
+             */
+            at: string;
+            rows: components["schemas"]["FleetWorker"][];
+        };
+        /**
          * @example {
          *       "id": "01990d3e-5c00-7a10-8000-000000000021",
          *       "tenantID": "01990d3e-5c00-7a10-8000-000000000001",
@@ -10048,6 +10357,7 @@ export interface components {
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             dispatch: components["schemas"]["Dispatch"];
         };
+        GetFleetAnswer: components["schemas"]["Success"] & components["schemas"]["Fleet"];
         GetFolderAnswer: {
             /** @constant */
             success: true;
@@ -10252,6 +10562,7 @@ export interface components {
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             tenant: components["schemas"]["CountedTenant"];
         };
+        GetTenantBacklogAnswer: components["schemas"]["Success"] & components["schemas"]["FleetTenantState"];
         GetTenantDispatchAnswer: {
             /** @constant */
             success: true;
@@ -36983,6 +37294,184 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["GetTenantAccountingAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            404: components["responses"]["404"];
+            503: components["responses"]["503"];
+        };
+    };
+    getFleet: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What waits, works and fails */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "backlog": {
+                     *         "at": "2026-11-22T10:24:00.000Z",
+                     *         "rows": [
+                     *           {
+                     *             "queue": "workflow.runs",
+                     *             "class": "interactive",
+                     *             "state": "queued",
+                     *             "count": 12,
+                     *             "oldest": "2026-11-22T10:22:41.000Z",
+                     *             "isCut": false
+                     *           }
+                     *         ]
+                     *       },
+                     *       "tenants": {
+                     *         "at": "2026-11-22T10:24:00.000Z",
+                     *         "rows": [
+                     *           {
+                     *             "tenantID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d01",
+                     *             "tenantTitle": "Acme",
+                     *             "running": 10,
+                     *             "maxRuns": 10,
+                     *             "pausedAt": null,
+                     *             "waiting": 12,
+                     *             "oldest": "2026-11-22T10:22:41.000Z",
+                     *             "isCut": false
+                     *           }
+                     *         ]
+                     *       },
+                     *       "workers": {
+                     *         "at": "2026-11-22T10:24:00.000Z",
+                     *         "rows": [
+                     *           {
+                     *             "workerID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d04",
+                     *             "version": "2",
+                     *             "state": "live",
+                     *             "startedAt": "2026-11-22T08:00:00.000Z",
+                     *             "endedAt": null,
+                     *             "slots": 50,
+                     *             "runs": 10
+                     *           }
+                     *         ]
+                     *       },
+                     *       "failures": {
+                     *         "at": "2026-11-22T10:24:00.000Z",
+                     *         "sample": {
+                     *           "runs": 5000,
+                     *           "since": "2026-11-22T10:02:00.000Z"
+                     *         },
+                     *         "rows": [
+                     *           {
+                     *             "code": "DATASOURCE_ERROR",
+                     *             "runs": 4,
+                     *             "tenants": 1,
+                     *             "lastTenantID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d01",
+                     *             "lastTenantTitle": "Acme",
+                     *             "lastInstanceID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d03",
+                     *             "lastAt": "2026-11-22T10:22:41.000Z"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "slowNodes": {
+                     *         "at": "2026-11-22T10:24:00.000Z",
+                     *         "sample": {
+                     *           "runs": 300,
+                     *           "since": "2026-11-22T10:02:00.000Z"
+                     *         },
+                     *         "rows": [
+                     *           {
+                     *             "tenantID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d01",
+                     *             "tenantTitle": "Acme",
+                     *             "workflowID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d02",
+                     *             "workflowTitle": "Order approval",
+                     *             "nodeID": "record",
+                     *             "times": 40,
+                     *             "medianMs": 812,
+                     *             "slowestMs": 4100
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetFleetAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            503: components["responses"]["503"];
+        };
+    };
+    getTenantBacklog: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What of a tenant waits, and why */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "at": "2026-11-22T10:24:00.000Z",
+                     *       "tenantID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d01",
+                     *       "tenantTitle": "Acme",
+                     *       "running": 10,
+                     *       "maxRuns": 10,
+                     *       "pausedAt": null,
+                     *       "backlog": [
+                     *         {
+                     *           "queue": "workflow.runs",
+                     *           "class": "interactive",
+                     *           "state": "queued",
+                     *           "count": 12,
+                     *           "oldest": "2026-11-22T10:22:41.000Z",
+                     *           "isCut": false
+                     *         }
+                     *       ],
+                     *       "runs": [
+                     *         {
+                     *           "instanceID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d03",
+                     *           "workflowID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d02",
+                     *           "workflowTitle": "Order approval",
+                     *           "class": "interactive",
+                     *           "status": "PENDING",
+                     *           "since": "2026-11-22T10:22:41.000Z",
+                     *           "reason": {
+                     *             "code": "tenant-limit",
+                     *             "message": "12 runs are ahead in this workflow; the limit of the tenant is 10 at once",
+                     *             "position": 13,
+                     *             "estimateSeconds": 20
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetTenantBacklogAnswer"];
                 };
             };
             400: components["responses"]["400"];

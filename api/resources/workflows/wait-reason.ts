@@ -22,6 +22,8 @@ interface Facts {
   isPaused: boolean;
   keptAhead: number;
   hasWorker: boolean;
+  /** Kinds of nodes, if a worker could not begin the run, that no live worker knows. */
+  unknownKinds: string[] | null;
   /** Seconds until a run that could not begin is tried again. */
   triedAgainIn: number | null;
   key: string | null;
@@ -81,6 +83,8 @@ function reasonInQueue(facts: Facts): Reason {
     return { code: 'queue', message: 'has been handed to the workers', position: 0, estimateSeconds: 0 };
   if (facts.mustStay) return plain('paused', 'no run of this workflow begins at present');
   if (facts.isPaused || facts.isKept) return pauseReason(facts);
+  if (facts.unknownKinds?.length)
+    return plain('no-worker', `no running worker knows nodes of the kind ${facts.unknownKinds.join(', ')}`);
   if (facts.triedAgainIn !== null && facts.triedAgainIn > 0)
     return { ...plain('delay', 'could not begin, and is tried again'), estimateSeconds: Math.ceil(facts.triedAgainIn) };
   return (
@@ -162,6 +166,11 @@ select (own.ready_at is not null or own.kept_since is not null) and own.held_by 
     and (kept_since, id) < (coalesce(own.kept_since, own.ready_at), own.id)`)} as "keptAhead",
   exists (select from worker_session where ended_at is null and expires_at > now() and slots > 0) as "hasWorker",
   extract(epoch from own.not_before - now())::float8 as "triedAgainIn",
+  case when own.hand_backs > 0 and own.not_before is not null then (
+    select array_agg(distinct node ->> 'type') from workflow_version v cross join lateral jsonb_array_elements(v.nodes) node
+    where v.id = own.version_id and v.tenant_id = $2
+      and not exists (select from worker_session s where s.ended_at is null and s.expires_at > now() and s.kinds @> array[node ->> 'type'])
+  ) end as "unknownKinds",
   case when own.started_at is null then own.concurrency_key end as key, (own.limits -> 'key' ->> 'limit')::int as "keyLimit",
   (select h.id from workflow_instance h
    where h.tenant_id = $2 and h.concurrency_key = own.concurrency_key and ${HOLDS_KEY} and h.id <> $1 order by h.id limit 1) as holder,

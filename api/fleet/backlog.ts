@@ -1,0 +1,99 @@
+import { QUEUED } from '#shared/db/admission.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { CREATOR, KEPT, LINE } from '#shared/db/window.ts';
+
+/** Lines of runs that are visited at most: those of one tenant, workflow and class are one. */
+const LINES = 500;
+/** Runs of one line that are counted. */
+const OF_LINE = 200;
+/** Runs in each of the other states. */
+const OF_STATE = 2_000;
+const OF_OTHERS = 10_000;
+
+/** Work that has not begun, of one tenant, queue, class and state. */
+export interface BacklogRow {
+  queue: string;
+  class: string | null;
+  /** `queued`, `blocked` by a key, `paused`, `suspect` after a lost worker, or `handed over` to the workers. */
+  state: string;
+  tenantID: string | null;
+  count: number;
+  oldest: Date;
+  /** There is more than was counted. */
+  isCut: boolean;
+}
+
+/** Everything that waits, as its rows say. What is read depends on the number of lines, not on how much waits in one. */
+export async function readBacklog(pool: Pool): Promise<BacklogRow[]> {
+  const { rows: runs } = await pool.query<BacklogRow>(RUNS);
+  const { rows: others } = await pool.query<BacklogRow>(OTHERS);
+  return [...runs, ...others];
+}
+
+/** Since when a run waits: its own time says it until it begins, because a run that could not begin is READY again later. */
+export const WAITS_SINCE =
+  'coalesce(kept_since, case when started_at is null then greatest(created_at, start_at) else coalesce(least(ready_at, now()), updated_at) end)';
+
+const PLACE = `${CREATOR} as creator_id, tenant_id, ${LINE} as line_id, class`;
+const ORDER = `${CREATOR}, tenant_id, ${LINE}, class`;
+
+const some = (state: string, condition: string, order: string) => `
+  select '${state}', tenant_id, class, count(*)::int, min(since), sum(count(*)) over () > ${OF_STATE}
+  from (select tenant_id, class, ${WAITS_SINCE} as since from workflow_instance where ${condition} order by ${order} limit ${OF_STATE + 1}) found
+  group by tenant_id, class`;
+
+const RUNS = `
+with recursive line as (
+  (select 1 as n, ${PLACE} from workflow_instance where ${QUEUED} order by ${ORDER} limit 1)
+  union all
+  select l.n + 1, next.* from line l cross join lateral (
+    select ${PLACE} from workflow_instance
+    where ${QUEUED} and (${ORDER}) > (l.creator_id, l.tenant_id, l.line_id, l.class) order by ${ORDER} limit 1
+  ) next where l.n < ${LINES}
+),
+found (state, tenant_id, class, count, oldest, is_cut) as (
+  select 'queued', l.tenant_id, l.class, sum(of_line.count)::int, min(of_line.oldest), bool_or(of_line.count > ${OF_LINE}) or max(l.n) = ${LINES}
+  from line l cross join lateral (
+    select count(*) as count, min(since) as oldest from (
+      select ${WAITS_SINCE} as since from workflow_instance
+      where ${QUEUED} and ${CREATOR} = l.creator_id and tenant_id = l.tenant_id and ${LINE} = l.line_id and class = l.class
+      order by (ready_at - '2000-01-01 00:00:00+00'::timestamptz - make_interval(secs => head_start)) limit ${OF_LINE + 1}
+    ) counted
+  ) of_line
+  where of_line.count > 0 group by l.tenant_id, l.class
+  union all ${some('blocked', 'is_blocked and completed_at is null', 'tenant_id, concurrency_key')}
+  union all ${some('paused', KEPT, `${LINE}, kept_since, id`)}
+  union all ${some('suspect', 'losses > 0 and ready_at is not null and held_by is null', 'ready_at')}
+  union all ${some('handed over', 'dispatched_at is not null', 'dispatched_at')}
+)
+select 'workflow.runs' as queue, class, state, tenant_id as "tenantID", count, oldest, is_cut as "isCut" from found order by oldest`;
+
+const ofQueue = (queue: string, found: string, max = OF_OTHERS) => `
+  select '${queue}' as queue, null as class, 'queued' as state, tenant_id as "tenantID", count(*)::int as count, min(since) as oldest,
+    sum(count(*)) over () > ${max} as "isCut"
+  from (${found} limit ${max + 1}) found group by tenant_id`;
+
+// Events of listeners are indexed by tenant, so tenants are visited one after another.
+const EVENTS = `
+with recursive of_tenant as (
+  (select 1 as n, tenant_id from listener_event where dispatched_at is null and finished_at is null order by tenant_id limit 1)
+  union all
+  select o.n + 1, next.tenant_id from of_tenant o cross join lateral (
+    select tenant_id from listener_event
+    where dispatched_at is null and finished_at is null and tenant_id > o.tenant_id order by tenant_id limit 1
+  ) next where o.n < ${LINES}
+)
+select 'listener.events' as queue, null::text as class, 'queued' as state, o.tenant_id as "tenantID", e.count, e.oldest,
+  e.count > ${OF_LINE} or o.n = ${LINES} as "isCut"
+from of_tenant o cross join lateral (
+  select count(*)::int as count, min(received_at) as oldest from (
+    select received_at from listener_event where tenant_id = o.tenant_id and dispatched_at is null and finished_at is null
+    order by ready_at, id limit ${OF_LINE + 1}
+  ) counted
+) e where e.count > 0`;
+
+const OTHERS = `
+select * from (${EVENTS}) events
+union all ${ofQueue('cron.ticks', 'select tenant_id, due_at as since from cron_job where due_at <= now() order by due_at')}
+union all ${ofQueue('completion webhooks', 'select tenant_id, next_at as since from run_delivery where next_at <= now() order by next_at')}
+union all ${ofQueue('imports of bundles', 'select tenant_id, created_at as since from import_job where ended_at is null order by created_at')}`;

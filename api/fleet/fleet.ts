@@ -1,0 +1,60 @@
+import type { Pool } from '#shared/db/pool.ts';
+import { type BacklogRow, readBacklog } from './backlog.ts';
+import { type FailureRow, readFailures, readSlowNodes, type Sample, type SlowNodeRow } from './ended-runs.ts';
+import { type Read, readFresh } from './fresh.ts';
+import { findTenant, type Named, readTenants, type TenantRow } from './tenants.ts';
+import { readWaitingRuns, type WaitingRun } from './waiting-runs.ts';
+import { readWorkers, type WorkerRow } from './workers.ts';
+
+const FRESH_MS = 4_000;
+/** Of what has ended, which costs more to read. */
+const FRESH_PAST_MS = 20_000;
+
+export interface FleetState {
+  backlog: Read<{ rows: readonly BacklogRow[] }>;
+  tenants: Read<{ rows: readonly TenantRow[] }>;
+  workers: Read<{ rows: readonly WorkerRow[] }>;
+  failures: Read<{ rows: readonly FailureRow[]; sample: Sample }>;
+  slowNodes: Read<{ rows: readonly SlowNodeRow[]; sample: Sample }>;
+}
+
+export interface TenantState extends Named {
+  backlog: readonly BacklogRow[];
+  runs: readonly WaitingRun[];
+  at: Date;
+}
+
+/** What people on call look at, from rows. Read at most once in some seconds, however many pages are open. */
+export interface FleetView {
+  read(): Promise<FleetState>;
+  /** Undefined for an unknown tenant. */
+  tenant(tenantID: string): Promise<TenantState | undefined>;
+}
+
+export function createFleetView(pool: Pool): FleetView {
+  const backlog = readFresh(FRESH_MS, async () => ({ rows: await readBacklog(pool) }));
+  const tenants = readFresh(FRESH_MS, async () => ({ rows: await readTenants(pool, (await backlog()).rows) }));
+  const workers = readFresh(FRESH_MS, async () => ({ rows: await readWorkers(pool) }));
+  const failures = readFresh(FRESH_PAST_MS, () => readFailures(pool));
+  const slowNodes = readFresh(FRESH_PAST_MS, () => readSlowNodes(pool));
+
+  return {
+    async read() {
+      return {
+        backlog: await backlog(),
+        tenants: await tenants(),
+        workers: await workers(),
+        failures: await failures(),
+        slowNodes: await slowNodes(),
+      };
+    },
+
+    async tenant(tenantID) {
+      const at = new Date();
+      const found = await findTenant(pool, tenantID);
+      if (!found) return undefined;
+      const own = (await backlog()).rows.filter((row) => row.tenantID === tenantID);
+      return { ...found, backlog: own, runs: await readWaitingRuns(pool, tenantID), at };
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import type { z } from 'zod';
+import type { BacklogRow } from '../../fleet/backlog.ts';
+import type { Sample } from '../../fleet/ended-runs.ts';
+import type { FleetState, TenantState } from '../../fleet/fleet.ts';
+import type { FleetAnswer, TenantAnswer } from './schemas.ts';
+
+export function presentFleet(state: FleetState): z.input<typeof FleetAnswer> {
+  const { backlog, tenants, workers, failures, slowNodes } = state;
+  return {
+    backlog: { at: backlog.at.toISOString(), rows: presentBacklog(allTenants(backlog.rows)) },
+    tenants: {
+      at: tenants.at.toISOString(),
+      rows: tenants.rows.map(({ oldest, pausedAt, ...row }) => ({
+        ...row,
+        oldest: oldest.toISOString(),
+        pausedAt: pausedAt?.toISOString() ?? null,
+      })),
+    },
+    workers: {
+      at: workers.at.toISOString(),
+      rows: workers.rows.map(({ startedAt, endedAt, ...row }) => ({
+        ...row,
+        startedAt: startedAt.toISOString(),
+        endedAt: endedAt?.toISOString() ?? null,
+      })),
+    },
+    failures: {
+      at: failures.at.toISOString(),
+      sample: presentSample(failures.sample),
+      rows: failures.rows.map(({ lastAt, ...row }) => ({ ...row, lastAt: lastAt.toISOString() })),
+    },
+    slowNodes: {
+      at: slowNodes.at.toISOString(),
+      sample: presentSample(slowNodes.sample),
+      rows: [...slowNodes.rows],
+    },
+  };
+}
+
+export function presentTenantState(state: TenantState): z.input<typeof TenantAnswer> {
+  const { at, pausedAt, backlog, runs, ...tenant } = state;
+  return {
+    ...tenant,
+    at: at.toISOString(),
+    pausedAt: pausedAt?.toISOString() ?? null,
+    backlog: presentBacklog(backlog),
+    runs: runs.map(({ since, reason, ...run }) => ({ ...run, since: since.toISOString(), reason: reason ?? null })),
+  };
+}
+
+/** By queue, class and state. */
+function allTenants(rows: readonly BacklogRow[]): BacklogRow[] {
+  const found = new Map<string, BacklogRow>();
+  for (const row of rows) {
+    const key = `${row.queue} ${row.class} ${row.state}`;
+    const known = found.get(key);
+    if (!known) found.set(key, row);
+    else
+      found.set(key, {
+        ...known,
+        count: known.count + row.count,
+        oldest: row.oldest < known.oldest ? row.oldest : known.oldest,
+        isCut: known.isCut || row.isCut,
+      });
+  }
+  return [...found.values()].toSorted((one, other) => one.oldest.getTime() - other.oldest.getTime());
+}
+
+function presentBacklog(rows: readonly BacklogRow[]) {
+  return rows.map(({ tenantID: _, oldest, ...row }) => ({ ...row, oldest: oldest.toISOString() }));
+}
+
+function presentSample({ runs, since }: Sample) {
+  return { runs, since: since?.toISOString() ?? null };
+}

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { ID } from '../../http/id.ts';
+import { WaitReason } from '../workflows/run-schemas.ts';
+import { exampleFleet, exampleTenantState } from './examples.ts';
+
+export const TenantID = z.object({ tenantID: ID });
+
+const Moment = z.iso.datetime();
+const at = Moment.describe('When this was read');
+const Title = z.string().nullable();
+
+const Backlog = z
+  .object({
+    queue: z.string(),
+    class: z.string().nullable().describe('Of runs'),
+    state: z
+      .string()
+      .describe('`queued`, `blocked` by a key, `paused`, `suspect` after a lost worker, or `handed over`'),
+    count: z.int(),
+    oldest: Moment,
+    isCut: z.boolean().describe('There is more than was counted'),
+  })
+  .meta({ id: 'FleetBacklog', description: 'Work that has not begun' });
+
+const tenantFields = {
+  tenantID: z.uuid(),
+  tenantTitle: Title,
+  running: z.int().describe('Runs that workers have'),
+  maxRuns: z.int().nullable().describe('That they may have at once. Null: any number'),
+  pausedAt: Moment.nullable(),
+};
+
+const BusyTenant = z
+  .object({ ...tenantFields, waiting: z.int(), oldest: Moment, isCut: z.boolean() })
+  .meta({ id: 'FleetTenant' });
+
+const Worker = z
+  .object({
+    workerID: z.uuid(),
+    version: z.string(),
+    state: z
+      .enum(['live', 'overdue', 'stopped', 'lost'])
+      .describe('`overdue`: its lease has run out; `lost`: the lease was never given back'),
+    startedAt: Moment,
+    endedAt: Moment.nullable(),
+    slots: z.int(),
+    runs: z.int(),
+  })
+  .meta({ id: 'FleetWorker' });
+
+const Failure = z
+  .object({
+    code: z.string(),
+    runs: z.int(),
+    tenants: z.int(),
+    lastTenantID: z.uuid(),
+    lastTenantTitle: Title,
+    lastInstanceID: z.uuid(),
+    lastAt: Moment,
+  })
+  .meta({ id: 'FleetFailure' });
+
+const SlowNode = z
+  .object({
+    tenantID: z.uuid(),
+    tenantTitle: Title,
+    workflowID: z.uuid().nullable(),
+    workflowTitle: Title,
+    nodeID: z.string(),
+    times: z.int(),
+    medianMs: z.number(),
+    slowestMs: z.number(),
+  })
+  .meta({ id: 'FleetSlowNode' });
+
+const Sample = z
+  .object({ runs: z.int(), since: Moment.nullable() })
+  .meta({ id: 'FleetSample', description: 'The newest runs that ended within an hour, as far as they were looked at' });
+
+export const FleetAnswer = z
+  .object({
+    backlog: z.object({ at, rows: z.array(Backlog) }).meta({ id: 'FleetBacklogs' }),
+    tenants: z.object({ at, rows: z.array(BusyTenant) }).meta({ id: 'FleetTenants' }),
+    workers: z.object({ at, rows: z.array(Worker) }).meta({ id: 'FleetWorkers' }),
+    failures: z.object({ at, sample: Sample, rows: z.array(Failure) }).meta({ id: 'FleetFailures' }),
+    slowNodes: z.object({ at, sample: Sample, rows: z.array(SlowNode) }).meta({ id: 'FleetSlowNodes' }),
+  })
+  .meta({ id: 'Fleet', description: 'What waits, works and fails, as the rows say', examples: [exampleFleet] });
+
+const WaitingRun = z
+  .object({
+    instanceID: z.uuid(),
+    workflowID: z.uuid().nullable(),
+    workflowTitle: Title,
+    class: z.string(),
+    status: z.enum(['PENDING', 'RUNNING', 'WAITING']),
+    since: Moment,
+    reason: WaitReason.nullable(),
+  })
+  .meta({ id: 'FleetWaitingRun' });
+
+export const TenantAnswer = z
+  .object({ at, ...tenantFields, backlog: z.array(Backlog), runs: z.array(WaitingRun) })
+  .meta({
+    id: 'FleetTenantState',
+    description: 'What of a tenant waits, and why: its oldest runs that no worker has',
+    examples: [exampleTenantState],
+  });
