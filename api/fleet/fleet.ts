@@ -2,7 +2,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { type BacklogRow, readBacklog } from './backlog.ts';
 import { type FailureRow, readFailures, readSlowNodes, type Sample, type SlowNodeRow } from './ended-runs.ts';
 import { type Read, readFresh } from './fresh.ts';
-import { findTenant, type Named, readTenants, type TenantRow } from './tenants.ts';
+import { findTenant, findTenants, type Named, readTenants, type TenantRow } from './tenants.ts';
 import { readWaitingRuns, type WaitingRun } from './waiting-runs.ts';
 import { readWorkers, type WorkerRow } from './workers.ts';
 
@@ -27,6 +27,7 @@ export interface TenantState extends Named {
 /** What people on call look at, from rows. Read at most once in some seconds, however many pages are open. */
 export interface FleetView {
   read(): Promise<FleetState>;
+  tenants(search: string): Promise<readonly Named[]>;
   /** Undefined for an unknown tenant. */
   tenant(tenantID: string): Promise<TenantState | undefined>;
 }
@@ -48,6 +49,8 @@ export function createFleetView(pool: Pool): FleetView {
         slowNodes: await slowNodes(),
       };
     },
+
+    tenants: (search) => findTenants(pool, search),
 
     async tenant(tenantID) {
       const at = new Date();

@@ -1,7 +1,9 @@
 import type { Pool } from '#shared/db/pool.ts';
+import { containing } from '../http/paging.ts';
 import type { BacklogRow } from './backlog.ts';
 
 const SHOWN = 50;
+const FOUND = 20;
 
 export interface TenantRow {
   tenantID: string;
@@ -25,6 +27,16 @@ export async function readTenants(pool: Pool, backlog: readonly BacklogRow[]): P
 
 export async function findTenant(pool: Pool, tenantID: string): Promise<Named | undefined> {
   return (await pool.query<Named>(NAMED, [[tenantID]])).rows[0];
+}
+
+/** The first by title. */
+export async function findTenants(pool: Pool, search: string): Promise<Named[]> {
+  const { $ilike: pattern } = containing(search);
+  const { rows } = await pool.query<{ id: string }>(
+    `select id from tenant where tenant_title ilike $1 order by tenant_title, id limit ${FOUND}`,
+    [pattern],
+  );
+  return (await pool.query<Named>(`${NAMED} order by t.tenant_title, t.id`, [rows.map(({ id }) => id)])).rows;
 }
 
 function byTenant(backlog: readonly BacklogRow[]) {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Waiting, WaitReason } from '../resources/workflows/run-schemas.ts';
-import { findWaitReason } from '../resources/workflows/wait-reason.ts';
+import { findWaitReason } from '../runs/wait-reason.ts';
+import type { Waiting, WaitReason } from '../runs/wait-schemas.ts';
 import { WAITS_SINCE } from './backlog.ts';
 
 const SHOWN = 20;

@@ -48,6 +48,8 @@ export const exampleFleet = {
   },
 };
 
+export const exampleFound = { tenants: [{ ...tenant, ...limits }] };
+
 export const exampleTenantState = {
   at,
   ...tenant,

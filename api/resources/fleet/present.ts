@@ -2,7 +2,8 @@ import type { z } from 'zod';
 import type { BacklogRow } from '../../fleet/backlog.ts';
 import type { Sample } from '../../fleet/ended-runs.ts';
 import type { FleetState, TenantState } from '../../fleet/fleet.ts';
-import type { FleetAnswer, TenantAnswer } from './schemas.ts';
+import type { Named } from '../../fleet/tenants.ts';
+import type { FleetAnswer, FoundTenants, TenantAnswer } from './schemas.ts';
 
 export function presentFleet(state: FleetState): z.input<typeof FleetAnswer> {
   const { backlog, tenants, workers, failures, slowNodes } = state;
@@ -45,6 +46,12 @@ export function presentTenantState(state: TenantState): z.input<typeof TenantAns
     pausedAt: pausedAt?.toISOString() ?? null,
     backlog: presentBacklog(backlog),
     runs: runs.map(({ since, reason, ...run }) => ({ ...run, since: since.toISOString(), reason: reason ?? null })),
+  };
+}
+
+export function presentFound(tenants: readonly Named[]): z.input<typeof FoundTenants> {
+  return {
+    tenants: tenants.map(({ pausedAt, ...tenant }) => ({ ...tenant, pausedAt: pausedAt?.toISOString() ?? null })),
   };
 }
 

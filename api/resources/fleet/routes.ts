@@ -1,7 +1,7 @@
 import { AppError } from '#shared/errors.ts';
 import { operatorRoute } from '../../http/route.ts';
-import { presentFleet, presentTenantState } from './present.ts';
-import { FleetAnswer, TenantAnswer, TenantID } from './schemas.ts';
+import { presentFleet, presentFound, presentTenantState } from './present.ts';
+import { FleetAnswer, FoundTenants, TenantAnswer, TenantID, TenantSearch } from './schemas.ts';
 
 export const operatorFleetRoutes = [
   operatorRoute({
@@ -14,6 +14,18 @@ export const operatorFleetRoutes = [
     response: FleetAnswer,
 
     handle: async (_request, { fleet }) => presentFleet(await fleet.read()),
+  }),
+
+  operatorRoute({
+    name: 'findFleetTenants',
+    method: 'get',
+    path: '/fleet/tenants',
+    summary: 'Find tenants by a part of their title',
+    description: 'Returns up to 20 tenants, with the runs that workers have of them. Case does not count.',
+    query: TenantSearch,
+    response: FoundTenants,
+
+    handle: async ({ query: { search } }, { fleet }) => presentFound(await fleet.tenants(search)),
   }),
 
   operatorRoute({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ID } from '../../http/id.ts';
-import { WaitReason } from '../workflows/run-schemas.ts';
-import { exampleFleet, exampleTenantState } from './examples.ts';
+import { WaitReason } from '../../runs/wait-schemas.ts';
+import { exampleFleet, exampleFound, exampleTenantState } from './examples.ts';
 
 export const TenantID = z.object({ tenantID: ID });
 
@@ -29,6 +29,12 @@ const tenantFields = {
   maxRuns: z.int().nullable().describe('That they may have at once. Null: any number'),
   pausedAt: Moment.nullable(),
 };
+
+export const TenantSearch = z.object({ search: z.string().trim().min(1).max(255) });
+
+export const FoundTenants = z
+  .object({ tenants: z.array(z.object(tenantFields).meta({ id: 'FleetFoundTenant' })) })
+  .meta({ id: 'FleetFoundTenants', examples: [exampleFound] });
 
 const BusyTenant = z
   .object({ ...tenantFields, waiting: z.int(), oldest: Moment, isCut: z.boolean() })

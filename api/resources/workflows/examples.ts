@@ -308,13 +308,6 @@ export const exampleRerun = { from: 'failed', version: 'published' };
 
 export const exampleRerunAnswer = { instanceID, rerunOf: instanceID, reused: ['start', 'order'], changed: [] };
 
-export const exampleWaitReason = {
-  code: 'workflow-limit' as const,
-  message: '12 runs are ahead; the limit of the workflow is 10 at once',
-  position: 13,
-  estimateSeconds: 90,
-};
-
 export const exampleLogLine = {
   seq: 4,
   at: exampleTimes.updatedAt,

@@ -6,13 +6,13 @@ import { eventsOf, type RunEventPayload, type Started } from '#shared/realtime/r
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { findWaitReason } from '../../runs/wait-reason.ts';
 import { findFailureHandling } from './failure-handling.ts';
 import { findMaps } from './find-maps.ts';
 import { findNames } from './find-names.ts';
 import { findReadableRun } from './find-run.ts';
 import { presentInstanceSummary } from './present.ts';
 import { Instance, InstanceID, InstanceQuery } from './run-schemas.ts';
-import { findWaitReason } from './wait-reason.ts';
 import { findWaiting } from './waiting.ts';
 
 export const readInstance = tenantRoute({

@@ -10,6 +10,7 @@ import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import type { Spellings } from '../../http/spelling.ts';
 import { VersionName } from '../../http/version-name.ts';
+import { Waiting, WaitReason } from '../../runs/wait-schemas.ts';
 import {
   exampleExecution,
   exampleFailureHandling,
@@ -17,7 +18,6 @@ import {
   exampleInstance,
   exampleInstanceSummary,
   exampleRunInputs,
-  exampleWaitReason,
 } from './examples.ts';
 
 export const InstanceID = z.object({ instanceID: ID });
@@ -176,35 +176,6 @@ export const InstanceSummary = z
 export const Instances = z
   .object({ instances: z.array(InstanceSummary), ...pageFields })
   .meta({ id: 'WorkflowInstancePage' });
-
-export const Waiting = z
-  .object({
-    reason: z.enum(['delay', 'input', 'event', 'child', 'no-worker', 'queue']),
-    until: z.iso.datetime().optional(),
-    collectionRequestID: z.uuid().optional(),
-  })
-  .meta({ id: 'WaitingReason', description: 'Why a run waits, and until when' });
-
-export const WaitReason = z
-  .object({
-    code: z.enum([
-      'tenant-limit',
-      'workflow-limit',
-      'key-limit',
-      'rate-limit',
-      'no-worker',
-      'paused',
-      'delay',
-      'input',
-      'event',
-      'child',
-      'queue',
-    ]),
-    message: z.string(),
-    position: z.int().nullable().describe('In its line, from 1; 0 if it has been handed to the workers'),
-    estimateSeconds: z.int().nullable().describe('Null if it cannot be told'),
-  })
-  .meta({ id: 'WaitReason', description: 'Why a run is not running', examples: [exampleWaitReason] });
 
 const ChildRun = z
   .object({

@@ -6,7 +6,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { RunEventPayload } from '#shared/realtime/run-events.ts';
 import { hasLiveWorker } from '../../db/live-worker.ts';
-import type { Waiting } from './run-schemas.ts';
+import type { Waiting } from '../../runs/wait-schemas.ts';
 
 type Reason = z.input<typeof Waiting>;
 

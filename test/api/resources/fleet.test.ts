@@ -194,3 +194,14 @@ describe('a tenant of the fleet', () => {
     expect((await operator().get(`${FLEET}/tenants/${newID()}`)).status).toBe(404);
   });
 });
+
+test('tenants are found by a part of their title, whose signs are no pattern', async () => {
+  const found = async (search: string) =>
+    (await operator().get(`${FLEET}/tenants?search=${encodeURIComponent(search)}`)).body.tenants.map(
+      ({ tenantTitle }: { tenantTitle: string }) => tenantTitle,
+    );
+  await aTenant(cluster, { tenantTitle: '50%_off' });
+
+  expect(await found('%_OFF')).toEqual(['50%_off']);
+  expect(await found('_o')).toEqual(['50%_off']);
+});

@@ -3,7 +3,7 @@ import { shownKey } from '#shared/admit.ts';
 import { HOLDS_KEY, QUEUED, QUEUED_SINCE } from '#shared/db/admission.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { CREATOR, inWindow, isIntake, isPaused, KEPT, LINE, mustStay } from '#shared/db/window.ts';
-import type { Waiting, WaitReason } from './run-schemas.ts';
+import type { Waiting, WaitReason } from './wait-schemas.ts';
 
 type Reason = z.input<typeof WaitReason>;
 

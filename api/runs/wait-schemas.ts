@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+const exampleWaitReason = {
+  code: 'workflow-limit' as const,
+  message: '12 runs are ahead; the limit of the workflow is 10 at once',
+  position: 13,
+  estimateSeconds: 90,
+};
+
+export const Waiting = z
+  .object({
+    reason: z.enum(['delay', 'input', 'event', 'child', 'no-worker', 'queue']),
+    until: z.iso.datetime().optional(),
+    collectionRequestID: z.uuid().optional(),
+  })
+  .meta({ id: 'WaitingReason', description: 'Why a run waits, and until when' });
+
+export const WaitReason = z
+  .object({
+    code: z.enum([
+      'tenant-limit',
+      'workflow-limit',
+      'key-limit',
+      'rate-limit',
+      'no-worker',
+      'paused',
+      'delay',
+      'input',
+      'event',
+      'child',
+      'queue',
+    ]),
+    message: z.string(),
+    position: z.int().nullable().describe('In its line, from 1; 0 if it has been handed to the workers'),
+    estimateSeconds: z.int().nullable().describe('Null if it cannot be told'),
+  })
+  .meta({ id: 'WaitReason', description: 'Why a run is not running', examples: [exampleWaitReason] });
