@@ -292,6 +292,7 @@ export const operations = {
   getDeploymentAccounting: {"method":"get","path":"/api/v1/operator/accounting"},
   getTenantAccounting: {"method":"get","path":"/api/v1/operator/tenants/{tenantID}/accounting"},
   getFleet: {"method":"get","path":"/api/v1/operator/fleet"},
+  findFleetTenants: {"method":"get","path":"/api/v1/operator/fleet/tenants"},
   getTenantBacklog: {"method":"get","path":"/api/v1/operator/fleet/tenants/{tenantID}"},
   listAllLibraryEntries: {"method":"get","path":"/api/v1/operator/widget-library","items":"entries"},
   publishDeploymentLibraryEntry: {"method":"post","path":"/api/v1/operator/widget-library","takesKey":true},

@@ -5164,6 +5164,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/operator/fleet/tenants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find tenants by a part of their title
+         * @description Returns up to 20 tenants, with the runs that workers have of them. Case does not count.
+         */
+        get: operations["findFleetTenants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/operator/fleet/tenants/{tenantID}": {
         parameters: {
             query?: never;
@@ -9645,6 +9665,7 @@ export interface components {
             /** @description Why none was started; null also while none has been */
             error: string | null;
         };
+        FindFleetTenantsAnswer: components["schemas"]["Success"] & components["schemas"]["FleetFoundTenants"];
         /**
          * @description What waits, works and fails, as the rows say
          * @example {
@@ -9777,6 +9798,32 @@ export interface components {
             at: string;
             sample: components["schemas"]["FleetSample"];
             rows: components["schemas"]["FleetFailure"][];
+        };
+        FleetFoundTenant: {
+            /** Format: uuid */
+            tenantID: string;
+            tenantTitle: string | null;
+            /** @description Runs that workers have */
+            running: number;
+            /** @description That they may have at once. Null: any number */
+            maxRuns: number | null;
+            pausedAt: string | null;
+        };
+        /**
+         * @example {
+         *       "tenants": [
+         *         {
+         *           "tenantID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d01",
+         *           "tenantTitle": "Acme",
+         *           "running": 10,
+         *           "maxRuns": 10,
+         *           "pausedAt": null
+         *         }
+         *       ]
+         *     }
+         */
+        FleetFoundTenants: {
+            tenants: components["schemas"]["FleetFoundTenant"][];
         };
         /** @description The newest runs that ended within an hour, as far as they were looked at */
         FleetSample: {
@@ -37406,6 +37453,49 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["GetFleetAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            503: components["responses"]["503"];
+        };
+    };
+    findFleetTenants: {
+        parameters: {
+            query: {
+                search: string;
+            };
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Result of "Find tenants by a part of their title" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "tenants": [
+                     *         {
+                     *           "tenantID": "0199f3a0-5c1e-7cc2-9d0f-3b1f7a0c1d01",
+                     *           "tenantTitle": "Acme",
+                     *           "running": 10,
+                     *           "maxRuns": 10,
+                     *           "pausedAt": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FindFleetTenantsAnswer"];
                 };
             };
             400: components["responses"]["400"];
