@@ -117,7 +117,7 @@ export function bodyOf(route: Route, answer: object): JsonObject {
   return { body: route.isSecret || route.isPrivate ? REDACTED : readable(answer, hidingOf(route)) };
 }
 
-function hidingOf({ hides, body }: Route): Hiding {
+export function hidingOf({ hides, body }: Pick<Route, 'hides' | 'body'>): Hiding {
   return {
     names: hides && new Set(hides),
     ...(body && { mask: (copy) => maskSecrets(body, copy, REDACTED) }),

@@ -21,6 +21,10 @@ export interface ClaimedCall {
   /** The user has confirmed it, or the author of the node has listed it. */
   isConfirmed: boolean;
   attempts: number;
+  /** Of the attempts, those that may have called it: the others found that the user must confirm it. */
+  tries: number;
+  /** `mcp`: a client of the MCP service asks for it, and a person has approved it. */
+  origin: string | null;
 }
 
 const LEASE_SECONDS = 10;
@@ -66,7 +70,8 @@ next as (
 update ai_tool_call c set attempts = attempts + 1, claimed_until = now() + make_interval(secs => $1)
 from next where c.id = next.id
 returning c.id, c.tenant_id as "tenantID", c.session_id as "sessionID", c.turn_id as "turnID", c.tool, c.input, c.caller,
-  c.is_granted or c.decided_at is not null as "isConfirmed", c.attempts`;
+  c.is_granted or c.decided_at is not null as "isConfirmed", c.attempts,
+  c.attempts - c.asked_attempts as tries, c.origin`;
 
 /** Whether the call is still wanted, and still this process's. */
 export async function renewCall(pool: Pool, { id, attempts }: ClaimedCall): Promise<boolean> {
@@ -106,7 +111,8 @@ export async function endCall(pool: Pool, call: ClaimedCall, { status, output, c
 }
 
 const END = `
-update ai_tool_call set status = $3, output = $4, claimed_until = null, ended_at = case when $5::boolean then now() end
+update ai_tool_call set status = $3, output = $4, claimed_until = null, ended_at = case when $5::boolean then now() end,
+  asked_attempts = case when $5::boolean then asked_attempts else attempts end, input = case when origin is null then input else '{}' end
 where id = $1 and attempts = $2 and status = 'ready'`;
 
 /** An answer all of whose calls have ended, which this process takes on. */

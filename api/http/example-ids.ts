@@ -32,6 +32,7 @@ export const exampleIDs = {
   importID: '01990d3e-5c00-7a10-8000-000000000061',
   importJobID: '01990d3e-5c00-7a10-8000-000000000062',
   libraryEntryID: '01990d3e-5c00-7a10-8000-00000000003f',
+  toolCallID: '01990d3e-5c00-7a10-8000-000000000063',
 } as const;
 
 /** Example of `createdAt` and `updatedAt`. */

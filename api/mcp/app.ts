@@ -39,9 +39,12 @@ export function createMCPApp(context: ApiContext): MCPApp {
     described ??= createToolRegistry({ ...context, requestCount: countedBefore }, routeGroups);
     return described;
   }
-  const handler = createMcpHandler(({ authInfo }) => createMCPServer(registry(), sessionOf(authInfo)), {
-    onerror: (error) => context.logger.debug({ err: error }, 'mcp request refused'),
-  });
+  const handler = createMcpHandler(
+    ({ authInfo }) => createMCPServer({ context, registry: registry() }, sessionOf(authInfo)),
+    {
+      onerror: (error) => context.logger.debug({ err: error }, 'mcp request refused'),
+    },
+  );
   const serve = toNodeHandler(handler);
   const readBody = bodyReader({ maxBytes: http.maxBodyBytes });
 

@@ -1,10 +1,18 @@
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
+import { toAppError } from '#shared/errors.ts';
+import type { ApiContext } from '../context.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { ToolAnswer, ToolArguments } from '../tools/tool.ts';
+import { AWAIT, askForApproval, awaitApproval, mustWait } from './approval.ts';
 import { CALL, SEARCH, searchTools } from './grouped.ts';
 import { invalidParams } from './protocol-errors.ts';
 import { followRun } from './run-progress.ts';
 import type { Session } from './session.ts';
+
+export interface Means {
+  context: ApiContext;
+  registry: ToolRegistry;
+}
 
 interface Asked {
   params: { name: string; arguments?: ToolArguments | undefined };
@@ -12,18 +20,33 @@ interface Asked {
 }
 
 /** What REST would answer; its errors are results, so that the model reads them. */
-export async function callTool(registry: ToolRegistry, session: Session, asked: Asked): Promise<CallToolResult> {
+export async function callTool(means: Means, session: Session, asked: Asked): Promise<CallToolResult> {
+  const { context, registry } = means;
+  const { tenantID } = session.caller;
   const { params, mcpReq } = asked;
   const { name, arguments: args = {} } = params;
-  if (name === SEARCH)
-    return resultOf(name, searchTools(await registry.allowed(session.caller.tenantID, session.identity), args));
-  if (name === CALL) return callTool(registry, session, { params: namedIn(args), mcpReq });
-  if (!registry.tools.has(name)) throw invalidParams(`There is no tool ${JSON.stringify(name.slice(0, 100))}`);
+  if (name === SEARCH) return resultOf(name, searchTools(await registry.allowed(tenantID, session.identity), args));
+  if (name === CALL) return callTool(means, session, { params: namedIn(args), mcpReq });
+  if (name === AWAIT) return awaitApproval(context, session, { ...args, signal: mcpReq.signal });
+  const tool = registry.tools.get(name);
+  if (!tool) throw invalidParams(`There is no tool ${JSON.stringify(name.slice(0, 100))}`);
+  // A call that would be refused is refused now.
+  if ((await mustWait(context, tool, tenantID)) && (await registry.allowed(tenantID, session.identity)).includes(tool))
+    return refusable(name, () => askForApproval(context, session, { tool, args, mcpReq }));
 
   const answer = await registry.call(session.caller, name, args, { signal: mcpReq.signal });
   const token = mcpReq._meta?.progressToken;
   if (token === undefined || !startsRun.has(name) || answer.status >= 400) return resultOf(name, answer);
   return resultOf(name, await followRun(registry, session.caller, { answer, token, mcpReq }));
+}
+
+async function refusable(tool: string, ask: () => Promise<CallToolResult>): Promise<CallToolResult> {
+  try {
+    return await ask();
+  } catch (error) {
+    const { status, code, message } = toAppError(error);
+    return resultOf(tool, { status, body: { success: false, error: { code, message } } });
+  }
 }
 
 function namedIn({ name, arguments: args }: ToolArguments): Asked['params'] {

@@ -1,6 +1,5 @@
 import { Server } from '@modelcontextprotocol/server';
-import type { ToolRegistry } from '../tools/registry.ts';
-import { callTool } from './call-tool.ts';
+import { callTool, type Means } from './call-tool.ts';
 import { listTools } from './list-tools.ts';
 import { findPrompt, prompts } from './prompts.ts';
 import { listResources, readResource, resourceTemplates } from './resources.ts';
@@ -10,13 +9,14 @@ const instructions =
   'Gantry is a backend for admin applications: datasources, queries, workflows, listeners, cron jobs, widgets and pages of one tenant. Begin with get_tenant_resource_summary. Before you create something, read its schema (get_…_schema). A run goes on after execute_workflow has answered: get_workflow_instance follows it.';
 
 /** A server for one request, by the rights of its caller. */
-export function createMCPServer(registry: ToolRegistry, session: Session): Server {
+export function createMCPServer(means: Means, session: Session): Server {
+  const { registry } = means;
   const server = new Server(
     { name: 'gantry', title: 'Gantry', version: '1.0.0' },
     { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions },
   );
-  server.setRequestHandler('tools/list', ({ params }) => listTools(registry, session, params?.cursor));
-  server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => callTool(registry, session, { params, mcpReq }));
+  server.setRequestHandler('tools/list', ({ params }) => listTools(means, session, params?.cursor));
+  server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => callTool(means, session, { params, mcpReq }));
   server.setRequestHandler('resources/list', ({ params }) => listResources(registry, session, params?.cursor));
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }));
   server.setRequestHandler('resources/read', ({ params }) => readResource(registry, session, params.uri));

@@ -27,6 +27,7 @@ import { retentionRoutes } from './retention/routes.ts';
 import { operatorRoleRoutes } from './roles/operator-routes.ts';
 import { roleRoutes } from './roles/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
+import { toolApprovalRoutes } from './tool-approvals/routes.ts';
 import { operatorUserRoutes } from './users/operator-routes.ts';
 import { userRoutes } from './users/routes.ts';
 import { variableRoutes } from './variables/routes.ts';
@@ -135,7 +136,7 @@ export const routeGroups: readonly RouteGroup[] = [
   {
     tag: 'AI',
     description: 'The language model of a tenant, its budgets, and what is asked of it.',
-    routes: [...aiConfigRoutes, ...aiChatRoutes],
+    routes: [...aiConfigRoutes, ...aiChatRoutes, ...toolApprovalRoutes],
   },
   {
     tag: 'Audit',

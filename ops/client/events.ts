@@ -66,10 +66,10 @@ export interface components {
             /** Format: uuid */
             tenantID: string;
             /** @enum {string} */
-            kind: "collectionRequest" | "cronJobStopped" | "listenerStopped" | "tenantJoined";
+            kind: "collectionRequest" | "cronJobStopped" | "listenerStopped" | "tenantJoined" | "toolApproval";
             title: string;
             description: string | null;
-            /** @description The request, cron job, listener or tenant */
+            /** @description The request, cron job, listener, tenant or call of a tool */
             subjectID: string | null;
             /** @constant */
             actionType: "link";

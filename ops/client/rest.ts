@@ -4728,6 +4728,122 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/tool-approval-policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get which calls of tools wait for an approval
+         * @description Returns which calls of tools over MCP wait until a person approves them.
+         *
+         *     Permission: `tenant.read`
+         */
+        get: operations["getToolApprovalPolicy"];
+        /**
+         * Set which calls of tools wait for an approval
+         * @description Sets which calls of tools over MCP wait until a person approves them. Calls that wait already go on waiting. API keys may not set it.
+         *
+         *     Permission: `tenant.update`
+         */
+        put: operations["setToolApprovalPolicy"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/tool-approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List calls of tools that a person decides
+         * @description Returns calls of tools over MCP that wait for an approval, or have waited, newest first.
+         *
+         *     Permission: `ai.approve`
+         */
+        get: operations["listToolApprovals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/tool-approvals/{toolCallID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a call of a tool that a person decides
+         * @description Returns what is to be called, by whose rights, and how it stands.
+         *
+         *     Permission: `ai.approve`
+         */
+        get: operations["getToolApproval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/tool-approvals/{toolCallID}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve a call of a tool
+         * @description Lets the call be done once, by the rights that its caller has then. API keys may not approve; where the tenant asks for another person, neither may the caller.
+         *
+         *     Permission: `ai.approve`
+         */
+        post: operations["approveToolCall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/tool-approvals/{toolCallID}/refuse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Refuse a call of a tool
+         * @description Ends the call without doing it. Its client is told, with the reason. API keys may not refuse.
+         *
+         *     Permission: `ai.approve`
+         */
+        post: operations["refuseToolCall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/audit": {
         parameters: {
             query?: never;
@@ -6122,6 +6238,18 @@ export interface components {
             createdAt: string;
         };
         ApplyImportAnswer: components["schemas"]["Success"] & components["schemas"]["BundleImported"];
+        ApproveToolCallAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            toolApproval: components["schemas"]["ToolApproval"];
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
+        };
         /** @description One action on one object */
         AssetPermission: {
             resourceType: string;
@@ -10631,6 +10759,14 @@ export interface components {
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             user: components["schemas"]["TenantUser"];
         };
+        GetToolApprovalAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            toolApproval: components["schemas"]["ToolApproval"];
+        };
+        GetToolApprovalPolicyAnswer: components["schemas"]["Success"] & components["schemas"]["ToolApprovalPolicy"];
         GetTriggerAnswer: {
             /** @constant */
             success: true;
@@ -11225,6 +11361,7 @@ export interface components {
         };
         ListTenantUsersAnswer: components["schemas"]["Success"] & components["schemas"]["TenantUserPage"];
         ListTenantsAnswer: components["schemas"]["Success"] & components["schemas"]["TenantPage"];
+        ListToolApprovalsAnswer: components["schemas"]["Success"] & components["schemas"]["ToolApprovalPage"];
         ListTriggersAnswer: {
             /** @constant */
             success: true;
@@ -12025,10 +12162,10 @@ export interface components {
             /** Format: uuid */
             tenantID: string;
             /** @enum {string} */
-            kind: "collectionRequest" | "cronJobStopped" | "listenerStopped" | "tenantJoined";
+            kind: "collectionRequest" | "cronJobStopped" | "listenerStopped" | "tenantJoined" | "toolApproval";
             title: string;
             description: string | null;
-            /** @description The request, cron job, listener or tenant */
+            /** @description The request, cron job, listener, tenant or call of a tool */
             subjectID: string | null;
             /** @constant */
             actionType: "link";
@@ -12637,6 +12774,18 @@ export interface components {
              */
             message: string;
         };
+        RefuseToolCallAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            toolApproval: components["schemas"]["ToolApproval"];
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
+        };
         RemoveTenantUserAnswer: {
             /** @constant */
             success: true;
@@ -13000,6 +13149,7 @@ export interface components {
              */
             message: string;
         };
+        SetToolApprovalPolicyAnswer: components["schemas"]["Success"] & components["schemas"]["ToolApprovalPolicy"];
         SetUserConfigAnswer: {
             /** @constant */
             success: true;
@@ -13787,6 +13937,126 @@ export interface components {
             instanceID: string;
             /** @constant */
             isTest: true;
+        };
+        /**
+         * @description A call of a tool over MCP that waits for a person, or has waited
+         * @example {
+         *       "toolCallID": "01990d3e-5c00-7a10-8000-000000000063",
+         *       "tenantID": "01990d3e-5c00-7a10-8000-000000000001",
+         *       "tool": "delete_workflow",
+         *       "input": {
+         *         "workflowID": "01990d3e-5c00-7a10-8000-000000000008"
+         *       },
+         *       "inputDigest": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+         *       "status": "asked",
+         *       "caller": {
+         *         "type": "user",
+         *         "id": "01990d3e-5c00-7a10-8000-000000000002",
+         *         "userID": "01990d3e-5c00-7a10-8000-000000000002"
+         *       },
+         *       "reason": null,
+         *       "error": null,
+         *       "decidedBy": null,
+         *       "decidedAt": null,
+         *       "createdAt": "2026-03-02T09:30:00.000Z",
+         *       "expiresAt": "2026-03-03T09:30:00.000Z",
+         *       "endedAt": null
+         *     }
+         */
+        ToolApproval: {
+            /** Format: uuid */
+            toolCallID: string;
+            /** Format: uuid */
+            tenantID: string;
+            tool: string;
+            /** @description Without secrets. Approved is the input as it was recorded */
+            input: components["schemas"]["Json"];
+            /** @description SHA-256 of the input as it was recorded */
+            inputDigest: string;
+            /**
+             * @description `asked`: it waits for a person. `ready`: it was approved and is under way
+             * @enum {string}
+             */
+            status: "asked" | "ready" | "done" | "failed" | "denied" | "expired";
+            caller: components["schemas"]["ToolCaller"];
+            /** @description Why it was refused */
+            reason: string | null;
+            /** @description How it failed */
+            error: string | null;
+            decidedBy: string | null;
+            decidedAt: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            expiresAt: string;
+            endedAt: string | null;
+        };
+        ToolApprovalPage: {
+            toolApprovals: components["schemas"]["ToolApproval"][];
+            /**
+             * @description Absent with `limit` or `cursor`
+             * @example 1
+             */
+            totalCount?: number;
+            /** @example 1 */
+            totalPages?: number;
+            /** @example 1 */
+            page?: number;
+            /** @example 20 */
+            pageSize: number;
+            /**
+             * @description For `cursor`; null at the end of the list
+             * @example null
+             */
+            nextCursor: string | null;
+        };
+        /**
+         * @example {
+         *       "policy": "destructive",
+         *       "byAnother": false
+         *     }
+         */
+        ToolApprovalPolicy: {
+            /**
+             * @description Which calls over MCP wait for a person: none, those that may destroy something, or all that change something or send it away
+             * @enum {string}
+             */
+            policy: "none" | "destructive" | "changes";
+            /** @description The caller may not approve their own calls */
+            byAnother: boolean;
+        };
+        /**
+         * @example {
+         *       "policy": "destructive",
+         *       "byAnother": false
+         *     }
+         */
+        ToolApprovalPolicyChange: {
+            /**
+             * @description Which calls over MCP wait for a person: none, those that may destroy something, or all that change something or send it away
+             * @enum {string}
+             */
+            policy: "none" | "destructive" | "changes";
+            /** @description The caller may not approve their own calls */
+            byAnother?: boolean;
+        };
+        /** @description By whose rights it is called. Of an API key, `userID` is its creator */
+        ToolCaller: {
+            /** @enum {string} */
+            type: "user" | "apiKey";
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            userID: string;
+        };
+        /**
+         * @example {
+         *       "reason": "It is still in use"
+         *     }
+         */
+        ToolRefusal: {
+            /** @description Told to the client that made the call */
+            reason?: string;
         };
         /**
          * @example {
@@ -35601,6 +35871,364 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    getToolApprovalPolicy: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Which calls of tools wait for an approval */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "policy": "destructive",
+                     *       "byAnother": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetToolApprovalPolicyAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    setToolApprovalPolicy: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "policy": "destructive",
+                 *       "byAnother": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["ToolApprovalPolicyChange"];
+            };
+        };
+        responses: {
+            /** @description Result of "Set which calls of tools wait for an approval" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "policy": "destructive",
+                     *       "byAnother": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SetToolApprovalPolicyAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            413: components["responses"]["413"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    listToolApprovals: {
+        parameters: {
+            query?: {
+                page?: number;
+                pageSize?: number;
+                /** @description The page size of a list that is read by `cursor` */
+                limit?: number;
+                /** @description The `nextCursor` of the page before */
+                cursor?: string;
+                /** @description Returns only those that wait for a decision */
+                waiting?: "true" | "false";
+            };
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Calls of tools that a person decides */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "toolApprovals": [
+                     *         {
+                     *           "toolCallID": "01990d3e-5c00-7a10-8000-000000000063",
+                     *           "tenantID": "01990d3e-5c00-7a10-8000-000000000001",
+                     *           "tool": "delete_workflow",
+                     *           "input": {
+                     *             "workflowID": "01990d3e-5c00-7a10-8000-000000000008"
+                     *           },
+                     *           "inputDigest": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+                     *           "status": "asked",
+                     *           "caller": {
+                     *             "type": "user",
+                     *             "id": "01990d3e-5c00-7a10-8000-000000000002",
+                     *             "userID": "01990d3e-5c00-7a10-8000-000000000002"
+                     *           },
+                     *           "reason": null,
+                     *           "error": null,
+                     *           "decidedBy": null,
+                     *           "decidedAt": null,
+                     *           "createdAt": "2026-03-02T09:30:00.000Z",
+                     *           "expiresAt": "2026-03-03T09:30:00.000Z",
+                     *           "endedAt": null
+                     *         }
+                     *       ],
+                     *       "totalCount": 1,
+                     *       "totalPages": 1,
+                     *       "page": 1,
+                     *       "pageSize": 20,
+                     *       "nextCursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListToolApprovalsAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    getToolApproval: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                toolCallID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The call of a tool that a person decides */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "toolApproval": {
+                     *         "toolCallID": "01990d3e-5c00-7a10-8000-000000000063",
+                     *         "tenantID": "01990d3e-5c00-7a10-8000-000000000001",
+                     *         "tool": "delete_workflow",
+                     *         "input": {
+                     *           "workflowID": "01990d3e-5c00-7a10-8000-000000000008"
+                     *         },
+                     *         "inputDigest": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+                     *         "status": "asked",
+                     *         "caller": {
+                     *           "type": "user",
+                     *           "id": "01990d3e-5c00-7a10-8000-000000000002",
+                     *           "userID": "01990d3e-5c00-7a10-8000-000000000002"
+                     *         },
+                     *         "reason": null,
+                     *         "error": null,
+                     *         "decidedBy": null,
+                     *         "decidedAt": null,
+                     *         "createdAt": "2026-03-02T09:30:00.000Z",
+                     *         "expiresAt": "2026-03-03T09:30:00.000Z",
+                     *         "endedAt": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetToolApprovalAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    approveToolCall: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                toolCallID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Result of "Approve a call of a tool" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "toolApproval": {
+                     *         "toolCallID": "01990d3e-5c00-7a10-8000-000000000063",
+                     *         "tenantID": "01990d3e-5c00-7a10-8000-000000000001",
+                     *         "tool": "delete_workflow",
+                     *         "input": {
+                     *           "workflowID": "01990d3e-5c00-7a10-8000-000000000008"
+                     *         },
+                     *         "inputDigest": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+                     *         "status": "asked",
+                     *         "caller": {
+                     *           "type": "user",
+                     *           "id": "01990d3e-5c00-7a10-8000-000000000002",
+                     *           "userID": "01990d3e-5c00-7a10-8000-000000000002"
+                     *         },
+                     *         "reason": null,
+                     *         "error": null,
+                     *         "decidedBy": null,
+                     *         "decidedAt": null,
+                     *         "createdAt": "2026-03-02T09:30:00.000Z",
+                     *         "expiresAt": "2026-03-03T09:30:00.000Z",
+                     *         "endedAt": null
+                     *       },
+                     *       "message": "Done"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApproveToolCallAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    refuseToolCall: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                toolCallID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "It is still in use"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ToolRefusal"];
+            };
+        };
+        responses: {
+            /** @description Result of "Refuse a call of a tool" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "toolApproval": {
+                     *         "toolCallID": "01990d3e-5c00-7a10-8000-000000000063",
+                     *         "tenantID": "01990d3e-5c00-7a10-8000-000000000001",
+                     *         "tool": "delete_workflow",
+                     *         "input": {
+                     *           "workflowID": "01990d3e-5c00-7a10-8000-000000000008"
+                     *         },
+                     *         "inputDigest": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+                     *         "status": "asked",
+                     *         "caller": {
+                     *           "type": "user",
+                     *           "id": "01990d3e-5c00-7a10-8000-000000000002",
+                     *           "userID": "01990d3e-5c00-7a10-8000-000000000002"
+                     *         },
+                     *         "reason": null,
+                     *         "error": null,
+                     *         "decidedBy": null,
+                     *         "decidedAt": null,
+                     *         "createdAt": "2026-03-02T09:30:00.000Z",
+                     *         "expiresAt": "2026-03-03T09:30:00.000Z",
+                     *         "endedAt": null
+                     *       },
+                     *       "message": "Done"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RefuseToolCallAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
         };

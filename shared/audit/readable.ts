@@ -23,19 +23,21 @@ export interface Hiding {
   names?: ReadonlySet<string> | undefined;
   /** Hides what a schema declares to be secret, in what is left of the value. */
   mask?: (copy: JsonObject) => JsonObject;
+  /** Of the JSON of what is kept, in place of 2000 characters. */
+  maxLength?: number;
 }
 
 /**
  * A value as the trail keeps it: without secrets, and with at most 2000 characters as JSON. A longer one becomes
  * `{_truncated: "its beginning"}`. Takes as long as what is kept, however large the value is.
  */
-export function readable(value: unknown, { names, mask }: Hiding = {}): Json {
-  const budget = { left: MAX_BODY_LENGTH };
+export function readable(value: unknown, { names, mask, maxLength = MAX_BODY_LENGTH }: Hiding = {}): Json {
+  const budget = { left: maxLength };
   const kept = copyOf(value, names, budget, 0);
   const copy = mask && isJsonObject(kept) ? mask(kept) : kept;
   const text = JSON.stringify(copy);
-  const isWhole = budget.left >= 0 && text.length <= MAX_BODY_LENGTH;
-  return isWhole ? copy : { _truncated: storable(text.slice(0, MAX_BODY_LENGTH)) };
+  const isWhole = budget.left >= 0 && text.length <= maxLength;
+  return isWhole ? copy : { _truncated: storable(text.slice(0, maxLength)) };
 }
 
 /** Characters of a text that are read for what is kept of it. */

@@ -3,7 +3,7 @@ import { quote } from '../quote.ts';
 
 /** All permissions, by resource. The resource is also the type in a rule's object, `<resource>:<id>`. */
 export const catalogue = {
-  ai: ['execute', 'chat', 'read', 'delete'],
+  ai: ['execute', 'chat', 'read', 'delete', 'approve'],
   apikey: ['list', 'create', 'read', 'update', 'delete'],
   appPage: ['list', 'create', 'read', 'update', 'delete', 'export'],
   audit: ['list'],

@@ -152,6 +152,8 @@ const ofChats = 'chats are not assets: they belong to one user';
 const ofEvents = 'events are not assets: they have states of their own';
 
 const changingNoAsset: Record<string, string> = {
+  'post /api/v1/tenants/:tenantID/tool-approvals/:toolCallID/approve': 'the decision is in the row of the call',
+  'post /api/v1/tenants/:tenantID/tool-approvals/:toolCallID/refuse': 'the decision is in the row of the call',
   'delete /api/v1/tenants/:tenantID': 'its trail is deleted with the tenant',
   'post /api/v1/tenants/:tenantID/roles/sync-policies': 'rules are derived from roles',
   'post /api/v1/tenants/:tenantID/datasources/test': startsNothing,
@@ -212,6 +214,8 @@ const changingNoAsset: Record<string, string> = {
 };
 
 const reasonsWithoutKey: Record<string, string> = {
+  'post /api/v1/tenants/:tenantID/tool-approvals/:toolCallID/approve': 'a call is decided once',
+  'post /api/v1/tenants/:tenantID/tool-approvals/:toolCallID/refuse': 'a call is decided once',
   'post /api/v1/tenants/:tenantID/apikeys': secretAnswer,
   'post /api/v1/tenants/:tenantID/apikeys/:apiKeyID/clone': secretAnswer,
   'post /api/v1/operator/auth/login': secretAnswer,

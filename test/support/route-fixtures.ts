@@ -50,6 +50,10 @@ const AN_IMPORT_JOB = `
 insert into import_job (id, tenant_id, creator_id, is_planned, total, status, answer, started_at, ended_at)
 values ($1, $2, $3, false, 0, 201, $4, now(), now())`;
 
+const A_TOOL_CALL = `
+insert into ai_tool_call (id, tenant_id, turn_id, number, origin, status, tool, input, input_digest, caller, shown_input, expires_at)
+values ($1, $2, $1, 1, 'mcp', 'asked', 'list_folders', '{}', '', $3, '{}', now() + interval '1 hour')`;
+
 /** An existing asset of this tenant for every parameter of every path. */
 const params: Record<string, MakeParam> = {
   tenantID: async (_cluster, tenant) => tenant.id,
@@ -91,6 +95,13 @@ const params: Record<string, MakeParam> = {
     const id = newID();
     const answer = { success: true, importID: null, results: [], skipped: [], warnings: [], message: 'Imported' };
     await cluster.context.pool.query(AN_IMPORT_JOB, [id, tenant.id, tenant.creator.id, JSON.stringify(answer)]);
+    return id;
+  },
+  // That waits.
+  toolCallID: async (cluster, tenant) => {
+    const id = newID();
+    const caller = JSON.stringify({ type: 'user', id: tenant.creator.id, origin: 'direct' });
+    await cluster.context.pool.query(A_TOOL_CALL, [id, tenant.id, caller]);
     return id;
   },
   listenerID: async (cluster, tenant) => (await aListener(cluster, { tenant })).id,
@@ -327,6 +338,7 @@ const aLibraryEntry = {
 
 /** An accepted body for every route that does not accept an empty one. */
 const bodies: Record<string, unknown> = {
+  'put /api/v1/tenants/:tenantID/tool-approval-policy': { policy: 'destructive' },
   'post /api/v1/auth/config/:tenantID': { config: { theme: 'dark' } },
   'patch /api/v1/tenants/dbtest': { tenantDBURL: testServers.datasourceURL },
   'post /api/v1/operator/auth/login': loginFixture,

@@ -5,8 +5,9 @@ import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import type { ApiContext } from '../../context.ts';
 import type { CallEnd, ClaimedCall } from '../../db/ai-turns.ts';
 import { searchTools } from '../../mcp/grouped.ts';
+import { needsConfirmation } from '../../tools/confirmation.ts';
 import type { Tool, ToolRegistry } from '../../tools/registry.ts';
-import type { ToolAnswer } from '../../tools/tool.ts';
+import type { ToolAnswer, ToolCaller } from '../../tools/tool.ts';
 import { identifyNow, identityOf, offerOf, SEARCH } from './offers.ts';
 import { checkOwnTool } from './own-tools.ts';
 
@@ -34,7 +35,7 @@ export async function callTool(call: ClaimedCall, means: Means): Promise<CallEnd
 }
 
 async function answerOf(call: ClaimedCall, { context, registry, signal }: Means): Promise<ToolAnswer | 'asked'> {
-  const { tool: name, input, tenantID, caller } = call;
+  const { tool: name, input, tenantID } = call;
   if (!isJsonObject(input)) return refusal(400, 'The input is not one JSON object, or is too large');
   const identity = await identifyNow(context, call);
   const allowed = await registry.allowed(tenantID, identity);
@@ -46,22 +47,13 @@ async function answerOf(call: ClaimedCall, { context, registry, signal }: Means)
   const tool = allowed.find((one) => one.name === name);
   if (!tool) return refuse(call, context, registry.tools.has(name));
   if (!call.isConfirmed && needsConfirmation(tool)) return 'asked';
-  if (call.attempts > 1 && !mayRepeat(tool)) return UNKNOWN;
-  return registry.call(
-    { tenantID, who: { identity: identityOf(caller) }, userAgent: 'gantry-ai', requestID: call.id },
-    name,
-    input,
-    { signal, idempotencyKey: call.id },
-  );
+  if (call.tries > 1 && !mayRepeat(tool)) return UNKNOWN;
+  return registry.call(toolCallerOf(call), name, input, { signal, idempotencyKey: call.id });
 }
 
-/**
- * What changes something, and what sends something to a server that its input names: data of the tenant could leave with it. The routes
- * say which they are.
- */
-export function needsConfirmation(tool: Tool): boolean {
-  const { readOnlyHint, openWorldHint } = tool.annotations;
-  return !readOnlyHint || (openWorldHint && 'route' in tool && tool.route.method !== 'get');
+function toolCallerOf({ id, tenantID, caller, origin }: ClaimedCall): ToolCaller {
+  const userAgent = origin === 'mcp' ? 'gantry-mcp' : 'gantry-ai';
+  return { tenantID, who: { identity: identityOf(caller) }, userAgent, requestID: id };
 }
 
 /** The process that called it has gone, perhaps after it was done. */

@@ -38,6 +38,7 @@ import { TenantFileChunk } from './tenant-file-chunk.ts';
 import { TenantLogo } from './tenant-logo.ts';
 import { TenantUser } from './tenant-user.ts';
 import { TenantVariable } from './tenant-variable.ts';
+import { ToolApproval } from './tool-approval.ts';
 import { User } from './user.ts';
 import { UserConfig } from './user-config.ts';
 import { Widget } from './widget.ts';
@@ -95,4 +96,5 @@ export const entities = [
   OperatorAudit,
   AuditRecord,
   AIConfig,
+  ToolApproval,
 ];

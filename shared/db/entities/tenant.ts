@@ -1,3 +1,4 @@
+import type { ToolApprovalPolicy } from '../../ai/tool-approvals.ts';
 import { defineEntity, identified, p } from '../base.ts';
 
 export const TenantSchema = defineEntity({
@@ -14,6 +15,10 @@ export const TenantSchema = defineEntity({
     /** Since when no run begins that comes from outside, of any workflow. */
     pausedAt: p.datetime().nullable(),
     creatorID: p.uuid(),
+    /** Which calls of tools over MCP wait for a person. */
+    toolApproval: p.string().$type<ToolApprovalPolicy>().default('none'),
+    /** That person must be another one than the caller. */
+    isApprovedByAnother: p.boolean().default(false),
   },
 });
 

@@ -76,6 +76,7 @@ import { Migration20261123092000_AIChat } from './Migration20261123092000_AIChat
 import { Migration20261123154500_ImportJobs } from './Migration20261123154500_ImportJobs.ts';
 import { Migration20261123184000_AIToolCalls } from './Migration20261123184000_AIToolCalls.ts';
 import { Migration20261123191000_RollbackJobs } from './Migration20261123191000_RollbackJobs.ts';
+import { Migration20261123213000_ToolApprovals } from './Migration20261123213000_ToolApprovals.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -157,6 +158,7 @@ const classes = {
   Migration20261123154500_ImportJobs,
   Migration20261123184000_AIToolCalls,
   Migration20261123191000_RollbackJobs,
+  Migration20261123213000_ToolApprovals,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -80,4 +80,5 @@ export const migrationNames = [
   'Migration20261123154500_ImportJobs',
   'Migration20261123184000_AIToolCalls',
   'Migration20261123191000_RollbackJobs',
+  'Migration20261123213000_ToolApprovals',
 ] as const;

@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallToolResult, Tool as ListedTool, ServerContext } from '@modelcontextprotocol/server';
+import type { ToolApprovalPolicy } from '#shared/ai/tool-approvals.ts';
+import { read } from '#shared/ai/tool-calls.ts';
+import { readable } from '#shared/audit/readable.ts';
+import { isJsonObject } from '#shared/json.ts';
+import { hidingOf } from '../audit/request-entry.ts';
+import type { ApiContext } from '../context.ts';
+import { readApprovalPolicy, readWaitingCall, recordCall, type WaitingCall } from '../db/tool-approvals.ts';
+import { callerOf } from '../http/mount.ts';
+import { needsConfirmation } from '../tools/confirmation.ts';
+import type { Tool } from '../tools/registry.ts';
+import type { ToolArguments } from '../tools/tool.ts';
+import { approversOf } from './approvers.ts';
+import { invalidParams } from './protocol-errors.ts';
+import type { Session } from './session.ts';
+
+export const AWAIT = 'await_tool_approval';
+
+/** Less than the minute for which clients wait for an answer. */
+const SECONDS = 50;
+const PAUSE_MS = 50;
+const MAX_PAUSE_MS = 1_000;
+/** Of an input as people see it. */
+const MAX_SHOWN = 64_000;
+
+type Means = Pick<ApiContext, 'pool' | 'policy'>;
+
+/** Whether a call of the tool waits for a person where this is set. */
+export function waits(tool: Tool, policy: ToolApprovalPolicy): boolean {
+  if (policy === 'none') return false;
+  return policy === 'changes' ? needsConfirmation(tool) : tool.annotations.destructiveHint;
+}
+
+/** Reads the setting of the tenant only for tools that change something. */
+export async function mustWait({ pool }: Means, tool: Tool, tenantID: string): Promise<boolean> {
+  return needsConfirmation(tool) && waits(tool, await readApprovalPolicy(pool, tenantID));
+}
+
+interface Asked {
+  tool: Tool;
+  args: ToolArguments;
+  mcpReq: Pick<ServerContext['mcpReq'], 'signal' | 'notify' | '_meta'>;
+}
+
+/** Records the call in place of doing it. A client that shows progress waits for the decision; others get the handle at once. */
+export async function askForApproval(means: Means, session: Session, asked: Asked): Promise<CallToolResult> {
+  const { caller, identity } = session;
+  const { tool, args, mcpReq } = asked;
+  const id = await recordCall(means.pool, {
+    tenantID: caller.tenantID,
+    caller: callerOf(identity),
+    tool: tool.name,
+    input: args,
+    shownInput: readable(args, { ...('route' in tool && hidingOf(tool.route)), maxLength: MAX_SHOWN }),
+    approvers: await approversOf(means, caller.tenantID),
+  });
+  const token = mcpReq._meta?.progressToken;
+  if (token === undefined) return follow(means, session, { id, seconds: 0, signal: mcpReq.signal });
+  const message = `The call ${id} of ${tool.name} waits for the approval of a person`;
+  await mcpReq.notify({ method: 'notifications/progress', params: { progressToken: token, progress: 0, message } });
+  return follow(means, session, { id, seconds: SECONDS, signal: mcpReq.signal });
+}
+
+/** The tool with which a client asks again for a call that waited. */
+export function awaitApproval(
+  means: Means,
+  session: Session,
+  { toolCallID, seconds = 25, signal }: ToolArguments & { signal: AbortSignal },
+): Promise<CallToolResult> {
+  if (typeof toolCallID !== 'string' || !/^[0-9a-f-]{36}$/.test(toolCallID))
+    throw invalidParams('toolCallID: expected the id of a call that waits');
+  if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= SECONDS))
+    throw invalidParams(`seconds: expected a number from 0 to ${SECONDS}`);
+  return follow(means, session, { id: toolCallID, seconds, signal });
+}
+
+interface Following {
+  id: string;
+  seconds: number;
+  signal: AbortSignal;
+}
+
+async function follow(
+  { pool }: Means,
+  { caller, identity }: Session,
+  { id, seconds, signal }: Following,
+): Promise<CallToolResult> {
+  const until = performance.now() + seconds * 1_000;
+  const which = { tenantID: caller.tenantID, callerID: callerOf(identity).id, id };
+  for (let pause = PAUSE_MS; ; pause = Math.min(pause * 1.5, MAX_PAUSE_MS)) {
+    const call = await readWaitingCall(pool, which);
+    if (!call) return failed({ code: 'NOT_FOUND', message: 'There is no such call of yours' });
+    const isOpen = call.status === 'asked' || call.status === 'ready';
+    if (!isOpen || performance.now() >= until || signal.aborted) return resultOf(call);
+    await sleep(pause, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+function resultOf({ id, tool, status, output, reason, expiresAt }: WaitingCall): CallToolResult {
+  switch (status) {
+    case 'done': {
+      const body = read(output);
+      const content = [{ type: 'text' as const, text: JSON.stringify(body) }];
+      return { content, ...(isJsonObject(body) && { structuredContent: body }) };
+    }
+    case 'failed':
+      return failed({ tool, message: String(read(output)) });
+    case 'denied':
+      return failed({
+        tool,
+        code: 'PERMISSION_DENIED',
+        message: `A person has refused it${reason ? `: ${reason}` : ''}`,
+      });
+    case 'expired':
+      return failed({ tool, code: 'CONFLICT', message: 'Nobody has approved it in time, so it was not done' });
+    default: {
+      const hint =
+        status === 'asked'
+          ? `Nothing is done yet: a person with the permission ai.approve decides it. Tell the user, and ask with ${AWAIT}. The same call made again is this one.`
+          : `It is approved and under way. Ask for its result with ${AWAIT}.`;
+      const approval = { toolCallID: id, tool, status, expiresAt: expiresAt.toISOString(), hint };
+      const body = { success: true, approval };
+      return { content: [{ type: 'text', text: JSON.stringify(body) }], structuredContent: body };
+    }
+  }
+}
+
+function failed(shown: { tool?: string; code?: string; message: string }): CallToolResult {
+  return { content: [{ type: 'text', text: JSON.stringify({ error: true, ...shown }) }], isError: true };
+}
+
+/** Listed where calls wait. */
+export const awaitTool: ListedTool = {
+  name: AWAIT,
+  title: 'Ask for a call that waited for an approval',
+  description:
+    'Ask how a call stands that waits for the approval of a person. Answers with the result of the tool once it was approved and done, with an error if it was refused or has expired, and otherwise with the handle again.\n\nUse it with the toolCallID of the answer to the call; tell the user meanwhile that their approval is awaited.\n\nCost: waits up to `seconds`; it changes nothing.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      toolCallID: { type: 'string', format: 'uuid' },
+      seconds: { type: 'integer', minimum: 0, maximum: SECONDS, default: 25 },
+    },
+    required: ['toolCallID'],
+  },
+  annotations: {
+    title: 'Ask for a call that waited for an approval',
+    readOnlyHint: true,
+    destructiveHint: false,
+    idempotentHint: true,
+    openWorldHint: false,
+  },
+};

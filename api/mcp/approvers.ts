@@ -1,0 +1,25 @@
+import type { ApiContext } from '../context.ts';
+
+/** Members who are looked at, of whom those with the permission are told. */
+const MAX_MEMBERS = 200;
+const MAX_TOLD = 50;
+
+/** Users who may approve calls of tools in the tenant. */
+export async function approversOf(
+  { pool, policy }: Pick<ApiContext, 'pool' | 'policy'>,
+  tenantID: string,
+): Promise<string[]> {
+  const { rows } = await pool.query<{ userID: string; version: number }>(MEMBERS, [tenantID, MAX_MEMBERS]);
+  const approvers: string[] = [];
+  for (const { userID, version } of rows) {
+    const asker = { tenantID, version, subjects: [userID] };
+    if (await policy.can({ ...asker, object: 'ai:*', action: 'approve' })) approvers.push(userID);
+    if (approvers.length === MAX_TOLD) break;
+  }
+  return approvers;
+}
+
+const MEMBERS = `
+select m.user_id as "userID", t.policy_version as version
+from membership m join tenant t on t.id = m.tenant_id join app_user u on u.id = m.user_id and not u.is_disabled
+where m.tenant_id = $1 order by m.user_id limit $2`;
