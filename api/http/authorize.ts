@@ -17,7 +17,11 @@ export interface Authorizer {
   visible(permission: Permission, column?: string): Promise<Condition>;
   /** Whether the caller holds the permission on every object of its type, without a deny. */
   holds(permission: Permission | ResourcePermission): Promise<boolean>;
+  /** On how many objects of its type the caller holds the permission. */
+  extent(permission: Permission): Promise<Extent>;
 }
+
+export type Extent = 'all' | 'some' | 'none';
 
 export function createAuthorizer(policy: Policy, asker: Asker): Authorizer {
   function sights(permission: Permission | ResourcePermission) {
@@ -30,6 +34,11 @@ export function createAuthorizer(policy: Policy, asker: Asker): Authorizer {
     },
     async holds(permission) {
       return (await sights(permission)).every(isWhole);
+    },
+    async extent(permission) {
+      const found = await sights(permission);
+      if (found.every(isWhole)) return 'all';
+      return seesSomething(found) ? 'some' : 'none';
     },
     async require(access) {
       for (const { permission, object } of access) {

@@ -52,7 +52,7 @@ async function holdsOnAsset(holder: Holder, { resourceType, resourceID, action }
   return true;
 }
 
-async function isAllowed(holder: Holder, access: Demand): Promise<boolean> {
+export async function isAllowed(holder: Pick<Holder, 'require'>, access: Demand): Promise<boolean> {
   try {
     await holder.require([access]);
     return true;

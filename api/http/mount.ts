@@ -103,7 +103,7 @@ async function serveMember(
     tenantID,
     em: () => tenantEntityManager(context.orm.em, tenantID, identity.userID),
   });
-  const { visible, require, requireUndenied, holds } = authorizer;
+  const { visible, require, requireUndenied, holds, extent } = authorizer;
   const file = () => readFile(route, exchange);
   const { response } = exchange;
   if (route.method !== 'get' && !route.writesEntry) await entry.begin();
@@ -117,6 +117,7 @@ async function serveMember(
     require,
     requireUndenied,
     holds,
+    extent,
     reportUnknown: (found, at) => reportUnknown(handling, found, at),
     requireMatch: createMatch(route.conditional ? request.get('if-match') : undefined),
     idempotency,

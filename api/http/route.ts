@@ -11,6 +11,7 @@ import type { Identity } from '../auth/identity.ts';
 import type { OperatorSession } from '../auth/operator-session.ts';
 import type { ApiContext } from '../context.ts';
 import type { Condition } from '../db/visible.ts';
+import type { Extent } from './authorize.ts';
 import type { NamesOne } from './path-parameters.ts';
 import type { Spellings } from './spelling.ts';
 import type { UnknownFields } from './unknown-fields.ts';
@@ -105,6 +106,8 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   requireUndenied(access: readonly Demand[]): Promise<void>;
   /** Whether the caller holds a permission on every object of its type, with no deny rule: required to grant it to others. */
   holds(permission: Permission | ResourcePermission): Promise<boolean>;
+  /** On how many objects of its type the caller holds a permission. */
+  extent(permission: Permission): Promise<Extent>;
   /**
    * Reports unknown fields that only the handler can detect; `at` is the path of the value they are in. Throws VALIDATION_ERROR
    * if the client wants strict handling, so call it before any write.
@@ -159,8 +162,16 @@ type PermissionCheck<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTy
       /** Absent for lists and creates: `<resource>:*`. */
       object?: (request: Parsed<P, Q, B>) => string;
       access?: never;
+      forMembers?: never;
     }
-  | { access: (request: Parsed<P, Q, B>) => readonly [Access, ...Access[]]; permission?: never; object?: never };
+  | {
+      access: (request: Parsed<P, Q, B>) => readonly [Access, ...Access[]];
+      permission?: never;
+      object?: never;
+      forMembers?: never;
+    }
+  /** Answers every member, also one without any permission: only for what is about the caller alone. */
+  | { forMembers: true; permission?: never; object?: never; access?: never };
 
 /** Not undefined. The types of a definition say what it is. */
 type Given = NonNullable<unknown>;
@@ -221,6 +232,7 @@ export type Route =
       permission?: Permission;
       access: (request: ErasedParsed) => readonly Access[];
       filter: boolean;
+      forMembers: boolean;
       alternative?: Permission;
       withWorkflow?: true;
       writesEntry?: true;
@@ -252,7 +264,10 @@ type NoBody = z.ZodType<undefined>;
 export const TENANT_PREFIX = '/api/v1/tenants/:tenantID';
 export const OPERATOR_PREFIX = '/api/v1/operator';
 
-/** A route under `/api/v1/tenants/{tenantID}`: membership, then the policy; it cannot be written without a permission. */
+/**
+ * A route under `/api/v1/tenants/{tenantID}`: membership, then the policy. It cannot be written without a permission, unless it
+ * says that it is for all members.
+ */
 export function tenantRoute<
   const Path extends string,
   P extends Z = NoFields,
@@ -260,20 +275,19 @@ export function tenantRoute<
   B extends Z = NoBody,
   R extends Z = Z,
 >(definition: TenantRouteDefinition<Path, P, Q, B, R>): Route {
-  const { permission, object, access, filter, isWholePath, onWholeType, ...shapes } = definition;
+  const { permission, object, access, filter, forMembers, isWholePath, onWholeType, ...shapes } = definition;
   const resource = permission?.slice(0, permission.indexOf('.'));
   return {
     ...(shapes as unknown as ErasedShapes & { handle: ErasedHandler }),
     path: isWholePath ? definition.path : TENANT_PREFIX + definition.path,
     realm: 'tenant',
     filter: filter ?? false,
+    forMembers: forMembers ?? false,
     ...(permission && { permission }),
     // Checked against the route's own types in its definition; here it is only passed on.
     access:
       (access as ((request: ErasedParsed) => readonly Access[]) | undefined) ??
-      ((request) => [
-        { permission: permission as Permission, object: object ? object(request as never) : `${resource}:*` },
-      ]),
+      ((request) => (permission ? [{ permission, object: object ? object(request as never) : `${resource}:*` }] : [])),
   };
 }
 

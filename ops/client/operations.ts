@@ -221,6 +221,7 @@ export const operations = {
   listRoles: {"method":"get","path":"/api/v1/tenants/{tenantID}/roles","items":"roles"},
   createRole: {"method":"post","path":"/api/v1/tenants/{tenantID}/roles","takesKey":true},
   listPermissions: {"method":"get","path":"/api/v1/tenants/{tenantID}/roles/permissions"},
+  listMyPermissions: {"method":"get","path":"/api/v1/tenants/{tenantID}/permissions/mine"},
   syncRolePolicies: {"method":"post","path":"/api/v1/tenants/{tenantID}/roles/sync-policies"},
   getRole: {"method":"get","path":"/api/v1/tenants/{tenantID}/roles/{roleID}"},
   updateRole: {"method":"patch","path":"/api/v1/tenants/{tenantID}/roles/{roleID}"},

@@ -3996,6 +3996,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/permissions/mine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the permissions of the caller
+         * @description Returns what the caller may do in this tenant, so that an interface offers nothing that would be refused. Every member may ask. Each request is checked all the same.
+         */
+        get: operations["listMyPermissions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/roles/sync-policies": {
         parameters: {
             query?: never;
@@ -10929,6 +10949,22 @@ export interface components {
             }[];
             changed: components["schemas"]["GraphChange"][];
         };
+        /**
+         * @example {
+         *       "permissions": [
+         *         "workflow.list"
+         *       ],
+         *       "permissionsOnSome": [
+         *         "workflow.read"
+         *       ]
+         *     }
+         */
+        HeldPermissions: {
+            /** @description Those that the caller holds on every object of their type or, with `object`, on that object */
+            permissions: string[];
+            /** @description Those that the caller holds on some objects of their type only */
+            permissionsOnSome: string[];
+        };
         /** @description How many more there are: the caller may not read them, or the list is too long */
         HiddenUsage: {
             dataQueries: number;
@@ -11332,6 +11368,7 @@ export interface components {
             nextCursor: string | null;
         };
         ListListenersAnswer: components["schemas"]["Success"] & components["schemas"]["ListenerPage"];
+        ListMyPermissionsAnswer: components["schemas"]["Success"] & components["schemas"]["HeldPermissions"];
         ListNotificationsAnswer: components["schemas"]["Success"] & components["schemas"]["NotificationPage"];
         ListOauthConnectionsAnswer: components["schemas"]["Success"] & components["schemas"]["OAuthConnectionPage"];
         ListPermissionsAnswer: {
@@ -33127,6 +33164,52 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ListPermissionsAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    listMyPermissions: {
+        parameters: {
+            query?: {
+                /** @description One object, as `workflow:<id>`: the permissions on it. Absent: those on all types of objects */
+                object?: string;
+            };
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The permissions of the caller */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "permissions": [
+                     *         "workflow.list"
+                     *       ],
+                     *       "permissionsOnSome": [
+                     *         "workflow.read"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListMyPermissionsAnswer"];
                 };
             };
             400: components["responses"]["400"];

@@ -147,10 +147,13 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
   });
 
-  test('refuses a member without the permission, whether or not the object exists', async () => {
-    expectDenied(await send(bystander, route, await fixtures(route, tenant)));
-    expectDenied(await send(bystander, route, unknown(route)));
-  });
+  test.skipIf(isForMembers(route))(
+    'refuses a member without the permission, whether or not the object exists',
+    async () => {
+      expectDenied(await send(bystander, route, await fixtures(route, tenant)));
+      expectDenied(await send(bystander, route, unknown(route)));
+    },
+  );
 });
 
 describe.each(select((route) => route.realm === 'tenant' || route.realm === 'user'))('%s', (_name, route) => {
@@ -178,7 +181,8 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
   test('answers an API key of another tenant as a stranger, and refuses a key without the permission', async () => {
     const params = await fixtures(route, tenant);
 
-    for (const key of [keys.ofAnother, keys.powerless]) expectDenied(await send(cluster.withKey(key), route, params));
+    for (const key of isForMembers(route) ? [keys.ofAnother] : [keys.ofAnother, keys.powerless])
+      expectDenied(await send(cluster.withKey(key), route, params));
   });
 
   test('refuses a caller when a deny rule overrides what other rules allow', async () => {
@@ -313,6 +317,13 @@ async function aKeyWith(
   const em = tenantEntityManager(cluster.context.orm.em, id);
   await changeRules(em, id, { add: rules.map((rule) => ({ ...rule, subject: key.id })) });
   return key;
+}
+
+/** Listed, so that no other route is without a permission. */
+const forMembers = ['get /api/v1/tenants/:tenantID/permissions/mine'];
+
+function isForMembers(route: Route): boolean {
+  return forMembers.includes(nameOf(route));
 }
 
 function select(isWanted: (route: Route) => boolean): (readonly [string, Route])[] {

@@ -10,6 +10,7 @@ import { tenantRoute } from '../../http/route.ts';
 import { createRole } from './create.ts';
 import { deleteRole } from './delete.ts';
 import { findRole } from './find.ts';
+import { listMyPermissions } from './mine.ts';
 import { presentRole } from './present.ts';
 import { RepairedRole, Role, RoleID, RoleList, Roles } from './schemas.ts';
 import { updateRole } from './update.ts';
@@ -59,6 +60,8 @@ export const roleRoutes = [
       return { permissions: [...permissions] };
     },
   }),
+
+  listMyPermissions,
 
   tenantRoute({
     name: 'syncRolePolicies',

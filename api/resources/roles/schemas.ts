@@ -113,6 +113,35 @@ export const RepairedRole = z
   })
   .meta({ id: 'RepairedRole', examples: [exampleRepairedRole] });
 
+export const HeldQuery = z.object({
+  object: z
+    .string()
+    .transform((text, check) => {
+      const [type, id] = text.split(/:(.*)/s);
+      const resource = objectType(type ?? '');
+      if (resource && ID.safeParse(id).success) return `${resource}:${id}`;
+      check.addIssue({
+        code: 'custom',
+        message: `expected a type and an id, as in workflow:<id>, received ${quote(text)}`,
+      });
+      return z.NEVER;
+    })
+    .optional()
+    .describe('One object, as `workflow:<id>`: the permissions on it. Absent: those on all types of objects'),
+});
+
+export const HeldPermissions = z
+  .object({
+    permissions: z
+      .array(z.string())
+      .describe('Those that the caller holds on every object of their type or, with `object`, on that object'),
+    permissionsOnSome: z.array(z.string()).describe('Those that the caller holds on some objects of their type only'),
+  })
+  .meta({
+    id: 'HeldPermissions',
+    examples: [{ permissions: ['workflow.list'], permissionsOnSome: ['workflow.read'] }],
+  });
+
 interface Named {
   roleName?: string | undefined;
   roleTitle?: string | undefined;

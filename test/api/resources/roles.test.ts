@@ -36,6 +36,10 @@ async function create(body: object): Promise<{ id: string } & Record<string, unk
   return answer.body.role;
 }
 
+function actionsOn(type: string): string[] {
+  return permissions.filter((permission) => permission.startsWith(`${type}.`));
+}
+
 async function give(user: { id: string }, ...roles: { id: string }[]): Promise<void> {
   const ids = roles.map(({ id }) => id);
   await setRoles(tenantEntityManager(cluster.context.orm.em, tenant.id), tenant.id, user.id, ids);
@@ -355,6 +359,34 @@ describe('the lists', () => {
     await create({ rolePermissions: [`tenant:asset:workflow:${id}:read`] });
 
     expect((await admin().get('T/roles/permissions')).body).toEqual({ success: true, permissions: [...permissions] });
+  });
+
+  test('of what the caller may do tells every object, some objects and one object apart', async () => {
+    const [workflow, other] = [await aWorkflow(cluster, { tenant }), await aWorkflow(cluster, { tenant })];
+    const member = await aMember(cluster, {
+      tenant,
+      can: ['workflow.list', 'cronjob.read', 'listener.read'],
+      rules: [
+        { object: `workflow:${workflow.id}`, action: '*' },
+        { object: 'listener:*', action: 'read', effect: 'deny' },
+        { object: `cronjob:${newID()}`, action: 'read', effect: 'deny' },
+      ],
+    });
+    const mine = async (who: TestUser, query = '') => (await as(who).get(`T/permissions/mine${query}`)).body;
+
+    expect(await mine(member)).toMatchObject({
+      permissions: ['workflow.list'],
+      permissionsOnSome: ['cronjob.read', ...actionsOn('workflow').filter((one) => one !== 'workflow.list')],
+    });
+    expect(await mine(member, `?object=workflow:${workflow.id}`)).toMatchObject({
+      permissions: actionsOn('workflow'),
+      permissionsOnSome: [],
+    });
+    expect(await mine(member, `?object=workflow:${other.id}`)).toMatchObject({ permissions: ['workflow.list'] });
+    expect(await mine(tenant.creator)).toMatchObject({ permissions, permissionsOnSome: [] });
+    expect(await mine(await aMember(cluster, { tenant }))).toMatchObject({ permissions: [], permissionsOnSome: [] });
+    const wrong = await as(member).get('T/permissions/mine?object=nothing:1');
+    expect(wrong).toMatchObject({ status: 400, body: { error: { details: { issues: [{ path: ['object'] }] } } } });
   });
 
   test('a global role cannot be changed by a tenant', async () => {

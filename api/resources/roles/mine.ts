@@ -1,0 +1,30 @@
+import { type Permission, permissions, splitPermission } from '#shared/policy/permissions.ts';
+import { isAllowed } from '../../http/grant.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { HeldPermissions, HeldQuery } from './schemas.ts';
+
+export const listMyPermissions = tenantRoute({
+  name: 'listMyPermissions',
+  method: 'get',
+  path: '/permissions/mine',
+  summary: 'List the permissions of the caller',
+  description:
+    'Returns what the caller may do in this tenant, so that an interface offers nothing that would be refused. Every member may ask. Each request is checked all the same.',
+  forMembers: true,
+  query: HeldQuery,
+  response: HeldPermissions,
+
+  async handle({ query: { object }, extent, require }) {
+    if (object) {
+      const held: Permission[] = [];
+      for (const permission of permissions) {
+        const isOfType = splitPermission(permission)[0] === object.slice(0, object.indexOf(':'));
+        if (isOfType && (await isAllowed({ require }, { permission, object }))) held.push(permission);
+      }
+      return { permissions: held, permissionsOnSome: [] };
+    }
+    const extents = await Promise.all(permissions.map(extent));
+    const those = (wanted: 'all' | 'some') => permissions.filter((_permission, index) => extents[index] === wanted);
+    return { permissions: those('all'), permissionsOnSome: those('some') };
+  },
+});
