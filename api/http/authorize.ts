@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts';
-import { type Asker, type Policy, seesSomething } from '#shared/policy/enforcer.ts';
+import { type Asker, type Extent, type Policy, seesSomething } from '#shared/policy/enforcer.ts';
 import { type Permission, type ResourcePermission, splitPermission } from '#shared/policy/permissions.ts';
 import type { Sight } from '#shared/policy/rule-index.ts';
 import { type Condition, visibleRows } from '../db/visible.ts';
@@ -20,8 +20,6 @@ export interface Authorizer {
   /** On how many objects of its type the caller holds the permission. */
   extent(permission: Permission): Promise<Extent>;
 }
-
-export type Extent = 'all' | 'some' | 'none';
 
 export function createAuthorizer(policy: Policy, asker: Asker): Authorizer {
   function sights(permission: Permission | ResourcePermission) {

@@ -10961,9 +10961,9 @@ export interface components {
          */
         HeldPermissions: {
             /** @description Those that the caller holds on every object of their type or, with `object`, on that object */
-            permissions: string[];
+            permissions: components["schemas"]["Permission"][];
             /** @description Those that the caller holds on some objects of their type only */
-            permissionsOnSome: string[];
+            permissionsOnSome: components["schemas"]["Permission"][];
         };
         /** @description How many more there are: the caller may not read them, or the list is too long */
         HiddenUsage: {
@@ -12408,6 +12408,8 @@ export interface components {
         };
         PauseIntakeAnswer: components["schemas"]["Success"] & components["schemas"]["Intake"];
         PauseWorkflowAnswer: components["schemas"]["Success"] & components["schemas"]["Intake"];
+        /** @enum {string} */
+        Permission: "ai.execute" | "ai.chat" | "ai.read" | "ai.delete" | "apikey.list" | "apikey.create" | "apikey.read" | "apikey.update" | "apikey.delete" | "appPage.list" | "appPage.create" | "appPage.read" | "appPage.update" | "appPage.delete" | "appPage.export" | "audit.list" | "bundle.preview" | "bundle.execute" | "bundle.export" | "cronjob.list" | "cronjob.create" | "cronjob.read" | "cronjob.update" | "cronjob.delete" | "dashboard.list" | "dashboard.create" | "dashboard.read" | "dashboard.update" | "dashboard.delete" | "database.metadata" | "database.execute" | "database.schemaList" | "database.schemaCreate" | "database.schemaRead" | "database.schemaUpdate" | "database.schemaDelete" | "database.tableList" | "database.tableCreate" | "database.tableRead" | "database.tableUpdate" | "database.tableDelete" | "database.rowList" | "database.rowCreate" | "database.rowRead" | "database.rowUpdate" | "database.rowDelete" | "database.triggerList" | "database.triggerCreate" | "database.triggerRead" | "database.triggerUpdate" | "database.triggerDelete" | "dataquery.list" | "dataquery.create" | "dataquery.read" | "dataquery.update" | "dataquery.delete" | "dataquery.test" | "dataquery.execute" | "dataquery.export" | "datasource.list" | "datasource.create" | "datasource.read" | "datasource.update" | "datasource.delete" | "datasource.test" | "folder.list" | "folder.create" | "folder.update" | "folder.delete" | "listener.list" | "listener.create" | "listener.read" | "listener.update" | "listener.delete" | "listener.execute" | "listener.export" | "permission.list" | "role.list" | "role.create" | "role.read" | "role.update" | "role.delete" | "tenant.read" | "tenant.update" | "tenant.delete" | "user.list" | "user.create" | "user.read" | "user.update" | "user.delete" | "variable.list" | "variable.create" | "variable.read" | "variable.update" | "variable.delete" | "variable.use" | "widget.list" | "widget.create" | "widget.read" | "widget.update" | "widget.delete" | "widget.execute" | "widget.export" | "widgetLibrary.list" | "widgetLibrary.publish" | "widgetLibrary.unpublish" | "widgetLibrary.install" | "workflow.list" | "workflow.create" | "workflow.read" | "workflow.update" | "workflow.delete" | "workflow.execute" | "workflow.test" | "workflow.export";
         /**
          * @example {
          *       "userID": "01990d3e-5c00-7a10-8000-000000000002",

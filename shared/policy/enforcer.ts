@@ -19,6 +19,9 @@ export interface Policy extends AsyncDisposable {
   sights(question: Asker & { type: string; action: string }): Promise<Sight[]>;
 }
 
+/** Of a permission: all objects of its type without a deny, some of them, or none. */
+export type Extent = 'all' | 'some' | 'none';
+
 /** With more ids a list reads the rules in the database instead of sending the ids there. */
 const maxIDs = 1_000;
 

@@ -4,6 +4,7 @@ import {
   isActionOf,
   notAPermission,
   objectType,
+  permissions,
   RolePermission,
 } from '#shared/policy/permissions.ts';
 import { quote } from '#shared/quote.ts';
@@ -130,12 +131,14 @@ export const HeldQuery = z.object({
     .describe('One object, as `workflow:<id>`: the permissions on it. Absent: those on all types of objects'),
 });
 
+const Held = z.enum(permissions).meta({ id: 'Permission' });
+
 export const HeldPermissions = z
   .object({
     permissions: z
-      .array(z.string())
+      .array(Held)
       .describe('Those that the caller holds on every object of their type or, with `object`, on that object'),
-    permissionsOnSome: z.array(z.string()).describe('Those that the caller holds on some objects of their type only'),
+    permissionsOnSome: z.array(Held).describe('Those that the caller holds on some objects of their type only'),
   })
   .meta({
     id: 'HeldPermissions',

@@ -1,11 +1,12 @@
 import { ActionIcon, AppShell, Badge, Burger, Group, Menu, Select, Text, useMantineColorScheme } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
+import { Link, type LinkProps, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
+import { type Permission, useMay } from '../client/may.ts';
 import { requestsRead, tenantsRead } from '../client/reads.ts';
 import { useIsConnected } from '../client/socket.ts';
-import { Icon } from '../ui/icon.tsx';
+import { Icon, type IconName } from '../ui/icon.tsx';
 import { endSession, useSession } from './session.ts';
 
 /** Header, navigation and the page. */
@@ -67,40 +68,47 @@ export function Shell() {
   );
 }
 
+interface Page {
+  to: LinkProps['to'];
+  icon: IconName;
+  title: string;
+  /** Any of them opens the page. */
+  needs: readonly Permission[];
+}
+
+const pages = [
+  { to: '/t/$tenantID', icon: 'home', title: 'Home', needs: [] },
+  { to: '/t/$tenantID/runs', icon: 'runs', title: 'Runs', needs: ['workflow.read'] },
+  { to: '/t/$tenantID/inbox', icon: 'inbox', title: 'Inbox', needs: ['workflow.execute'] },
+  { to: '/t/$tenantID/workflows', icon: 'flow', title: 'Workflows', needs: ['workflow.list'] },
+  { to: '/t/$tenantID/queries', icon: 'query', title: 'Queries', needs: ['dataquery.list'] },
+  { to: '/t/$tenantID/datasources', icon: 'data', title: 'Datasources', needs: ['datasource.list'] },
+  { to: '/t/$tenantID/cron', icon: 'clock', title: 'Cron jobs', needs: ['cronjob.list'] },
+] as const satisfies readonly Page[];
+
+/** The pages that the caller may open. */
 function Navigation({ tenantID }: { tenantID: string }) {
-  const { data } = useQuery(requestsRead(tenantID));
-  const params = { tenantID };
+  const may = useMay();
+  const { data } = useQuery({ ...requestsRead(tenantID), enabled: may('workflow.execute') });
   const count = data?.totalCount ?? 0;
-  return (
-    <>
-      <Link className="nav" to="/t/$tenantID" params={params} activeOptions={{ exact: true }}>
-        <Icon name="home" /> Home
-      </Link>
-      <Link className="nav" to="/t/$tenantID/runs" params={params} activeOptions={{ includeSearch: false }}>
-        <Icon name="runs" /> Runs
-      </Link>
-      <Link className="nav" to="/t/$tenantID/inbox" params={params}>
-        <Icon name="inbox" /> Inbox
-        {count > 0 && (
+  return pages
+    .filter(({ needs }: Page) => needs.length === 0 || needs.some(may))
+    .map(({ to, icon, title, needs }) => (
+      <Link
+        key={title}
+        className="nav"
+        to={to}
+        params={{ tenantID }}
+        activeOptions={{ includeSearch: false, exact: needs.length === 0 }}
+      >
+        <Icon name={icon} /> {title}
+        {icon === 'inbox' && count > 0 && (
           <Badge size="sm" ml="auto" color="blue.8" aria-label={`${count} waiting`}>
             {count}
           </Badge>
         )}
       </Link>
-      <Link className="nav" to="/t/$tenantID/workflows" params={params} activeOptions={{ includeSearch: false }}>
-        <Icon name="flow" /> Workflows
-      </Link>
-      <Link className="nav" to="/t/$tenantID/queries" params={params} activeOptions={{ includeSearch: false }}>
-        <Icon name="query" /> Queries
-      </Link>
-      <Link className="nav" to="/t/$tenantID/datasources" params={params} activeOptions={{ includeSearch: false }}>
-        <Icon name="data" /> Datasources
-      </Link>
-      <Link className="nav" to="/t/$tenantID/cron" params={params} activeOptions={{ includeSearch: false }}>
-        <Icon name="clock" /> Cron jobs
-      </Link>
-    </>
-  );
+    ));
 }
 
 function TenantSwitcher({ tenantID }: { tenantID: string }) {

@@ -6,6 +6,7 @@ import { APIError } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
 import { saveWorkflow } from '../client/workflows.ts';
 import { Icon } from '../ui/icon.tsx';
+import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -72,20 +73,26 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
         <Button variant="default" onClick={() => setDialog('versions')}>
           Versions
         </Button>
-        <Button variant="default" onClick={() => setDialog('test')}>
-          Test
-        </Button>
-        {base.publishedVersionID && (
-          <Button variant="default" leftSection={<Icon name="play" />} onClick={() => setDialog('run')}>
-            Run
+        <May permission="workflow.test">
+          <Button variant="default" onClick={() => setDialog('test')}>
+            Test
           </Button>
+        </May>
+        {base.publishedVersionID && (
+          <May permission="workflow.execute" on={`workflow:${workflow.id}`}>
+            <Button variant="default" leftSection={<Icon name="play" />} onClick={() => setDialog('run')}>
+              Run
+            </Button>
+          </May>
         )}
-        <Button variant="default" loading={save.isPending} onClick={() => save.mutate({ isDraft: true })}>
-          Save draft
-        </Button>
-        <Button loading={save.isPending} onClick={() => save.mutate({ isDraft: false })}>
-          Publish
-        </Button>
+        <May permission="workflow.update" on={`workflow:${workflow.id}`}>
+          <Button variant="default" loading={save.isPending} onClick={() => save.mutate({ isDraft: true })}>
+            Save draft
+          </Button>
+          <Button loading={save.isPending} onClick={() => save.mutate({ isDraft: false })}>
+            Publish
+          </Button>
+        </May>
       </PageTitle>
       <div className="said">
         {refused?.code === 'PRECONDITION_FAILED' ? (
@@ -110,7 +117,9 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
               value={title}
               onChange={(event) => setTitle(event.currentTarget.value)}
             />
-            <Palette kinds={kinds} hasStart={draft.nodes.some(({ type }) => kinds[type]?.begins)} onAdd={add} />
+            <May permission="workflow.update" on={`workflow:${workflow.id}`}>
+              <Palette kinds={kinds} hasStart={draft.nodes.some(({ type }) => kinds[type]?.begins)} onAdd={add} />
+            </May>
           </Group>
           <Suspense fallback={<Skeleton className="graph" />}>
             <Canvas draft={draft} selected={selected} faults={faults} onSelect={setSelected} onChange={change} />

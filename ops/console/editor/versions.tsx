@@ -9,6 +9,7 @@ import {
   versionsRead,
   type WorkflowPlace,
 } from '../client/workflows.ts';
+import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Ago } from '../ui/time.tsx';
 
@@ -67,26 +68,28 @@ export function Versions({
                         <Button size="compact-xs" variant="default" onClick={() => setShown(versionID)}>
                           What changed
                         </Button>
-                        {index > 0 && (
-                          <Button
-                            size="compact-xs"
-                            variant="default"
-                            disabled={isDirty || act.isPending}
-                            onClick={() => act.mutate({ versionID, verb: 'restore' })}
-                          >
-                            Restore as a draft
-                          </Button>
-                        )}
-                        {!isPublished && (
-                          <Button
-                            size="compact-xs"
-                            variant="default"
-                            disabled={isDirty || act.isPending}
-                            onClick={() => act.mutate({ versionID, verb: 'publish' })}
-                          >
-                            Publish
-                          </Button>
-                        )}
+                        <May permission="workflow.update" on={`workflow:${place.workflowID}`}>
+                          {index > 0 && (
+                            <Button
+                              size="compact-xs"
+                              variant="default"
+                              disabled={isDirty || act.isPending}
+                              onClick={() => act.mutate({ versionID, verb: 'restore' })}
+                            >
+                              Restore as a draft
+                            </Button>
+                          )}
+                          {!isPublished && (
+                            <Button
+                              size="compact-xs"
+                              variant="default"
+                              disabled={isDirty || act.isPending}
+                              onClick={() => act.mutate({ versionID, verb: 'publish' })}
+                            >
+                              Publish
+                            </Button>
+                          )}
+                        </May>
                       </Group>
                     </td>
                   </tr>

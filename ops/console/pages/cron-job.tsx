@@ -5,6 +5,7 @@ import { actOnCronJob, type CronJobPlace, cronJobRead, nextTicksRead, ticksRead 
 import type { Schemas } from '../client/types.ts';
 import { CronState } from '../ui/cron-state.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -33,14 +34,16 @@ export function CronJobPage() {
   return (
     <>
       <PageTitle title={job.cronJobTitle} beside={<CronState of={job} />}>
-        {job.state !== 'disabled' && (
-          <Button variant="default" loading={act.isPending} onClick={() => act.mutate(isHeld ? 'resume' : 'pause')}>
-            {isHeld ? 'Resume' : 'Pause'}
+        <May permission="cronjob.update" on={`cronjob:${place.cronJobID}`}>
+          {job.state !== 'disabled' && (
+            <Button variant="default" loading={act.isPending} onClick={() => act.mutate(isHeld ? 'resume' : 'pause')}>
+              {isHeld ? 'Resume' : 'Pause'}
+            </Button>
+          )}
+          <Button leftSection={<Icon name="play" />} loading={act.isPending} onClick={() => act.mutate('run')}>
+            Run now
           </Button>
-        )}
-        <Button leftSection={<Icon name="play" />} loading={act.isPending} onClick={() => act.mutate('run')}>
-          Run now
-        </Button>
+        </May>
       </PageTitle>
       <Stack>
         {act.error && <Problem error={act.error} />}

@@ -5,6 +5,7 @@ import { datasourcesRead, testDatasource } from '../client/sources.ts';
 import type { Schemas } from '../client/types.ts';
 import { AssetList, type Column } from '../ui/asset-list.tsx';
 import { parseListFilter } from '../ui/list-filter.ts';
+import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import type { Tone } from '../ui/status.tsx';
 import { Ago } from '../ui/time.tsx';
@@ -59,15 +60,17 @@ function Connection({ row }: { row: Row }) {
         {word}
       </span>{' '}
       {testedAt && <Ago at={testedAt} />}{' '}
-      <Button
-        size="compact-xs"
-        variant="default"
-        aria-label={`Test ${datasourceTitle}`}
-        loading={test.isPending}
-        onClick={() => test.mutate()}
-      >
-        Test
-      </Button>
+      <May permission="datasource.test" on={`datasource:${datasourceID}`}>
+        <Button
+          size="compact-xs"
+          variant="default"
+          aria-label={`Test ${datasourceTitle}`}
+          loading={test.isPending}
+          onClick={() => test.mutate()}
+        >
+          Test
+        </Button>
+      </May>
       {test.error && <Problem error={test.error} />}
     </>
   );

@@ -2,6 +2,7 @@ import { Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { useMay } from '../client/may.ts';
 import { requestsRead, runsRead, tenantsRead, workflowsRead } from '../client/reads.ts';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -16,21 +17,26 @@ export function HomePage() {
   const { tenantID } = useParams({ from: '/shell/t/$tenantID/' });
   const { data: tenants } = useQuery(tenantsRead);
   const title = tenants?.find((one) => one.tenantID === tenantID)?.tenantTitle ?? 'Tenant';
-  const workflows = useQuery(workflowsRead(tenantID));
+  const may = useMay();
+  const workflows = useQuery({ ...workflowsRead(tenantID), enabled: may('workflow.list') });
   return (
     <>
       <PageTitle title={title} />
-      {workflows.data?.length === 0 && <FirstSteps tenantID={tenantID} />}
+      {workflows.data?.length === 0 && may('workflow.create') && <FirstSteps tenantID={tenantID} />}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <Questions tenantID={tenantID} />
-        <Runs
-          tenantID={tenantID}
-          title="Failed in the last 24 hours"
-          empty="None."
-          filter={{ status: 'FAILED', since: 'day' }}
-        />
-        <Runs tenantID={tenantID} title="Running now" empty="None." filter={{ status: 'RUNNING' }} />
-        <Runs tenantID={tenantID} title="Not started yet" empty="None." filter={{ status: 'PENDING' }} />
+        {may('workflow.execute') && <Questions tenantID={tenantID} />}
+        {may('workflow.read') && (
+          <>
+            <Runs
+              tenantID={tenantID}
+              title="Failed in the last 24 hours"
+              empty="None."
+              filter={{ status: 'FAILED', since: 'day' }}
+            />
+            <Runs tenantID={tenantID} title="Running now" empty="None." filter={{ status: 'RUNNING' }} />
+            <Runs tenantID={tenantID} title="Not started yet" empty="None." filter={{ status: 'PENDING' }} />
+          </>
+        )}
       </SimpleGrid>
     </>
   );

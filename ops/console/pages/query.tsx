@@ -13,6 +13,7 @@ import { APIError } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
 import { inputFields } from '../ui/as-fields.ts';
 import { enteredValues, Fields, initialValues } from '../ui/fields.tsx';
+import { May } from '../ui/may.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { ResultTable } from '../ui/result-table.tsx';
@@ -68,9 +69,11 @@ function Query({ place, query, form }: { place: QueryPlace; query: DataQuery; fo
   return (
     <>
       <PageTitle title={query.dataQueryTitle} beside={<Text size="sm">{query.datasourceType}</Text>}>
-        <Button variant="default" disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate()}>
-          Save
-        </Button>
+        <May permission="dataquery.update" on={`dataquery:${place.dataQueryID}`}>
+          <Button variant="default" disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate()}>
+            Save
+          </Button>
+        </May>
       </PageTitle>
       <div className="said">{save.error && <Problem error={save.error} />}</div>
       <div className="split">
@@ -117,9 +120,11 @@ function Run({ place, definitions, isDirty }: { place: QueryPlace; definitions: 
         <Stack gap="sm">
           <Fields fields={fields} values={values} onChange={setValues} />
           {isDirty && <Text size="sm">The saved query is run, without the changes.</Text>}
-          <Button type="submit" loading={run.isPending}>
-            Run
-          </Button>
+          <May permission="dataquery.execute" on={`dataquery:${place.dataQueryID}`}>
+            <Button type="submit" loading={run.isPending}>
+              Run
+            </Button>
+          </May>
         </Stack>
       </form>
       {run.error && <Problem error={run.error} />}

@@ -7,6 +7,7 @@ import { body, rest } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
 import { questionFields } from '../ui/as-fields.ts';
 import { enteredValues, type Field, Fields, initialValues } from '../ui/fields.tsx';
+import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -51,13 +52,15 @@ export function RequestPage() {
         {typeof description === 'string' && description !== '' && <p className="error-text">{description}</p>}
         {send.error && <Problem error={send.error} />}
         {request.status === 'PENDING' ? (
-          <Paper withBorder p="md">
-            {request.collectionType === 'approval' ? (
-              <Approval request={request} isSending={send.isPending} onSend={(answer) => send.mutate(answer)} />
-            ) : (
-              <Form request={request} isSending={send.isPending} onSend={(answer) => send.mutate(answer)} />
-            )}
-          </Paper>
+          <May permission="workflow.execute">
+            <Paper withBorder p="md">
+              {request.collectionType === 'approval' ? (
+                <Approval request={request} isSending={send.isPending} onSend={(answer) => send.mutate(answer)} />
+              ) : (
+                <Form request={request} isSending={send.isPending} onSend={(answer) => send.mutate(answer)} />
+              )}
+            </Paper>
+          </May>
         ) : (
           <Notice tone="ok" role="status">
             {closedWords[request.status]}

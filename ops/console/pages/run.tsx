@@ -15,6 +15,7 @@ import { Timeline } from '../run/timeline.tsx';
 import type { RunView } from '../run/view.ts';
 import { Icon } from '../ui/icon.tsx';
 import { JSONView } from '../ui/json.tsx';
+import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -151,21 +152,23 @@ function Head({ tenantID, run }: { tenantID: string; run: Run }) {
           </span>
         }
       >
-        {!hasEnded(run) && (
-          <Button
-            variant="default"
-            leftSection={<Icon name="ban" />}
-            loading={stop.isPending}
-            onClick={() => stop.mutate()}
-          >
-            Cancel
-          </Button>
-        )}
-        {run.workflowID && (
-          <Button variant="default" leftSection={<Icon name="again" />} onClick={rerunning.open}>
-            Re-run
-          </Button>
-        )}
+        <May permission="workflow.execute" {...(run.workflowID && { on: `workflow:${run.workflowID}` })}>
+          {!hasEnded(run) && (
+            <Button
+              variant="default"
+              leftSection={<Icon name="ban" />}
+              loading={stop.isPending}
+              onClick={() => stop.mutate()}
+            >
+              Cancel
+            </Button>
+          )}
+          {run.workflowID && (
+            <Button variant="default" leftSection={<Icon name="again" />} onClick={rerunning.open}>
+              Re-run
+            </Button>
+          )}
+        </May>
       </PageTitle>
       {stop.error && <Problem error={stop.error} />}
       <WhyWaiting tenantID={tenantID} run={run} />

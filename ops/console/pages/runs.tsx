@@ -4,11 +4,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useLiveRuns } from '../client/live-runs.ts';
+import { useMay } from '../client/may.ts';
 import { runsRead, workflowsRead } from '../client/reads.ts';
 import type { RunSummary } from '../client/types.ts';
 import { type RunFilter, runOrigins, runStatuses } from '../run/filter.ts';
 import type { Action } from '../run/many-runs.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { May } from '../ui/may.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Status, wordOf } from '../ui/status.tsx';
@@ -42,10 +44,12 @@ export function RunsPage() {
   return (
     <>
       <PageTitle title="Runs">
-        <OfAll onChoose={setAction} />
-        <Button leftSection={<Icon name="play" />} onClick={starting.open}>
-          Start a run
-        </Button>
+        <May permission="workflow.execute">
+          <OfAll onChoose={setAction} />
+          <Button leftSection={<Icon name="play" />} onClick={starting.open}>
+            Start a run
+          </Button>
+        </May>
       </PageTitle>
       <Filters tenantID={tenantID} filter={filter} />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
@@ -95,7 +99,8 @@ function OfAll({ onChoose }: { onChoose: (action: Action) => void }) {
 
 function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) {
   const navigate = useNavigate({ from: '/t/$tenantID/runs' });
-  const { data: workflows = [] } = useQuery(workflowsRead(tenantID));
+  const may = useMay();
+  const { data: workflows = [] } = useQuery({ ...workflowsRead(tenantID), enabled: may('workflow.list') });
   // The other filters stay; only the page is another one.
   const set = (change: { [K in keyof RunFilter]?: RunFilter[K] | undefined }) => {
     const next = Object.entries({ ...filter, ...change, cursor: undefined });

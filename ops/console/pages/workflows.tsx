@@ -9,6 +9,7 @@ import { AssetList, type Column } from '../ui/asset-list.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { parseListFilter } from '../ui/list-filter.ts';
+import { May } from '../ui/may.tsx';
 import { NameDialog } from '../ui/name-dialog.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
 import { Ago } from '../ui/time.tsx';
@@ -61,9 +62,10 @@ export function WorkflowsPage() {
       cell: (row) => (
         <RowMenu
           of={row.title}
+          on={`workflow:${row.id}`}
           actions={[
-            { label: 'Clone', onClick: () => void clone(row) },
-            { label: 'Delete', onClick: () => setDoomed(row), isDangerous: true },
+            { label: 'Clone', permission: 'workflow.create', onClick: () => void clone(row) },
+            { label: 'Delete', permission: 'workflow.delete', onClick: () => setDoomed(row), isDangerous: true },
           ]}
         />
       ),
@@ -83,9 +85,11 @@ export function WorkflowsPage() {
         columns={columns}
         empty="No workflow yet."
         actions={
-          <Button leftSection={<Icon name="plus" />} onClick={asNew.open}>
-            New workflow
-          </Button>
+          <May permission="workflow.create">
+            <Button leftSection={<Icon name="plus" />} onClick={asNew.open}>
+              New workflow
+            </Button>
+          </May>
         }
       />
       {isNew && (

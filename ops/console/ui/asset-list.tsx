@@ -1,6 +1,7 @@
 import { Button, Group, Paper, Select, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { useMay } from '../client/may.ts';
 import { foldersRead } from '../client/reads.ts';
 import type { Schemas } from '../client/types.ts';
 import type { ListFilter } from './list-filter.ts';
@@ -74,7 +75,8 @@ export function AssetList<T>(props: Props<T>) {
 }
 
 function Filters<T>({ tenantID, entityType, title, filter, onFilter }: Props<T>) {
-  const { data: folders = [] } = useQuery(foldersRead(tenantID, entityType));
+  const may = useMay();
+  const { data: folders = [] } = useQuery({ ...foldersRead(tenantID, entityType), enabled: may('folder.list') });
   return (
     <search aria-label={`Filter ${title.toLowerCase()}`}>
       <Paper withBorder p="sm" mb="md" className="filters">

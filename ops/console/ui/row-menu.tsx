@@ -1,14 +1,24 @@
 import { ActionIcon, Menu } from '@mantine/core';
+import { type AssetName, type Permission, useMay } from '../client/may.ts';
 
-export interface RowAction {
+interface RowAction {
   label: string;
+  permission: Permission;
   onClick: () => void;
   isDangerous?: boolean;
 }
 
-/** What can be done with one row of a list. */
-export function RowMenu({ of, actions }: { of: string; actions: readonly RowAction[] }) {
-  if (actions.length === 0) return null;
+interface Props {
+  /** The title of the row. */
+  of: string;
+  on: AssetName;
+  actions: readonly RowAction[];
+}
+
+/** What the caller may do with one row of a list. */
+export function RowMenu({ of, on, actions }: Props) {
+  const may = useMay();
+  if (!actions.some(({ permission }) => may(permission))) return null;
   return (
     <Menu position="bottom-end">
       <Menu.Target>
@@ -17,12 +27,20 @@ export function RowMenu({ of, actions }: { of: string; actions: readonly RowActi
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        {actions.map(({ label, onClick, isDangerous = false }) => (
-          <Menu.Item key={label} onClick={onClick} {...(isDangerous && { className: 'dangerous' })}>
-            {label}
-          </Menu.Item>
-        ))}
+        <Items on={on} actions={actions} />
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+/** Mounted when the menu opens: what may be done with one row is asked only then. */
+function Items({ on, actions }: Omit<Props, 'of'>) {
+  const may = useMay(on);
+  const allowed = actions.filter(({ permission }) => may(permission));
+  if (allowed.length === 0) return <Menu.Label>You may change nothing here.</Menu.Label>;
+  return allowed.map(({ label, onClick, isDangerous = false }) => (
+    <Menu.Item key={label} onClick={onClick} {...(isDangerous && { className: 'dangerous' })}>
+      {label}
+    </Menu.Item>
+  ));
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { freePort } from '#ops/embedded/ports.ts';
 import { changeRules } from '#shared/policy/change.ts';
-import { aMember, aWorkflow } from '#test/support/factories.ts';
+import { aDatasource, aMember, aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
@@ -80,6 +80,42 @@ export function troubleTests(stage: () => Stage): void {
     faults.splice(0, faults.length, ...faults.filter((fault) => !/ERR_CONNECTION|ERR_EMPTY|WebSocket/.test(fault)));
   }, 60_000);
 
+  test('what a member may not do is not offered: pages, buttons and actions of rows', async () => {
+    const { cluster, tenant, path, open } = stage();
+    const own = await aWorkflow(cluster, { tenant, title: 'Theirs' });
+    await aWorkflow(cluster, { tenant, title: 'Of another' });
+    await aDatasource(cluster, { tenant, title: 'Untested' });
+    const member = await aMember(cluster, {
+      tenant,
+      can: ['workflow.read', 'workflow.list', 'datasource.list', 'datasource.read'],
+      rules: [{ object: `workflow:${own.id}`, action: '*' }],
+    });
+    const page = await open(member);
+    const shown = () => page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts();
+    const main = page.getByRole('main');
+
+    await page.goto(cluster.baseURL + path('/workflows'));
+    await main.getByRole('row', { name: /^Of another/ }).waitFor();
+    await expect.poll(shown).toEqual(['Home', 'Runs', 'Inbox', 'Workflows', 'Datasources']);
+    await main.getByRole('button', { name: 'Actions for Of another' }).click();
+    await page.getByText('You may change nothing here.').waitFor();
+    await page.keyboard.press('Escape');
+    await main.getByRole('button', { name: 'Actions for Theirs' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).waitFor();
+    await page.keyboard.press('Escape');
+    expect(await main.getByRole('button', { name: 'New workflow' }).count()).toBe(0);
+    await main.getByRole('link', { name: 'Of another' }).click();
+    await main.getByText('Steps as a list').waitFor();
+    const buttons = () => main.getByRole('button').allInnerTexts();
+    expect(await buttons()).not.toContain('Publish');
+    await page.goto(cluster.baseURL + path(`/workflows/${own.id}`));
+    await main.getByRole('button', { name: 'Publish' }).waitFor();
+    await page.goto(cluster.baseURL + path('/datasources'));
+    await main.getByRole('row', { name: /^Untested/ }).waitFor();
+    expect(await buttons()).toEqual([]);
+    await page.close();
+  }, 20_000);
+
   test('a permission is withdrawn while the page is open, and the page says so within 2 s', async () => {
     const { cluster, tenant, path, open } = stage();
     const member = await aMember(cluster, { tenant, can: ['workflow.read', 'workflow.list'] });
@@ -90,6 +126,7 @@ export function troubleTests(stage: () => Stage): void {
     const page = await open(member);
     await page.goto(cluster.baseURL + path(`/runs/${body.instanceID}?view=timeline`));
     await page.getByRole('row', { name: /wait Waiting/ }).waitFor();
+    expect(await page.getByRole('button', { name: /Cancel|Re-run/ }).count()).toBe(0);
 
     const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
     await changeRules(em, tenant.id, { remove: [{ subject: member.id, object: 'workflow:*', action: 'read' }] });
