@@ -33179,7 +33179,7 @@ export interface operations {
     listMyPermissions: {
         parameters: {
             query?: {
-                /** @description One object, as `workflow:<id>`: the permissions on it. Absent: those on all types of objects */
+                /** @description One object, as `workflow:<id>`, or a whole type, as `workflow:*`, which is what creating asks for: the permissions on it. Absent: those of all types */
                 object?: string;
             };
             header?: {

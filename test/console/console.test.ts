@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { findChromium } from '../servers/chromium.ts';
 import { assetTests } from './browser/assets.ts';
+import { listenerTests } from './browser/listeners.ts';
 import { runTests } from './browser/runs.ts';
 import { openStage, type Stage } from './browser/stage.ts';
 import { troubleTests } from './browser/trouble.ts';
@@ -21,5 +22,6 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('runs', () => runTests(() => stage));
   describe('workflows', () => workflowTests(() => stage));
   describe('queries and cron jobs', () => assetTests(() => stage));
+  describe('listeners', () => listenerTests(() => stage));
   describe('in trouble', () => troubleTests(() => stage));
 });

@@ -120,7 +120,7 @@ export const HeldQuery = z.object({
     .transform((text, check) => {
       const [type, id] = text.split(/:(.*)/s);
       const resource = objectType(type ?? '');
-      if (resource && ID.safeParse(id).success) return `${resource}:${id}`;
+      if (resource && (id === '*' || ID.safeParse(id).success)) return `${resource}:${id}`;
       check.addIssue({
         code: 'custom',
         message: `expected a type and an id, as in workflow:<id>, received ${quote(text)}`,
@@ -128,7 +128,9 @@ export const HeldQuery = z.object({
       return z.NEVER;
     })
     .optional()
-    .describe('One object, as `workflow:<id>`: the permissions on it. Absent: those on all types of objects'),
+    .describe(
+      'One object, as `workflow:<id>`, or a whole type, as `workflow:*`, which is what creating asks for: the permissions on it. Absent: those of all types',
+    ),
 });
 
 const Held = z.enum(permissions).meta({ id: 'Permission' });

@@ -6,6 +6,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import { parseListenerView } from '../listener/view.ts';
 import { ErrorPage, NotFoundPage } from '../pages/error.tsx';
 import { SignInPage } from '../pages/sign-in.tsx';
 import { parseRunFilter } from '../run/filter.ts';
@@ -127,6 +128,20 @@ const cronJob = createRoute({
   component: lazyRouteComponent(() => import('../pages/cron-job.tsx'), 'CronJobPage'),
 });
 
+const listeners = createRoute({
+  getParentRoute: () => tenant,
+  path: '/listeners',
+  validateSearch: parseListFilter,
+  component: lazyRouteComponent(() => import('../pages/listeners.tsx'), 'ListenersPage'),
+});
+
+const listener = createRoute({
+  getParentRoute: () => tenant,
+  path: '/listeners/$listenerID',
+  validateSearch: parseListenerView,
+  component: lazyRouteComponent(() => import('../pages/listener.tsx'), 'ListenerPage'),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
@@ -146,6 +161,8 @@ export const router = createRouter({
         datasources,
         cronJobs,
         cronJob,
+        listeners,
+        listener,
       ]),
     ]),
   ]),

@@ -1,12 +1,14 @@
 import { ActionIcon, AppShell, Badge, Burger, Group, Menu, Select, Text, useMantineColorScheme } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { Link, type LinkProps, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
+import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { type Permission, useMay } from '../client/may.ts';
+import { useMay } from '../client/may.ts';
 import { requestsRead, tenantsRead } from '../client/reads.ts';
 import { useIsConnected } from '../client/socket.ts';
-import { Icon, type IconName } from '../ui/icon.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { Commands } from './commands.tsx';
+import { type Page, pages } from './pages.ts';
 import { endSession, useSession } from './session.ts';
 
 /** Header, navigation and the page. */
@@ -50,7 +52,10 @@ export function Shell() {
             </Group>
             <Group gap="xs" wrap="nowrap">
               <Live />
-              <SchemeSwitch />
+              <Commands />
+              <div className="wide">
+                <SchemeSwitch />
+              </div>
               <UserMenu email={session.email} />
             </Group>
           </Group>
@@ -67,24 +72,6 @@ export function Shell() {
     </>
   );
 }
-
-interface Page {
-  to: LinkProps['to'];
-  icon: IconName;
-  title: string;
-  /** Any of them opens the page. */
-  needs: readonly Permission[];
-}
-
-const pages = [
-  { to: '/t/$tenantID', icon: 'home', title: 'Home', needs: [] },
-  { to: '/t/$tenantID/runs', icon: 'runs', title: 'Runs', needs: ['workflow.read'] },
-  { to: '/t/$tenantID/inbox', icon: 'inbox', title: 'Inbox', needs: ['workflow.execute'] },
-  { to: '/t/$tenantID/workflows', icon: 'flow', title: 'Workflows', needs: ['workflow.list'] },
-  { to: '/t/$tenantID/queries', icon: 'query', title: 'Queries', needs: ['dataquery.list'] },
-  { to: '/t/$tenantID/datasources', icon: 'data', title: 'Datasources', needs: ['datasource.list'] },
-  { to: '/t/$tenantID/cron', icon: 'clock', title: 'Cron jobs', needs: ['cronjob.list'] },
-] as const satisfies readonly Page[];
 
 /** The pages that the caller may open. */
 function Navigation({ tenantID }: { tenantID: string }) {

@@ -3,7 +3,7 @@ import { io, type Socket } from 'socket.io-client';
 import type { AnyServerEvent, AnyServerPayload } from '../../../shared/realtime/events.ts';
 import { currentToken, getSession, subscribe as onSession } from '../app/session.ts';
 
-export type { ServerPayload } from '../../../shared/realtime/events.ts';
+export type { AnyServerPayload, ServerPayload } from '../../../shared/realtime/events.ts';
 
 type ServerEvents = { [E in AnyServerEvent]: (payload: AnyServerPayload<E>) => void };
 

@@ -73,7 +73,7 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
         <Button variant="default" onClick={() => setDialog('versions')}>
           Versions
         </Button>
-        <May permission="workflow.test">
+        <May permission="workflow.test" on="workflow:*">
           <Button variant="default" onClick={() => setDialog('test')}>
             Test
           </Button>

@@ -2,9 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { cronJobsRead } from '../client/cron.ts';
 import type { Schemas } from '../client/types.ts';
-import { AssetList, type Column } from '../ui/asset-list.tsx';
+import { AssetList } from '../ui/asset-list.tsx';
 import { CronState } from '../ui/cron-state.tsx';
 import { parseListFilter } from '../ui/list-filter.ts';
+import type { Column } from '../ui/table.tsx';
 import { Moment } from '../ui/time.tsx';
 
 type Row = Schemas['CronJob'];

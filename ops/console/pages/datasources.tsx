@@ -3,11 +3,12 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { datasourcesRead, testDatasource } from '../client/sources.ts';
 import type { Schemas } from '../client/types.ts';
-import { AssetList, type Column } from '../ui/asset-list.tsx';
+import { AssetList } from '../ui/asset-list.tsx';
 import { parseListFilter } from '../ui/list-filter.ts';
 import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import type { Tone } from '../ui/status.tsx';
+import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 
 type Row = Schemas['Datasource'];

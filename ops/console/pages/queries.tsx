@@ -2,8 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { dataQueriesRead } from '../client/queries-of-tenant.ts';
 import type { Schemas } from '../client/types.ts';
-import { AssetList, type Column } from '../ui/asset-list.tsx';
+import { AssetList } from '../ui/asset-list.tsx';
 import { parseListFilter } from '../ui/list-filter.ts';
+import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 
 type Row = Schemas['DataQuery'];

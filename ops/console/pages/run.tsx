@@ -152,7 +152,7 @@ function Head({ tenantID, run }: { tenantID: string; run: Run }) {
           </span>
         }
       >
-        <May permission="workflow.execute" {...(run.workflowID && { on: `workflow:${run.workflowID}` })}>
+        <May permission="workflow.execute" on={`workflow:${run.workflowID ?? '*'}`}>
           {!hasEnded(run) && (
             <Button
               variant="default"

@@ -1,4 +1,4 @@
-import { Button, Group, Menu, Paper, Select, Skeleton, Text } from '@mantine/core';
+import { Button, Menu, Paper, Select, Skeleton, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
@@ -14,6 +14,7 @@ import { May } from '../ui/may.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Status, wordOf } from '../ui/status.tsx';
+import { PageButtons } from '../ui/table.tsx';
 import { TextFilter } from '../ui/text-filter.tsx';
 import { Ago, Duration } from '../ui/time.tsx';
 
@@ -38,6 +39,7 @@ export function RunsPage() {
   const filter = useSearch({ from: '/shell/t/$tenantID/runs' });
   const read = runsRead(tenantID, filter);
   const { data, error, isPending, isPlaceholderData, refetch } = useQuery({ ...read, refetchInterval: REFRESH_MS });
+  const navigate = useNavigate({ from: '/t/$tenantID/runs' });
   const [isStarting, starting] = useDisclosure(false);
   const [action, setAction] = useState<Action>();
   useLiveRuns(read.queryKey, data?.instances ?? []);
@@ -63,7 +65,13 @@ export function RunsPage() {
           )}
         </div>
       )}
-      {data && <Pages cursor={filter.cursor} next={data.nextCursor} />}
+      <PageButtons
+        cursor={filter.cursor}
+        next={data?.nextCursor}
+        onGo={(cursor) =>
+          void navigate({ search: ({ cursor: _, ...others }) => ({ ...others, ...(cursor && { cursor }) }) })
+        }
+      />
       {isStarting && (
         <Suspense>
           <StartRun tenantID={tenantID} onClose={starting.close} />
@@ -239,22 +247,5 @@ function NoRuns({ isFiltered }: { isFiltered: boolean }) {
     <Text p="xl" ta="center" c="dimmed">
       {isFiltered ? 'No run matches the filter.' : 'No run yet. Start one, or let a cron job or a listener do it.'}
     </Text>
-  );
-}
-
-function Pages({ cursor, next }: { cursor: string | undefined; next: string | null }) {
-  const navigate = useNavigate({ from: '/t/$tenantID/runs' });
-  const go = (to: string | undefined) =>
-    void navigate({ search: ({ cursor: _, ...others }) => ({ ...others, ...(to && { cursor: to }) }) });
-  if (!cursor && !next) return null;
-  return (
-    <Group justify="flex-end" mt="sm" gap="xs">
-      <Button variant="default" size="xs" disabled={!cursor} onClick={() => go(undefined)}>
-        Newest
-      </Button>
-      <Button variant="default" size="xs" disabled={!next} onClick={() => go(next ?? undefined)}>
-        Older
-      </Button>
-    </Group>
   );
 }

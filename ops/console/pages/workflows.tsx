@@ -5,13 +5,14 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useState } from 'react';
 import type { Schemas } from '../client/types.ts';
 import { cloneWorkflow, createWorkflow, deleteWorkflow, workflowListRead } from '../client/workflows.ts';
-import { AssetList, type Column } from '../ui/asset-list.tsx';
+import { AssetList } from '../ui/asset-list.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { parseListFilter } from '../ui/list-filter.ts';
 import { May } from '../ui/may.tsx';
 import { NameDialog } from '../ui/name-dialog.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
+import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 
 type Row = Schemas['ListedWorkflow'];
@@ -64,7 +65,7 @@ export function WorkflowsPage() {
           of={row.title}
           on={`workflow:${row.id}`}
           actions={[
-            { label: 'Clone', permission: 'workflow.create', onClick: () => void clone(row) },
+            { label: 'Clone', permission: 'workflow.create', isOfType: true, onClick: () => void clone(row) },
             { label: 'Delete', permission: 'workflow.delete', onClick: () => setDoomed(row), isDangerous: true },
           ]}
         />
@@ -85,7 +86,7 @@ export function WorkflowsPage() {
         columns={columns}
         empty="No workflow yet."
         actions={
-          <May permission="workflow.create">
+          <May permission="workflow.create" on="workflow:*">
             <Button leftSection={<Icon name="plus" />} onClick={asNew.open}>
               New workflow
             </Button>

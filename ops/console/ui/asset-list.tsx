@@ -1,4 +1,4 @@
-import { Button, Group, Paper, Select, Skeleton, Text } from '@mantine/core';
+import { Paper, Select, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useMay } from '../client/may.ts';
@@ -7,14 +7,8 @@ import type { Schemas } from '../client/types.ts';
 import type { ListFilter } from './list-filter.ts';
 import { PageTitle } from './page.tsx';
 import { Problem } from './problem.tsx';
+import { type Column, PageButtons, Table } from './table.tsx';
 import { TextFilter } from './text-filter.tsx';
-
-export interface Column<T> {
-  head: string;
-  cell: (row: T) => ReactNode;
-  /** Left out on narrow screens. */
-  isWide?: true;
-}
 
 interface Props<T> {
   tenantID: string;
@@ -50,26 +44,11 @@ export function AssetList<T>(props: Props<T>) {
           <Rows {...props} rows={data.rows} />
         </div>
       )}
-      {(filter.cursor || data?.nextCursor) && (
-        <Group justify="flex-end" mt="sm" gap="xs">
-          <Button
-            variant="default"
-            size="xs"
-            disabled={!filter.cursor}
-            onClick={() => onFilter({ ...filter, cursor: '' })}
-          >
-            First page
-          </Button>
-          <Button
-            variant="default"
-            size="xs"
-            disabled={!data?.nextCursor}
-            onClick={() => onFilter({ ...filter, cursor: data?.nextCursor ?? '' })}
-          >
-            More
-          </Button>
-        </Group>
-      )}
+      <PageButtons
+        cursor={filter.cursor}
+        next={data?.nextCursor}
+        onGo={(cursor) => onFilter({ ...filter, cursor: cursor ?? '' })}
+      />
     </>
   );
 }
@@ -109,29 +88,5 @@ function Rows<T>({ title, rows, columns, idOf, filter, empty }: Props<T> & { row
         {filter.search || filter.folderID ? 'Nothing matches the filter.' : empty}
       </Text>
     );
-  return (
-    <table className="list">
-      <caption className="unseen">{title}</caption>
-      <thead>
-        <tr>
-          {columns.map(({ head, isWide }) => (
-            <th key={head} scope="col" className={isWide && 'wide'}>
-              {head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={idOf(row)}>
-            {columns.map(({ head, cell, isWide }) => (
-              <td key={head} className={isWide && 'wide'}>
-                {cell(row)}
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+  return <Table caption={title} columns={columns} rows={rows} idOf={idOf} />;
 }

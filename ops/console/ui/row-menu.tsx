@@ -4,6 +4,8 @@ import { type AssetName, type Permission, useMay } from '../client/may.ts';
 interface RowAction {
   label: string;
   permission: Permission;
+  /** Needs the permission on the whole type, not on the row. */
+  isOfType?: true;
   onClick: () => void;
   isDangerous?: boolean;
 }
@@ -36,7 +38,8 @@ export function RowMenu({ of, on, actions }: Props) {
 /** Mounted when the menu opens: what may be done with one row is asked only then. */
 function Items({ on, actions }: Omit<Props, 'of'>) {
   const may = useMay(on);
-  const allowed = actions.filter(({ permission }) => may(permission));
+  const mayOnType = useMay(`${on.slice(0, on.indexOf(':'))}:*`);
+  const allowed = actions.filter(({ permission, isOfType }) => (isOfType ? mayOnType : may)(permission));
   if (allowed.length === 0) return <Menu.Label>You may change nothing here.</Menu.Label>;
   return allowed.map(({ label, onClick, isDangerous = false }) => (
     <Menu.Item key={label} onClick={onClick} {...(isDangerous && { className: 'dangerous' })}>

@@ -383,6 +383,8 @@ describe('the lists', () => {
       permissionsOnSome: [],
     });
     expect(await mine(member, `?object=workflow:${other.id}`)).toMatchObject({ permissions: ['workflow.list'] });
+    expect(await mine(member, '?object=workflow:*')).toMatchObject({ permissions: ['workflow.list'] });
+    expect(await mine(member, '?object=cronjob:*')).toMatchObject({ permissions: ['cronjob.read'] });
     expect(await mine(tenant.creator)).toMatchObject({ permissions, permissionsOnSome: [] });
     expect(await mine(await aMember(cluster, { tenant }))).toMatchObject({ permissions: [], permissionsOnSome: [] });
     const wrong = await as(member).get('T/permissions/mine?object=nothing:1');

@@ -13,6 +13,20 @@ export function runTests(stage: () => Stage): void {
     await page.getByLabel('E-mail address').fill(tenant.creator.email);
     await page.keyboard.press('Enter');
 
+    await page.getByRole('button', { name: 'Start a run' }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('Closes a dialog').waitFor();
+    await expectAccessible(page, { name: 'keys', shows: 'Closes a dialog' });
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Command' }).fill('open order');
+    await page.getByRole('option', { name: 'Open the workflow Order approval', selected: true }).waitFor();
+    await expectAccessible(page, { name: 'palette', shows: 'Open the workflow' });
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Order approval' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('go runs');
+    await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Start a run' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Workflow').first().fill('Order');

@@ -6,7 +6,7 @@ import { aDatasource, aMember, aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
-import { expectAccessible, forgetRefusals, type Stage } from './stage.ts';
+import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
 
 /** What a page does when its server dies, when its user loses a permission, and with data that is made to break it. */
 export function troubleTests(stage: () => Stage): void {
@@ -95,23 +95,29 @@ export function troubleTests(stage: () => Stage): void {
     const main = page.getByRole('main');
 
     await page.goto(cluster.baseURL + path('/workflows'));
-    await main.getByRole('row', { name: /^Of another/ }).waitFor();
+    await main
+      .getByRole('row', { name: /^Of another/ })
+      .first()
+      .waitFor();
     await expect.poll(shown).toEqual(['Home', 'Runs', 'Inbox', 'Workflows', 'Datasources']);
-    await main.getByRole('button', { name: 'Actions for Of another' }).click();
+    await main.getByRole('button', { name: 'Actions for Of another' }).first().click();
     await page.getByText('You may change nothing here.').waitFor();
     await page.keyboard.press('Escape');
-    await main.getByRole('button', { name: 'Actions for Theirs' }).click();
+    await main.getByRole('button', { name: 'Actions for Theirs' }).first().click();
     await page.getByRole('menuitem', { name: 'Delete' }).waitFor();
     await page.keyboard.press('Escape');
     expect(await main.getByRole('button', { name: 'New workflow' }).count()).toBe(0);
-    await main.getByRole('link', { name: 'Of another' }).click();
+    await main.getByRole('link', { name: 'Of another' }).first().click();
     await main.getByText('Steps as a list').waitFor();
     const buttons = () => main.getByRole('button').allInnerTexts();
     expect(await buttons()).not.toContain('Publish');
     await page.goto(cluster.baseURL + path(`/workflows/${own.id}`));
     await main.getByRole('button', { name: 'Publish' }).waitFor();
     await page.goto(cluster.baseURL + path('/datasources'));
-    await main.getByRole('row', { name: /^Untested/ }).waitFor();
+    await main
+      .getByRole('row', { name: /^Untested/ })
+      .first()
+      .waitFor();
     expect(await buttons()).toEqual([]);
     await page.close();
   }, 20_000);
@@ -141,9 +147,6 @@ export function troubleTests(stage: () => Stage): void {
 
   describeHostile(stage);
 }
-
-/** Markup, a text that turns the direction of what follows, and a word without an end. */
-const HOSTILE = `<img src=x onerror="throw 1"> \u202egnp.exe \u05e9\u05dc\u05d5\u05dd ${'long'.repeat(30)}`;
 
 /** Of a megabyte that cannot be compressed. */
 const LARGE_CELL = `let cell = ${JSON.stringify(HOSTILE)};

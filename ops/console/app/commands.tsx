@@ -1,0 +1,46 @@
+import { ActionIcon } from '@mantine/core';
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { Icon } from '../ui/icon.tsx';
+import { hasSingleKeys } from './single-keys.ts';
+
+const Palette = lazy(() => import('./palette.tsx').then(({ Palette: one }) => ({ default: one })));
+const KeyList = lazy(() => import('./key-list.tsx').then(({ KeyList: one }) => ({ default: one })));
+
+/** The palette of commands, and the list of keys: each is loaded when it is opened first. */
+export function Commands() {
+  const [shown, setShown] = useState<'palette' | 'keys'>();
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const opened = openedBy(event);
+      if (!opened) return;
+      event.preventDefault();
+      setShown(opened);
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, []);
+  const close = () => setShown(undefined);
+  return (
+    <>
+      <ActionIcon variant="default" size="lg" aria-label="Commands" title="Ctrl K" onClick={() => setShown('palette')}>
+        <Icon name="search" />
+      </ActionIcon>
+      <Suspense>
+        {shown === 'palette' && <Palette onClose={close} onKeys={() => setShown('keys')} />}
+        {shown === 'keys' && <KeyList onClose={close} />}
+      </Suspense>
+    </>
+  );
+}
+
+function openedBy(event: KeyboardEvent): 'palette' | 'keys' | undefined {
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') return 'palette';
+  const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
+  return isPlain && event.key === '?' && !isTyping(event.target) && hasSingleKeys() ? 'keys' : undefined;
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
+}

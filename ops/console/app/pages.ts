@@ -1,0 +1,23 @@
+import type { LinkProps } from '@tanstack/react-router';
+import type { Permission } from '../client/may.ts';
+import type { IconName } from '../ui/icon.tsx';
+
+export interface Page {
+  to: LinkProps['to'];
+  icon: IconName;
+  title: string;
+  /** Any of them opens the page. */
+  needs: readonly Permission[];
+}
+
+/** The pages of a tenant, in the order of the navigation. */
+export const pages = [
+  { to: '/t/$tenantID', icon: 'home', title: 'Home', needs: [] },
+  { to: '/t/$tenantID/runs', icon: 'runs', title: 'Runs', needs: ['workflow.read'] },
+  { to: '/t/$tenantID/inbox', icon: 'inbox', title: 'Inbox', needs: ['workflow.execute'] },
+  { to: '/t/$tenantID/workflows', icon: 'flow', title: 'Workflows', needs: ['workflow.list'] },
+  { to: '/t/$tenantID/queries', icon: 'query', title: 'Queries', needs: ['dataquery.list'] },
+  { to: '/t/$tenantID/datasources', icon: 'data', title: 'Datasources', needs: ['datasource.list'] },
+  { to: '/t/$tenantID/cron', icon: 'clock', title: 'Cron jobs', needs: ['cronjob.list'] },
+  { to: '/t/$tenantID/listeners', icon: 'ear', title: 'Listeners', needs: ['listener.list'] },
+] as const satisfies readonly Page[];

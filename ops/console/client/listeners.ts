@@ -1,0 +1,115 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import type { ListFilter } from '../ui/list-filter.ts';
+import { body, rest } from './rest.ts';
+import type { Schemas } from './types.ts';
+
+const LISTENERS = '/api/v1/tenants/{tenantID}/listeners';
+const LISTENER = `${LISTENERS}/{listenerID}` as const;
+const EVENT = `${LISTENER}/events/{eventID}` as const;
+const PAGE = 50;
+
+export interface ListenerPlace {
+  tenantID: string;
+  listenerID: string;
+}
+
+export type EventState = Schemas['ListenerEvent']['state'];
+
+export interface EventFilter {
+  state?: EventState;
+  cursor?: string;
+}
+
+export function listenersRead(tenantID: string, filter: ListFilter) {
+  return queryOptions({
+    queryKey: ['listeners', tenantID, filter],
+    queryFn: async () => {
+      const params = { path: { tenantID }, query: { ...filter, limit: PAGE } };
+      const { listeners, nextCursor } = await body(rest.GET(LISTENERS, { params }));
+      return { rows: listeners, nextCursor };
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: 10_000,
+  });
+}
+
+/** Whether the listeners receive events, by their ids. */
+export function connectionsRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['listeners', tenantID, 'connections'],
+    queryFn: async () =>
+      (await body(rest.GET(`${LISTENERS}/status/connections`, { params: { path: { tenantID } } }))).status,
+    refetchInterval: 3_000,
+  });
+}
+
+export function listenerFormsRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['listener-forms', tenantID],
+    queryFn: async () => (await body(rest.GET(`${LISTENERS}/schemas`, { params: { path: { tenantID } } }))).schemas,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+export function listenerRead(path: ListenerPlace) {
+  return queryOptions({
+    queryKey: ['listener', path],
+    queryFn: async () => (await body(rest.GET(LISTENER, { params: { path } }))).listener,
+    refetchInterval: 5_000,
+  });
+}
+
+export function eventsRead(path: ListenerPlace, filter: EventFilter) {
+  return queryOptions({
+    queryKey: ['listener-events', path, filter],
+    queryFn: () => body(rest.GET(`${LISTENER}/events`, { params: { path, query: { ...filter, limit: PAGE } } })),
+    placeholderData: keepPreviousData,
+    // Later pages are of the past.
+    refetchInterval: filter.cursor ? false : 3_000,
+  });
+}
+
+export function eventRead(path: ListenerPlace & { eventID: string }) {
+  return queryOptions({
+    queryKey: ['listener-event', path],
+    queryFn: async () => (await body(rest.GET(EVENT, { params: { path } }))).event,
+    refetchInterval: ({ state: { data } }) => (data?.state === 'pending' ? 1_000 : false),
+  });
+}
+
+/** How many dead letters of a period there are. */
+export function deadLettersRead(path: ListenerPlace, from: string, to: string) {
+  return queryOptions({
+    queryKey: ['listener-events', path, 'dead', from, to],
+    queryFn: async () =>
+      (await body(rest.GET(`${LISTENER}/events/counts`, { params: { path, query: { from, to } } }))).dead,
+  });
+}
+
+export async function setListening(path: ListenerPlace, verb: 'activate' | 'deactivate'): Promise<void> {
+  await body(rest.POST(`${LISTENER}/${verb}` as const, { params: { path } }));
+}
+
+export async function saveListener(path: ListenerPlace, listenerConfig: object): Promise<void> {
+  const change = { listenerConfig } as Schemas['ListenerUpdate'];
+  await body(rest.PATCH(LISTENER, { params: { path }, body: change }));
+}
+
+/** The id of the event that is processed: another one if it was corrected. */
+export async function redriveEvent(
+  path: ListenerPlace & { eventID: string },
+  correction: Schemas['DeadLetterCorrection'],
+): Promise<string> {
+  return (await body(rest.POST(`${EVENT}/redrive`, { params: { path }, body: correction }))).eventID;
+}
+
+/** All that match, in as many requests as that takes. */
+export async function redriveEvents(path: ListenerPlace, from: string, to: string): Promise<number> {
+  const filter = { receivedFrom: from, receivedUntil: to };
+  let redriven = 0;
+  for (;;) {
+    const answer = await body(rest.POST(`${LISTENER}/events/redrive`, { params: { path }, body: { filter } }));
+    redriven += answer.redriven;
+    if (!answer.hasMore) return redriven;
+  }
+}

@@ -1,0 +1,157 @@
+import { Button, CloseButton, Group, JsonInput, Skeleton, Stack, Text, Textarea } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { eventRead, type ListenerPlace, redriveEvent } from '../client/listeners.ts';
+import { JSONView } from '../ui/json.tsx';
+import { May } from '../ui/may.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Ago } from '../ui/time.tsx';
+import { EventStatus } from './state.tsx';
+
+type Event = NonNullable<ReturnType<typeof useEvent>['data']>;
+type Place = ListenerPlace & { eventID: string };
+
+interface Props {
+  place: Place;
+  onClose: () => void;
+  /** Shows the event that is processed in place of this one. */
+  onShow: (eventID: string) => void;
+}
+
+/** One event as it was received, and what has become of it. */
+export function EventPanel({ place, onClose, onShow }: Props) {
+  const { data: event, error, refetch } = useEvent(place);
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between" wrap="nowrap">
+        <Text component="h2" fw={600}>
+          Event <code>{place.eventID.slice(-8)}</code>
+        </Text>
+        <CloseButton aria-label="Close the event" onClick={onClose} />
+      </Group>
+      {error && <Problem error={error} onRetry={() => void refetch()} />}
+      {!event && !error && <Skeleton h={160} />}
+      {event && <Shown place={place} event={event} onShow={onShow} />}
+    </Stack>
+  );
+}
+
+function useEvent(place: Place) {
+  return useQuery(eventRead(place));
+}
+
+function Shown({ place, event, onShow }: { place: Place; event: Event; onShow: Props['onShow'] }) {
+  const { state, receivedAt, attempts, error, method, path, instanceID, replayOf } = event;
+  return (
+    <>
+      <Group gap="md">
+        <EventStatus of={state} />
+        <Ago at={receivedAt} />
+        {attempts > 0 && <Text size="sm">{attempts} failed attempts</Text>}
+      </Group>
+      {error && (
+        <Notice tone="bad" title={error.code}>
+          <bdi>{error.message}</bdi>
+        </Notice>
+      )}
+      {state === 'dead' && (
+        <May permission="listener.execute" on={`listener:${place.listenerID}`}>
+          <Redrive place={place} event={event} onShow={onShow} />
+        </May>
+      )}
+      {method && (
+        <Text size="sm">
+          <code className="breaks">
+            {method} {path}
+          </code>
+        </Text>
+      )}
+      {instanceID && (
+        <Link
+          className="link"
+          to="/t/$tenantID/runs/$instanceID"
+          params={{ tenantID: place.tenantID, instanceID }}
+          search={{}}
+        >
+          The run that it has started
+        </Link>
+      )}
+      {replayOf && <Text size="sm">It repeats the event {replayOf.slice(-8)}.</Text>}
+      <Text component="h3" fw={600} size="sm">
+        Body as received
+      </Text>
+      <JSONView value={event.bodyText ?? event.bodyBase64 ?? ''} label="Body of the event" />
+      <Text component="h3" fw={600} size="sm">
+        Headers
+      </Text>
+      <JSONView value={headerLines(event.headers)} label="Headers of the event" />
+      <Text component="h3" fw={600} size="sm">
+        Actions
+      </Text>
+      <JSONView value={event.actions} label="Actions of the event" />
+    </>
+  );
+}
+
+function headerLines(headers: Event['headers']): string {
+  return headers.map(([name, value]) => `${name}: ${value}`).join('\n');
+}
+
+/** Gives a dead letter to workers again, as it is or corrected. */
+function Redrive({ place, event, onShow }: { place: Place; event: Event; onShow: Props['onShow'] }) {
+  const queries = useQueryClient();
+  const [isEditing, setEditing] = useState(false);
+  const [text, setText] = useState(event.bodyText ?? '');
+  const [headers, setHeaders] = useState('');
+  const redrive = useMutation({
+    mutationFn: () => {
+      if (!isEditing) return redriveEvent(place, {});
+      const given = headers.trim() === '' ? {} : { headers: JSON.parse(headers) as [string, string][] };
+      return redriveEvent(place, { ...(text !== event.bodyText && { bodyText: text }), ...given });
+    },
+    onSuccess: onShow,
+    onSettled: () =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: ['listener-events'] }),
+        queries.invalidateQueries({ queryKey: ['listener-event', place] }),
+      ]),
+  });
+  return (
+    <Stack gap="xs">
+      {isEditing && (
+        <>
+          <Textarea
+            label="Body"
+            autosize
+            minRows={4}
+            maxRows={16}
+            value={text}
+            onChange={({ currentTarget: { value } }) => setText(value)}
+          />
+          <JsonInput
+            label="Headers"
+            description="Pairs in a list, in place of those that came; empty: they stay"
+            placeholder='[["content-type", "application/json"]]'
+            autosize
+            value={headers}
+            onChange={setHeaders}
+          />
+          <Text size="sm">A corrected copy takes its place; this event stays as it came, as replaced.</Text>
+        </>
+      )}
+      {redrive.error && <Problem error={redrive.error} />}
+      <Group gap="xs">
+        <Button size="xs" loading={redrive.isPending} onClick={() => redrive.mutate()}>
+          {isEditing ? 'Redrive the corrected copy' : 'Redrive'}
+        </Button>
+        {event.bodyText !== null && (
+          <Button size="xs" variant="default" onClick={() => setEditing(!isEditing)}>
+            {isEditing ? 'Leave it as it is' : 'Edit before'}
+          </Button>
+        )}
+      </Group>
+    </Stack>
+  );
+}

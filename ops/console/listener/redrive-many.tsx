@@ -1,0 +1,72 @@
+import { Button, Group, Modal, Select, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { deadLettersRead, type ListenerPlace, redriveEvents } from '../client/listeners.ts';
+import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/problem.tsx';
+
+const HOUR_MS = 3_600_000;
+const periods = [
+  { value: '1', label: 'Last hour' },
+  { value: '24', label: 'Last 24 hours' },
+  { value: '168', label: 'Last 7 days' },
+];
+
+/** Gives the dead letters of a period to workers again, after saying how many that are. */
+export function RedriveMany({ place, onClose }: { place: ListenerPlace; onClose: () => void }) {
+  const queries = useQueryClient();
+  const [hours, setHours] = useState('24');
+  // What becomes a dead letter later was not counted, and stays.
+  const { from, to } = useMemo(() => {
+    const now = Date.now();
+    return { from: new Date(now - Number(hours) * HOUR_MS).toISOString(), to: new Date(now).toISOString() };
+  }, [hours]);
+  const { data: count, error } = useQuery(deadLettersRead(place, from, to));
+  const redrive = useMutation({
+    mutationFn: () => redriveEvents(place, from, to),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['listener-events', place] }),
+  });
+  return (
+    <Modal opened onClose={onClose} title="Redrive dead letters" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Stack>
+        <Select
+          label="Received in the"
+          data={periods}
+          value={hours}
+          allowDeselect={false}
+          onChange={(value) => setHours(value ?? '24')}
+          disabled={redrive.isSuccess}
+        />
+        {error && <Problem error={error} />}
+        {redrive.error && <Problem error={redrive.error} />}
+        {redrive.isSuccess ? (
+          <Notice tone="ok" role="status">
+            Done: {lettersOf(redrive.data)} given to workers again.
+          </Notice>
+        ) : (
+          count !== undefined && (
+            <Text size="sm">
+              {count === 0
+                ? 'There are none.'
+                : `${lettersOf(count)} will be processed again. Actions that have succeeded are not done again.`}
+            </Text>
+          )
+        )}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Close
+          </Button>
+          {!redrive.isSuccess && (
+            <Button disabled={!count} loading={redrive.isPending} onClick={() => redrive.mutate()}>
+              Redrive {count ? lettersOf(count) : ''}
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+function lettersOf(count: number): string {
+  return `${count.toLocaleString()} dead ${count === 1 ? 'letter' : 'letters'}`;
+}

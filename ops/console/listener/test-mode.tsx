@@ -1,0 +1,52 @@
+import { Paper, Stack, Text } from '@mantine/core';
+import { useListenerTest } from '../client/listener-test.ts';
+import type { Schemas } from '../client/types.ts';
+import { JSONView } from '../ui/json.tsx';
+import { Notice } from '../ui/notice.tsx';
+
+/** Events as they come, and what the first transform makes of them. */
+export function TestMode({ listener: { listenerID, status, webhookPaths } }: { listener: Schemas['Listener'] }) {
+  const { events, refused } = useListenerTest(listenerID);
+  if (refused)
+    return (
+      <Notice tone="bad" role="alert">
+        {refused}
+      </Notice>
+    );
+  return (
+    <Stack>
+      <Notice tone={status === 'active' ? 'busy' : 'wait'} role="status">
+        {status === 'active'
+          ? `Events are shown here as they come. ${webhookPaths.length > 0 ? `Send one to ${webhookPaths[0]}.` : ''}`
+          : 'The listener is not active, so it receives nothing.'}
+      </Notice>
+      {events.map(({ key, timestamp, rawEvent, transformedEvent, transformError, dataOmitted }) => (
+        <Paper key={key} withBorder p="sm" component="article" aria-label="Event that was received">
+          <Text size="sm" fw={600}>
+            {new Date(timestamp).toLocaleTimeString()}
+          </Text>
+          {dataOmitted ? (
+            <Text size="sm">The event is too large to be shown here; it is among the events.</Text>
+          ) : (
+            <div className="halves">
+              <div>
+                <Text size="sm">Received</Text>
+                <JSONView value={rawEvent} label="Event as received" />
+              </div>
+              <div>
+                <Text size="sm">After the transform</Text>
+                {transformError ? (
+                  <Notice tone="bad">
+                    <bdi>{transformError}</bdi>
+                  </Notice>
+                ) : (
+                  <JSONView value={transformedEvent} label="Event after the transform" />
+                )}
+              </div>
+            </div>
+          )}
+        </Paper>
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,143 @@
+import { Button, Paper, Skeleton, Stack, Tabs } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { connectionsRead, type ListenerPlace, listenerRead, setListening } from '../client/listeners.ts';
+import { useMemberNames } from '../client/members.ts';
+import type { Schemas } from '../client/types.ts';
+import { Events } from '../listener/events.tsx';
+import { Settings } from '../listener/settings.tsx';
+import { ListenerState, reasonOf } from '../listener/state.tsx';
+import { TestMode } from '../listener/test-mode.tsx';
+import { type ListenerView, parseListenerView } from '../listener/view.ts';
+import { May } from '../ui/may.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Ago } from '../ui/time.tsx';
+
+const from = '/shell/t/$tenantID/listeners/$listenerID';
+
+/** A listener: what it has received, what it receives now, and its settings. */
+export function ListenerPage() {
+  const place = useParams({ from });
+  const view = useSearch({ from });
+  const navigate = useNavigate({ from: '/t/$tenantID/listeners/$listenerID' });
+  const { data: listener, error, refetch } = useQuery(listenerRead(place));
+  const show = (next: ListenerView) => void navigate({ search: parseListenerView({ ...next }) });
+  if (error)
+    return (
+      <>
+        <PageTitle title="Listener" />
+        <Problem error={error} onRetry={() => void refetch()} />
+      </>
+    );
+  if (!listener) return <Skeleton h={320} />;
+  return (
+    <Stack>
+      <Head place={place} listener={listener} />
+      <Tabs
+        value={view.tab ?? 'events'}
+        onChange={(tab) => show(tab === 'events' ? {} : { tab: tab as 'test' | 'settings' })}
+        keepMounted={false}
+      >
+        <Tabs.List mb="sm">
+          <Tabs.Tab value="events">Events</Tabs.Tab>
+          <Tabs.Tab value="test">Live test</Tabs.Tab>
+          <Tabs.Tab value="settings">Settings</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="events">
+          <Events place={place} view={view} onView={show} />
+        </Tabs.Panel>
+        <Tabs.Panel value="test">
+          <TestMode listener={listener} />
+        </Tabs.Panel>
+        <Tabs.Panel value="settings">
+          <Settings place={place} listener={listener} />
+        </Tabs.Panel>
+      </Tabs>
+    </Stack>
+  );
+}
+
+function Head({ place, listener }: { place: ListenerPlace; listener: Schemas['Listener'] }) {
+  const { listenerTitle, status, listenerType, datasource, webhookPaths, creatorID, lastEventAt, eventCount } =
+    listener;
+  const queries = useQueryClient();
+  const nameOf = useMemberNames(place.tenantID);
+  const { data: connections } = useQuery(connectionsRead(place.tenantID));
+  const act = useMutation({
+    mutationFn: (verb: 'activate' | 'deactivate') => setListening(place, verb),
+    onSettled: () =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: ['listener', place] }),
+        queries.invalidateQueries({ queryKey: ['listeners', place.tenantID] }),
+      ]),
+  });
+  const isActive = status === 'active';
+  const reason = reasonOf(listener);
+  return (
+    <Paper withBorder p="md">
+      <PageTitle
+        title={listenerTitle}
+        beside={
+          <span role="status">
+            <ListenerState
+              connection={connections?.[place.listenerID]}
+              listener={{ ...listener, lastError: null, breaker: null }}
+            />
+          </span>
+        }
+      >
+        <May permission="listener.update" on={`listener:${place.listenerID}`}>
+          <Button
+            variant={isActive ? 'default' : 'filled'}
+            loading={act.isPending}
+            onClick={() => act.mutate(isActive ? 'deactivate' : 'activate')}
+          >
+            {isActive ? 'Deactivate' : 'Activate'}
+          </Button>
+        </May>
+      </PageTitle>
+      {act.error && <Problem error={act.error} />}
+      {reason && (
+        <Notice tone={status === 'error' ? 'bad' : 'wait'} title={status === 'error' ? 'Stopped' : 'Retrying'}>
+          <bdi>{reason}</bdi>
+        </Notice>
+      )}
+      <dl className="facts">
+        <div>
+          <dt>Type</dt>
+          <dd>{listenerType}</dd>
+        </div>
+        <div>
+          <dt>Datasource</dt>
+          <dd>
+            <bdi>{datasource.datasourceTitle}</bdi>
+          </dd>
+        </div>
+        <div>
+          <dt>Owner</dt>
+          <dd>
+            <bdi>{nameOf(creatorID)}</bdi>
+          </dd>
+        </div>
+        <div>
+          <dt>Last event</dt>
+          <dd>{lastEventAt ? <Ago at={lastEventAt} /> : 'none'}</dd>
+        </div>
+        <div>
+          <dt>Events</dt>
+          <dd>{eventCount.toLocaleString()}</dd>
+        </div>
+        {webhookPaths.map((path) => (
+          <div key={path}>
+            <dt>Address</dt>
+            <dd>
+              <code className="breaks">{path}</code>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Paper>
+  );
+}

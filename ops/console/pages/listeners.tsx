@@ -1,0 +1,53 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { connectionsRead, listenersRead } from '../client/listeners.ts';
+import { useMemberNames } from '../client/members.ts';
+import type { Schemas } from '../client/types.ts';
+import { ListenerState } from '../listener/state.tsx';
+import { AssetList } from '../ui/asset-list.tsx';
+import { parseListFilter } from '../ui/list-filter.ts';
+import type { Column } from '../ui/table.tsx';
+import { Ago } from '../ui/time.tsx';
+
+type Row = Schemas['Listener'];
+const from = '/shell/t/$tenantID/listeners';
+
+/** What waits for events from outside. */
+export function ListenersPage() {
+  const { tenantID } = useParams({ from });
+  const filter = useSearch({ from });
+  const navigate = useNavigate({ from: '/t/$tenantID/listeners' });
+  const read = useQuery(listenersRead(tenantID, filter));
+  const { data: connections } = useQuery(connectionsRead(tenantID));
+  const nameOf = useMemberNames(tenantID);
+  const columns: Column<Row>[] = [
+    {
+      head: 'Title',
+      cell: ({ listenerID, listenerTitle }) => (
+        <Link className="link" to="/t/$tenantID/listeners/$listenerID" params={{ tenantID, listenerID }}>
+          <div className="clip">
+            <bdi>{listenerTitle}</bdi>
+          </div>
+        </Link>
+      ),
+    },
+    { head: 'State', cell: (row) => <ListenerState connection={connections?.[row.listenerID]} listener={row} /> },
+    { head: 'Type', cell: ({ listenerType }) => listenerType, isWide: true },
+    { head: 'Owner', cell: ({ creatorID }) => <bdi>{nameOf(creatorID)}</bdi>, isWide: true },
+    { head: 'Last event', cell: ({ lastEventAt }) => (lastEventAt ? <Ago at={lastEventAt} /> : 'none') },
+    { head: 'Events', cell: ({ eventCount }) => eventCount.toLocaleString(), isWide: true },
+  ];
+  return (
+    <AssetList
+      tenantID={tenantID}
+      title="Listeners"
+      entityType="listener"
+      filter={filter}
+      onFilter={(next) => void navigate({ search: parseListFilter({ ...next }) })}
+      read={read}
+      idOf={({ listenerID }) => listenerID}
+      columns={columns}
+      empty="No listener yet."
+    />
+  );
+}

@@ -1,0 +1,69 @@
+import { Button, Group } from '@mantine/core';
+import type { ReactNode } from 'react';
+
+export interface Column<T> {
+  head: string;
+  cell: (row: T) => ReactNode;
+  /** Left out on narrow screens. */
+  isWide?: true;
+}
+
+interface Props<T> {
+  caption: string;
+  columns: readonly Column<T>[];
+  rows: readonly T[];
+  idOf: (row: T) => string;
+  /** The id of the row that is looked at. */
+  selected?: string | undefined;
+}
+
+export function Table<T>({ caption, columns, rows, idOf, selected }: Props<T>) {
+  return (
+    <table className="list">
+      <caption className="unseen">{caption}</caption>
+      <thead>
+        <tr>
+          {columns.map(({ head, isWide }) => (
+            <th key={head} scope="col" className={isWide && 'wide'}>
+              {head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={idOf(row)} data-selected={idOf(row) === selected}>
+            {columns.map(({ head, cell, isWide }) => (
+              <td key={head} className={isWide && 'wide'}>
+                {cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The way through a list that the API answers in pages; undefined is the first one. */
+export function PageButtons({
+  cursor,
+  next,
+  onGo,
+}: {
+  cursor: string | undefined;
+  next: string | null | undefined;
+  onGo: (cursor: string | undefined) => void;
+}) {
+  if (!cursor && !next) return null;
+  return (
+    <Group justify="flex-end" mt="sm" gap="xs">
+      <Button variant="default" size="xs" disabled={!cursor} onClick={() => onGo(undefined)}>
+        First page
+      </Button>
+      <Button variant="default" size="xs" disabled={!next} onClick={() => onGo(next ?? undefined)}>
+        More
+      </Button>
+    </Group>
+  );
+}

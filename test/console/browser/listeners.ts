@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { aListener } from '#test/support/factories.ts';
+import { expectAccessible, HOSTILE, type Stage } from './stage.ts';
+
+/** Listeners: their state, what they have received, dead letters, and the test mode. */
+export function listenerTests(stage: () => Stage): void {
+  test('dead letters are looked into, redriven one corrected, and all after their number is said', async () => {
+    const { cluster, page, path, tenant } = stage();
+    const script = 'return event.body.order.id > 0 ? { order: event.body.order } : null;';
+    const actions = [{ actionType: 'transform', actionConfig: { script } }];
+    const { id } = await aListener(cluster, { tenant, title: HOSTILE.slice(0, 150), actions });
+    const deliver = async (body: object) => {
+      const address = `${cluster.baseURL}/webhooks/v1/inbound/${id}`;
+      const headers = { 'content-type': 'application/json', 'x-note': '<b>noted</b>' };
+      const { status } = await fetch(address, { method: 'POST', headers, body: JSON.stringify(body) });
+      expect(status).toBeLessThan(300);
+    };
+    for (const n of [1, 2, 3]) await deliver({ n, text: HOSTILE });
+
+    await page.goto(cluster.baseURL + path('/listeners'));
+    await page.getByRole('row', { name: new RegExp(`Connected webhook ${tenant.creator.email}`) }).waitFor();
+    await expectAccessible(page, { name: 'listeners', shows: 'Connected' });
+    await page.getByRole('row').nth(1).getByRole('link').click();
+    await page.getByRole('combobox', { name: 'State of events' }).click();
+    await page.getByRole('option', { name: 'Dead letter' }).click();
+    await expect.poll(() => page.getByRole('row', { name: /Dead letter/ }).count(), { timeout: 15_000 }).toBe(3);
+    await page.getByRole('button', { name: 'just now' }).first().click();
+    await page.getByLabel('Body of the event').getByText('"n":3').waitFor();
+    await page.getByLabel('Headers of the event').getByText('x-note: <b>noted</b>').waitFor();
+    expect(new URL(page.url()).search).toMatch(/^\?state=dead&event=/);
+    await expectAccessible(page, { name: 'listener-event', shows: 'Body as received' });
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+
+    await page.getByRole('button', { name: 'Edit before' }).click();
+    await page.getByRole('textbox', { name: 'Body' }).fill('{"order": {"id": 7}}');
+    await page.getByRole('button', { name: 'Redrive the corrected copy' }).click();
+    await page.getByText('It repeats the event').waitFor();
+    await page.getByText('Done', { exact: true }).first().waitFor();
+    await page.getByRole('button', { name: 'Close the event' }).click();
+    await page.getByRole('row', { name: /Replaced/ }).waitFor();
+
+    await page.getByRole('button', { name: 'Redrive dead letters' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('2 dead letters will be processed again').waitFor();
+    await dialog.getByRole('button', { name: 'Redrive 2 dead letters' }).click();
+    await dialog.getByText('Done: 2 dead letters given to workers again.').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).last().click();
+  }, 40_000);
+
+  test('events are shown as they come, the listener is deactivated, and its settings are a form', async () => {
+    const { cluster, page, path, tenant } = stage();
+    const script = 'return { doubled: event.body.n * 2 };';
+    const actions = [{ actionType: 'transform', actionConfig: { script } }];
+    const { id } = await aListener(cluster, { tenant, title: 'Orders', actions });
+    await page.goto(cluster.baseURL + path(`/listeners/${id}?tab=test`));
+    await page.getByText('Events are shown here as they come.').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    let n = 20;
+    // Workers learn of a test with the event after the announcement at the latest.
+    await expect
+      .poll(async () => {
+        n += 1;
+        const headers = { 'content-type': 'application/json' };
+        const body = JSON.stringify({ n, text: HOSTILE });
+        await fetch(`${cluster.baseURL}/webhooks/v1/inbound/${id}`, { method: 'POST', headers, body });
+        return page.getByRole('article').count();
+      })
+      .toBeGreaterThan(0);
+    await page.getByLabel('Event after the transform').first().getByText('"doubled": 4').waitFor();
+    await expectAccessible(page, { name: 'listener-test', shows: 'After the transform', schemes: ['light'] });
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+
+    await page.getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByText('Inactive', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Activate' }).click();
+    await page.getByText('Connected', { exact: true }).waitFor();
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await page.getByRole('region', { name: 'Actions' }).getByText('transform', { exact: true }).waitFor();
+    await expectAccessible(page, { name: 'listener-settings', shows: 'Actions, in their order' });
+  }, 40_000);
+}
