@@ -1,5 +1,6 @@
 import { Migrator } from '@mikro-orm/migrations';
-import { type EventSubscriber, MikroORM, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
+import { type Dictionary, type EventSubscriber, MikroORM, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
+import { AppError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { actorSubscriber } from './actor.ts';
 import { entities } from './entities/index.ts';
@@ -36,8 +37,18 @@ export async function createOrm(
     debug: false,
   });
   Object.assign(orm.em.getPlatform(), { escapeLiteral });
+  passOwnErrors(orm);
   reclaimLostConnections(await orm.em.getConnection().getNativeClient());
   return orm;
+}
+
+/** The driver would make a DriverException of an error of ours, which the pool throws when it lends no connection: a 500. */
+function passOwnErrors(orm: MikroORM): void {
+  const converter = orm.em.getPlatform().getExceptionConverter();
+  const convert = converter.convertException.bind(converter);
+  Object.assign(converter, {
+    convertException: (error: Error) => (error instanceof AppError ? error : convert(error as Error & Dictionary)),
+  });
 }
 
 /** `tenantID` is `tenant_id`: the default strategy would write `tenant_i_d`. */
