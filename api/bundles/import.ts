@@ -5,7 +5,7 @@ import { takingTurns } from '#shared/pauses.ts';
 import { changedPaths, type PathBudget, partOf } from '#shared/workflow/changed-paths.ts';
 import type { ApiContext } from '../context.ts';
 import { createTogether } from '../db/created-together.ts';
-import { tenantRoute } from '../http/route.ts';
+import { type Access, tenantRoute } from '../http/route.ts';
 import type { ImportInput, Importing } from './call-route.ts';
 import { hashOf } from './hash.ts';
 import { kinds } from './kinds.ts';
@@ -55,7 +55,9 @@ export const planBundle = tenantRoute({
     const items = [];
     const budget = { characters: MAX_PATHS };
     for await (const item of takingTurns(plan.items)) {
-      items.push({ ...presentItem(item, await denials(input, item)), changes: changesOf(item, budget) });
+      const hidden = await unreadable(input, item);
+      const warnings = [...(await denials(input, item)), ...hidden];
+      items.push({ ...presentItem(item, warnings), changes: hidden.length > 0 ? [] : changesOf(item, budget) });
     }
     const token = await tokenOf(plan, input.body.onConflict);
     return { token, summary: summaryOf(plan), items, message: 'Import planned' };
@@ -182,12 +184,24 @@ async function denials({ require }: ImportInput, { type, action, assetID }: Plan
   const { resource, noun } = kinds[type];
   const verb = action === 'create' ? 'create' : 'update';
   const object = `${resource}:${verb === 'create' ? '*' : assetID}`;
+  // Every resource of a bundle has both actions.
+  const isAllowed = await may(require, { permission: `${resource}.${verb}` as 'widget.create', object });
+  return isAllowed ? [] : [`You may not ${verb} this ${noun}`];
+}
+
+/** What the asset is now is shown to callers who may read it. */
+async function unreadable({ require }: ImportInput, { type, asset }: PlannedItem): Promise<string[]> {
+  const { resource, noun, read: permission } = kinds[type];
+  const isReadable = !asset || (await may(require, { permission, object: `${resource}:${asset.id}` }));
+  return isReadable ? [] : [`You may not read this ${noun}: what would change is not shown`];
+}
+
+async function may(require: ImportInput['require'], access: Access): Promise<boolean> {
   try {
-    // Every resource of a bundle has both actions.
-    await require([{ permission: `${resource}.${verb}` as 'widget.create', object }]);
-    return [];
+    await require([access]);
+    return true;
   } catch (error) {
-    if (error instanceof AppError && error.code === 'PERMISSION_DENIED') return [`You may not ${verb} this ${noun}`];
+    if (error instanceof AppError && error.code === 'PERMISSION_DENIED') return false;
     throw error;
   }
 }

@@ -111,6 +111,24 @@ test('two tenants with one bundle drift, a plan shows it, and what was planned i
   expect(forged.status).toBe(409);
 });
 
+test('a plan shows nothing of an asset that the caller may not read', async () => {
+  const { tenant, who } = await aPlace();
+  await run(who, aBundle());
+  const planned = async (can: Permission[]) => {
+    const member = cluster.as(await aMember(cluster, { tenant, can })).in(tenant);
+    const { items } = (await member.post('T/import/plan', { bundle: aBundle('Sales') })).body;
+    return items.find(({ type }: Item) => type === 'widget');
+  };
+
+  const hidden = await planned(['bundle.preview', 'widget.update']);
+  const shown = await planned(['bundle.preview', 'widget.update', 'widget.read']);
+
+  expect([hidden.action, hidden.changes]).toEqual(['update', []]);
+  expect(hidden.warnings).toEqual(['You may not read this widget: what would change is not shown']);
+  expect(shown.changes).toContainEqual({ path: ['widgetTitle'], before: 'Orders', after: 'Sales' });
+  expect(shown.warnings).toEqual([]);
+});
+
 test('a failure in the middle leaves nothing, and names the item', async () => {
   const { tenant, who } = await aPlace();
   const wrong = { type: 'listener', id: keys.listener, payload: { listenerTitle: 'L', datasourceID: keys.datasource } };
