@@ -19,6 +19,7 @@ import { createLogger, type Logger } from '#shared/logger.ts';
 import { addProcessMetrics, createMetrics, inProcess, serveMetrics } from '#shared/metrics.ts';
 import { queues } from '#shared/queues/index.ts';
 import { stopSignal } from '#shared/stop-signal.ts';
+import { fleetPages } from './board/fleet.ts';
 import { answerBoardErrors, operatorsOnly } from './board/guard.ts';
 
 export interface Board extends AsyncDisposable {
@@ -61,11 +62,17 @@ export async function startBoard({ config, logger }: { config: Config; logger: L
     }),
     serverAdapter,
     options: {
-      uiConfig: { boardTitle: 'Gantry', ...(!openOnLoopback && { miscLinks: [{ text: 'Sign out', url: '/logout' }] }) },
+      uiConfig: {
+        boardTitle: 'Gantry',
+        miscLinks: [
+          { text: 'Fleet', url: '/fleet' },
+          ...(openOnLoopback ? [] : [{ text: 'Sign out', url: '/logout' }]),
+        ],
+      },
     },
   });
   const guard = openOnLoopback ? onlyLoopback : operatorsOnly(createOperators({ pool, backplane, logger }));
-  app.use(guard, serverAdapter.getRouter());
+  app.use(guard, fleetPages(config, pool), serverAdapter.getRouter());
   app.use(answerBoardErrors(logger));
 
   const server = createServer(app);

@@ -53,10 +53,11 @@ export function createFleetView(pool: Pool): FleetView {
     tenants: (search) => findTenants(pool, search),
 
     async tenant(tenantID) {
-      const at = new Date();
       const found = await findTenant(pool, tenantID);
       if (!found) return undefined;
-      const own = (await backlog()).rows.filter((row) => row.tenantID === tenantID);
+      // The runs are read now, the backlog some seconds ago.
+      const { rows, at } = await backlog();
+      const own = rows.filter((row) => row.tenantID === tenantID);
       return { ...found, backlog: own, runs: await readWaitingRuns(pool, tenantID), at };
     },
   };

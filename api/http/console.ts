@@ -12,23 +12,34 @@ interface Built {
 }
 
 /** The console at `/console/`: one page for every address, and the hashed files that it loads. */
-export function consolePages({ console: { folder, publicURL }, auth }: Config): IRouter {
+export function consolePages(config: Config): IRouter {
+  const { files, page } = openConsole(config, 'index.html');
+  const router = Router();
+  router.use(files);
+  router.get(['/', '/*path'], (request, response, next) => {
+    if (request.path.startsWith('/assets/')) next();
+    else return page(request, response, next);
+  });
+  return router;
+}
+
+/** A page of the build, and the files that it loads, which it expects at `/console/`. */
+export function openConsole({ console: { folder, publicURL }, auth }: Config, name: 'index.html' | 'fleet.html') {
   const isHTTPS = publicURL?.startsWith('https:') ?? false;
   let built: Built | undefined;
   // The build of `npm start` may end after the start of the API.
   const load = async () => {
-    built ??= folder === undefined ? undefined : await readBuilt(folder);
+    built ??= folder === undefined ? undefined : await readBuilt(folder, name);
     return built;
   };
 
-  const router = Router();
-  router.get(['/assets/*path', '/scheme.js', '/icon.svg'], async (request, response, next) => {
+  const files = Router();
+  files.get(['/assets/*path', '/scheme.js', '/icon.svg'], async (request, response, next) => {
     const found = await load();
     if (found) found.files(request, response, next);
     else next();
   });
-  router.get(['/', '/*path'], async (request, response, next) => {
-    if (request.path.startsWith('/assets/')) return next();
+  const page: RequestHandler = async (_request, response) => {
     const nonce = randomBytes(16).toString('base64url');
     response
       .set('content-security-policy', policy({ nonce, issuer: auth.issuer, isHTTPS }))
@@ -37,12 +48,12 @@ export function consolePages({ console: { folder, publicURL }, auth }: Config): 
     const found = await load();
     if (found) response.send(found.page.replaceAll('NONCE', nonce));
     else sendUnbuilt(response, folder);
-  });
-  return router;
+  };
+  return { files, page };
 }
 
-async function readBuilt(folder: string): Promise<Built | undefined> {
-  const page = await readFile(join(folder, 'index.html'), 'utf8').catch(() => undefined);
+async function readBuilt(folder: string, name: string): Promise<Built | undefined> {
+  const page = await readFile(join(folder, name), 'utf8').catch(() => undefined);
   if (page === undefined) return undefined;
   const { default: sirv } = await import('sirv');
   return {

@@ -69,6 +69,7 @@ async function build(place: string, outDir: string): Promise<void> {
       modulePreload: { polyfill: false },
       manifest: 'manifest.json',
       rolldownOptions: {
+        input: ['index.html', 'fleet.html'].map((page) => join(place, 'ops/console', page)),
         // Packages for servers mark what runs in browsers; here all of it does.
         onLog: (level, log, say) => log.code !== 'MODULE_LEVEL_DIRECTIVE' && say(level, log),
       },

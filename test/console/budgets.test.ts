@@ -36,6 +36,10 @@ test('the list of runs, the first page of most visits, is below 240 kB', () => {
   expect(sizeOf(filesOf(['index.html', 'pages/runs.tsx']))).toBeLessThan(budgets.firstPage);
 });
 
+test('the fleet page, which has an entry of its own, is below 240 kB', () => {
+  expect(sizeOf(filesOf(['fleet.html']))).toBeLessThan(budgets.firstPage);
+});
+
 test('every other page adds less than 180 kB, its lazy parts included', () => {
   const first = filesOf(['index.html']);
   const pages = Object.keys(chunks).filter((name) => /^pages\/.*\.tsx$/.test(name) && chunks[name]?.file !== undefined);

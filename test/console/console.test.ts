@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { findChromium } from '../servers/chromium.ts';
 import { assetTests } from './browser/assets.ts';
+import { fleetTests } from './browser/fleet.ts';
 import { listenerTests } from './browser/listeners.ts';
 import { runTests } from './browser/runs.ts';
 import { openStage, type Stage } from './browser/stage.ts';
@@ -23,5 +24,6 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('workflows', () => workflowTests(() => stage));
   describe('queries and cron jobs', () => assetTests(() => stage));
   describe('listeners', () => listenerTests(() => stage));
+  describe('the fleet', () => fleetTests(() => stage));
   describe('in trouble', () => troubleTests(() => stage));
 });

@@ -1,0 +1,159 @@
+import { Paper, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { Schemas } from '../client/types.ts';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+import type { Column } from '../ui/table.tsx';
+import { TextFilter } from '../ui/text-filter.tsx';
+import { Ago, durationText } from '../ui/time.tsx';
+import { fleetRead, foundRead } from './client.ts';
+import { Age, Backlog, countText, Panel, Rows } from './parts.tsx';
+import { WorkerState } from './worker-state.tsx';
+
+/** What waits, works and fails, for people on call. */
+export function FleetPage({ search, onSearch }: { search: string | undefined; onSearch: (text?: string) => void }) {
+  const { data, error, refetch } = useQuery(fleetRead);
+  return (
+    <>
+      <PageTitle title="Fleet" />
+      <search aria-label="Find a tenant">
+        <Paper withBorder p="sm" className="filters">
+          <TextFilter label="Find a tenant by its title" value={search} onSet={onSearch} />
+        </Paper>
+      </search>
+      {search !== undefined && <Found search={search} />}
+      {error && <Problem error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Skeleton h={400} />}
+      {data && <Parts of={data} />}
+    </>
+  );
+}
+
+function Parts({ of: { backlog, tenants, workers, failures, slowNodes } }: { of: Schemas['Fleet'] }) {
+  const lost = workers.rows.filter(({ state }) => state === 'lost' || state === 'overdue').length;
+  return (
+    <>
+      <Panel title="Backlog" at={backlog.at}>
+        <Backlog rows={backlog.rows} empty="Nothing waits." />
+      </Panel>
+      <Panel title="Tenants by backlog" at={tenants.at}>
+        <Rows
+          caption="Tenants by backlog"
+          columns={tenantColumns}
+          rows={tenants.rows}
+          idOf={({ tenantID }) => tenantID}
+          empty="No tenant waits."
+        />
+      </Panel>
+      <Panel title="Workers" at={workers.at} said={`${lost} lost within the hour`}>
+        <Rows
+          caption="Workers"
+          columns={workerColumns}
+          rows={workers.rows}
+          idOf={({ workerID }) => workerID}
+          empty="No worker is running."
+        />
+      </Panel>
+      <Panel title="Failures by code" at={failures.at} said={sampleText(failures.sample)}>
+        <Rows
+          caption="Failures by code"
+          columns={failureColumns}
+          rows={failures.rows}
+          idOf={({ code }) => code}
+          empty="No run has failed."
+        />
+      </Panel>
+      <Panel title="Slow nodes" at={slowNodes.at} said={sampleText(slowNodes.sample)}>
+        <Rows
+          caption="Slow nodes"
+          columns={nodeColumns}
+          rows={slowNodes.rows}
+          idOf={({ tenantID, workflowID, nodeID }) => `${tenantID} ${workflowID} ${nodeID}`}
+          empty="No node has ended."
+        />
+      </Panel>
+    </>
+  );
+}
+
+function Found({ search }: { search: string }) {
+  const { data = [], error } = useQuery(foundRead(search));
+  if (error) return <Problem error={error} />;
+  return (
+    <div className="panel scroller">
+      <Rows
+        caption="Tenants that were found"
+        columns={foundColumns}
+        rows={data}
+        idOf={({ tenantID }) => tenantID}
+        empty="No tenant has this in its title."
+      />
+    </div>
+  );
+}
+
+function sampleText({ runs, since }: Schemas['FleetSample']): string {
+  if (!since) return 'no run has ended within the hour';
+  return `of the ${runs.toLocaleString()} runs that ended since ${new Date(since).toLocaleTimeString()}`;
+}
+
+type Named = Pick<Schemas['FleetTenant'], 'tenantID' | 'tenantTitle'>;
+
+function TenantLink({ of: { tenantID, tenantTitle } }: { of: Named }) {
+  return (
+    <a className="link" href={`/fleet/tenants/${tenantID}`}>
+      <bdi>{tenantTitle ?? tenantID}</bdi>
+    </a>
+  );
+}
+
+function limitText({ running, maxRuns }: Pick<Schemas['FleetTenant'], 'running' | 'maxRuns'>): string {
+  return maxRuns === null ? running.toLocaleString() : `${running.toLocaleString()} of ${maxRuns.toLocaleString()}`;
+}
+
+const tenantColumns: readonly Column<Schemas['FleetTenant']>[] = [
+  { head: 'Tenant', cell: (row) => <TenantLink of={row} /> },
+  { head: 'Waiting', cell: ({ waiting, isCut }) => countText({ count: waiting, isCut }) },
+  { head: 'Oldest', cell: ({ oldest }) => <Age at={oldest} /> },
+  { head: 'Running', cell: limitText, isWide: true },
+  { head: 'Intake', cell: ({ pausedAt }) => (pausedAt ? 'paused' : 'open'), isWide: true },
+];
+
+const foundColumns: readonly Column<Schemas['FleetFoundTenant']>[] = [
+  { head: 'Tenant', cell: (row) => <TenantLink of={row} /> },
+  { head: 'Running', cell: limitText },
+];
+
+const workerColumns: readonly Column<Schemas['FleetWorker']>[] = [
+  { head: 'State', cell: ({ state }) => <WorkerState of={state} /> },
+  { head: 'Runs', cell: ({ runs, slots }) => `${runs} of ${slots}` },
+  { head: 'Version', cell: ({ version }) => version },
+  { head: 'Up since', cell: ({ startedAt }) => <Ago at={startedAt} />, isWide: true },
+  { head: 'Ended', cell: ({ endedAt }) => (endedAt ? <Ago at={endedAt} /> : '–'), isWide: true },
+  { head: 'Worker', cell: ({ workerID }) => <code>{workerID}</code>, isWide: true },
+];
+
+const failureColumns: readonly Column<Schemas['FleetFailure']>[] = [
+  { head: 'Code', cell: ({ code }) => <bdi>{code}</bdi> },
+  { head: 'Runs', cell: ({ runs }) => runs.toLocaleString() },
+  { head: 'Tenants', cell: ({ tenants }) => tenants.toLocaleString(), isWide: true },
+  {
+    head: 'Last of',
+    cell: ({ lastTenantID: tenantID, lastTenantTitle: tenantTitle }) => <TenantLink of={{ tenantID, tenantTitle }} />,
+  },
+  { head: 'Last run', cell: ({ lastInstanceID }) => <code>{lastInstanceID}</code>, isWide: true },
+  { head: 'At', cell: ({ lastAt }) => <Ago at={lastAt} />, isWide: true },
+];
+
+const nodeColumns: readonly Column<Schemas['FleetSlowNode']>[] = [
+  { head: 'Node', cell: ({ nodeID }) => <bdi>{nodeID}</bdi> },
+  { head: 'Median', cell: ({ medianMs }) => <span className="nowrap">{durationText(medianMs)}</span> },
+  { head: 'Slowest', cell: ({ slowestMs }) => <span className="nowrap">{durationText(slowestMs)}</span>, isWide: true },
+  { head: 'Times', cell: ({ times }) => times.toLocaleString(), isWide: true },
+  {
+    head: 'Workflow',
+    cell: ({ workflowTitle, workflowID }) => <bdi>{workflowTitle ?? workflowID ?? '–'}</bdi>,
+    isWide: true,
+  },
+  { head: 'Tenant', cell: (row) => <TenantLink of={row} /> },
+];

@@ -1,0 +1,91 @@
+import { Group, Text, Title } from '@mantine/core';
+import { type ComponentProps, type ReactNode, useEffect, useId, useState } from 'react';
+import type { Schemas } from '../client/types.ts';
+import { type Column, Table } from '../ui/table.tsx';
+import { durationText } from '../ui/time.tsx';
+
+/** A part of the page whose figures were read together. */
+export function Panel({
+  title,
+  at,
+  said,
+  children,
+}: {
+  title: string;
+  at: string;
+  said?: string;
+  children: ReactNode;
+}) {
+  const id = useId();
+  return (
+    <section aria-labelledby={id}>
+      <Group justify="space-between" gap="xs" mt="lg" mb="xs">
+        <Title order={2} size="h5" id={id}>
+          {title}
+        </Title>
+        <Text size="sm" c="dimmed">
+          {said ? `${said}, ` : ''}read <Age at={at} /> ago
+        </Text>
+      </Group>
+      <div className="panel scroller">{children}</div>
+    </section>
+  );
+}
+
+/** The time since a moment, to the second. */
+export function Age({ at }: { at: string }) {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = Math.max(0, Math.round((now - Date.parse(at)) / 1_000));
+  return <span className="nowrap">{seconds < 60 ? `${seconds} s` : durationText(seconds * 1_000)}</span>;
+}
+
+/** A table, or a sentence where there is no row. */
+export function Rows<T>({ empty, ...table }: ComponentProps<typeof Table<T>> & { empty: string }) {
+  if (table.rows.length > 0) return <Table {...table} />;
+  return (
+    <Text p="xl" ta="center" c="dimmed">
+      {empty}
+    </Text>
+  );
+}
+
+export function countText({ count, isCut }: { count: number; isCut: boolean }): string {
+  return `${isCut ? 'at least ' : ''}${count.toLocaleString()}`;
+}
+
+type BacklogRow = Schemas['FleetBacklog'];
+
+const boardQueues = new Set(['workflow.runs', 'listener.events', 'cron.ticks']);
+
+const columns: readonly Column<BacklogRow>[] = [
+  {
+    head: 'Queue',
+    cell: ({ queue }) =>
+      boardQueues.has(queue) ? (
+        <a className="link" href={`/queue/${encodeURIComponent(queue)}`}>
+          {queue}
+        </a>
+      ) : (
+        queue
+      ),
+  },
+  { head: 'Class and state', cell: ({ state, class: kind }) => (kind ? `${kind}, ${state}` : state) },
+  { head: 'Waiting', cell: countText },
+  { head: 'Oldest', cell: ({ oldest }) => <Age at={oldest} /> },
+];
+
+export function Backlog({ rows, empty }: { rows: readonly BacklogRow[]; empty: string }) {
+  return (
+    <Rows
+      caption="Backlog"
+      columns={columns}
+      rows={rows}
+      idOf={({ queue, class: kind, state }) => `${queue} ${kind} ${state}`}
+      empty={empty}
+    />
+  );
+}

@@ -1,0 +1,61 @@
+import { Skeleton, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { Schemas } from '../client/types.ts';
+import { Notice } from '../ui/notice.tsx';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Status } from '../ui/status.tsx';
+import type { Column } from '../ui/table.tsx';
+import { durationText } from '../ui/time.tsx';
+import { tenantRead } from './client.ts';
+import { Age, Backlog, Panel, Rows } from './parts.tsx';
+
+/** What of a tenant waits, and why. */
+export function TenantPage({ tenantID }: { tenantID: string }) {
+  const { data, error, refetch } = useQuery(tenantRead(tenantID));
+  if (error) return <Problem error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Skeleton h={400} />;
+  return (
+    <>
+      <PageTitle title={data.tenantTitle ?? tenantID} />
+      {data.pausedAt && <Notice tone="wait">The intake of this tenant is paused.</Notice>}
+      <Text size="sm">
+        {data.maxRuns === null
+          ? `${data.running.toLocaleString()} runs are with workers, without a limit.`
+          : `${data.running.toLocaleString()} runs are with workers; the limit is ${data.maxRuns.toLocaleString()} at once.`}
+      </Text>
+      <Panel title="Why runs wait" at={data.at} said="the oldest">
+        <Rows
+          caption="Why runs wait"
+          columns={columns}
+          rows={data.runs}
+          idOf={({ instanceID }) => instanceID}
+          empty="No run of this tenant waits."
+        />
+      </Panel>
+      <Panel title="Backlog" at={data.at}>
+        <Backlog rows={data.backlog} empty="Nothing of this tenant waits in a queue." />
+      </Panel>
+    </>
+  );
+}
+
+type Row = Schemas['FleetWaitingRun'];
+
+const columns: readonly Column<Row>[] = [
+  {
+    head: 'Reason',
+    cell: ({ reason }) => (reason ? <bdi>{reason.message}</bdi> : 'is being continued'),
+  },
+  { head: 'Since', cell: ({ since }) => <Age at={since} /> },
+  { head: 'Workflow', cell: ({ workflowTitle, workflowID }) => <bdi>{workflowTitle ?? workflowID ?? '–'}</bdi> },
+  { head: 'Class', cell: ({ class: kind }) => kind, isWide: true },
+  { head: 'Status', cell: ({ status }) => <Status of={status} />, isWide: true },
+  {
+    head: 'May begin in',
+    cell: ({ reason }) =>
+      reason?.estimateSeconds == null ? '–' : `about ${durationText(reason.estimateSeconds * 1_000)}`,
+    isWide: true,
+  },
+  { head: 'Run', cell: ({ instanceID }) => <code>{instanceID}</code>, isWide: true },
+];
