@@ -1,6 +1,7 @@
 import { createServer as createHTTPServer, type RequestListener, type Server } from 'node:http';
 import express, { type Express } from 'express';
 import helmet from 'helmet';
+import { inTurns } from '#shared/pauses.ts';
 import { devIssuerRoutes } from './auth/dev-issuer-routes.ts';
 import type { ApiContext } from './context.ts';
 import { bodyReader } from './http/body.ts';
@@ -9,7 +10,7 @@ import { crossOrigin } from './http/cors.ts';
 import { answerErrors, unknownPath } from './http/errors.ts';
 import { health, readiness } from './http/health.ts';
 import { mount } from './http/mount.ts';
-import { describeRoutes } from './http/openapi/describe-routes.ts';
+import { describingRoutes } from './http/openapi/describe-routes.ts';
 import type { OpenAPI } from './http/openapi/types.ts';
 import { reference } from './http/reference/reference.ts';
 import { requestID } from './http/request-id.ts';
@@ -34,10 +35,10 @@ export function createServer(listener: RequestListener, limits: Partial<typeof t
 export function createApp(context: ApiContext, groups: readonly RouteGroup[]): Express {
   const { http } = context.config;
   const served = context.devIssuer ? [...groups, devIssuerRoutes(context.devIssuer)] : groups;
-  // Describing the routes takes 0.1 s, and most processes are never asked for it.
-  let description: OpenAPI | undefined;
+  // Describing the routes takes 0.3 s, in turns with other work, and most processes are never asked for it.
+  let description: Promise<OpenAPI> | undefined;
   const document = () => {
-    description ??= describeRoutes(served);
+    description ??= inTurns(describingRoutes(served));
     return description;
   };
 
@@ -51,7 +52,7 @@ export function createApp(context: ApiContext, groups: readonly RouteGroup[]): E
   app.use(crossOrigin(http.corsOrigins));
   app.get('/health', health);
   app.get('/ready', readiness(context));
-  app.get('/openapi.json', (_request, response) => void response.json(document()));
+  app.get('/openapi.json', async (_request, response) => void response.json(await document()));
   app.get('/asyncapi.json', (request, response) => void response.json(describeEvents(request.get('host'))));
   app.use('/docs', reference(document));
   app.use('/console', consolePages(context.config));

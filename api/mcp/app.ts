@@ -25,7 +25,7 @@ export const MCP_PATH = '/tenants/:tenantID/mcp';
 export interface MCPApp {
   listener: RequestListener;
   /** Describes the tools now, which takes half a second of processor time, and not with the first request. */
-  describe(): void;
+  describe(): Promise<void>;
   /** Ends the calls under way. */
   close(): Promise<void>;
 }
@@ -34,13 +34,13 @@ export interface MCPApp {
 export function createMCPApp(context: ApiContext): MCPApp {
   const { http, mcp } = context.config;
   // The request that a call comes in has been counted.
-  let described: ToolRegistry | undefined;
-  function registry(): ToolRegistry {
+  let described: Promise<ToolRegistry> | undefined;
+  function registry(): Promise<ToolRegistry> {
     described ??= createToolRegistry({ ...context, requestCount: countedBefore }, routeGroups);
     return described;
   }
   const handler = createMcpHandler(
-    ({ authInfo }) => createMCPServer({ context, registry: registry() }, sessionOf(authInfo)),
+    async ({ authInfo }) => createMCPServer({ context, registry: await registry() }, sessionOf(authInfo)),
     {
       onerror: (error) => context.logger.debug({ err: error }, 'mcp request refused'),
     },
@@ -55,8 +55,8 @@ export function createMCPApp(context: ApiContext): MCPApp {
   app.use(helmet());
   app.use(requestID);
   app.use(crossOrigin(http.corsOrigins));
-  app.get('/health', (_request, response) => {
-    response.json({ status: 'ok', tools: registry().tools.size, timestamp: new Date().toISOString() });
+  app.get('/health', async (_request, response) => {
+    response.json({ status: 'ok', tools: (await registry()).tools.size, timestamp: new Date().toISOString() });
   });
   app.get('/ready', readiness(context));
   app.get(RESOURCE_PATH + MCP_PATH, describeResource(context));
@@ -72,7 +72,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
   });
   app.use(unknownPath);
   app.use(answerErrors(context));
-  return { listener: app, describe: () => void registry(), close: () => handler.close() };
+  return { listener: app, describe: async () => void (await registry()), close: () => handler.close() };
 }
 
 /** Who is it, how often did they ask, are they a member: with every request, since keys are revoked and members leave. */

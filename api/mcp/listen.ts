@@ -25,7 +25,7 @@ export async function startMCP({ config, logger, context: given }: MCPOptions): 
   if (!context) throw new Error('There is no context');
   const app = createMCPApp(context);
   // The process of the API is asked for the tools of few, and starts without describing them.
-  if (!given) app.describe();
+  if (!given) await app.describe();
   resources.defer(() => app.close());
   early.answerWith(app.listener);
   resources.defer(() => opened?.drain());

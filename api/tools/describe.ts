@@ -1,5 +1,5 @@
 import { resolve } from '../http/openapi/components.ts';
-import { describeRoutes } from '../http/openapi/describe-routes.ts';
+import { describingRoutes } from '../http/openapi/describe-routes.ts';
 import type { OpenAPI, Operation, Schema } from '../http/openapi/types.ts';
 import type { RouteGroup } from '../http/route.ts';
 import { annotationsOf, costOf } from './effects.ts';
@@ -8,16 +8,37 @@ import { liftedFields, listDefaults, renamedArguments, toolNameOf, withoutTool }
 import { type Inputs, inputsOf, standAlone, withoutExamples } from './schemas.ts';
 import type { Requirement, RouteTool, TenantRoute } from './tool.ts';
 
-/** A tool for every route of a tenant that is not listed as one without. Takes half a second of processor time. */
-export function describeTools(groups: readonly RouteGroup[]): RouteTool[] {
-  const described = describeRoutes(groups);
+/** A tool for every route of a tenant that is not listed as one without, in steps: all of it takes half a second of processor time. */
+export function* describingTools(groups: readonly RouteGroup[]): Generator<void, RouteTool[]> {
   const names = new Set(groups.flatMap(({ routes }) => routes.map(({ name }) => name)));
-  const document: OpenAPI = JSON.parse(inToolNames(JSON.stringify(described), names));
-  return groups.flatMap(({ tag, routes }) =>
-    routes
-      .filter((route): route is TenantRoute => route.realm === 'tenant' && withoutTool[route.name] === undefined)
-      .map((route) => describeTool(route, { tag, document, names })),
-  );
+  const document = yield* renaming(yield* describingRoutes(groups), names);
+  const tools: RouteTool[] = [];
+  for (const { tag, routes } of groups)
+    for (const route of routes) {
+      if (route.realm !== 'tenant' || withoutTool[route.name] !== undefined) continue;
+      tools.push(describeTool(route, { tag, document, names }));
+      yield;
+    }
+  return tools;
+}
+
+/** The document with the names of tools in its texts. */
+function* renaming(document: OpenAPI, names: ReadonlySet<string>): Generator<void, OpenAPI> {
+  const paths: OpenAPI['paths'] = {};
+  for (const [path, operations] of Object.entries(document.paths)) {
+    paths[path] = renamedIn(operations, names);
+    yield;
+  }
+  const schemas: Record<string, Schema> = {};
+  for (const [name, schema] of Object.entries(document.components.schemas)) {
+    schemas[name] = renamedIn(schema, names);
+    yield;
+  }
+  return { ...document, paths, components: { ...document.components, schemas } };
+}
+
+function renamedIn<T extends object>(part: T, names: ReadonlySet<string>): T {
+  return JSON.parse(inToolNames(JSON.stringify(part), names));
 }
 
 interface Place {

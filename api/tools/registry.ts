@@ -1,5 +1,6 @@
 import { subjectsOf } from '#shared/caller.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
+import { inTurns } from '#shared/pauses.ts';
 import { seesSomething } from '#shared/policy/enforcer.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';
 import type { Identified } from '../auth/identify.ts';
@@ -8,7 +9,7 @@ import { callerOf } from '../http/mount.ts';
 import type { RouteGroup } from '../http/route.ts';
 import { callRouteTool } from './call-route.ts';
 import { composedTools } from './composed.ts';
-import { describeTools } from './describe.ts';
+import { describingTools } from './describe.ts';
 import { createInProcess, type InProcess } from './in-process.ts';
 import type {
   ComposedTool,
@@ -39,8 +40,9 @@ export interface ToolRegistry {
   readonly inProcess: InProcess;
 }
 
-export function createToolRegistry(context: ApiContext, groups: readonly RouteGroup[]): ToolRegistry {
-  const described: Tool[] = [...describeTools(groups), ...composedTools(context.config)];
+/** Gives way to other work, so that the first request of a model holds up no other. */
+export async function createToolRegistry(context: ApiContext, groups: readonly RouteGroup[]): Promise<ToolRegistry> {
+  const described: Tool[] = [...(await inTurns(describingTools(groups))), ...composedTools(context.config)];
   const tools = new Map(described.map((tool) => [tool.name, tool]));
   if (tools.size !== described.length) throw new Error('Two tools have the same name');
   const routes = groups

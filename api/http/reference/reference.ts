@@ -7,7 +7,7 @@ import type { OpenAPI } from '../openapi/types.ts';
 import { type Bundle, readBundle } from './bundle.ts';
 
 /** The reference at `/docs`: Scalar's page, all of it from this server, under a policy that lets in nothing else. */
-export function reference(document: () => OpenAPI): IRouter {
+export function reference(document: () => Promise<OpenAPI>): IRouter {
   const start = readFileSync(new URL('./start.js', import.meta.url), 'utf8');
   const startName = `start.${hash('sha256', start).slice(0, 12)}.js`;
   let loading: Promise<Bundle> | undefined;
@@ -20,7 +20,7 @@ export function reference(document: () => OpenAPI): IRouter {
   const router = Router();
   router.get('/', async (_request, response) => {
     const { name } = await load();
-    const { info, paths } = document();
+    const { info, paths } = await document();
     const devEmail = paths['/dev/token'] ? 'you@example.com' : '';
     response
       .set('content-security-policy', POLICY)

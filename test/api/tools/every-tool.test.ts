@@ -20,7 +20,7 @@ beforeAll(async () => {
     settings: provider.settings,
     workers: queuesOfRoutes,
   });
-  registry = createToolRegistry(cluster.context, routeGroups);
+  registry = await createToolRegistry(cluster.context, routeGroups);
   tenants = await twoTenants();
 });
 afterAll(async () => {
