@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { findChromium } from '../servers/chromium.ts';
 import { assetTests } from './browser/assets.ts';
 import { fleetTests } from './browser/fleet.ts';
+import { databaseTests } from './browser/database.ts';
 import { listenerTests } from './browser/listeners.ts';
 import { runTests } from './browser/runs.ts';
 import { openStage, type Stage } from './browser/stage.ts';
@@ -25,5 +26,6 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('queries and cron jobs', () => assetTests(() => stage));
   describe('listeners', () => listenerTests(() => stage));
   describe('the fleet', () => fleetTests(() => stage));
+  describe('the database', () => databaseTests(() => stage));
   describe('in trouble', () => troubleTests(() => stage));
 });

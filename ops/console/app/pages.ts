@@ -20,4 +20,5 @@ export const pages = [
   { to: '/t/$tenantID/datasources', icon: 'data', title: 'Datasources', needs: ['datasource.list'] },
   { to: '/t/$tenantID/cron', icon: 'clock', title: 'Cron jobs', needs: ['cronjob.list'] },
   { to: '/t/$tenantID/listeners', icon: 'ear', title: 'Listeners', needs: ['listener.list'] },
+  { to: '/t/$tenantID/database', icon: 'table', title: 'Database', needs: ['database.schemaList'] },
 ] as const satisfies readonly Page[];

@@ -6,6 +6,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import { parseDatabaseView } from '../database/view.ts';
 import { parseListenerView } from '../listener/view.ts';
 import { ErrorPage, NotFoundPage } from '../pages/error.tsx';
 import { SignInPage } from '../pages/sign-in.tsx';
@@ -142,6 +143,13 @@ const listener = createRoute({
   component: lazyRouteComponent(() => import('../pages/listener.tsx'), 'ListenerPage'),
 });
 
+const database = createRoute({
+  getParentRoute: () => tenant,
+  path: '/database',
+  validateSearch: parseDatabaseView,
+  component: lazyRouteComponent(() => import('../pages/database.tsx'), 'DatabasePage'),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
@@ -163,6 +171,7 @@ export const router = createRouter({
         cronJob,
         listeners,
         listener,
+        database,
       ]),
     ]),
   ]),

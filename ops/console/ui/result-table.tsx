@@ -27,7 +27,8 @@ export function ResultTable({ answer }: { answer: Schemas['DataQueryAnswer'] }) 
         {said.join(', ')}
       </Text>
       {isRows ? (
-        <Rows
+        <RowsTable
+          label="Rows of the answer"
           rows={result.slice(from, from + ROWS)}
           names={columns?.map(({ name }) => name) ?? Object.keys(result[0] ?? {})}
         />
@@ -56,12 +57,18 @@ export function ResultTable({ answer }: { answer: Schemas['DataQueryAnswer'] }) 
   );
 }
 
-function Rows({ rows, names }: { rows: readonly Readonly<Record<string, unknown>>[]; names: readonly string[] }) {
+interface RowsProps {
+  label: string;
+  rows: readonly Readonly<Record<string, unknown>>[];
+  names: readonly string[];
+}
+
+export function RowsTable({ label, rows, names }: RowsProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section className="json" tabIndex={0} aria-label="Rows of the answer">
+    <section className="json" tabIndex={0} aria-label={label}>
       <table className="list">
-        <caption className="unseen">Rows of the answer</caption>
+        <caption className="unseen">{label}</caption>
         <thead>
           <tr>
             {names.map((name) => (
@@ -88,7 +95,7 @@ function Rows({ rows, names }: { rows: readonly Readonly<Record<string, unknown>
   );
 }
 
-function cellText(value: unknown): string {
+export function cellText(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)} … (${text.length.toLocaleString()} characters)` : text;
 }

@@ -1,0 +1,94 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { body, rest } from './rest.ts';
+import type { Schemas } from './types.ts';
+
+const DATABASE = '/api/v1/tenants/{tenantID}/database';
+const TABLES = `${DATABASE}/schemas/{databaseSchemaName}/tables` as const;
+const TABLE = `${TABLES}/{databaseTableName}` as const;
+const ROWS = `${TABLE}/rows` as const;
+export const PAGE = 50;
+
+export interface TablePlace {
+  tenantID: string;
+  databaseSchemaName: string;
+  databaseTableName: string;
+}
+
+export type SchemaPlace = Omit<TablePlace, 'databaseTableName'>;
+export type Row = Readonly<Record<string, unknown>>;
+export type DatabaseTable = Schemas['DatabaseTable'];
+
+export function schemasRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['database', tenantID, 'schemas'],
+    queryFn: async () =>
+      (await body(rest.GET(`${DATABASE}/schemas`, { params: { path: { tenantID } } }))).databaseSchemas,
+  });
+}
+
+export function tablesRead(path: SchemaPlace) {
+  return queryOptions({
+    queryKey: ['database', path.tenantID, 'tables', path],
+    queryFn: async () => (await body(rest.GET(TABLES, { params: { path } }))).databaseTables,
+  });
+}
+
+/** Rows are not counted: that would read the whole table. */
+export function rowsRead(path: TablePlace, page: number, filter: string | undefined) {
+  return queryOptions({
+    queryKey: ['database', path.tenantID, 'rows', path, page, filter ?? ''],
+    queryFn: () =>
+      body(rest.GET(ROWS, { params: { path, query: { page, pageSize: PAGE, ...(filter && { q: filter }) } } })),
+    placeholderData: keepPreviousData,
+  });
+}
+
+export async function countRows(path: TablePlace, filter: string | undefined): Promise<number> {
+  const query = filter ? { q: filter } : {};
+  const { databaseTableStatistics } = await body(rest.GET(`${TABLE}/statistics`, { params: { path, query } }));
+  return databaseTableStatistics.databaseTableRowCount;
+}
+
+export async function addRow(path: TablePlace, row: Row): Promise<void> {
+  const given = { databaseTableRowData: [row] } as Schemas['DatabaseRowsAdd'];
+  await body(rest.POST(ROWS, { params: { path }, body: given }));
+}
+
+/** The row that has this key. */
+export async function changeRow(path: TablePlace, key: Row, change: Row): Promise<void> {
+  const given = { databaseTableRowData: [{ ...change, ...key }] } as Schemas['DatabaseRowsUpdate'];
+  await body(rest.PATCH(ROWS, { params: { path }, body: given }));
+}
+
+export async function deleteRow(path: TablePlace, key: Row): Promise<void> {
+  const where = Object.fromEntries(Object.entries(key).map(([name, value]) => [name, { '=': value }]));
+  await body(rest.PATCH(`${ROWS}/delete`, { params: { path }, body: { where } as Schemas['DatabaseRowsDelete'] }));
+}
+
+/** The statements that are run or, with `preview`, would be. */
+export async function createTable(
+  path: SchemaPlace,
+  table: Schemas['DatabaseTableCreate'],
+  preview: boolean,
+): Promise<readonly string[]> {
+  return (
+    await body(rest.POST(TABLES, { params: { path, query: { preview: preview ? 'true' : 'false' } }, body: table }))
+  ).sql;
+}
+
+export async function dropTable(path: TablePlace, preview: boolean): Promise<readonly string[]> {
+  return (await body(rest.DELETE(TABLE, { params: { path, query: { preview: preview ? 'true' : 'false' } } }))).sql;
+}
+
+export type StatementResult = Omit<Schemas['SqlResult'], 'rows'> & { rows: readonly Row[] };
+
+/** The result of each statement, in their order. */
+export async function executeSQL(tenantID: string, sql: string): Promise<readonly StatementResult[]> {
+  const params = { path: { tenantID } };
+  const given = { sql } as Schemas['RawSql'];
+  const { results, result } = await body(rest.POST(`${DATABASE}/execute-raw-sql`, { params, body: given }));
+  // The rows of the last one are not sent twice.
+  return results.map((one, index) =>
+    index === results.length - 1 ? { ...one, rows: result as Row[] } : one,
+  ) as StatementResult[];
+}

@@ -1,0 +1,135 @@
+import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { createTable, dropTable, type SchemaPlace, type TablePlace } from '../client/database.ts';
+import type { Schemas } from '../client/types.ts';
+import { JSONView } from '../ui/json.tsx';
+import { Problem } from '../ui/problem.tsx';
+
+interface Props {
+  title: string;
+  tenantID: string;
+  /** Answers with the SQL, which it runs unless it is a preview. */
+  change: (preview: boolean) => Promise<readonly string[]>;
+  onDone: () => void;
+  onClose: () => void;
+  children?: ReactNode;
+}
+
+/** Shows the SQL of a change, and runs it after that. */
+function Change({ title, tenantID, change, onDone, onClose, children }: Props) {
+  const queries = useQueryClient();
+  const preview = useMutation({ mutationFn: () => change(true) });
+  const run = useMutation({
+    mutationFn: () => change(false),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['database', tenantID] });
+      onDone();
+    },
+  });
+  return (
+    <Modal opened onClose={onClose} title={title} size="lg" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Stack>
+        {preview.data ? (
+          <>
+            <Text size="sm">This will be run:</Text>
+            <JSONView value={preview.data.join(';\n')} label="SQL of the change" />
+          </>
+        ) : (
+          children
+        )}
+        {preview.error && <Problem error={preview.error} />}
+        {run.error && <Problem error={run.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={preview.data ? () => preview.reset() : onClose}>
+            {preview.data ? 'Back' : 'Close'}
+          </Button>
+          {preview.data ? (
+            <Button loading={run.isPending} onClick={() => run.mutate()}>
+              Run it
+            </Button>
+          ) : (
+            <Button loading={preview.isPending} onClick={() => preview.mutate()}>
+              Show the SQL
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+type Asking = Pick<Props, 'onDone' | 'onClose'>;
+
+export function DropTable({ place, ...asking }: Asking & { place: TablePlace }) {
+  return (
+    <Change
+      title={`Drop ${place.databaseTableName}`}
+      tenantID={place.tenantID}
+      change={(preview) => dropTable(place, preview)}
+      {...asking}
+    >
+      <Text size="sm">The table is dropped with its rows. What depends on it makes the database refuse.</Text>
+    </Change>
+  );
+}
+
+interface ColumnDraft {
+  name: string;
+  type: string;
+  primaryKey: boolean;
+}
+
+export function CreateTable({ place, ...asking }: Asking & { place: SchemaPlace }) {
+  const [name, setName] = useState('');
+  const [columns, setColumns] = useState<readonly ColumnDraft[]>([{ name: 'id', type: 'bigint', primaryKey: true }]);
+  const set = (index: number, change: Partial<ColumnDraft>) =>
+    setColumns(columns.map((one, at) => (at === index ? { ...one, ...change } : one)));
+  const table = {
+    databaseTableName: name,
+    columns: columns.map((one) => ({
+      databaseTableColumnName: one.name,
+      databaseTableColumnType: one.type,
+      primaryKey: one.primaryKey,
+    })),
+  } as Schemas['DatabaseTableCreate'];
+  return (
+    <Change
+      title={`New table in ${place.databaseSchemaName}`}
+      tenantID={place.tenantID}
+      change={(preview) => createTable(place, table, preview)}
+      {...asking}
+    >
+      <TextInput label="Table" required value={name} onChange={({ currentTarget: { value } }) => setName(value)} />
+      {columns.map((one, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: columns stay in their order
+        <Group key={index} align="end" gap="xs">
+          <TextInput
+            label={`Column ${index + 1}`}
+            value={one.name}
+            onChange={({ currentTarget: { value } }) => set(index, { name: value })}
+          />
+          <TextInput
+            label={`Type of column ${index + 1}`}
+            value={one.type}
+            onChange={({ currentTarget: { value } }) => set(index, { type: value })}
+          />
+          <Checkbox
+            label={`Key ${index + 1}`}
+            checked={one.primaryKey}
+            onChange={({ currentTarget: { checked } }) => set(index, { primaryKey: checked })}
+          />
+        </Group>
+      ))}
+      <div>
+        <Button
+          size="xs"
+          variant="default"
+          onClick={() => setColumns([...columns, { name: '', type: 'text', primaryKey: false }])}
+        >
+          Add a column
+        </Button>
+      </div>
+    </Change>
+  );
+}

@@ -1,0 +1,62 @@
+import { Button, Group, JsonInput, Modal, Stack } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { addRow, changeRow, type DatabaseTable, type Row, type TablePlace } from '../client/database.ts';
+import { Problem } from '../ui/problem.tsx';
+
+interface Props {
+  place: TablePlace;
+  table: DatabaseTable;
+  /** Undefined: a new one. */
+  row: Row | undefined;
+  onSaved: () => Promise<unknown>;
+  onClose: () => void;
+}
+
+/** A row as JSON, since a field of text could tell neither null from empty nor a number from its digits. */
+export function RowDialog({ place, table, row, onSaved, onClose }: Props) {
+  const names = table.databaseTableColumns.map(({ databaseTableColumnName }) => databaseTableColumnName);
+  const [text, setText] = useState(() =>
+    JSON.stringify(row ? Object.fromEntries(names.map((name) => [name, row[name]])) : {}, null, 2),
+  );
+  const save = useMutation({
+    mutationFn: async () => {
+      const entered = JSON.parse(text) as Row;
+      if (!row) return addRow(place, entered);
+      const key = Object.fromEntries(table.primaryKey.map((name) => [name, row[name]]));
+      const changed = Object.entries(entered).filter(
+        ([name, value]) => JSON.stringify(value) !== JSON.stringify(row[name]),
+      );
+      if (changed.length > 0) await changeRow(place, key, Object.fromEntries(changed));
+    },
+    onSuccess: async () => {
+      await onSaved();
+      onClose();
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate();
+  };
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={row ? 'Edit the row' : 'Add a row'}
+      size="lg"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <form onSubmit={submit}>
+        <Stack>
+          <JsonInput label="Row" autosize minRows={4} maxRows={20} data-autofocus value={text} onChange={setText} />
+          {save.error && <Problem error={save.error} />}
+          <Group justify="flex-end">
+            <Button type="submit" loading={save.isPending}>
+              Save the row
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,221 @@
+import { Button, Group, Select, Skeleton, Text, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import {
+  countRows,
+  type DatabaseTable,
+  deleteRow,
+  PAGE,
+  type Row,
+  rowsRead,
+  type TablePlace,
+} from '../client/database.ts';
+import { useMay } from '../client/may.ts';
+import { Confirm } from '../ui/confirm.tsx';
+import { May } from '../ui/may.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { cellText } from '../ui/result-table.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { RowDialog } from './row-dialog.tsx';
+import type { DatabaseView } from './view.ts';
+
+interface Props {
+  place: TablePlace;
+  table: DatabaseTable;
+  view: DatabaseView;
+  onView: (view: DatabaseView) => void;
+}
+
+/** Rows of a table in pages, found by a filter, changed by their primary key. */
+export function Rows({ place, table, view, onView }: Props) {
+  const { page = 1, q } = view;
+  const may = useMay();
+  const queries = useQueryClient();
+  const { data, error, refetch } = useQuery(rowsRead(place, page, q));
+  const [edited, setEdited] = useState<Row | 'new'>();
+  const [doomed, setDoomed] = useState<Row>();
+  const refresh = () => queries.invalidateQueries({ queryKey: ['database', place.tenantID, 'rows'] });
+  const keyOf = (row: Row): Row => Object.fromEntries(table.primaryKey.map((name) => [name, row[name]]));
+  const hasKey = table.primaryKey.length > 0;
+  const columns: Column<Row>[] = table.databaseTableColumns.map(({ databaseTableColumnName: name }) => ({
+    head: name,
+    cell: (row) => (
+      <div className="clip">
+        <bdi>{cellText(row[name])}</bdi>
+      </div>
+    ),
+  }));
+  const rows = (data?.databaseTableRows ?? []) as readonly Row[];
+  const actions: Column<Row> = {
+    head: 'Do',
+    cell: (row) => (
+      <Group gap={6} wrap="nowrap">
+        {may('database.rowUpdate') && (
+          <Button size="compact-xs" variant="default" onClick={() => setEdited(row)}>
+            Edit
+          </Button>
+        )}
+        {may('database.rowDelete') && (
+          <Button size="compact-xs" variant="default" onClick={() => setDoomed(row)}>
+            Delete
+          </Button>
+        )}
+      </Group>
+    ),
+  };
+  const isChangeable = hasKey && (may('database.rowUpdate') || may('database.rowDelete'));
+  return (
+    <>
+      <RowFilter table={table} key={q ?? ''} q={q} onSet={(next) => onView({ ...view, page: 1, q: next ?? '' })} />
+      <Tools key={q ?? ''} place={place} q={q} onAdd={() => setEdited('new')} />
+      {error && <Problem error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Skeleton h={200} />}
+      {data && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+        <section className="panel scroller" tabIndex={0} aria-label="Rows">
+          <Table
+            caption="Rows"
+            columns={isChangeable ? [...columns, actions] : columns}
+            rows={rows}
+            idOf={(row) => JSON.stringify(hasKey ? keyOf(row) : row)}
+          />
+          {rows.length === 0 && (
+            <Text p="xl" ta="center" c="dimmed">
+              {q ? 'No row matches the filter.' : 'The table is empty.'}
+            </Text>
+          )}
+        </section>
+      )}
+      <Paging page={page} next={data?.nextPage ?? null} onGo={(next) => onView({ ...view, page: next })} />
+      {edited && (
+        <RowDialog
+          place={place}
+          table={table}
+          row={edited === 'new' ? undefined : edited}
+          onSaved={refresh}
+          onClose={() => setEdited(undefined)}
+        />
+      )}
+      {doomed && (
+        <Confirm
+          title="Delete the row"
+          question={`The row with ${JSON.stringify(keyOf(doomed))} is deleted.`}
+          verb="Delete"
+          onConfirm={async () => {
+            await deleteRow(place, keyOf(doomed));
+            await refresh();
+          }}
+          onClose={() => setDoomed(undefined)}
+        />
+      )}
+    </>
+  );
+}
+
+function Tools({ place, q, onAdd }: { place: TablePlace; q: string | undefined; onAdd: () => void }) {
+  const count = useMutation({ mutationFn: () => countRows(place, q) });
+  return (
+    <>
+      <Group gap="xs" mb="sm">
+        <May permission="database.rowCreate">
+          <Button size="xs" variant="default" onClick={onAdd}>
+            Add a row
+          </Button>
+        </May>
+        <May permission="database.tableRead">
+          <Button size="xs" variant="default" loading={count.isPending} onClick={() => count.mutate()}>
+            Count
+          </Button>
+        </May>
+        {count.data !== undefined && (
+          <Text size="sm" role="status">
+            {count.data.toLocaleString()} rows
+          </Text>
+        )}
+      </Group>
+      {count.error && <Problem error={count.error} />}
+    </>
+  );
+}
+
+function Paging({ page, next, onGo }: { page: number; next: number | null; onGo: (page: number) => void }) {
+  if (page === 1 && next === null) return null;
+  return (
+    <Group justify="flex-end" mt="sm" gap="xs">
+      <Button variant="default" size="xs" disabled={page === 1} onClick={() => onGo(page - 1)}>
+        Before
+      </Button>
+      <Text size="sm">from row {((page - 1) * PAGE + 1).toLocaleString()}</Text>
+      <Button variant="default" size="xs" disabled={next === null} onClick={() => onGo(page + 1)}>
+        Next
+      </Button>
+    </Group>
+  );
+}
+
+const operators = ['=', '!=', '<', '<=', '>', '>='];
+
+function RowFilter({
+  table,
+  q,
+  onSet,
+}: {
+  table: DatabaseTable;
+  q: string | undefined;
+  onSet: (q: string | undefined) => void;
+}) {
+  const before = readFilter(q);
+  const [column, setColumn] = useState<string | null>(before?.column ?? null);
+  const [operator, setOperator] = useState(before?.operator ?? '=');
+  const [value, setValue] = useState(before?.value ?? '');
+  const apply = (event: FormEvent) => {
+    event.preventDefault();
+    onSet(column === null ? undefined : JSON.stringify({ [column]: { [operator]: value } }));
+  };
+  return (
+    <search aria-label="Filter rows">
+      <form onSubmit={apply}>
+        <Group align="end" gap="xs" mb="sm">
+          <Select
+            label="Column"
+            size="xs"
+            placeholder="Any"
+            clearable
+            clearButtonProps={{ 'aria-label': 'Any column' }}
+            data={table.databaseTableColumns.map(({ databaseTableColumnName }) => databaseTableColumnName)}
+            value={column}
+            onChange={setColumn}
+          />
+          <Select
+            label="Is"
+            size="xs"
+            w={80}
+            data={operators}
+            value={operator}
+            allowDeselect={false}
+            onChange={(next) => setOperator(next ?? '=')}
+          />
+          <TextInput
+            label="Value"
+            size="xs"
+            value={value}
+            onChange={({ currentTarget: { value: next } }) => setValue(next)}
+          />
+          <Button size="xs" variant="default" type="submit">
+            Filter
+          </Button>
+        </Group>
+      </form>
+    </search>
+  );
+}
+
+function readFilter(q: string | undefined): { column: string; operator: string; value: string } | undefined {
+  try {
+    const [[column, condition] = []] = Object.entries(JSON.parse(q ?? '{}') as Record<string, Record<string, unknown>>);
+    const [[operator, value] = []] = Object.entries(condition ?? {});
+    return column && operator ? { column, operator, value: String(value) } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,72 @@
+import { Button, Paper, Stack, Text, Textarea } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { executeSQL, type StatementResult } from '../client/database.ts';
+import { Problem } from '../ui/problem.tsx';
+import { RowsTable } from '../ui/result-table.tsx';
+
+/** Runs SQL, and shows what every statement has answered. The text stays when the page is left. */
+export function SQLPage({ tenantID }: { tenantID: string }) {
+  const key = `gantry.sql.${tenantID}`;
+  const queries = useQueryClient();
+  const [sql, setSQL] = useState(() => sessionStorage.getItem(key) ?? '');
+  const run = useMutation({
+    mutationFn: () => executeSQL(tenantID, sql),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['database', tenantID] }),
+  });
+  const change = (next: string) => {
+    sessionStorage.setItem(key, next);
+    setSQL(next);
+  };
+  const start = () => {
+    // The answers of the run before are not shown as those of this one.
+    run.reset();
+    run.mutate();
+  };
+  return (
+    <Stack>
+      <Textarea
+        label="SQL"
+        description="Statements are separated by semicolons, and run in one transaction"
+        autosize
+        minRows={6}
+        maxRows={24}
+        className="code"
+        spellCheck={false}
+        value={sql}
+        onChange={({ currentTarget: { value } }) => change(value)}
+      />
+      <div>
+        <Button disabled={sql.trim() === ''} loading={run.isPending} onClick={start}>
+          Run the SQL
+        </Button>
+      </div>
+      {run.error && <Problem error={run.error} />}
+      {run.data?.map((result, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: results have no key, and stay in the order of their statements
+        <Result key={index} result={result} number={index + 1} />
+      ))}
+    </Stack>
+  );
+}
+
+function Result({ result, number }: { result: StatementResult; number: number }) {
+  const { command, rowCount, truncated, notices, columns, rows } = result;
+  return (
+    <Paper withBorder p="sm" component="section" aria-label={`Statement ${number}`}>
+      <Text size="sm" role="status">
+        Statement {number}: {command ?? 'nothing'}
+        {rowCount !== null && `, ${rowCount.toLocaleString()} rows`}
+        {truncated && ', of which the first are shown'}
+      </Text>
+      {notices.map(({ severity, message }) => (
+        <Text key={`${severity} ${message}`} size="sm">
+          {severity}: <bdi>{message}</bdi>
+        </Text>
+      ))}
+      {rows.length > 0 && (
+        <RowsTable label={`Rows of statement ${number}`} rows={rows} names={columns.map(({ name }) => name)} />
+      )}
+    </Paper>
+  );
+}

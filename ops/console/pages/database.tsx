@@ -1,0 +1,164 @@
+import { Button, Group, Paper, Select, Skeleton, Tabs, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { type DatabaseTable, schemasRead, tablesRead } from '../client/database.ts';
+import { useMay } from '../client/may.ts';
+import { CreateTable, DropTable } from '../database/change-table.tsx';
+import { Rows } from '../database/rows.tsx';
+import { SQLPage } from '../database/sql.tsx';
+import { type DatabaseView, parseDatabaseView } from '../database/view.ts';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+
+const from = '/shell/t/$tenantID/database';
+
+/** The tenant's own database: its tables, their rows, and SQL. */
+export function DatabasePage() {
+  const { tenantID } = useParams({ from });
+  const view = useSearch({ from });
+  const navigate = useNavigate({ from: '/t/$tenantID/database' });
+  const may = useMay();
+  const show = (next: DatabaseView) => void navigate({ search: parseDatabaseView({ ...next }) });
+  const names = { ...(view.schema && { schema: view.schema }), ...(view.table && { table: view.table }) };
+  return (
+    <>
+      <PageTitle title="Database" />
+      <Tabs
+        value={view.tab === 'sql' ? 'sql' : 'tables'}
+        onChange={(tab) => show(tab === 'sql' ? { ...names, tab: 'sql' } : names)}
+        keepMounted={false}
+      >
+        <Tabs.List mb="sm">
+          <Tabs.Tab value="tables">Tables</Tabs.Tab>
+          {may('database.execute') && <Tabs.Tab value="sql">SQL</Tabs.Tab>}
+        </Tabs.List>
+        <Tabs.Panel value="tables">
+          <Tables tenantID={tenantID} view={view} onView={show} />
+        </Tabs.Panel>
+        <Tabs.Panel value="sql">
+          <SQLPage key={tenantID} tenantID={tenantID} />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
+}
+
+interface Props {
+  tenantID: string;
+  view: DatabaseView;
+  onView: (view: DatabaseView) => void;
+}
+
+function Tables({ tenantID, view, onView }: Props) {
+  const may = useMay();
+  const schemas = useQuery(schemasRead(tenantID));
+  const [isCreating, setCreating] = useState(false);
+  const schema = view.schema ?? schemas.data?.find((one) => one.databaseSchemaName === 'public')?.databaseSchemaName;
+  const place = { tenantID, databaseSchemaName: schema ?? '' };
+  const tables = useQuery({ ...tablesRead(place), enabled: schema !== undefined });
+  const table = tables.data?.find((one) => one.databaseTableName === view.table);
+  const error = schemas.error ?? tables.error;
+  if (error) return <Problem error={error} onRetry={() => void schemas.refetch()} />;
+  if (!schemas.data) return <Skeleton h={200} />;
+  return (
+    <>
+      <Group align="end" gap="xs" mb="md">
+        <Select
+          label="Schema"
+          size="xs"
+          data={schemas.data.map(({ databaseSchemaName }) => databaseSchemaName)}
+          value={schema ?? null}
+          allowDeselect={false}
+          onChange={(next) => next && onView({ schema: next })}
+        />
+        <Select
+          label="Table"
+          size="xs"
+          searchable
+          placeholder="Choose"
+          nothingFoundMessage="No table"
+          data={tables.data?.map(({ databaseTableName }) => databaseTableName) ?? []}
+          value={view.table ?? null}
+          allowDeselect={false}
+          onChange={(next) => next && schema && onView({ schema, table: next })}
+        />
+        {schema && may('database.tableCreate') && (
+          <Button size="xs" variant="default" onClick={() => setCreating(true)}>
+            New table
+          </Button>
+        )}
+      </Group>
+      {tables.data && !table && (
+        <Text size="sm">
+          {view.table
+            ? `There is no table “${view.table}” here.`
+            : `${tables.data.length} tables and views. Choose one to see its columns and rows.`}
+        </Text>
+      )}
+      {table && (
+        <OneTable key={table.databaseTableName} tenantID={tenantID} table={table} view={view} onView={onView} />
+      )}
+      {isCreating && <CreateTable place={place} onDone={() => setCreating(false)} onClose={() => setCreating(false)} />}
+    </>
+  );
+}
+
+const columnColumns: Column<DatabaseTable['databaseTableColumns'][number]>[] = [
+  { head: 'Column', cell: (one) => <bdi>{one.databaseTableColumnName}</bdi> },
+  { head: 'Type', cell: (one) => `${one.databaseTableColumnType}${one.isList ? '[]' : ''}` },
+  { head: 'Key', cell: (one) => (one.primaryKey ? 'primary' : one.unique ? 'unique' : '–'), isWide: true },
+  { head: 'Null', cell: (one) => (one.notNull ? 'no' : 'yes') },
+  { head: 'Default', cell: (one) => <bdi>{one.defaultValue ?? '–'}</bdi>, isWide: true },
+];
+
+function OneTable({ tenantID, table, view, onView }: Props & { table: DatabaseTable }) {
+  const may = useMay();
+  const [isDropping, setDropping] = useState(false);
+  const { databaseSchemaName, databaseTableName } = table;
+  const place = { tenantID, databaseSchemaName, databaseTableName };
+  const names = { schema: databaseSchemaName, table: databaseTableName };
+  return (
+    <Paper withBorder p="md">
+      <Group justify="space-between" mb="sm">
+        <Text component="h2" fw={600}>
+          <bdi>{databaseTableName}</bdi>
+        </Text>
+        {may('database.tableDelete') && (
+          <Button size="xs" variant="default" onClick={() => setDropping(true)}>
+            Drop
+          </Button>
+        )}
+      </Group>
+      <Tabs
+        value={view.tab === 'columns' ? 'columns' : 'rows'}
+        onChange={(tab) => onView(tab === 'columns' ? { ...names, tab: 'columns' } : names)}
+        keepMounted={false}
+      >
+        <Tabs.List mb="sm">
+          <Tabs.Tab value="rows">Rows</Tabs.Tab>
+          <Tabs.Tab value="columns">Columns</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="rows">
+          {may('database.rowList') && <Rows place={place} table={table} view={view} onView={onView} />}
+        </Tabs.Panel>
+        <Tabs.Panel value="columns">
+          <Table
+            caption="Columns"
+            columns={columnColumns}
+            rows={table.databaseTableColumns}
+            idOf={(one) => one.databaseTableColumnName}
+          />
+        </Tabs.Panel>
+      </Tabs>
+      {isDropping && (
+        <DropTable
+          place={place}
+          onDone={() => onView({ schema: databaseSchemaName })}
+          onClose={() => setDropping(false)}
+        />
+      )}
+    </Paper>
+  );
+}

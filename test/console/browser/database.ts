@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
+
+/** The tenant's own database: tables, rows and SQL. */
+export function databaseTests(stage: () => Stage): void {
+  test('a table is made after its SQL is shown, gets rows, which are found and changed, and is dropped', async () => {
+    const { cluster, page, path } = stage();
+    const table = `parts_${Date.now()}`;
+    const dialog = page.getByRole('dialog');
+    await page.goto(cluster.baseURL + path('/database'));
+    await page.getByRole('button', { name: 'New table' }).click();
+    await dialog.getByRole('textbox', { name: 'Table' }).fill(table);
+    await dialog.getByRole('button', { name: 'Add a column' }).click();
+    await dialog.getByLabel('Column 2', { exact: true }).fill('title');
+    await dialog.getByRole('button', { name: 'Show the SQL' }).click();
+    await dialog
+      .getByLabel('SQL of the change')
+      .getByText(/create table/i)
+      .waitFor();
+    await dialog.getByRole('button', { name: 'Run it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('combobox', { name: 'Table' }).click();
+    await page.getByRole('option', { name: table }).click();
+    await page.getByText('The table is empty.').waitFor();
+
+    for (const [id, title] of [
+      [1, HOSTILE],
+      [2, 'Bolt'],
+    ]) {
+      await page.getByRole('button', { name: 'Add a row' }).click();
+      await dialog.getByLabel('Row').fill(JSON.stringify({ id, title }));
+      await dialog.getByRole('button', { name: 'Save the row' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    }
+    await page.getByRole('row', { name: /^1 <img src=x/ }).waitFor();
+    expect(await page.getByText(/^\d+ rows$/).count()).toBe(0);
+    await page.getByRole('button', { name: 'Count', exact: true }).click();
+    await page.getByText('2 rows').waitFor();
+    await expectAccessible(page, { name: 'database', shows: 'Bolt' });
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+
+    await page.getByRole('combobox', { name: 'Column' }).click();
+    await page.getByRole('option', { name: 'id' }).click();
+    await page.getByRole('textbox', { name: 'Value' }).fill('2');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await expect.poll(() => page.getByRole('row').count()).toBe(2);
+    await page.reload();
+    await page.getByRole('row', { name: /^2 Bolt/ }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByLabel('Row').fill(JSON.stringify({ id: 2, title: 'Nut' }));
+    await dialog.getByRole('button', { name: 'Save the row' }).click();
+    await page.getByRole('row', { name: /^2 Nut/ }).waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No row matches the filter.').waitFor();
+    await page.getByRole('tab', { name: 'Columns' }).click();
+    await page.getByRole('row', { name: /^id (bigint|int8) primary no/ }).waitFor();
+
+    await page.getByRole('button', { name: 'Drop' }).click();
+    await dialog.getByRole('button', { name: 'Show the SQL' }).click();
+    await dialog
+      .getByLabel('SQL of the change')
+      .getByText(/drop table/i)
+      .waitFor();
+    await dialog.getByRole('button', { name: 'Run it' }).click();
+    await page.getByText('Choose one to see its columns and rows').waitFor();
+  }, 40_000);
+
+  test('SQL shows what every statement answered, and its text stays when the page is left', async () => {
+    const { cluster, page, path } = stage();
+    await page.goto(cluster.baseURL + path('/database?tab=sql'));
+    const text = page.getByRole('textbox', { name: 'SQL' });
+    await text.fill("select 1 as one; select n, '<img src=x>' as mark from generate_series(1, 3) n");
+    await page.getByRole('button', { name: 'Run the SQL' }).click();
+    await page.getByText('Statement 1: SELECT, 1 rows').waitFor();
+    await page.getByText('Statement 2: SELECT, 3 rows').waitFor();
+    expect(await page.getByRole('row', { name: /^3 <img src=x>/ }).count()).toBe(1);
+    await expectAccessible(page, { name: 'database-sql', shows: 'Statement 2' });
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+
+    await text.fill('select nothing from nowhere');
+    await page.getByRole('link', { name: 'Home' }).click();
+    await page.getByText('Running now').waitFor();
+    await page.goBack();
+    expect(await text.inputValue()).toBe('select nothing from nowhere');
+    await page.getByRole('button', { name: 'Run the SQL' }).click();
+    await page
+      .getByRole('alert')
+      .getByText(/nowhere/)
+      .waitFor();
+    expect(await page.getByText('Statement 1').count()).toBe(0);
+    for (const status of [400, 422]) forgetRefusals(stage(), status);
+  }, 30_000);
+}
