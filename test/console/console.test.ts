@@ -2,8 +2,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { findChromium } from '../servers/chromium.ts';
 import { assetTests } from './browser/assets.ts';
-import { fleetTests } from './browser/fleet.ts';
 import { databaseTests } from './browser/database.ts';
+import { fleetTests } from './browser/fleet.ts';
 import { listenerTests } from './browser/listeners.ts';
 import { runTests } from './browser/runs.ts';
 import { openStage, type Stage } from './browser/stage.ts';
