@@ -30,7 +30,7 @@ const tenantFields = {
   pausedAt: Moment.nullable(),
 };
 
-export const TenantSearch = z.object({ search: z.string().trim().min(1).max(255) });
+export const TenantSearch = z.object({ search: z.string().max(255).default('').describe('Absent: every title') });
 
 export const FoundTenants = z
   .object({ tenants: z.array(z.object(tenantFields).meta({ id: 'FleetFoundTenant' })) })

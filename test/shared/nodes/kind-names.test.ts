@@ -37,6 +37,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/resources/workflows/rerun-schemas.ts', ['start'], 'a choice'],
   ['api/resources/workflows/run-schemas.ts', ['delay'], 'a reason why a run waits'],
   ['api/runs/wait-reason.ts', ['delay'], 'a reason why a run waits'],
+  ['api/fleet/waiting-runs.ts', ['delay'], 'a reason why a run waits'],
   ['api/resources/workflows/waiting.ts', ['delay'], 'a reason why a run waits'],
   ['ops/cli/runs.ts', ['start'], 'a choice'],
   ['ops/client/events.ts', ['dataQuery', 'delay'], 'types of fields'],
