@@ -38175,8 +38175,9 @@ export interface operations {
     };
     findFleetTenants: {
         parameters: {
-            query: {
-                search: string;
+            query?: {
+                /** @description Absent: every title */
+                search?: string;
             };
             header?: {
                 /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */

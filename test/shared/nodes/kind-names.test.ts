@@ -35,7 +35,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/resources/workflows/examples.ts', ['start', 'dataQuery', 'delay', 'dataCollection', 'end'], 'graphs'],
   ['api/resources/workflows/plan-schemas.ts', ['start', 'dataQuery', 'dataCollection'], 'graphs of an example'],
   ['api/resources/workflows/rerun-schemas.ts', ['start'], 'a choice'],
-  ['api/resources/workflows/run-schemas.ts', ['delay'], 'a reason why a run waits'],
+  ['api/runs/wait-schemas.ts', ['delay'], 'a reason why a run waits'],
   ['api/runs/wait-reason.ts', ['delay'], 'a reason why a run waits'],
   ['api/fleet/waiting-runs.ts', ['delay'], 'a reason why a run waits'],
   ['api/resources/workflows/waiting.ts', ['delay'], 'a reason why a run waits'],
