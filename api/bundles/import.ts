@@ -7,6 +7,7 @@ import type { ApiContext } from '../context.ts';
 import { createTogether } from '../db/created-together.ts';
 import { type Access, tenantRoute } from '../http/route.ts';
 import type { ImportInput, Importing } from './call-route.ts';
+import { faultsOf } from './check-item.ts';
 import { hashOf } from './hash.ts';
 import { kinds } from './kinds.ts';
 import { type Plan, type PlannedItem, planImport } from './plan-import.ts';
@@ -35,8 +36,13 @@ export const previewImport = tenantRoute({
     const importing = importingBy(input, context);
     const plan = await planImport(importing, input.body, { locks: false });
     const items = [];
-    for await (const item of takingTurns(plan.items)) items.push(presentItem(item, await denials(input, item)));
-    return { valid: true, summary: summaryOf(plan), items, message: 'Import previewed' };
+    let valid = true;
+    for await (const item of takingTurns(plan.items)) {
+      const faults = await faultsOf(item);
+      if (faults.length > 0) valid = false;
+      items.push(presentItem(item, [...faults, ...(await denials(input, item))]));
+    }
+    return { valid, summary: summaryOf(plan), items, message: 'Import previewed' };
   },
 });
 
@@ -54,13 +60,16 @@ export const planBundle = tenantRoute({
     const plan = await planImport(importingBy(input, context), input.body, { locks: false });
     const items = [];
     const budget = { characters: MAX_PATHS };
+    let valid = true;
     for await (const item of takingTurns(plan.items)) {
       const hidden = await unreadable(input, item);
-      const warnings = [...(await denials(input, item)), ...hidden];
+      const faults = await faultsOf(item);
+      if (faults.length > 0) valid = false;
+      const warnings = [...faults, ...(await denials(input, item)), ...hidden];
       items.push({ ...presentItem(item, warnings), changes: hidden.length > 0 ? [] : changesOf(item, budget) });
     }
     const token = await tokenOf(plan, input.body.onConflict);
-    return { token, summary: summaryOf(plan), items, message: 'Import planned' };
+    return { token, valid, summary: summaryOf(plan), items, message: 'Import planned' };
   },
 });
 

@@ -17,6 +17,7 @@ import { type GivenItem, readItems } from './read-items.ts';
 import { findOthers, type Others } from './resolve.ts';
 import type { ImportBody } from './schemas.ts';
 import { withMissing } from './secrets.ts';
+import { unknownIn } from './unknown-in-item.ts';
 
 export type Action = 'create' | 'update' | 'unchanged' | 'conflict' | 'skip';
 
@@ -50,6 +51,8 @@ export interface Plan {
 export async function planImport(importing: Importing, body: ImportBody, { locks }: { locks: boolean }): Promise<Plan> {
   const { em, tenantID } = importing.input;
   const given = await readItems(body);
+  for await (const item of takingTurns(given))
+    importing.input.reportUnknown(unknownIn(item), ['bundle', 'items', item.index, 'payload']);
   const known = await keysOfItems(onEntities(em), tenantID, given);
   const reading: Reading = { em, bytes: 0, locks };
   const assets = new Map<string, TenantAsset>();

@@ -3,6 +3,7 @@ import type { BundledType } from '#shared/bundles/types.ts';
 import { findDatasourceType } from '#shared/datasources/index.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import { inTurns, takingTurns } from '#shared/pauses.ts';
+import { quote } from '#shared/quote.ts';
 import { MASK, maskSecrets } from '#shared/secret.ts';
 import { type Issue, invalid } from '#shared/workflow/issues.ts';
 import { placeOf } from './keys.ts';
@@ -40,7 +41,10 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
     const at = ['bundle', 'items', index];
     const title = given[kinds[type].title];
     if (typeof title !== 'string' || title === '')
-      issues.push({ path: [...at, 'payload', kinds[type].title], message: 'is required' });
+      issues.push({
+        path: [...at, 'payload', kinds[type].title],
+        message: `expected a text, received ${title === undefined ? 'nothing' : quote(title)}`,
+      });
     if (places.has(placeOf({ type, id })))
       issues.push({ path: [...at, 'id'], message: 'another item of this type has this id' });
     places.add(placeOf({ type, id }));

@@ -53,7 +53,7 @@ export async function removeItem(
   await callRoute(importing, remove, { params: { tenantID: importing.input.tenantID, [param]: id }, at: [], what });
 }
 
-function without(payload: JsonObject, fields: readonly string[]): JsonObject {
+export function without(payload: JsonObject, fields: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(payload).filter(([field]) => !fields.includes(field)));
 }
 

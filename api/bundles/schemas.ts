@@ -120,6 +120,9 @@ const Summary = z
   })
   .meta({ id: 'BundleImportSummary' });
 
+const valid = z
+  .boolean()
+  .describe('Whether the contents of all items can be saved. `warnings` of an item say what is wrong with it');
 const BundlePath = z.array(z.union([z.string(), z.int()]));
 const previewFields = {
   type: BundledType,
@@ -135,7 +138,7 @@ const previewFields = {
 };
 export const PreviewItem = z.object(previewFields).meta({ id: 'BundlePreviewItem', examples: [examplePreviewItem] });
 export const Preview = z
-  .object({ valid: z.boolean(), summary: Summary, items: z.array(PreviewItem), message: Message })
+  .object({ valid, summary: Summary, items: z.array(PreviewItem), message: Message })
   .meta({ id: 'BundlePreview' });
 
 export const PlannedChange = z
@@ -148,6 +151,7 @@ export const PlannedChange = z
 export const Planned = z
   .object({
     token: z.string(),
+    valid,
     summary: Summary,
     items: z.array(
       z

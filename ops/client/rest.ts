@@ -6800,6 +6800,8 @@ export interface components {
         };
         BundlePlan: {
             token: string;
+            /** @description Whether the contents of all items can be saved. `warnings` of an item say what is wrong with it */
+            valid: boolean;
             summary: components["schemas"]["BundleImportSummary"];
             items: components["schemas"]["PlannedItem"][];
             /**
@@ -6809,6 +6811,7 @@ export interface components {
             message: string;
         };
         BundlePreview: {
+            /** @description Whether the contents of all items can be saved. `warnings` of an item say what is wrong with it */
             valid: boolean;
             summary: components["schemas"]["BundleImportSummary"];
             items: components["schemas"]["BundlePreviewItem"][];
@@ -31689,6 +31692,7 @@ export interface operations {
                      * @example {
                      *       "success": true,
                      *       "token": "text",
+                     *       "valid": true,
                      *       "summary": {
                      *         "createCount": 1,
                      *         "updateCount": 1,

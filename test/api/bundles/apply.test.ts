@@ -3,7 +3,7 @@ import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import { MASK } from '#shared/secret.ts';
-import type { Client } from '../../support/client.ts';
+import { type Client, lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aWidget, chain, type TestTenant } from '../../support/factories.ts';
 import { code } from '../../support/graphs.ts';
@@ -128,6 +128,41 @@ test('a plan shows nothing of an asset that the caller may not read', async () =
   expect(shown.changes).toContainEqual({ path: ['widgetTitle'], before: 'Orders', after: 'Sales' });
   expect(shown.warnings).toEqual([]);
 });
+
+test('a preview and a plan say which items could not be saved, and which fields nothing reads', async () => {
+  const { tenant, who } = await aPlace();
+  const start = { id: 's', type: 'start', data: {} };
+  const payloads = {
+    widget: { widgetTitle: 'W', widgetType: 'text', widgetConfig: {}, refreshIntervall: 5 },
+    dashboard: { dashboardTitle: 'D', dashboardConfig: { widgets: [5] } },
+    workflow: { title: 'F', workflowNodes: [start], workflowEdges: [{ id: 'e', source: 's', target: 'gone' }] },
+  };
+  const items = Object.entries(payloads).map(([type, payload]) => ({ type, id: newID(), payload }));
+  const body = { bundle: { bundleVersion: 1, items } };
+
+  const preview = (await who.post('T/import/preview', body, lenient)).body;
+  const plan = (await who.post('T/import/plan', body, lenient)).body;
+  const good = (await who.post('T/import/preview', { bundle: aBundle() })).body;
+  const only = { bundle: { bundleVersion: 1, items: items.slice(0, 1) } };
+  const refused = await who.post('T/import/execute', only);
+  const left = await rowsOf(tenant.id);
+  const saved = await who.post('T/import/execute', only, lenient);
+
+  const said = Object.fromEntries(preview.items.map(({ type, warnings }: Warned) => [type, warnings]));
+  expect(said.widget).toEqual([]);
+  expect(said.dashboard).toEqual([expect.stringContaining('dashboardConfig.widgets.0: expected a text')]);
+  expect(said.workflow).toEqual([expect.stringContaining('there is no node "gone"')]);
+  expect([preview.valid, plan.valid, good.valid, good.unknownFields]).toEqual([false, false, true, undefined]);
+  expect(plan.items.map(({ warnings }: Warned) => warnings)).toEqual(
+    preview.items.map(({ warnings }: Warned) => warnings),
+  );
+  const path = ['bundle', 'items', 0, 'payload', 'refreshIntervall'];
+  const unknownFields = [{ path, message: 'not known here; did you mean refreshInterval?' }];
+  expect([preview, plan, saved.body]).toEqual(Array(3).fill(expect.objectContaining({ unknownFields })));
+  expect([refused.status, left, saved.status]).toEqual([400, 0, 201]);
+});
+
+type Warned = { type: string; warnings: string[] };
 
 test('a failure in the middle leaves nothing, and names the item', async () => {
   const { tenant, who } = await aPlace();

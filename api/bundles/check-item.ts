@@ -1,0 +1,30 @@
+import type { z } from 'zod';
+import { AppError } from '#shared/errors.ts';
+import { inTurns } from '#shared/pauses.ts';
+import { compileGraph } from '#shared/workflow/graph.ts';
+import { validation } from '../http/validate.ts';
+import type { WorkflowCreate } from '../resources/workflows/schemas.ts';
+import type { PlannedItem } from './plan-import.ts';
+import { without } from './save-item.ts';
+import { savers } from './savers.ts';
+
+/** What is wrong with the contents of an item, which the import would refuse; what else it needs is found when it is saved. */
+export async function faultsOf({ type, action, asset, resolved }: PlannedItem): Promise<string[]> {
+  if (action === 'skip' || action === 'unchanged') return [];
+  const { create, update, notOnCreate = [], notOnUpdate = [] } = savers[type];
+  const [schema, fields] = asset ? [update.body, notOnUpdate] : [create.body, notOnCreate];
+  const check = { part: 'body' as const, schema, value: without(resolved, fields) };
+  try {
+    const [body] = await inTurns(validation([check], { isStrict: false, unknown: { fields: [], count: 0 } }));
+    // The body of the route that creates a workflow; that of the update has the same graph.
+    if (type === 'workflow') await checkGraph(body as Partial<z.output<typeof WorkflowCreate>>);
+    return [];
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'VALIDATION_ERROR') return [error.message];
+    throw error;
+  }
+}
+
+async function checkGraph({ draft, nodes = [], edges = [] }: Partial<z.output<typeof WorkflowCreate>>): Promise<void> {
+  if (!draft && nodes.length + edges.length > 0) await inTurns(compileGraph(nodes, edges));
+}

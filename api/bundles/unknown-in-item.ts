@@ -1,0 +1,13 @@
+import type { BundledType } from '#shared/bundles/types.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { findUnknownFields, type UnknownFields } from '../http/unknown-fields.ts';
+import { savers } from './savers.ts';
+
+/** Fields that no import reads: those of a payload are the fields of the bodies by which the asset is saved. */
+export function unknownIn({ type, payload }: { type: BundledType; payload: JsonObject }): UnknownFields {
+  const { create, update } = savers[type];
+  return findUnknownFields(
+    [create.body, update.body].flatMap((schema) => schema ?? []),
+    payload,
+  );
+}
