@@ -18,7 +18,10 @@ export function listenerTests(stage: () => Stage): void {
     for (const n of [1, 2, 3]) await deliver({ n, text: HOSTILE });
 
     await page.goto(cluster.baseURL + path('/listeners'));
-    await page.getByRole('row', { name: new RegExp(`Connected webhook ${tenant.creator.email}`) }).waitFor();
+    await page
+      .getByRole('row', { name: new RegExp(`Connected webhook ${tenant.creator.email}`) })
+      .first()
+      .waitFor();
     await expectAccessible(page, { name: 'listeners', shows: 'Connected' });
     await page.getByRole('row').nth(1).getByRole('link').click();
     await page.getByRole('combobox', { name: 'State of events' }).click();
