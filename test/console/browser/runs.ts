@@ -25,7 +25,8 @@ export function runTests(stage: () => Stage): void {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Order approval' }).waitFor();
     await page.keyboard.press('Control+k');
-    await page.keyboard.type('go runs');
+    await page.getByRole('combobox', { name: 'Command' }).fill('go runs');
+    await page.getByRole('option', { name: 'Go to Runs', selected: true }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Start a run' }).click();
     const dialog = page.getByRole('dialog');
