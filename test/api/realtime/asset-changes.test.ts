@@ -155,10 +155,10 @@ test('a socket hears once of what changes many times in one moment', async () =>
   await client.query('begin');
   // A change is noticed by its time, in milliseconds.
   for (const version of [2, 3, 4])
-    await client.query(`update dashboard set version_number = $2, updated_at = now() + $2 * interval '1 s' where id = $1`, [
-      id,
-      version,
-    ]);
+    await client.query(
+      `update dashboard set version_number = $2, updated_at = now() + $2::int * interval '1 s' where id = $1`,
+      [id, version],
+    );
   await client.query('commit');
   client.release();
   await eventually(() => expect(heardOf(socket, id).at(-1)).toMatchObject({ version: 4 }));
