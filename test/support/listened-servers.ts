@@ -231,8 +231,11 @@ async function startForRabbit(dir: string): Promise<Started> {
     connection.on('error', () => undefined);
     const channel = await connection.createConfirmChannel();
     channel.on('error', () => undefined);
+    // The return of a message comes before its confirmation.
+    channel.on('return', ({ properties }) => unrouted.add(String(properties.messageId)));
     return { connection, channel };
   };
+  const unrouted = new Set<string>();
   let own = await open();
   return {
     listened: [
@@ -245,11 +248,13 @@ async function startForRabbit(dir: string): Promise<Started> {
         isKeyed: true,
         async send(text) {
           const { promise, resolve, reject } = Promise.withResolvers<void>();
-          const properties = { messageId: text, persistent: true };
+          // A broker that was killed may have forgotten the binding, and confirms what it then drops.
+          const properties = { messageId: text, persistent: true, mandatory: true };
           own.channel.publish('orders', 'order.new', Buffer.from(text), properties, (error) =>
             error ? reject(error) : resolve(),
           );
           await promise;
+          if (unrouted.delete(text)) throw new Error('No queue has taken the message');
         },
       },
     ],
