@@ -148,10 +148,11 @@ interface ConnectionRow {
   retryCount: number;
 }
 
-/** What the owners of listeners have said of their connections. */
+/** What the owners of listeners have said of their connections. One without an owner waits for the next. */
 async function findConnections(em: EntityManager, tenantID: string): Promise<Map<string, ConnectionRow>> {
   const { rows } = await onEntities(em)<ConnectionRow>(
-    'select listener_id as id, state, retry_count as "retryCount" from listener_lease where tenant_id = $1',
+    `select listener_id as id, case when held_by is null then 'connecting' else state end as state, retry_count as "retryCount"
+     from listener_lease where tenant_id = $1`,
     [tenantID],
   );
   return new Map(rows.map((row) => [row.id, row]));

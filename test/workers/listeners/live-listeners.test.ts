@@ -188,7 +188,7 @@ test('what a server has accepted is recorded, although the owner is killed', asy
 });
 
 test('owners share the listeners evenly, and one that stops hands its own over', async () => {
-  await using _ = await startOwner();
+  await using first = await startOwner();
   await areRunning();
   const counts = async () => {
     const { rows } = await cluster.pool.query<{ n: number }>(
@@ -211,6 +211,10 @@ test('owners share the listeners evenly, and one that stops hands its own over',
   await second[Symbol.asyncDispose]();
 
   await eventually(async () => expect(await counts()).toEqual([cases.length]), PATIENCE_MS);
+  await first[Symbol.asyncDispose]();
+
+  const states = Object.values(await connections()).map(({ state }) => state);
+  expect(states).toEqual(cases.map(() => 'connecting'));
 });
 
 test('a change counts within seconds, and a listener that is made inactive leaves nothing at its server', async () => {

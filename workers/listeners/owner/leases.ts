@@ -173,7 +173,7 @@ picked as (
   where l.listener_id in (select listener_id from free order by nth, listener_id limit $3) and l.held_by is null
   for no key update skip locked
 )
-update listener_lease l set held_by = $1 from picked where l.listener_id = picked.listener_id
+update listener_lease l set held_by = $1, state = 'connecting', retry_count = 0 from picked where l.listener_id = picked.listener_id
 returning l.listener_id as "listenerID", l.tenant_id as "tenantID", l.cursor`;
 
 const RELEASE = 'update listener_lease set held_by = null where held_by = $1 and listener_id = any($2::uuid[])';
