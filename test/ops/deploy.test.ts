@@ -80,7 +80,17 @@ test('compose does not start without passwords', () => {
   const lenient = [...text.matchAll(/\$\{(\w*(?:PASSWORD|SECRET|KEY)\w*)(?!\w|:\?)/g)].map(([, name]) => name);
   const literal = [...text.matchAll(/:\/\/\w*:[^$@\s]+@|PASSWORD: +[^$\s]/g)].map(([match]) => match);
 
-  expect({ lenient, literal }).toEqual({ lenient: [], literal: [] });
+  // Without a key, the deployment has no language model of its own.
+  expect({ lenient, literal }).toEqual({ lenient: ['AI_API_KEY'], literal: [] });
+});
+
+test('compose and Kubernetes give the language model of the deployment to the same processes', () => {
+  const settings = known.filter((name) => name.startsWith('AI_'));
+  const namesOf = (of: Process[]) =>
+    of.map(({ args: [entry], env }) => [entry, settings.filter((name) => name in env).sort()]).sort();
+
+  expect(settings).toHaveLength(4);
+  expect(namesOf(composeProcesses())).toEqual(namesOf(podProcesses()));
 });
 
 describe("the server of tenants' databases", () => {
