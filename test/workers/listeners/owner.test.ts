@@ -271,7 +271,7 @@ test('what an owner says is written only of listeners that are its own, and a us
   await leases.report(owner, report('running', null));
   expect(await rows()).toContainEqual({ id: own, status: 'active', last_error: null, state: 'running' });
   await leases.release(owner, [String(own)]);
-  await leases.claim(owner, 1);
+  await leases.claim(owner, 2);
   expect(await rows()).toContainEqual({ id: own, status: 'active', last_error: null, state: 'connecting' });
   // One that was stopped for another reason than its connection has no connection.
   await pool.query(`update listener set status = 'error' where id = $1`, [own]);
