@@ -39,6 +39,9 @@ export function addressOf({ provider, baseURL }: Pick<AISettings, 'provider' | '
   return baseURL ?? definitions[provider].baseURL;
 }
 
+/** It is sent in a header. */
+const KEY = /^[!-~](?:[ -~]*[!-~])?$/;
+
 /** A field that the settings lack to be used, with a message. */
 export function lackOf(settings: AISettings): { field: 'baseURL' | 'apiKey'; message: string } | undefined {
   const { provider, apiKey } = settings;
@@ -47,6 +50,8 @@ export function lackOf(settings: AISettings): { field: 'baseURL' | 'apiKey'; mes
   // Servers of one's own often take no key.
   if (apiKey === null && provider !== 'openai-compatible')
     return { field: 'apiKey', message: `is required for the provider ${provider}` };
+  if (apiKey !== null && !KEY.test(apiKey))
+    return { field: 'apiKey', message: 'may hold only printable ASCII, with no space at its beginning or end' };
   return undefined;
 }
 

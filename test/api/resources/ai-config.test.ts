@@ -98,6 +98,10 @@ test('what is missing or wrong in a configuration is named', async () => {
     [{ provider: 'openai-compatible', model: 'm', baseURL: 'file:///etc/passwd' }, 'baseURL'],
     [{ provider: 'mystery', model: 'm' }, 'provider'],
     [{ provider: 'anthropic', model: 'm', apiKey: MASK }, 'apiKey'],
+    ...['\u0004', 'schlüssel', 'k\n', ' k'].map((apiKey): [object, string] => [
+      { provider: 'openai', model: 'm', apiKey },
+      'apiKey',
+    ]),
     [{ maxCalls: -1 }, 'maxCalls'],
   ];
 
