@@ -4,6 +4,9 @@ import { useState } from 'react';
 /** More than this makes a page slow; all of it can be saved as a file. */
 const MAX_SHOWN = 50_000;
 
+/** Characters that turn the text after them around are shown by their codes: a name must not look like another. */
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
+
 /** A value as text: what a tenant has stored is never read as markup. */
 export function JSONView({ value, label }: { value: unknown; label: string }) {
   const [isAll, setAll] = useState(false);
@@ -13,7 +16,7 @@ export function JSONView({ value, label }: { value: unknown; label: string }) {
     <div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
       <section className="json" tabIndex={0} aria-label={label}>
-        <pre dir="auto">{isCut ? text.slice(0, MAX_SHOWN) : text}</pre>
+        <pre dir="auto">{(isCut ? text.slice(0, MAX_SHOWN) : text).replace(TURNING, codeOf)}</pre>
       </section>
       {isCut && (
         <p>
@@ -25,4 +28,8 @@ export function JSONView({ value, label }: { value: unknown; label: string }) {
       )}
     </div>
   );
+}
+
+function codeOf(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16)}`;
 }

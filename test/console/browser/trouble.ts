@@ -206,6 +206,9 @@ function describeHostile(stage: () => Stage): void {
     await page.goto(cluster.baseURL + path(`/runs/${instanceID}?view=timeline&step=big`));
     await page.getByRole('button', { name: 'Load it' }).click();
     await page.getByText(/The first 50,000 of [\d,]+ characters/).waitFor();
+    const cell = await page.locator('pre', { hasText: 'onerror' }).last().textContent();
+    expect(cell).toContain('\\u202egnp.exe');
+    expect(cell).not.toContain('\u202e');
     expect(await page.locator('img[src="x"]').count()).toBe(0);
   });
 }
