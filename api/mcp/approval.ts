@@ -113,7 +113,7 @@ function resultOf({ id, tool, status, output, reason, expiresAt }: WaitingCall):
         message: `A person has refused it${reason ? `: ${reason}` : ''}`,
       });
     case 'expired':
-      return failed({ tool, code: 'CONFLICT', message: 'Nobody has approved it in time, so it was not done' });
+      return failed({ tool, code: 'CONFLICT', message: 'It was not approved in time, so it was not done' });
     default: {
       const hint =
         status === 'asked'

@@ -168,7 +168,7 @@ test('a call that has expired can no longer be approved', async () => {
   const another = await deletes(client, id);
 
   expect(late).toMatchObject({ status: 409 });
-  expect(JSON.stringify(result.content)).toContain('Nobody has approved it in time');
+  expect(JSON.stringify(result.content)).toContain('It was not approved in time');
   expect(another).not.toBe(call);
   expect(await exists(id)).toBe(true);
 });
