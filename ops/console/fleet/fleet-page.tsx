@@ -33,45 +33,42 @@ function Parts({ of: { backlog, tenants, workers, failures, slowNodes } }: { of:
   const lost = workers.rows.filter(({ state }) => state === 'lost' || state === 'overdue').length;
   return (
     <>
-      <Panel title="Backlog" at={backlog.at}>
-        <Backlog rows={backlog.rows} empty="Nothing waits." />
-      </Panel>
-      <Panel title="Tenants by backlog" at={tenants.at}>
-        <Rows
-          caption="Tenants by backlog"
-          columns={tenantColumns}
-          rows={tenants.rows}
-          idOf={({ tenantID }) => tenantID}
-          empty="No tenant waits."
-        />
-      </Panel>
-      <Panel title="Workers" at={workers.at} said={`${lost} lost within the hour`}>
-        <Rows
-          caption="Workers"
-          columns={workerColumns}
-          rows={workers.rows}
-          idOf={({ workerID }) => workerID}
-          empty="No worker is running."
-        />
-      </Panel>
-      <Panel title="Failures by code" at={failures.at} said={sampleText(failures.sample)}>
-        <Rows
-          caption="Failures by code"
-          columns={failureColumns}
-          rows={failures.rows}
-          idOf={({ code }) => code}
-          empty="No run has failed."
-        />
-      </Panel>
-      <Panel title="Slow nodes" at={slowNodes.at} said={sampleText(slowNodes.sample)}>
-        <Rows
-          caption="Slow nodes"
-          columns={nodeColumns}
-          rows={slowNodes.rows}
-          idOf={({ tenantID, workflowID, nodeID }) => `${tenantID} ${workflowID} ${nodeID}`}
-          empty="No node has ended."
-        />
-      </Panel>
+      <Backlog at={backlog.at} rows={backlog.rows} empty="Nothing waits." />
+      <Panel
+        title="Tenants by backlog"
+        at={tenants.at}
+        columns={tenantColumns}
+        rows={tenants.rows}
+        idOf={({ tenantID }) => tenantID}
+        empty="No tenant waits."
+      />
+      <Panel
+        title="Workers"
+        at={workers.at}
+        said={`${lost} lost within the hour`}
+        columns={workerColumns}
+        rows={workers.rows}
+        idOf={({ workerID }) => workerID}
+        empty="No worker is running."
+      />
+      <Panel
+        title="Failures by code"
+        at={failures.at}
+        said={sampleText(failures.sample)}
+        columns={failureColumns}
+        rows={failures.rows}
+        idOf={({ code }) => code}
+        empty="No run has failed."
+      />
+      <Panel
+        title="Slow nodes"
+        at={slowNodes.at}
+        said={sampleText(slowNodes.sample)}
+        columns={nodeColumns}
+        rows={slowNodes.rows}
+        idOf={({ tenantID, workflowID, nodeID }) => `${tenantID} ${workflowID} ${nodeID}`}
+        empty="No node has ended."
+      />
     </>
   );
 }

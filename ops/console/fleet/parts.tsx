@@ -1,21 +1,18 @@
 import { Group, Text, Title } from '@mantine/core';
-import { type ComponentProps, type ReactNode, useEffect, useId, useState } from 'react';
+import { type ComponentProps, useEffect, useId, useState } from 'react';
 import type { Schemas } from '../client/types.ts';
 import { type Column, Table } from '../ui/table.tsx';
 import { durationText } from '../ui/time.tsx';
 
-/** A part of the page whose figures were read together. */
-export function Panel({
+type RowsOf<T> = ComponentProps<typeof Table<T>> & { empty: string };
+
+/** Rows whose figures were read together. */
+export function Panel<T>({
   title,
   at,
   said,
-  children,
-}: {
-  title: string;
-  at: string;
-  said?: string;
-  children: ReactNode;
-}) {
+  ...rows
+}: Omit<RowsOf<T>, 'caption'> & { title: string; at: string; said?: string }) {
   const id = useId();
   return (
     <section aria-labelledby={id}>
@@ -27,7 +24,9 @@ export function Panel({
           {said ? `${said}, ` : ''}read <Age at={at} /> ago
         </Text>
       </Group>
-      <div className="panel scroller">{children}</div>
+      <div className="panel scroller">
+        <Rows caption={title} {...rows} />
+      </div>
     </section>
   );
 }
@@ -44,7 +43,7 @@ export function Age({ at }: { at: string }) {
 }
 
 /** A table, or a sentence where there is no row. */
-export function Rows<T>({ empty, ...table }: ComponentProps<typeof Table<T>> & { empty: string }) {
+export function Rows<T>({ empty, ...table }: RowsOf<T>) {
   if (table.rows.length > 0) return <Table {...table} />;
   return (
     <Text p="xl" ta="center" c="dimmed">
@@ -78,10 +77,11 @@ const columns: readonly Column<BacklogRow>[] = [
   { head: 'Oldest', cell: ({ oldest }) => <Age at={oldest} /> },
 ];
 
-export function Backlog({ rows, empty }: { rows: readonly BacklogRow[]; empty: string }) {
+export function Backlog({ at, rows, empty }: { at: string; rows: readonly BacklogRow[]; empty: string }) {
   return (
-    <Rows
-      caption="Backlog"
+    <Panel
+      title="Backlog"
+      at={at}
       columns={columns}
       rows={rows}
       idOf={({ queue, class: kind, state }) => `${queue} ${kind} ${state}`}

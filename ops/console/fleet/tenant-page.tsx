@@ -8,7 +8,7 @@ import { Status } from '../ui/status.tsx';
 import type { Column } from '../ui/table.tsx';
 import { durationText } from '../ui/time.tsx';
 import { tenantRead } from './client.ts';
-import { Age, Backlog, Panel, Rows } from './parts.tsx';
+import { Age, Backlog, Panel } from './parts.tsx';
 
 /** What of a tenant waits, and why. */
 export function TenantPage({ tenantID }: { tenantID: string }) {
@@ -24,18 +24,16 @@ export function TenantPage({ tenantID }: { tenantID: string }) {
           ? `${data.running.toLocaleString()} runs are with workers, without a limit.`
           : `${data.running.toLocaleString()} runs are with workers; the limit is ${data.maxRuns.toLocaleString()} at once.`}
       </Text>
-      <Panel title="Why runs wait" at={data.at} said="the oldest">
-        <Rows
-          caption="Why runs wait"
-          columns={columns}
-          rows={data.runs}
-          idOf={({ instanceID }) => instanceID}
-          empty="No run of this tenant waits."
-        />
-      </Panel>
-      <Panel title="Backlog" at={data.at}>
-        <Backlog rows={data.backlog} empty="Nothing of this tenant waits in a queue." />
-      </Panel>
+      <Panel
+        title="Why runs wait"
+        at={data.at}
+        said="the oldest"
+        columns={columns}
+        rows={data.runs}
+        idOf={({ instanceID }) => instanceID}
+        empty="No run of this tenant waits."
+      />
+      <Backlog at={data.at} rows={data.backlog} empty="Nothing of this tenant waits in a queue." />
     </>
   );
 }
