@@ -5,6 +5,7 @@ import { assetTests } from './browser/assets.ts';
 import { databaseTests } from './browser/database.ts';
 import { fleetTests } from './browser/fleet.ts';
 import { listenerTests } from './browser/listeners.ts';
+import { peopleTests } from './browser/people.ts';
 import { runTests } from './browser/runs.ts';
 import { openStage, type Stage } from './browser/stage.ts';
 import { troubleTests } from './browser/trouble.ts';
@@ -27,5 +28,6 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('listeners', () => listenerTests(() => stage));
   describe('the fleet', () => fleetTests(() => stage));
   describe('the database', () => databaseTests(() => stage));
+  describe('people', () => peopleTests(() => stage));
   describe('in trouble', () => troubleTests(() => stage));
 });

@@ -21,4 +21,8 @@ export const pages = [
   { to: '/t/$tenantID/cron', icon: 'clock', title: 'Cron jobs', needs: ['cronjob.list'] },
   { to: '/t/$tenantID/listeners', icon: 'ear', title: 'Listeners', needs: ['listener.list'] },
   { to: '/t/$tenantID/database', icon: 'table', title: 'Database', needs: ['database.schemaList'] },
+  { to: '/t/$tenantID/members', icon: 'people', title: 'Members', needs: ['user.list'] },
+  { to: '/t/$tenantID/roles', icon: 'shield', title: 'Roles', needs: ['role.list'] },
+  { to: '/t/$tenantID/api-keys', icon: 'key', title: 'API keys', needs: ['apikey.list'] },
+  { to: '/t/$tenantID/audit', icon: 'eye', title: 'Audit', needs: ['audit.list'] },
 ] as const satisfies readonly Page[];

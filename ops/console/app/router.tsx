@@ -6,10 +6,12 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import { parseAuditView } from '../audit/filter.ts';
 import { parseDatabaseView } from '../database/view.ts';
 import { parseListenerView } from '../listener/view.ts';
 import { ErrorPage, NotFoundPage } from '../pages/error.tsx';
 import { SignInPage } from '../pages/sign-in.tsx';
+import { parsePeopleView } from '../people/view.ts';
 import { parseRunFilter } from '../run/filter.ts';
 import { parseRunView } from '../run/view.ts';
 import { parseListFilter } from '../ui/list-filter.ts';
@@ -150,6 +152,34 @@ const database = createRoute({
   component: lazyRouteComponent(() => import('../pages/database.tsx'), 'DatabasePage'),
 });
 
+const members = createRoute({
+  getParentRoute: () => tenant,
+  path: '/members',
+  validateSearch: parsePeopleView,
+  component: lazyRouteComponent(() => import('../pages/members.tsx'), 'MembersPage'),
+});
+
+const roles = createRoute({
+  getParentRoute: () => tenant,
+  path: '/roles',
+  validateSearch: parsePeopleView,
+  component: lazyRouteComponent(() => import('../pages/roles.tsx'), 'RolesPage'),
+});
+
+const apiKeys = createRoute({
+  getParentRoute: () => tenant,
+  path: '/api-keys',
+  validateSearch: parsePeopleView,
+  component: lazyRouteComponent(() => import('../pages/api-keys.tsx'), 'ApiKeysPage'),
+});
+
+const audit = createRoute({
+  getParentRoute: () => tenant,
+  path: '/audit',
+  validateSearch: parseAuditView,
+  component: lazyRouteComponent(() => import('../pages/audit.tsx'), 'AuditPage'),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
@@ -172,6 +202,10 @@ export const router = createRouter({
         listeners,
         listener,
         database,
+        members,
+        roles,
+        apiKeys,
+        audit,
       ]),
     ]),
   ]),

@@ -2,13 +2,14 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useMay } from './may.ts';
 import { body, rest } from './rest.ts';
 
-function membersRead(tenantID: string) {
+/** The addresses of members by their ids. */
+export function membersRead(tenantID: string) {
   return queryOptions({
     queryKey: ['member-names', tenantID],
     queryFn: async () => {
       const params = { path: { tenantID }, query: { pageSize: 100 } };
       const { users } = await body(rest.GET('/api/v1/tenants/{tenantID}/users', { params }));
-      return new Map(users.map(({ userID, email }) => [userID, email ?? userID]));
+      return new Map(users.flatMap(({ userID, email }) => (userID === null ? [] : [[userID, email ?? userID]])));
     },
     staleTime: 60_000,
   });

@@ -10,6 +10,7 @@ import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { WhoChanged } from '../ui/who-changed.tsx';
 import { bodyOf, type Draft, type DraftNode, draftOf, faultsOf, type Kind, withNode } from './draft.ts';
 import { NodePanel } from './node-panel.tsx';
 import { StepList } from './step-list.tsx';
@@ -70,6 +71,7 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
   return (
     <>
       <PageTitle title={title} beside={<State base={base} isDirty={isDirty} />}>
+        <WhoChanged tenantID={place.tenantID} assetID={place.workflowID} />
         <Button variant="default" onClick={() => setDialog('versions')}>
           Versions
         </Button>

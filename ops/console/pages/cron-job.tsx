@@ -10,6 +10,7 @@ import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Ago, Moment } from '../ui/time.tsx';
+import { WhoChanged } from '../ui/who-changed.tsx';
 
 type Tick = Schemas['CronJobHistory'];
 
@@ -34,6 +35,7 @@ export function CronJobPage() {
   return (
     <>
       <PageTitle title={job.cronJobTitle} beside={<CronState of={job} />}>
+        <WhoChanged tenantID={place.tenantID} assetID={place.cronJobID} />
         <May permission="cronjob.update" on={`cronjob:${place.cronJobID}`}>
           {job.state !== 'disabled' && (
             <Button variant="default" loading={act.isPending} onClick={() => act.mutate(isHeld ? 'resume' : 'pause')}>

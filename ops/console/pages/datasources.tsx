@@ -10,6 +10,7 @@ import { Problem } from '../ui/problem.tsx';
 import type { Tone } from '../ui/status.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
+import { WhoChanged } from '../ui/who-changed.tsx';
 
 type Row = Schemas['Datasource'];
 const from = '/shell/t/$tenantID/datasources';
@@ -31,6 +32,11 @@ export function DatasourcesPage() {
     { head: 'Type', cell: ({ datasourceType }) => datasourceType },
     { head: 'Connection', cell: (row) => <Connection row={row} /> },
     { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
+    {
+      head: 'History',
+      cell: ({ datasourceID }) => <WhoChanged tenantID={tenantID} assetID={datasourceID} />,
+      isWide: true,
+    },
   ];
   return (
     <AssetList

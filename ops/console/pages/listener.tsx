@@ -14,6 +14,7 @@ import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Ago } from '../ui/time.tsx';
+import { WhoChanged } from '../ui/who-changed.tsx';
 
 const from = '/shell/t/$tenantID/listeners/$listenerID';
 
@@ -88,6 +89,7 @@ function Head({ place, listener }: { place: ListenerPlace; listener: Schemas['Li
           </span>
         }
       >
+        <WhoChanged tenantID={place.tenantID} assetID={place.listenerID} />
         <May permission="listener.update" on={`listener:${place.listenerID}`}>
           <Button
             variant={isActive ? 'default' : 'filled'}

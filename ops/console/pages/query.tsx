@@ -19,6 +19,7 @@ import { Problem } from '../ui/problem.tsx';
 import { ResultTable } from '../ui/result-table.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
 import type { Layout, Schema } from '../ui/schema-parts.ts';
+import { WhoChanged } from '../ui/who-changed.tsx';
 
 type DataQuery = Schemas['DataQuery'];
 type Form = Schemas['DatasourceForm'];
@@ -69,6 +70,7 @@ function Query({ place, query, form }: { place: QueryPlace; query: DataQuery; fo
   return (
     <>
       <PageTitle title={query.dataQueryTitle} beside={<Text size="sm">{query.datasourceType}</Text>}>
+        <WhoChanged tenantID={place.tenantID} assetID={place.dataQueryID} />
         <May permission="dataquery.update" on={`dataquery:${place.dataQueryID}`}>
           <Button variant="default" disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate()}>
             Save

@@ -7,6 +7,10 @@ const MAX_SHOWN = 50_000;
 /** Characters that turn the text after them around are shown by their codes: a name must not look like another. */
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
 
+export function withoutTurning(text: string): string {
+  return text.replace(TURNING, codeOf);
+}
+
 /** A value as text: what a tenant has stored is never read as markup. */
 export function JSONView({ value, label }: { value: unknown; label: string }) {
   const [isAll, setAll] = useState(false);
@@ -16,7 +20,7 @@ export function JSONView({ value, label }: { value: unknown; label: string }) {
     <div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
       <section className="json" tabIndex={0} aria-label={label}>
-        <pre dir="auto">{(isCut ? text.slice(0, MAX_SHOWN) : text).replace(TURNING, codeOf)}</pre>
+        <pre dir="auto">{withoutTurning(isCut ? text.slice(0, MAX_SHOWN) : text)}</pre>
       </section>
       {isCut && (
         <p>

@@ -1,0 +1,105 @@
+import { CloseButton, Group, Stack, Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import type { Schemas } from '../client/types.ts';
+import { JSONView, withoutTurning } from '../ui/json.tsx';
+import { Moment } from '../ui/time.tsx';
+import { doneOf, Outcome } from './outcome.tsx';
+
+type Entry = Schemas['AuditLog'];
+
+/** One entry: who, from where, what it changed, and the request and its answer without secrets. */
+export function EntryPanel({ entry, actor, onClose }: { entry: Entry; actor: string; onClose: () => void }) {
+  const { metadata, path, subType, changes, asset, tenantID, createdAt } = entry;
+  const { request, response, durationMs } = metadata as {
+    request?: { ip?: string; body?: unknown; headers?: Record<string, unknown> };
+    response?: { body?: unknown };
+    durationMs?: number | null;
+  };
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between" wrap="nowrap">
+        <Text component="h2" fw={600} className="breaks">
+          {doneOf(entry)}
+        </Text>
+        <CloseButton aria-label="Close the entry" onClick={onClose} />
+      </Group>
+      <Outcome of={entry} />
+      <dl className="facts">
+        <Fact name="At">
+          <Moment at={createdAt} />
+        </Fact>
+        <Fact name="By">
+          <bdi className="breaks">{actor}</bdi>
+        </Fact>
+        {request?.ip && <Fact name="From">{request.ip}</Fact>}
+        {typeof durationMs === 'number' && <Fact name="Took">{durationMs} ms</Fact>}
+      </dl>
+      {path && (
+        <code className="breaks">
+          {subType} {path}
+        </code>
+      )}
+      {asset && (
+        <Link className="link" to="/t/$tenantID/audit" params={{ tenantID }} search={{ assetID: asset.id }}>
+          History of this {asset.type}
+        </Link>
+      )}
+      {changes.length > 0 && <Changes changes={changes} />}
+      <Part name="Body of the request" value={request?.body} />
+      <Part name="Body of the answer" value={response?.body} />
+      <Part name="All that was recorded" value={metadata} />
+    </Stack>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Part({ name, value }: { name: string; value: unknown }) {
+  if (value === undefined || value === null) return null;
+  return (
+    <details className="group">
+      <summary>{name}</summary>
+      <JSONView value={value} label={name} />
+    </details>
+  );
+}
+
+/** By field, from what to what. */
+function Changes({ changes }: { changes: Entry['changes'] }) {
+  return (
+    <section aria-label="Changes">
+      <Text component="h3" fw={600} size="sm">
+        Changes
+      </Text>
+      {changes.map(({ assetType, assetID, action, changes: fields }) => (
+        <div key={`${assetID} ${action}`}>
+          <Text size="sm">
+            {action} {assetType} <code>{assetID.slice(-8)}</code>
+          </Text>
+          <ul className="lines">
+            {Object.entries(fields).map(([field, change]) => (
+              <li key={field} className="breaks">
+                <strong>{field}</strong>: <Value of={change} end="from" /> → <Value of={change} end="to" />
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+const MAX_SHOWN = 300;
+
+function Value({ of, end }: { of: unknown; end: 'from' | 'to' }) {
+  const value = (of as Partial<Record<'from' | 'to', unknown>> | null)?.[end];
+  const text = withoutTurning(value === undefined || value === null ? 'nothing' : JSON.stringify(value));
+  return <bdi>{text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text}</bdi>;
+}

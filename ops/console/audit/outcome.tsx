@@ -1,0 +1,29 @@
+import type { Schemas } from '../client/types.ts';
+import { Icon, type IconName } from '../ui/icon.tsx';
+import type { Tone } from '../ui/status.tsx';
+
+type Entry = Schemas['AuditLog'];
+
+const looks: Record<Entry['outcome'], { word: string; tone: Tone; icon: IconName }> = {
+  success: { word: 'Done', tone: 'ok', icon: 'check' },
+  failure: { word: 'Refused', tone: 'bad', icon: 'cross' },
+  unknown: { word: 'Unknown', tone: 'wait', icon: 'clock' },
+};
+
+/** A failure is told with its status: below 500 it was refused. */
+export function Outcome({ of: { outcome, error } }: { of: Entry }) {
+  const { word, tone, icon } = looks[outcome];
+  const status = error?.status ?? 0;
+  return (
+    <span className="status" data-tone={tone}>
+      <Icon name={icon} />
+      {status >= 500 ? 'Failed' : word} {status > 0 && status}
+    </span>
+  );
+}
+
+/** What was done: the operation of a request, else the action. */
+export function doneOf({ metadata, subType }: Entry): string {
+  const { request } = metadata as { request?: { operation?: unknown } };
+  return typeof request?.operation === 'string' ? request.operation : subType;
+}

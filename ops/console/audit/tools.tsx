@@ -1,0 +1,68 @@
+import { Button, Menu } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type AuditFormat, exportTrail, verifyTrail } from '../client/audit.ts';
+import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { saveFile } from '../ui/save-file.ts';
+import { Moment } from '../ui/time.tsx';
+import type { AuditFilter } from './filter.ts';
+
+interface Props {
+  tenantID: string;
+  filter: AuditFilter;
+}
+
+/** Proves that no entry was changed, and saves what the filter finds as a file. */
+export function useTools({ tenantID, filter }: Props) {
+  const verify = useMutation({ mutationFn: () => verifyTrail(tenantID) });
+  const save = useMutation({
+    mutationFn: async (format: AuditFormat) => saveFile(`audit.${format}`, await exportTrail(tenantID, filter, format)),
+  });
+  const buttons = (
+    <>
+      <Button variant="default" loading={verify.isPending} onClick={() => verify.mutate()}>
+        Verify
+      </Button>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <Button variant="default" loading={save.isPending}>
+            Export
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => save.mutate('csv')}>CSV</Menu.Item>
+          <Menu.Item onClick={() => save.mutate('jsonl')}>JSON lines</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </>
+  );
+  const error = verify.error ?? save.error;
+  const said = (
+    <div className="said">
+      {error && <Problem error={error} />}
+      {verify.data && <Verified of={verify.data} />}
+    </div>
+  );
+  return { buttons, said };
+}
+
+function Verified({ of }: { of: Awaited<ReturnType<typeof verifyTrail>> }) {
+  const { isIntact, rows, seals, unsealedRows, problem } = of;
+  if (isIntact)
+    return (
+      <Notice tone="ok" role="status" title="Intact">
+        {rows.toLocaleString()} rows under {seals.toLocaleString()} seals are as they were written;{' '}
+        {unsealedRows.toLocaleString()} are too young for a seal.
+      </Notice>
+    );
+  return (
+    <Notice tone="bad" role="alert" title="Changed">
+      Seal {problem?.number}: <bdi>{problem?.message}</bdi>{' '}
+      {problem?.from && problem.to && (
+        <>
+          Its rows are of <Moment at={problem.from} /> to <Moment at={problem.to} />.
+        </>
+      )}
+    </Notice>
+  );
+}

@@ -1,0 +1,70 @@
+import { Button, Paper, Skeleton, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Problem } from '../ui/problem.tsx';
+import { type Column, PageButtons, Table } from '../ui/table.tsx';
+import { TextFilter } from '../ui/text-filter.tsx';
+import type { PeopleView } from './view.ts';
+
+interface Props<T> {
+  title: string;
+  view: PeopleView;
+  onView: (view: PeopleView) => void;
+  rows: readonly T[] | undefined;
+  next?: string | null | undefined;
+  error: Error | null;
+  onRetry: () => void;
+  idOf: (row: T) => string;
+  columns: readonly Column<T>[];
+  /** Of the row that is looked at. */
+  panel: ReactNode;
+}
+
+/** A searched list with a panel for the row that is looked at. */
+export function PeopleList<T>(props: Props<T>) {
+  const { title, view, onView, rows, next, error, onRetry, idOf, columns, panel } = props;
+  const { cursor: _, ...rest } = view;
+  return (
+    <>
+      <search aria-label={`Filter ${title.toLowerCase()}`}>
+        <Paper withBorder p="sm" mb="md" className="filters">
+          <TextFilter
+            label="Search"
+            value={view.search}
+            onSet={(search) => onView({ ...rest, search: search ?? '' })}
+          />
+        </Paper>
+      </search>
+      {error && <Problem error={error} onRetry={onRetry} />}
+      {!rows && !error && <Skeleton h={240} />}
+      <div className={panel ? 'split' : undefined}>
+        {rows && (
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+          <section className="panel scroller" tabIndex={0} aria-label={title}>
+            {rows.length === 0 ? (
+              <Text p="xl" ta="center" c="dimmed">
+                {view.search ? 'Nothing matches the filter.' : 'None yet.'}
+              </Text>
+            ) : (
+              <Table caption={title} columns={columns} rows={rows} idOf={idOf} selected={view.shown} />
+            )}
+          </section>
+        )}
+        {panel && (
+          <Paper withBorder p="sm">
+            {panel}
+          </Paper>
+        )}
+      </div>
+      <PageButtons cursor={view.cursor} next={next} onGo={(cursor) => onView({ ...rest, cursor: cursor ?? '' })} />
+    </>
+  );
+}
+
+/** Opens the panel of a row. */
+export function RowButton({ name, onOpen }: { name: string; onOpen: () => void }) {
+  return (
+    <Button size="compact-sm" variant="default" className="clip" onClick={onOpen}>
+      <bdi>{name}</bdi>
+    </Button>
+  );
+}

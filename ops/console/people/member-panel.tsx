@@ -1,0 +1,109 @@
+import { Button, Checkbox, CloseButton, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useBlocker } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useMay } from '../client/may.ts';
+import { type MemberPlace, memberRead, removeMember, setMemberRoles } from '../client/people.ts';
+import type { Schemas } from '../client/types.ts';
+import { Confirm } from '../ui/confirm.tsx';
+import { faultsOf } from '../ui/faults.ts';
+import { Problem } from '../ui/problem.tsx';
+import { WhoChanged } from '../ui/who-changed.tsx';
+import { MayDo } from './may-do.tsx';
+import { RoleChoice } from './role-choice.tsx';
+
+/** One member: what they may do, their roles, and the way out. */
+export function MemberPanel({ place, onClose }: { place: MemberPlace; onClose: () => void }) {
+  const { data: member, error, refetch } = useQuery(memberRead(place));
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between" wrap="nowrap">
+        <Text component="h2" fw={600} className="breaks">
+          <bdi>{member?.email ?? 'Member'}</bdi>
+        </Text>
+        <CloseButton aria-label="Close the member" onClick={onClose} />
+      </Group>
+      {error && <Problem error={error} onRetry={() => void refetch()} />}
+      {!member && !error && <Skeleton h={160} />}
+      {member && (
+        <>
+          <WhoChanged tenantID={place.tenantID} assetID={member.tenantUserID} />
+          <Standing key={member.updatedAt} place={place} member={member} onGone={onClose} />
+          <MayDo member={{ ...member, tenantID: place.tenantID }} />
+        </>
+      )}
+    </Stack>
+  );
+}
+
+interface StandingProps {
+  place: MemberPlace;
+  member: Schemas['TenantUser'];
+  onGone: () => void;
+}
+
+function Standing({ place, member, onGone }: StandingProps) {
+  const queries = useQueryClient();
+  const may = useMay(`user:${place.tenantUserID}`);
+  const saved = member.roles.map(({ roleID }) => roleID);
+  const [roleIDs, setRoleIDs] = useState(saved);
+  const [isAdmin, setAdmin] = useState(member.isTenantAdmin);
+  const [isRemoving, setRemoving] = useState(false);
+  const isDirty = isAdmin !== member.isTenantAdmin || roleIDs.join() !== saved.join();
+  useBlocker({
+    shouldBlockFn: () => isDirty && !window.confirm('Leave without saving the changes?'),
+    enableBeforeUnload: isDirty,
+  });
+  const refresh = () => queries.invalidateQueries({ queryKey: ['members', place.tenantID] });
+  const save = useMutation({
+    mutationFn: () => setMemberRoles(place, { roleIDs, userTenantRelationship: isAdmin ? 'ADMIN' : 'MEMBER' }),
+    onSuccess: refresh,
+  });
+  const faults = faultsOf(save.error);
+  const mayChange = may('user.update');
+  return (
+    <>
+      <RoleChoice
+        tenantID={place.tenantID}
+        value={roleIDs}
+        onChange={setRoleIDs}
+        fault={faults.get('roleIDs')}
+        isReadOnly={!mayChange}
+      />
+      <Checkbox
+        label="Administrator of the tenant"
+        checked={isAdmin}
+        disabled={!mayChange || member.isPending}
+        error={faults.get('userTenantRelationship')}
+        onChange={(event) => setAdmin(event.currentTarget.checked)}
+      />
+      {save.error && <Problem error={save.error} />}
+      <Group gap="xs">
+        {mayChange && (
+          <Button size="xs" disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate()}>
+            Save the roles
+          </Button>
+        )}
+        {may('user.delete') && (
+          <Button size="xs" variant="default" onClick={() => setRemoving(true)}>
+            Remove
+          </Button>
+        )}
+      </Group>
+      {isRemoving && (
+        <Confirm
+          title="Remove the member"
+          question={`${member.email ?? 'The member'} may do nothing in this tenant any more.`}
+          verb="Remove"
+          onConfirm={async () => {
+            await removeMember(place);
+            onGone();
+            // Of the lists alone: the member is there no more.
+            await queries.invalidateQueries({ queryKey: ['members', place.tenantID, 'list'] });
+          }}
+          onClose={() => setRemoving(false)}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,150 @@
+import { Button, CloseButton, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useBlocker } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useMay } from '../client/may.ts';
+import { createRole, deleteRole, updateRole } from '../client/people.ts';
+import type { Schemas } from '../client/types.ts';
+import { Confirm } from '../ui/confirm.tsx';
+import { faultsOf } from '../ui/faults.ts';
+import { Problem } from '../ui/problem.tsx';
+import { WhoChanged } from '../ui/who-changed.tsx';
+import { Permissions } from './permissions.tsx';
+
+type Role = Schemas['Role'];
+
+interface Props {
+  tenantID: string;
+  /** Absent of a new one. */
+  role?: Role;
+  onSaved: (roleID: string) => void;
+  onClose: () => void;
+}
+
+interface Draft {
+  roleName: string;
+  roleDescription: string;
+  rolePermissions: string[];
+}
+
+/** A role with its permissions, to read or to change. */
+export function RolePanel({ tenantID, role, onSaved, onClose }: Props) {
+  const queries = useQueryClient();
+  const may = useMay(role ? `role:${role.roleID}` : 'role:*');
+  const isReadOnly = role?.isGlobal === true || !may(role ? 'role.update' : 'role.create');
+  const [saved, setSaved] = useState<Draft>(() => draftOf(role));
+  const [draft, setDraft] = useState(saved);
+  const [isDeleting, setDeleting] = useState(false);
+  const isDirty = draft !== saved;
+  const refresh = () => queries.invalidateQueries({ queryKey: ['roles', tenantID] });
+  const save = useMutation({
+    mutationFn: async (sent: Draft) => {
+      if (!role) return createRole(tenantID, sent);
+      await updateRole({ tenantID, roleID: role.roleID }, sent);
+      return role.roleID;
+    },
+    onSuccess: async (roleID, sent) => {
+      setSaved(sent);
+      await refresh();
+      onSaved(roleID);
+    },
+  });
+  useBlocker({
+    shouldBlockFn: () => isDirty && !save.isSuccess && !window.confirm('Leave without saving the changes?'),
+    enableBeforeUnload: isDirty,
+  });
+  const faults = faultsOf(save.error);
+  const set = (change: Partial<Draft>) => {
+    save.reset();
+    setDraft({ ...draft, ...change });
+  };
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between" wrap="nowrap">
+        <Text component="h2" fw={600} className="breaks">
+          <bdi>{role?.roleName ?? 'New role'}</bdi>
+        </Text>
+        <CloseButton aria-label="Close the role" onClick={onClose} />
+      </Group>
+      {role?.isGlobal && <Text size="sm">Of the whole deployment: operators change it.</Text>}
+      {role && <WhoChanged tenantID={tenantID} assetID={role.roleID} />}
+      <TextInput
+        label="Name"
+        required
+        disabled={isReadOnly}
+        value={draft.roleName}
+        error={faults.get('roleName')}
+        onChange={(event) => set({ roleName: event.currentTarget.value })}
+      />
+      <Textarea
+        label="Description"
+        autosize
+        disabled={isReadOnly}
+        value={draft.roleDescription}
+        error={faults.get('roleDescription')}
+        onChange={(event) => set({ roleDescription: event.currentTarget.value })}
+      />
+      <Permissions
+        tenantID={tenantID}
+        value={draft.rolePermissions}
+        onChange={(rolePermissions) => set({ rolePermissions })}
+        isReadOnly={isReadOnly}
+        fault={faults.get('rolePermissions')}
+      />
+      {role && <OnAssets of={role} />}
+      {save.error && faults.size === 0 && <Problem error={save.error} />}
+      <Group gap="xs">
+        {!isReadOnly && (
+          <Button size="xs" disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate(draft)}>
+            {role ? 'Save the role' : 'Create the role'}
+          </Button>
+        )}
+        {role && !role.isGlobal && may('role.delete') && (
+          <Button size="xs" variant="default" onClick={() => setDeleting(true)}>
+            Delete
+          </Button>
+        )}
+      </Group>
+      {role && isDeleting && (
+        <Confirm
+          title="Delete the role"
+          question={`Members and keys with “${role.roleName}” lose its permissions.`}
+          verb="Delete"
+          onConfirm={async () => {
+            await deleteRole({ tenantID, roleID: role.roleID });
+            onClose();
+            await refresh();
+          }}
+          onClose={() => setDeleting(false)}
+        />
+      )}
+    </Stack>
+  );
+}
+
+/** They stay as they are when the role is saved. */
+function OnAssets({ of: { assetPermissions } }: { of: Role }) {
+  if (assetPermissions.length === 0) return null;
+  return (
+    <section aria-label="On single assets">
+      <Text component="h3" fw={600} size="sm">
+        On single assets
+      </Text>
+      <ul className="lines">
+        {assetPermissions.map(({ resourceType, resourceID, action }) => (
+          <li key={`${resourceType} ${resourceID} ${action}`}>
+            {action} {resourceType} <code className="breaks">{resourceID}</code>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function draftOf(role: Role | undefined): Draft {
+  return {
+    roleName: role?.roleName ?? '',
+    roleDescription: role?.roleDescription ?? '',
+    rolePermissions: [...(role?.rolePermissions ?? [])],
+  };
+}

@@ -1,0 +1,7 @@
+import { APIError } from '../client/rest.ts';
+
+/** What the API says of the fields of a body, by the names of those. */
+export function faultsOf(error: Error | null): ReadonlyMap<string, string> {
+  const issues = error instanceof APIError ? error.issues : [];
+  return new Map(issues.map(({ path: [name = ''], message }) => [String(name), message]));
+}

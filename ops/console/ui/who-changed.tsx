@@ -1,0 +1,13 @@
+import { Link } from '@tanstack/react-router';
+import { May } from './may.tsx';
+
+/** Leads to the history of an asset. */
+export function WhoChanged({ tenantID, assetID }: { tenantID: string; assetID: string }) {
+  return (
+    <May permission="audit.list">
+      <Link className="link" to="/t/$tenantID/audit" params={{ tenantID }} search={{ assetID }}>
+        Who changed this
+      </Link>
+    </May>
+  );
+}

@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest';
+import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
+
+/** Who did what, and who may do what. */
+export function peopleTests(stage: () => Stage): void {
+  test('who changed a query is read from its page: who, and from what to what', async () => {
+    const { cluster, page, path, tenant } = stage();
+    const client = cluster.as(tenant.creator).in(tenant);
+    const { body } = await client.post('T/queries', {
+      ...{ dataQueryTitle: 'Audited', datasourceType: 'tenantdb', dataQueryOptions: { query: 'select 1' } },
+    });
+    const { dataQueryID } = body.dataQuery;
+    await client.patch(`T/queries/${dataQueryID}`, { dataQueryTitle: HOSTILE.slice(0, 150) });
+    await page.goto(cluster.baseURL + path(`/queries/${dataQueryID}`));
+    await page.getByRole('link', { name: 'Who changed this' }).click();
+    await page.getByRole('heading', { name: 'History of an asset' }).waitFor();
+    const change = page.getByRole('row', { name: /updateQuery Done/ });
+    await expect
+      .poll(async () => {
+        await page.reload();
+        await page.getByRole('row').nth(1).waitFor();
+        return change.count();
+      })
+      .toBe(1);
+    await change.getByRole('button').click();
+    await page.getByRole('region', { name: 'Changes' }).getByText('"Audited" →').waitFor();
+    await page.getByRole('region', { name: 'Changes' }).getByText('\\u202egnp.exe').waitFor();
+    await expectAccessible(page, { name: 'audit-entry', shows: 'History of this' });
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+
+    await page.goto(cluster.baseURL + path(`/audit?assetID=${dataQueryID}&method=POST`));
+    await page.getByRole('row', { name: /createQuery Done/ }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await page.getByRole('button', { name: 'Export' }).click();
+    const saved = page.waitForEvent('download');
+    await page.getByRole('menuitem', { name: 'JSON lines' }).click();
+    const file = await (await saved).createReadStream();
+    const lines = (await file.toArray()).join('').trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).metadata.request.operation)).toEqual(['createQuery']);
+    await page.getByRole('button', { name: 'Verify' }).click();
+    await page.getByRole('status').getByText('Intact').waitFor();
+  }, 40_000);
+  test('a role is made, a member invited with it, and their page says what they may do, by which role', async () => {
+    const { cluster, page, path } = stage();
+    const name = `Reader ${Date.now()}`;
+    await page.goto(cluster.baseURL + path('/roles'));
+    await page.getByRole('button', { name: 'New role' }).click();
+    await page.getByText(/^workflow, 0 of/).click();
+    await page.getByRole('checkbox', { name: 'workflow.read' }).check();
+    await page.getByRole('button', { name: 'Create the role' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).and(page.locator('[aria-invalid="true"]')).waitFor();
+    forgetRefusals(stage(), 400);
+    await page.getByRole('textbox', { name: 'Name' }).fill(name);
+    await page.getByRole('button', { name: 'Create the role' }).click();
+    await page.getByRole('heading', { name }).waitFor();
+    await page.getByRole('checkbox', { name: 'Everything' }).waitFor();
+    await expectAccessible(page, { name: 'role', shows: 'Save the role' });
+
+    await page.goto(cluster.baseURL + path('/members'));
+    await page.getByRole('button', { name: 'Add a member' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('E-mail address').fill('not an address');
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await dialog.locator('[aria-invalid="true"]').waitFor();
+    forgetRefusals(stage(), 400);
+    await dialog.getByLabel('E-mail address').fill(`invited-${Date.now()}@example.com`);
+    await dialog.getByRole('combobox', { name: 'Roles' }).click();
+    await page.getByRole('option', { name }).click();
+    await page.keyboard.press('Escape');
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    const held = page.getByRole('region', { name: 'What this person may do' });
+    await held.getByText('workflow: 1').click();
+    await held.getByText(`workflow.read, ${name}`).waitFor();
+    await expectAccessible(page, { name: 'member', shows: 'What this person may do' });
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await expect.poll(() => page.getByRole('button', { name: /^invited-/ }).count()).toBe(0);
+  }, 40_000);
+
+  test('an API key is shown once, works, and is refused after it is revoked', async () => {
+    const { cluster, page, path, tenant } = stage();
+    const name = `Key ${Date.now()}`;
+    await page.goto(cluster.baseURL + path('/api-keys'));
+    await page.getByRole('button', { name: 'New API key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Name' }).fill(name);
+    await dialog.getByText(/^workflow, 0 of/).click();
+    await dialog.getByRole('checkbox', { name: 'workflow.list' }).check();
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByText('Copy it now').waitFor();
+    const key = (await dialog.locator('code').textContent())?.trim() ?? '';
+    const statusOf = async () => {
+      const headers = { 'x-api-key': key };
+      const { status } = await fetch(`${cluster.baseURL}/api/v1/tenants/${tenant.id}/workflows`, { headers });
+      return status;
+    };
+    expect(await statusOf()).toBe(200);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('row', { name: new RegExp(`${name}.* Valid workflow.list`) }).waitFor();
+    expect(await page.content()).not.toContain(key);
+    await expectAccessible(page, { name: 'api-keys', shows: name });
+    await page.getByRole('button', { name: `Actions for ${name}` }).click();
+    await page.getByRole('menuitem', { name: 'Revoke' }).click();
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('row', { name: new RegExp(`${name}.* Revoked`) }).waitFor();
+    expect(await statusOf()).toBe(401);
+  }, 40_000);
+}
