@@ -25,6 +25,7 @@ import { answerAtMostOnce, answerOnce, createKeys, noTenant, REPLAYED, readClaim
 import { createMatch, etagOf } from './if-match.ts';
 import { type AnyParsed, parseRequest, readFile } from './parse-request.ts';
 import type { OperatorInput, PublicInput, Route, TenantInput, UserInput } from './route.ts';
+import { createRouteIndex } from './route-index.ts';
 import { asSpelled } from './spelling.ts';
 import { createTools, type Tools } from './tools.ts';
 import { validate } from './validate.ts';
@@ -38,8 +39,9 @@ export function mount(
   service: Pick<Exchange, 'context' | 'readBody'>,
 ): void {
   const keys = createKeys(service.context.pool, service.context.logger);
+  const index = createRouteIndex(router);
   for (const route of routes)
-    router[route.method](route.path, async (request, response) => {
+    index.routerOf(route.path)[route.method](route.path, async (request, response) => {
       if (route.isSecret) response.setHeader('cache-control', 'no-store');
       const handling = openHandling(request, response);
       const answer = await serve(route, { ...service, keys, request, response, handling });
