@@ -85,9 +85,10 @@ export function send(response: Response, { status, headers, body }: Reply, { isH
   response.setHeader('x-content-type-options', 'nosniff');
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   const text = isText ? body : JSON.stringify(body);
-  const bytes = Buffer.from(status === 204 || status === 304 ? '' : text);
-  response.setHeader('content-length', bytes.length);
-  response.end(isHead ? undefined : bytes);
+  const sent = status === 204 || status === 304 ? '' : text;
+  response.setHeader('content-length', Buffer.byteLength(sent));
+  // A text goes into one piece with the headers, bytes would be a second one.
+  response.end(isHead ? undefined : sent);
 }
 
 function isJSONText(text: string): boolean {
