@@ -260,7 +260,8 @@ function valuesOf(batch: readonly Waiting[]): [string, Buffer] {
   ];
 }
 
-function rowOf(event: NewEvent, { n, at }: { n: number; at: number }): Record<string, Json> {
+/** Leaves out what is not known: in a statement of a hundred rows, those names would take 13 kB. */
+function rowOf(event: NewEvent, { n, at }: { n: number; at: number }): Record<string, Json | undefined> {
   const { dedup } = event;
   return {
     n,
@@ -268,19 +269,19 @@ function rowOf(event: NewEvent, { n, at }: { n: number; at: number }): Record<st
     tenant_id: event.tenantID,
     listener_id: event.listenerID,
     source: event.source,
-    method: event.method ?? null,
-    path: event.path === undefined ? null : storable(event.path),
-    query: event.query === undefined ? null : storable(event.query),
-    params: event.params ?? null,
-    headers: event.headers ?? null,
-    meta: event.meta ?? null,
+    method: event.method,
+    path: event.path && storable(event.path),
+    query: event.query && storable(event.query),
+    params: event.params,
+    headers: event.headers,
+    meta: event.meta,
     body_at: at,
     body_bytes: event.body.length,
-    dedup_key: dedup?.key ?? null,
-    body_hash: dedup?.bodyHash ?? null,
-    window_s: dedup?.windowSeconds ?? null,
-    order_key: event.orderKey ?? null,
-    awaited_by: event.awaitedBy ?? null,
-    replay_of: event.replayOf ?? null,
+    dedup_key: dedup?.key,
+    body_hash: dedup?.bodyHash,
+    window_s: dedup?.windowSeconds,
+    order_key: event.orderKey,
+    awaited_by: event.awaitedBy,
+    replay_of: event.replayOf,
   };
 }
