@@ -46,7 +46,19 @@ export function attachClientEvents(socket: ClientSocket, context: EventContext):
     };
     return answer(socket, context, signedIn)(payload, acknowledge);
   });
+  socket.onAny((event: string, ...sent: unknown[]) => {
+    if (Object.hasOwn(clientEvents, event)) return;
+    const refuse = answer(socket, context, () => Promise.reject(unknownEvent(event)));
+    void refuse(undefined, sent.at(-1));
+  });
   socket.on('disconnect', () => leaveAll(socket, context));
+}
+
+const MAX_SHOWN = 50;
+
+function unknownEvent(event: string): AppError {
+  const known = Object.keys(clientEvents).join(', ');
+  return new AppError('VALIDATION_ERROR', `There is no event "${event.slice(0, MAX_SHOWN)}": expected one of ${known}`);
 }
 
 interface Joined {
