@@ -1,11 +1,12 @@
 import { readPolicyVersions } from '#shared/db/standing.ts';
-import { toAppError } from '#shared/errors.ts';
+import { type AppError, toAppError } from '#shared/errors.ts';
+import type { WidgetPayload } from '#shared/realtime/widget-events.ts';
 import type { ApiContext } from '../context.ts';
 import { noteOnSocket } from './audit-sockets.ts';
 import { stillSignedIn } from './client-events.ts';
 import { leave, tenantsOf } from './enter.ts';
 import { requireGrant } from './join.ts';
-import type { ClientSocket } from './socket.ts';
+import type { Bridge, ClientSocket } from './socket.ts';
 
 /** Longest time that a socket stays after its user was blocked or removed, if the signal of it was lost. */
 const ALL_MS = 10_000;
@@ -83,23 +84,36 @@ async function recheckRooms(socket: ClientSocket, rooms: readonly string[], cont
     const joined = socket.data.rooms.get(room);
     if (!joined) continue;
     const check = requireGrant(context, socket.data.userID, joined.grant);
-    const isLost = await isRefused(
+    const refusal = await refusalOf(
       check.then((version) => {
         joined.version = version;
       }),
     );
     // Left and joined again meanwhile: that join was checked on its own.
-    if (!isLost || socket.data.rooms.get(room) !== joined) continue;
+    if (!refusal || socket.data.rooms.get(room) !== joined) continue;
     leave(socket, room);
+    if (joined.bridge) socket.emit('widget_workflow_error', endOf(joined.bridge, refusal));
     noteOnSocket(context.audit, socket, { action: 'removed', grant: joined.grant, room });
   }
 }
 
+/** What a client is told of a widget that it may no longer show the run of. */
+function endOf({ widgetID }: Bridge, { code, message }: AppError): WidgetPayload<'widget_workflow_error'> {
+  const error = { code: 'CONNECTION_FAILED' as const, message, reason: code, recoverable: false };
+  return { widgetID, error, timestamp: new Date().toISOString() };
+}
+
 async function isRefused(check: Promise<unknown>): Promise<boolean> {
+  return (await refusalOf(check)) !== undefined;
+}
+
+/** The error, unless the check itself has failed. */
+async function refusalOf(check: Promise<unknown>): Promise<AppError | undefined> {
   try {
     await check;
-    return false;
+    return undefined;
   } catch (error) {
-    return toAppError(error).status < 500;
+    const known = toAppError(error);
+    return known.status < 500 ? known : undefined;
   }
 }

@@ -231,6 +231,11 @@ test('needs the right to the widget and to the workflow, and loses it with them'
   await eventually(async () =>
     expect(await socket.ask('widget_refresh', { widgetID: widget.id })).toMatchObject({ error: { code: 'CONFLICT' } }),
   );
+  expect(named(socket, 'widget_workflow_error').map(({ payload }) => payload)).toContainEqual({
+    widgetID: widget.id,
+    error: { code: 'CONNECTION_FAILED', message: expect.any(String), reason: 'PERMISSION_DENIED', recoverable: false },
+    timestamp: expect.any(String),
+  });
 });
 
 test('a viewer of a page executes what it binds, and hears its result alone', async () => {
