@@ -5,7 +5,13 @@ const ID = z.uuid().toLowerCase();
 
 const DataSource = z
   .object({
-    alias: z.string().min(1).max(255).describe('The name by which the page uses it'),
+    // As a part of a path, a client would take either for a folder.
+    alias: z
+      .string()
+      .min(1)
+      .max(255)
+      .regex(/^(?!\.{1,2}$)/, { message: 'must be neither . nor ..' })
+      .describe('The name by which the page uses it'),
     type: z.enum(['query', 'workflow', 'listener']),
     queryID: ID.nullish(),
     workflowID: ID.nullish(),
