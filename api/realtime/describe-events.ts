@@ -59,7 +59,7 @@ export function describeEvents(host = 'localhost:8080'): AsyncAPI {
       title: 'Gantry events',
       version: '1.0.0',
       description:
-        'Events on Socket.IO connections. Messages of a run have its `seq`, which counts its changes without a gap: a client that reconnects names the last one it has, to any API process.',
+        'Events on Socket.IO connections. Messages of a run have its `seq`, which counts its changes without a gap: a client that reconnects names the last one it has, to any API process. A message of a client has at most 64 KiB: one that sends more is disconnected. An event that is not one of these is answered with `VALIDATION_ERROR`.',
       license: { name: 'Unlicensed', url: 'https://spdx.org/licenses/' },
     },
     defaultContentType: 'application/json',

@@ -32,7 +32,8 @@ interface Dependencies {
   connections: ConnectionLimit;
 }
 
-const maxBytes = 64 * 1024;
+/** Of a message. A client that sends a longer one is disconnected. */
+export const MAX_BYTES = 64 * 1024;
 
 /** Socket.IO on the API's own server. Sends what `watch` delivers to sockets that may receive it; keeps no state of runs. */
 export function createGateway({ server, context, watch, connections }: Dependencies): AsyncDisposable {
@@ -50,7 +51,7 @@ export function createGateway({ server, context, watch, connections }: Dependenc
       if (isOwn && isNew && !limits.admits(request)) return done(null, false);
       done(null, isOwn);
     },
-    maxHttpBufferSize: maxBytes,
+    maxHttpBufferSize: MAX_BYTES,
     serveClient: false,
   });
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { io } from 'socket.io-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { MAX_BYTES } from '#api/realtime/gateway.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { isTerminal } from '#shared/workflow/status.ts';
@@ -175,6 +176,25 @@ test('leaves out an output that is too large for a message; it is read over HTTP
 
   expect(update.payload).toMatchObject({ output: null, outputOmitted: true });
   expect(read.output.text).toHaveLength(20_000);
+});
+
+test('an event that there is not is answered with those that there are', async () => {
+  await using socket = await cluster.socket(tenant.creator);
+
+  const answer = await socket.ask('workflow_run_joined'.padEnd(500, '.'), { instanceID: newID() });
+
+  const shown = 'workflow_run_joined'.padEnd(50, '.');
+  expect(answer).toMatchObject({ success: false, error: { code: 'VALIDATION_ERROR' } });
+  expect(answer.error.message).toMatch(`There is no event "${shown}": expected one of workflow_run_join, join_room,`);
+});
+
+test('a client that sends a message above 64 KiB is disconnected, and one below is not', async () => {
+  await using socket = await cluster.socket(tenant.creator);
+  expect(await socket.ask('join_room', { room: 'x'.repeat(65_000) })).toMatchObject({ success: false });
+
+  socket.raw.emit('join_room', { room: 'x'.repeat(MAX_BYTES) });
+
+  await eventually(() => expect(socket.raw.connected).toBe(false));
 });
 
 test('refuses a run of another tenant, an unreadable one and an unknown one with the same answer', async () => {
