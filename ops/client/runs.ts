@@ -51,7 +51,7 @@ export function createRuns(call: Call): Runs {
   async function* watchRun({ lastSeq = 0, ...run }: WatchedRun & { lastSeq?: number }) {
     let seq = lastSeq;
     for (let stream = await openStream(run, seq); stream; stream = await openStream(run, seq)) {
-      for await (const change of changesIn(stream)) {
+      for await (const change of changesIn(stream, run.signal)) {
         yield* change;
         seq = change.at(-1)?.message.seq ?? seq;
         if (change.some(isEnd)) return;
@@ -82,9 +82,12 @@ export function createRuns(call: Call): Runs {
 }
 
 /** Events that belong together: of a change that is told by several messages, only the last one has an id to go on from. */
-async function* changesIn(stream: ReadableStream<Uint8Array>): AsyncGenerator<RunEvent[], void, undefined> {
+async function* changesIn(
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<RunEvent[], void, undefined> {
   let change: RunEvent[] = [];
-  for await (const { event, data, id } of messagesIn(stream)) {
+  for await (const { event, data, id } of messagesIn(stream, signal)) {
     change.push({ event, message: JSON.parse(data) } as RunEvent);
     if (id === undefined) continue;
     yield change;
@@ -93,14 +96,17 @@ async function* changesIn(stream: ReadableStream<Uint8Array>): AsyncGenerator<Ru
 }
 
 /** Ends with the connection, whether it was closed, lost, or has been silent for too long. */
-async function* messagesIn(stream: ReadableStream<Uint8Array>): AsyncGenerator<EventSourceMessage, void, undefined> {
+async function* messagesIn(
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<EventSourceMessage, void, undefined> {
   const received: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (message) => received.push(message) });
   const decoder = new TextDecoder();
   const reader = stream.getReader();
   try {
     for (;;) {
-      const bytes = await nextBytes(reader);
+      const bytes = await nextBytes(reader, signal);
       if (!bytes) return;
       parser.feed(decoder.decode(bytes, { stream: true }));
       yield* received.splice(0);
@@ -111,19 +117,25 @@ async function* messagesIn(stream: ReadableStream<Uint8Array>): AsyncGenerator<E
   }
 }
 
-async function nextBytes(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const silence = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), SILENT_MS);
-  });
+/** Heeds the signal itself: `fetch` forgets it as soon as the request is garbage, and the stream would go on. */
+async function nextBytes(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array | undefined> {
+  signal?.throwIfAborted();
+  const ended = Promise.withResolvers<undefined>();
+  const stop = () => ended.reject(signal?.reason);
+  signal?.addEventListener('abort', stop, { once: true });
+  const timer = setTimeout(() => ended.resolve(undefined), SILENT_MS);
   try {
     const read = reader.read().then(
       ({ value }) => value,
       () => undefined,
     );
-    return await Promise.race([read, silence]);
+    return await Promise.race([read, ended.promise]);
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener('abort', stop);
   }
 }
 

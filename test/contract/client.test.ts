@@ -28,13 +28,13 @@ import { loginFixture, paramFixture, paramsInBody, paramsInQuery } from '#test/s
 let dir: string;
 let cluster: Cluster;
 let tenant: TestTenant;
-let operator: { token: string };
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'gantry-client-'));
   const installed = installClient(dir);
   cluster = await startCluster({ workers: [...queuesOfRoutes, 'workflow.runs'] });
   tenant = await aTenant(cluster);
-  operator = await anOperator(cluster, loginFixture);
+  // Of whom one operation signs in.
+  await anOperator(cluster, loginFixture);
   await installed;
 }, 60_000);
 afterAll(async () => {
@@ -105,6 +105,8 @@ test('every operation can be called with the packed client', async () => {
   const { createGantry: create } = await importClient(dir);
   const own = await aTenant(cluster);
   const token = await cluster.tokenFor(own.creator);
+  // One operation ends this session.
+  const operator = await anOperator(cluster);
   const clients = {
     tenant: create({ baseURL: cluster.baseURL, auth: { token }, retries: 0 }),
     operator: create({ baseURL: cluster.baseURL, auth: { token: operator.token }, retries: 0 }),
@@ -215,6 +217,10 @@ test('waiting for a run ends in time', async () => {
   const waited = gantry.waitForRun({ tenantID: tenant.id, instanceID, timeoutMs: 300 });
 
   await expect(waited).rejects.toMatchObject({ code: 'TIMEOUT' });
+  // As after the garbage collection of its request, which takes the signal along.
+  const deaf = await gantryOf(tenant, { fetch: ({ url, headers }) => fetch(url, { headers }) });
+  const late = deaf.waitForRun({ tenantID: tenant.id, instanceID, timeoutMs: 300 });
+  await expect(late).rejects.toMatchObject({ code: 'TIMEOUT' });
 });
 
 async function gantryOf({ creator }: TestTenant, options: Partial<GantryOptions> = {}): Promise<Gantry> {
