@@ -205,7 +205,7 @@ async function unreadable({ require }: ImportInput, { type, asset }: PlannedItem
   return isReadable ? [] : [`You may not read this ${noun}: what would change is not shown`];
 }
 
-async function may(require: ImportInput['require'], access: Access): Promise<boolean> {
+export async function may(require: ImportInput['require'], access: Access): Promise<boolean> {
   try {
     await require([access]);
     return true;

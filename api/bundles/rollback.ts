@@ -17,6 +17,7 @@ import { readAssets } from './read-assets.ts';
 import { type Change, lockImports } from './run-import.ts';
 import { removeItem, saveItem } from './save-item.ts';
 import { BundleImportRecord, RolledBack } from './schemas.ts';
+import { requireUnused } from './still-used.ts';
 
 export const listImports = tenantRoute({
   name: 'listImports',
@@ -40,7 +41,7 @@ export const rollBackImport = tenantRoute({
   path: '/import/:importID/rollback',
   summary: 'Roll back an import',
   description:
-    'Deletes what an import has created and restores what it has changed, all or nothing. 409 if an asset was changed since. Secrets that the import has brought stay.',
+    'Deletes what an import has created and restores what it has changed, all or nothing. 409 if an asset was changed since, or if others use what the import has created: the answer names them. Secrets that the import has brought stay.',
   permission: 'bundle.execute',
   onWholeType: true,
   params: z.object({ importID: ID }),
@@ -66,6 +67,7 @@ export const rollBackImport = tenantRoute({
       await restore(importing, change);
       noteProgress({ ...progress, done: ++progress.done });
     }
+    await requireUnused(importing, removed, done.createdAt);
     for (const { type, assetID, title } of removed) {
       await removeItem(importing, { type, id: assetID, title });
       noteProgress({ ...progress, done: ++progress.done });

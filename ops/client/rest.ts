@@ -3755,7 +3755,7 @@ export interface paths {
         put?: never;
         /**
          * Roll back an import
-         * @description Deletes what an import has created and restores what it has changed, all or nothing. 409 if an asset was changed since. Secrets that the import has brought stay.
+         * @description Deletes what an import has created and restores what it has changed, all or nothing. 409 if an asset was changed since, or if others use what the import has created: the answer names them. Secrets that the import has brought stay.
          *
          *     Permission: `bundle.execute`
          */

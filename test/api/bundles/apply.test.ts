@@ -207,6 +207,51 @@ test('a rollback deletes what was created and restores what was changed, unless 
   expect(await rowsOf(tenant.id)).toBe(2);
 });
 
+test('a rollback is refused while other assets use what it would delete, and names them', async () => {
+  const { tenant, who } = await aPlace();
+  const { importID, results } = await run(who, aBundle());
+  const [datasourceID, queryID] = [idOf(results, keys.datasource), idOf(results, keys.query)];
+  const ask = { dataQueryTitle: 'Newer', datasourceID, dataQueryOptions: { query: 'select 2' } };
+  const own = (await who.post('T/queries', ask)).body.dataQuery.id;
+  const binding = (dataQueryID: string) => ({ dataQueries: [{ dataQueryID, title: 'n' }] });
+  const widget = { widgetTitle: 'Sales', widgetType: 'table', widgetConfig: binding(queryID) };
+  const users = [
+    ['widgets', 'widget', widget, 'the widget "Sales"'],
+    ['workflows', 'workflow', { title: 'Asks', ...asking(queryID) }, 'the workflow "Asks"'],
+    ['app-pages', 'appPage', { appPageTitle: 'Page', appPageConfig: bound(queryID) }, 'the app page "Page"'],
+    ['cronjobs', 'cronJob', { cronJobTitle: 'Nightly', ...nightly(queryID) }, 'the cron job "Nightly"'],
+  ] as const;
+  const rollback = () => who.post(`T/import/${importID}/rollback`);
+  const ofDatasource = await rollback();
+  await who.delete(`T/queries/${own}`);
+
+  expect(ofDatasource, JSON.stringify(ofDatasource.body)).toMatchObject({ status: 409 });
+  expect(ofDatasource.body.error.message).toContain('"Shop" of this import is still used');
+  expect(ofDatasource.body.error.message).toContain('the data query "Newer"');
+  for (const [path, field, body, words] of users) {
+    const { id } = (await who.post(`T/${path}`, body)).body[field];
+    const refused = await rollback();
+    expect(refused, JSON.stringify(refused.body)).toMatchObject({ status: 409 });
+    expect(refused.body.error.message).toContain(`"Ask" of this import is still used: change or delete first ${words}`);
+    await who.delete(`T/${path}/${id}`);
+  }
+  const hidden = (await who.post('T/widgets', widget)).body.widget.id;
+  const blind = await aMember(cluster, { tenant, can: ['bundle.execute'] });
+  const told = (await cluster.as(blind).in(tenant).post(`T/import/${importID}/rollback`)).body.error;
+  expect(told.message).toMatch(/first a widget that you may not read$/);
+  await who.delete(`T/widgets/${hidden}`);
+  expect(await rollback()).toMatchObject({ status: 200, body: { removed: 4 } });
+});
+
+const asking = (dataQueryID: string) => {
+  const { nodes, edges } = chain({ ask: { type: 'dataQuery', dataQueryID } });
+  return { workflowNodes: nodes, workflowEdges: edges };
+};
+const bound = (queryID: string) => ({ dataSources: [{ alias: 'q', type: 'query', queryID }] });
+const nightly = (dataQueryID: string) => ({
+  ...{ cronJobSchedule: '0 0 29 2 *', cronJobType: 'dataQuery', cronJobConfig: { dataQueryID } },
+});
+
 test('a rollback that is refused cancels no run, and one that is done cancels those of its workflows', async () => {
   const { tenant, who } = await aPlace();
   const { nodes, edges } = chain({ wait: { type: 'delay', delayMs: 900 } });
