@@ -54,7 +54,9 @@ export async function readUpload(request: Request, { maxBytes }: Upload): Promis
   try {
     request.pipe(parser);
     const file = await promise;
-    if (!file || file.bytes.length === 0) throw missing();
+    if (!file) throw missing();
+    if (file.bytes.length === 0)
+      throw new AppError('VALIDATION_ERROR', `${FIELD}: expected a file with content, received an empty one`);
     return file;
   } finally {
     // The rest of the request is read and dropped, so that the client can read the answer.

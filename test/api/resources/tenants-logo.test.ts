@@ -254,6 +254,7 @@ describe('an upload is refused', () => {
     const api = cluster.as(tenant.creator).in(tenant);
     const boundary = { 'content-type': 'multipart/form-data; boundary=x' };
     const part = (name: string) => `--x\r\ncontent-disposition: form-data; name="${name}"; filename="a"\r\n\r\nabc`;
+    const whole = (bytes: string) => `${part('file').replace('abc', bytes)}\r\n--x--\r\n`;
     const endsEarly = 'The body is not valid multipart/form-data: it ends too early';
     const broken: [string, Record<string, string>, string][] = [
       [
@@ -264,6 +265,8 @@ describe('an upload is refused', () => {
       ['--x\r\n', boundary, endsEarly],
       [part('file'), boundary, endsEarly],
       [part('other'), boundary, 'file: is required, as the one file of multipart/form-data'],
+      [whole(''), boundary, 'file: expected a file with content, received an empty one'],
+      ['--x--\r\n', boundary, 'file: is required, as the one file of multipart/form-data'],
       ['abc', { 'content-type': 'multipart/form-data' }, 'Content-Type: expected multipart/form-data with a boundary'],
       ['', boundary, endsEarly],
     ];
