@@ -91,6 +91,17 @@ test('a tenant with every kind of assets goes to another one and comes back the 
   expect(rows[0]).toEqual({ versions: 18, drafts: 1, active: 0, own: 16 });
 });
 
+test('a bundle that is imported in two parts gives what the whole gives', async () => {
+  const { who } = await aPlace();
+  const half = bundle.items.length / 2;
+
+  const first = await run(who, { ...bundle, items: bundle.items.slice(0, half) });
+  const second = await run(who, { ...bundle, items: bundle.items.slice(half) });
+
+  expect([first.skipped, second.skipped]).toEqual([[], []]);
+  expect((await exportOf(who)).items).toEqual(bundle.items);
+});
+
 test('the tenant itself imports its own export without a change', async () => {
   const { body } = await they.post('T/import/preview', { bundle });
 
