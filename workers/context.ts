@@ -135,6 +135,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     datasources,
     queries,
     ai,
+    rights,
     cron,
     backplane,
     logger,

@@ -10,6 +10,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
+import type { Rights } from '#shared/policy/rights.ts';
 import type { AI, AIRequest, CountedCall } from './calls.ts';
 import { claimStep, endAnswer, endStep, renewStep, type TakenStep, type WantedCall } from './chat-rows.ts';
 import { ChunkWriter } from './chunk-writer.ts';
@@ -29,6 +30,7 @@ interface ChatQuestion {
 interface Needs {
   pool: Pool;
   ai: Pick<AI, 'counted'>;
+  rights: Rights;
   messages: Messages;
   logger: Logger;
 }
@@ -41,7 +43,7 @@ interface Answered {
 }
 
 const MAX_OUTPUT_TOKENS = 8_000;
-/** How soon a call ends of which the rows say that its answer is not wanted any more. */
+/** How soon a call ends of which the rows say that its answer is not wanted any more, or whose caller has lost the right to it. */
 const RENEW_MS = 700;
 
 const instructions = [
@@ -51,12 +53,15 @@ const instructions = [
 
 /** Answers the last message of a session, up to the next calls of tools. Chunks are rows, so that every process can send them. */
 export async function answerChat(needs: Needs, question: ChatQuestion, signal: AbortSignal): Promise<Answered> {
-  const { pool, ai, messages, logger } = needs;
+  const { pool, ai, rights, messages, logger } = needs;
   const { tenantID, caller, answerID, place } = question;
   const taken = await claimStep(pool, { answerID, callID: newID(), step: question.step });
   if (!taken) throw tooLate({ begun: false, gone: true });
   const unwanted = new AbortController();
-  const drop = () => unwanted.abort(tooLate({ begun: true, gone: true }));
+  const drop = (reason = tooLate({ begun: true, gone: true })) => unwanted.abort(reason);
+  const requireRight = async () => {
+    if (!(await rights.may({ tenantID, caller }, { permission: 'ai.execute', object: 'ai:*' }))) throw noRight();
+  };
   const until = AbortSignal.any([signal, unwanted.signal]);
   const publish = (channel: string, message: object) => {
     messages
@@ -65,11 +70,16 @@ export async function answerChat(needs: Needs, question: ChatQuestion, signal: A
   };
   const tell = () => publish(CHAT_CHANNEL, { answerID } satisfies z.input<typeof ChatSignal>);
   const writer = new ChunkWriter({ pool, taken, tell, drop });
+  const again = async () => {
+    if (!(await renewStep(pool, taken))) return drop();
+    await requireRight();
+  };
   const beat = setInterval(() => {
-    renewStep(pool, taken).then(
-      (isWanted) => isWanted || drop(),
-      (error) => logger.debug({ err: error }, 'answer not renewed; the next round will'),
-    );
+    again().catch((error) => {
+      // While the check fails for another reason, the answer goes on.
+      if (error instanceof AppError && error.code === 'PERMISSION_DENIED') drop(error);
+      else logger.debug({ err: error }, 'answer not renewed; the next round will');
+    });
   }, RENEW_MS);
   let before: StoredPart[] = [];
   const parts = (calls: readonly WantedCall[] = []): StoredPart[] => {
@@ -80,6 +90,7 @@ export async function answerChat(needs: Needs, question: ChatQuestion, signal: A
       : [...before, ...(before.length > 0 ? [{ type: 'step-start' as const }] : []), ...own];
   };
   try {
+    await requireRight();
     const conversation = await readConversation(pool, taken);
     before = conversation.parts;
     const given = place === null ? instructions : `${instructions}\n\n${asData('where the user is', place)}`;
@@ -107,6 +118,10 @@ export async function answerChat(needs: Needs, question: ChatQuestion, signal: A
     clearInterval(beat);
     tell();
   }
+}
+
+function noRight(): AppError {
+  return new AppError('PERMISSION_DENIED', 'You may no longer use the language model', { reason: 'permission' });
 }
 
 interface Streaming {

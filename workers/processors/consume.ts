@@ -10,6 +10,7 @@ import { AppError, toAppError, toFailedReason } from '#shared/errors.ts';
 import type { Lane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import { parseValue } from '#shared/parse-value.ts';
+import type { Rights } from '#shared/policy/rights.ts';
 import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
 import { describeIssues } from '#shared/workflow/issues.ts';
@@ -40,6 +41,7 @@ export interface ProcessorContext extends Reach {
   datasources: Datasources;
   queries: Queries;
   ai: AI;
+  rights: Rights;
   cron: Pick<Ticker, 'ring'>;
   backplane: Pick<Backplane, 'removeAlarm'>;
   logger: Logger;

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { changeRules } from '#shared/policy/change.ts';
 import { type AIProviderServer, startAIProvider } from '../../servers/ai-provider.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, anApiKey, aTenant, type TestTenant, type TestUser } from '../../support/factories.ts';
@@ -204,6 +206,55 @@ test('a reset, and another message of the session, end a call for which no clien
   await eventually(() => expect(provider.abandoned()).toBe(abandoned + 2));
   last.resolve();
 });
+
+test.each<[string, (subject: string) => Promise<unknown>]>([
+  ['permission', (subject) => forget(subject)],
+  ['membership', (subject) => cluster.pool.query('delete from membership where user_id = $1', [subject])],
+])('an answer under way ends soon after its caller has lost the %s, and so does its call', async (_, withdraw) => {
+  const last = Promise.withResolvers<void>();
+  provider.play({ pieces: ['Hel', 'lo.'], until: last.promise });
+  const member = await aMember(cluster, { tenant, can: ['ai.execute'] });
+  const abandoned = provider.abandoned();
+  const chunks = chunksOf(await chat({ messages: [user('One')], resumable: true }, { as: member }));
+  await chunks.next();
+  const began = performance.now();
+
+  await withdraw(member.id);
+  const rest = await Array.fromAsync(chunks);
+
+  expect(rest.slice(-2)).toEqual([
+    { type: 'error', errorText: expect.stringContaining('no longer use the language model') },
+    '[DONE]',
+  ]);
+  expect(performance.now() - began).toBeLessThan(2_000);
+  await eventually(() => expect(provider.abandoned()).toBe(abandoned + 1));
+  last.resolve();
+});
+
+test('an answer to an API key ends soon after the key was disabled, also one for which no client waits', async () => {
+  const last = Promise.withResolvers<void>();
+  provider.play({ pieces: ['Hel', 'lo.'], until: last.promise });
+  const key = await anApiKey(cluster, { tenant, can: ['ai.execute'] });
+  const abandoned = provider.abandoned();
+  const going = new AbortController();
+  const response = await fetch(`${cluster.baseURL}/api/v1/tenants/${tenant.id}/ai/chat/stream`, {
+    ...{ method: 'POST', signal: going.signal },
+    headers: { 'x-api-key': key.key, 'content-type': 'application/json' },
+    body: JSON.stringify({ id: 'a', messages: [user('One')], resumable: true }),
+  });
+  await chunksOf(response).next();
+  going.abort();
+  const began = performance.now();
+
+  await cluster.pool.query('update api_key set is_disabled = true where id = $1', [key.id]);
+
+  await eventually(() => expect(provider.abandoned()).toBe(abandoned + 1));
+  expect(performance.now() - began).toBeLessThan(2_000);
+  last.resolve();
+});
+
+const forget = (subject: string) =>
+  changeRules(tenantEntityManager(cluster.context.orm.em, tenant.id), tenant.id, { remove: [{ subject }] });
 
 test('a provider that is busy or lies ends an answer, and leaves no call under way', async () => {
   provider.play({ status: 429, headers: { 'retry-after': '1' } }, { status: 429, headers: { 'retry-after': '7' } });
