@@ -1,6 +1,6 @@
 import type { ModelMessage } from 'ai';
 import { MAX_CALLS, MAX_STEPS } from '#shared/ai/chat.ts';
-import { DESCRIBE_TOOLS, type OfferedTool, type ToolCall } from '#shared/ai/tool-calls.ts';
+import { DESCRIBE_TOOLS, type OfferedTool } from '#shared/ai/tool-calls.ts';
 import type { Caller } from '#shared/caller.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
@@ -13,7 +13,15 @@ type Answer = Awaited<ReturnType<AI['text']>>;
 export type ToolMessage = AIMessage | ModelMessage;
 
 interface Asking {
-  run: { tenantID: string; caller: Caller; idempotencyKey: string; attempt: number; isDryRun: boolean };
+  run: {
+    instanceID: string;
+    tenantID: string;
+    nodeID: string;
+    caller: Caller;
+    idempotencyKey: string;
+    attempt: number;
+    isDryRun: boolean;
+  };
   /** What the node names. */
   names: readonly string[];
   toolCalls: ToolCalls;
@@ -51,10 +59,13 @@ export async function askWithTools(
     const results: ModelMessage = { role: 'tool', content: [] };
     for (const { id, toolName, input } of wanted) {
       number += 1;
-      const { tenantID, caller, idempotencyKey: key, isDryRun } = run;
+      const { tenantID, caller, idempotencyKey: key, isDryRun, instanceID, nodeID } = run;
       const call = { tenantID, caller, key, number, tool: toolName, input, isGranted: !isDryRun };
-      const value = known.has(toolName) ? said(await toolCalls.call(call, signal)) : said(unnamed(id, toolName));
-      results.content.push({ type: 'tool-result', toolCallId: id, toolName, output: { type: 'text', value } });
+      const ended = known.has(toolName)
+        ? await toolCalls.call(call, signal)
+        : await toolCalls.refuse({ ...call, of: { instanceID, nodeID } });
+      const output = { type: 'text' as const, value: said(ended) };
+      results.content.push({ type: 'tool-result', toolCallId: id, toolName, output });
     }
     const calls = wanted.map(({ id, toolName, input, providerMetadata }) => ({
       ...{ type: 'tool-call' as const, toolCallId: id, toolName, input },
@@ -63,9 +74,4 @@ export async function askWithTools(
     const text = answer.text === '' ? [] : [{ type: 'text' as const, text: answer.text }];
     messages.push({ role: 'assistant', content: [...text, ...calls] } as ModelMessage, results);
   }
-}
-
-function unnamed(id: string, tool: string): ToolCall {
-  const output = JSON.stringify('The node does not name this tool, or the caller of the run may not use it');
-  return { id, tool, input: '{}', status: 'failed', output, reason: null, isDecided: false, providerMetadata: null };
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TOOLS_CHANNEL } from '#shared/ai/chat.ts';
 import { digestOf, TOOL_CALL, type ToolCall } from '#shared/ai/tool-calls.ts';
+import { insertAuditRecords, wholeEntry } from '#shared/audit/records.ts';
 import type { Messages } from '#shared/backplane/index.ts';
 import type { Caller } from '#shared/caller.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -27,7 +28,12 @@ export interface ToolCalls {
    * tool is called once.
    */
   call(wanted: NodeCall, signal: AbortSignal): Promise<ToolCall>;
+  /** Ends a call of a tool that the node does not name, or its caller may not use; it is in the audit trail before the model is told. */
+  refuse(wanted: NodeCall & { of: { instanceID: string; nodeID: string } }): Promise<ToolCall>;
 }
+
+const UNNAMED = 'The node does not name this tool, or the caller of the run may not use it';
+const MAX_NAME = 128;
 
 const PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1_000;
@@ -45,7 +51,7 @@ export function createToolCalls({
     async call(wanted, signal) {
       const { tenantID, caller, key, number, tool, input, isGranted } = wanted;
       const digest = digestOf(input);
-      const id = idOf(`${key} ${number} ${tool} ${digest}`);
+      const id = callID(wanted);
       const values = [id, tenantID, idOf(key), number, tool, JSON.stringify(input), digest, JSON.stringify(caller)];
       await pool.query(ADD, [...values, isGranted]);
       messages
@@ -64,7 +70,36 @@ export function createToolCalls({
         throw error;
       }
     },
+    async refuse(wanted) {
+      const { tenantID, caller, tool, of } = wanted;
+      const { type, id: callerID, userID } = caller;
+      // Also that of a later attempt of the node: it is one entry.
+      const id = callID(wanted);
+      const entry = wholeEntry({
+        ...{ id, tenantID, type: 'AI_TOOL_CALL', action: 'refuse', status: 403 },
+        userID: userID ?? (type === 'user' ? callerID : null),
+        apiKeyID: type === 'apiKey' ? callerID : null,
+        details: { tool: tool.slice(0, MAX_NAME), toolCallID: id, ...of },
+      });
+      await insertAuditRecords(pool, [entry]);
+      const output = JSON.stringify(UNNAMED);
+      return {
+        id,
+        tool,
+        input: '{}',
+        status: 'failed',
+        output,
+        reason: null,
+        isDecided: false,
+        providerMetadata: null,
+      };
+    },
   };
+}
+
+/** The same for the same call of each attempt of the node. */
+function callID({ key, number, tool, input }: NodeCall): string {
+  return idOf(`${key} ${number} ${tool} ${digestOf(input)}`);
 }
 
 /** A UUID that is the same for the same text. */

@@ -138,6 +138,16 @@ test('the model calls the tools that the node names, by the rights of the caller
   expect(variables.variables).toHaveLength(1);
   expect(byMember.body).toMatchObject({ status: 'COMPLETED', output: { answer: 'I may not.' } });
   expect(results()).toEqual([expect.stringContaining('may not use it')]);
+  const { rows } = await cluster.pool.query(
+    `select user_id, status, details - 'toolCallID' as details from audit_record
+     where tenant_id = $1 and type = 'AI_TOOL_CALL' order by created_at`,
+    [tenant.id],
+  );
+  const of = (instanceID: string, tool: string) => ({ instanceID, tool, nodeID: 'ask' });
+  expect(rows).toEqual([
+    { user_id: tenant.creator.id, status: 403, details: of(body.instanceID, 'delete_variable') },
+    { user_id: member.id, status: 403, details: of(byMember.body.instanceID, 'create_variable') },
+  ]);
 });
 
 test('a tool is called once, also when the node is tried again', async () => {
