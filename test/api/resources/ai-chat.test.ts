@@ -256,6 +256,38 @@ test('an answer to an API key ends soon after the key was disabled, also one for
 const forget = (subject: string) =>
   changeRules(tenantEntityManager(cluster.context.orm.em, tenant.id), tenant.id, { remove: [{ subject }] });
 
+test('forty slow chats of one tenant do not keep a chat and a generated workflow of another waiting', async () => {
+  const last = Promise.withResolvers<void>();
+  const begun = provider.seen.length;
+  const slow = Array.from({ length: 40 }, () => ({ pieces: ['Hel', 'lo.'], until: last.promise }));
+  // Of as many as go on at once.
+  provider.play(...slow.slice(0, 8));
+  const members = await Promise.all(slow.slice(0, 2).map(() => aMember(cluster, { tenant, can: ['ai.execute'] })));
+  const going = new AbortController();
+  const chats = slow.map((_, n) =>
+    chat({ id: `slow-${n}`, messages: [user('One')] }, { as: members[n % 2] ?? tenant.creator, signal: going.signal }),
+  );
+  const ended = Promise.allSettled(chats);
+  await eventually(async () => {
+    const { rows } = await cluster.pool.query(`select from ai_answer where tenant_id = $1`, [tenant.id]);
+    expect(rows).toHaveLength(40);
+  });
+  await eventually(() => expect(provider.seen.length).toBe(begun + 8));
+
+  const other = await aTenant(cluster);
+  const began = performance.now();
+  const client = cluster.as(other.creator).in(other);
+  const generated = await client.post('T/workflows/aigenerate', { aiPrompt: 'Nothing' });
+  const said = await client.post('T/ai/chat/stream', { id: 'b', messages: [user('One')] });
+
+  expect([generated.status, said.status]).toEqual([200, 200]);
+  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(provider.seen.length).toBe(begun + 10);
+  going.abort();
+  last.resolve();
+  await ended;
+});
+
 test('a provider that is busy or lies ends an answer, and leaves no call under way', async () => {
   provider.play({ status: 429, headers: { 'retry-after': '1' } }, { status: 429, headers: { 'retry-after': '7' } });
   const busy = await chat({ messages: [user('One')] });
