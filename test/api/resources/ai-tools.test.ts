@@ -199,6 +199,26 @@ test('a process that has gone: its call is done again once, and a step of a work
   expect((await chat.stored()).at(-1)?.parts).toEqual([{ type: 'text', text: 'Hello again.' }]);
 });
 
+test('a confirmed tool that must not be repeated is called, and not again by a second process', async () => {
+  const { id: workflowID, versionID } = await aWorkflow(cluster, { tenant });
+  provider.play(call('restore_workflow_version', { workflowID, versionID }), { pieces: ['Restored.'] });
+  const chat = aChat(cluster, tenant);
+  await chat.say('Go back');
+  const chunks = await readChunks(await chat.decide(true));
+  const { rows: first } = await cluster.pool.query(STATUS, [tenant.id]);
+  provider.play({ pieces: ['I cannot tell.'] });
+  await cluster.pool.query(FORGET_CALL, [tenant.id]);
+  await eventually(async () => expect((await chat.stored()).at(-1)?.parts.at(-1)?.text).toBe('I cannot tell.'));
+  const { rows: second } = await cluster.pool.query(STATUS, [tenant.id]);
+
+  expect(typesOf(chunks)).toContain('tool-output-available');
+  expect(first).toEqual([{ status: 'done' }]);
+  expect(second).toEqual([{ status: 'failed' }]);
+  expect(JSON.stringify(sent().messages)).toContain('not known what was done');
+});
+
+const STATUS = 'select status from ai_tool_call where tenant_id = $1';
+
 const FORGET_CALL = `
 with call as (
   update ai_tool_call set status = 'ready', output = null, ended_at = null, claimed_until = now() where tenant_id = $1 returning turn_id)
