@@ -6401,7 +6401,7 @@ export interface components {
         };
         AuditLogPage: {
             auditLogs: components["schemas"]["AuditLog"][];
-            /** @description Counted up to 10000; absent with `cursor` */
+            /** @description Counted up to 10000, among the entries that pages with numbers reach; absent with `cursor` */
             auditLogsCount?: number;
             nextPage: number | null;
             pageSize: number;

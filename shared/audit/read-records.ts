@@ -66,15 +66,25 @@ export async function readEntries(
   return { entries, next: hasMore ? entries.at(-1)?.seq : (rows[0]?.last ?? undefined) };
 }
 
-/** How many entries fit, counted up to `MAX_NUMBERED`. */
+/** How many entries fit, counted up to `MAX_NUMBERED` and among the rows that pages with numbers reach. */
 export async function countEntries(pool: Pool, { tenantID, filter }: Place): Promise<number> {
   const { text, values } = conditions(filter, [tenantID, MAX_SEQ]);
   const { rows } = await pool.query<{ n: number }>({
-    text: `select count(*)::int as n from (select from audit_record e ${OUTCOME} where ${text} limit ${MAX_NUMBERED}) as found`,
+    text: count(text, { isFiltered: Object.values(filter).some((value) => value !== undefined) }),
     values,
   });
   return rows[0]?.n ?? 0;
 }
+
+// Without the bound, a filter that fits nothing reads the whole trail; without a filter the limit is one.
+const count = (where: string, { isFiltered }: { isFiltered: boolean }) => `
+with reached as materialized (
+  select min(seq) as seq from (
+    select seq from audit_record where tenant_id = $1 and seq < $2::bigint order by seq desc limit ${LOOKED + 10 * MAX_NUMBERED}) as newest
+)
+select count(*)::int as n from (
+  select from audit_record e ${OUTCOME} where ${where} ${isFiltered ? 'and e.seq >= (select seq from reached)' : ''}
+  limit ${MAX_NUMBERED}) as found`;
 
 const MAX_SEQ = '9223372036854775807';
 

@@ -83,7 +83,12 @@ export const AuditLog = z
 export const AuditLogs = z
   .object({
     auditLogs: z.array(AuditLog),
-    auditLogsCount: z.int().optional().describe(`Counted up to ${MAX_NUMBERED}; absent with \`cursor\``),
+    auditLogsCount: z
+      .int()
+      .optional()
+      .describe(
+        `Counted up to ${MAX_NUMBERED}, among the entries that pages with numbers reach; absent with \`cursor\``,
+      ),
     nextPage: z.int().nullable(),
     pageSize: z.int(),
     nextCursor: z
