@@ -18,6 +18,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/bundles/call-route.ts', ['log'], 'a logger'],
   ['api/bundles/examples.ts', ['dataQuery'], 'a type of asset'],
   ['api/bundles/export.ts', ['dataQuery'], 'a type of asset'],
+  ['api/bundles/still-used.ts', ['dataQuery'], 'a type of asset'],
   ['api/mcp/door.ts', ['http'], 'the beginning of an address'],
   ['api/tools/composed.ts', ['dataQuery'], 'the beginning of a name'],
   ['api/tools/hints.ts', ['start', 'end'], 'words of an example'],
