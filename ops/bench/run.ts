@@ -1,4 +1,5 @@
 /** `npm run bench [row …] [-- --backplane redis|postgres]`: one JSON line per row and backplane, each with its own floor. */
+import { parseArgs } from 'node:util';
 import { ask } from './ask.ts';
 import { burst } from './burst.ts';
 import { crowd } from './crowd.ts';
@@ -59,16 +60,19 @@ const rows: Record<string, Row | readonly Row[]> = {
   EVENTS: eventsRetention,
 };
 
-const args = process.argv.slice(2);
-const chosen = args.includes('--backplane')
-  ? [args[args.indexOf('--backplane') + 1] as BackplaneKind]
-  : (['postgres', 'redis'] as const);
-const wanted = args
-  .filter((arg) => /^(P\d+b?|quotas|ask|crowd|yields|logs|herd|burst|events)$/i.test(arg))
-  .map((arg) => arg.toUpperCase());
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { backplane: { type: 'string' }, row: { type: 'string', multiple: true } },
+});
+const kinds = ['postgres', 'redis'] as const satisfies readonly BackplaneKind[];
+const chosen = kinds.filter((kind) => kind === (values.backplane ?? kind));
+if (chosen.length === 0) throw new Error(`--backplane takes ${kinds.join(' or ')}`);
+const wanted = [...positionals, ...(values.row ?? [])].map((name) => name.toUpperCase());
+const unknown = wanted.filter((name) => !(name in rows));
+if (unknown.length > 0) throw new Error(`No row ${unknown.join(', ')}; there are ${Object.keys(rows).join(', ')}`);
+
 for (const name of wanted.length > 0 ? wanted : Object.keys(rows)) {
-  const row = rows[name];
-  if (!row) throw new Error(`No row ${name}; there are ${Object.keys(rows).join(', ')}`);
+  const row = rows[name] ?? [];
   for (const kind of chosen) {
     for (const part of typeof row === 'function' ? [row] : row) await measure(name, part, kind);
   }
