@@ -9,13 +9,15 @@ import { Problem } from '../ui/problem.tsx';
 import { Permissions } from './permissions.tsx';
 import { RoleChoice } from './role-choice.tsx';
 
+const EMPTY = { apiKeyName: '', expiry: '', roleIDs: [] as string[], apiKeyPermissions: [] as string[] };
+
 interface Props {
   tenantID: string;
   onCreated: () => void;
   onClose: () => void;
 }
 
-/** The key itself is shown once, until the dialog is closed. */
+/** What is typed and chosen stays when the dialog is closed; the key itself is shown once, until then. */
 export function AddKey({ tenantID, onCreated, onClose }: Props) {
   const [key, setKey] = useState<string>();
   return (
@@ -57,14 +59,12 @@ function Shown({ value, onClose }: { value: string; onClose: () => void }) {
 }
 
 function Form({ tenantID, onCreated }: { tenantID: string; onCreated: (key: string) => void }) {
-  const [apiKeyName, setName, forget] = useSessionStorage({ key: `add-key ${tenantID}`, defaultValue: '' });
-  const [expiry, setExpiry] = useState('');
-  const [roleIDs, setRoleIDs] = useState<string[]>([]);
-  const [apiKeyPermissions, setPermissions] = useState<string[]>([]);
+  const [draft, setDraft, forget] = useSessionStorage({ key: `add-key ${tenantID}`, defaultValue: EMPTY });
   const create = useMutation({
     mutationFn: () => {
+      const { expiry, ...chosen } = draft;
       const apiKeyExpiry = expiry === '' ? null : new Date(expiry).toISOString();
-      return createKey(tenantID, { apiKeyName, apiKeyExpiry, roleIDs, apiKeyPermissions });
+      return createKey(tenantID, { ...chosen, apiKeyExpiry });
     },
     onSuccess: (key) => {
       forget();
@@ -83,24 +83,29 @@ function Form({ tenantID, onCreated }: { tenantID: string; onCreated: (key: stri
           label="Name"
           required
           data-autofocus
-          value={apiKeyName}
+          value={draft.apiKeyName}
           error={faults.get('apiKeyName')}
-          onChange={(event) => setName(event.currentTarget.value)}
+          onChange={(event) => setDraft({ ...draft, apiKeyName: event.currentTarget.value })}
         />
         <TextInput
           label="Expires"
           description="Empty: never"
           type="datetime-local"
-          value={expiry}
+          value={draft.expiry}
           error={faults.get('apiKeyExpiry')}
-          onChange={(event) => setExpiry(event.currentTarget.value)}
+          onChange={(event) => setDraft({ ...draft, expiry: event.currentTarget.value })}
         />
-        <RoleChoice tenantID={tenantID} value={roleIDs} onChange={setRoleIDs} fault={faults.get('roleIDs')} />
+        <RoleChoice
+          tenantID={tenantID}
+          value={draft.roleIDs}
+          onChange={(roleIDs) => setDraft({ ...draft, roleIDs })}
+          fault={faults.get('roleIDs')}
+        />
         <Text size="sm">Permissions of its own, besides those of its roles:</Text>
         <Permissions
           tenantID={tenantID}
-          value={apiKeyPermissions}
-          onChange={setPermissions}
+          value={draft.apiKeyPermissions}
+          onChange={(apiKeyPermissions) => setDraft({ ...draft, apiKeyPermissions })}
           fault={faults.get('apiKeyPermissions')}
         />
         {create.error && faults.size === 0 && <Problem error={create.error} />}

@@ -1,11 +1,13 @@
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { useSessionStorage } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { addMember } from '../client/people.ts';
 import { faultsOf } from '../ui/faults.ts';
 import { Problem } from '../ui/problem.tsx';
 import { RoleChoice } from './role-choice.tsx';
+
+const EMPTY = { userEmail: '', roleIDs: [] as string[] };
 
 interface Props {
   tenantID: string;
@@ -13,12 +15,11 @@ interface Props {
   onClose: () => void;
 }
 
-/** By address: a person without an account is invited. What is typed stays when the dialog is closed. */
+/** By address: a person without an account is invited. What is typed and chosen stays when the dialog is closed. */
 export function AddMember({ tenantID, onAdded, onClose }: Props) {
-  const [userEmail, setEmail, forget] = useSessionStorage({ key: `add-member ${tenantID}`, defaultValue: '' });
-  const [roleIDs, setRoleIDs] = useState<string[]>([]);
+  const [draft, setDraft, forget] = useSessionStorage({ key: `add-member ${tenantID}`, defaultValue: EMPTY });
   const add = useMutation({
-    mutationFn: () => addMember(tenantID, { userEmail: userEmail.trim(), roleIDs }),
+    mutationFn: () => addMember(tenantID, { ...draft, userEmail: draft.userEmail.trim() }),
     onSuccess: (tenantUserID) => {
       forget();
       onAdded(tenantUserID);
@@ -38,11 +39,16 @@ export function AddMember({ tenantID, onAdded, onClose }: Props) {
             type="email"
             required
             data-autofocus
-            value={userEmail}
+            value={draft.userEmail}
             error={faults.get('userEmail')}
-            onChange={(event) => setEmail(event.currentTarget.value)}
+            onChange={(event) => setDraft({ ...draft, userEmail: event.currentTarget.value })}
           />
-          <RoleChoice tenantID={tenantID} value={roleIDs} onChange={setRoleIDs} fault={faults.get('roleIDs')} />
+          <RoleChoice
+            tenantID={tenantID}
+            value={draft.roleIDs}
+            onChange={(roleIDs) => setDraft({ ...draft, roleIDs })}
+            fault={faults.get('roleIDs')}
+          />
           {add.error && faults.size === 0 && <Problem error={add.error} />}
           <Group justify="flex-end">
             <Button type="submit" loading={add.isPending}>

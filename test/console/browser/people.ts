@@ -66,7 +66,9 @@ export function peopleTests(stage: () => Stage): void {
     await dialog.getByLabel('E-mail address').fill(`invited-${Date.now()}@example.com`);
     await dialog.getByRole('combobox', { name: 'Roles' }).click();
     await page.getByRole('option', { name }).click();
-    await page.keyboard.press('Escape');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Add a member' }).click();
+    await dialog.getByText(name, { exact: true }).waitFor();
     await dialog.getByRole('button', { name: 'Add' }).click();
     const held = page.getByRole('region', { name: 'What this person may do' });
     await held.getByText('workflow: 1').click();
@@ -87,6 +89,12 @@ export function peopleTests(stage: () => Stage): void {
     await dialog.getByRole('textbox', { name: 'Name' }).fill(name);
     await dialog.getByText(/^workflow, 0 of/).click();
     await dialog.getByRole('checkbox', { name: 'workflow.list' }).check();
+    await dialog.getByLabel('Expires').fill('2099-12-31T10:00');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'New API key' }).click();
+    expect(await dialog.getByRole('textbox', { name: 'Name' }).inputValue()).toBe(name);
+    expect(await dialog.getByLabel('Expires').inputValue()).toBe('2099-12-31T10:00');
+    await dialog.getByText(/^workflow, 1 of/).waitFor();
     await dialog.getByRole('button', { name: 'Create' }).click();
     await dialog.getByText('Copy it now').waitFor();
     const key = (await dialog.locator('code').textContent())?.trim() ?? '';
