@@ -52,10 +52,14 @@ function nameOf(local: string): string {
   throw new Error('A schema that refers to itself needs an id: .meta({ id })');
 }
 
-/** Removes keywords that help no reader, and `additionalProperties: false`, so that a new field in an answer breaks no client. */
+/**
+ * Removes keywords that help no reader, and `additionalProperties: false`, so that a new field in an answer breaks no client. Beside the
+ * length of a tuple, `items: false` says nothing, and clients of MCP refuse a tool for it.
+ */
 function shorten({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: z.core.JSONSchema.BaseSchema }) {
   if (jsonSchema.format) delete jsonSchema.pattern;
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+  if (jsonSchema.items === false && jsonSchema.maxItems === jsonSchema.prefixItems?.length) delete jsonSchema.items;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   // zod leaves out the examples of a schema with a transform.
