@@ -12,10 +12,12 @@ import { crossOrigin } from '../http/cors.ts';
 import { answerErrors, unknownPath } from '../http/errors.ts';
 import { readiness } from '../http/health.ts';
 import { TenantID } from '../http/id.ts';
+import { callerOf } from '../http/mount.ts';
 import { requestID } from '../http/request-id.ts';
 import { routeGroups } from '../resources/index.ts';
 import { createToolRegistry, type ToolRegistry } from '../tools/registry.ts';
 import type { ToolCaller } from '../tools/tool.ts';
+import { clientOf, createCancellations, nameClient } from './cancellation.ts';
 import { describeResource, RESOURCE_PATH, requireOrigin, withChallenge } from './door.ts';
 import { createMCPServer } from './server.ts';
 import type { Session } from './session.ts';
@@ -46,6 +48,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
     },
   );
   const serve = toNodeHandler(handler);
+  const cancellations = createCancellations(context.backplane.messages);
   const readBody = bodyReader({ maxBytes: http.maxBodyBytes });
 
   const app = express();
@@ -67,12 +70,21 @@ export function createMCPApp(context: ApiContext): MCPApp {
     const body = request.method === 'POST' ? (await readBody(request, response)).value : undefined;
     // One of a thousand calls would count as one request.
     if (Array.isArray(body)) throw new AppError('INVALID_REQUEST', 'Batches of messages are not supported: send one');
+    nameClient(body, response);
+    const { tenantID } = session.caller;
+    const sender = { tenantID, callerID: callerOf(session.identity).id, sessionID: clientOf(request) };
+    session.cancelled = cancellations.heed(sender, body, response);
     const auth: AuthInfo = { token: '', clientId: session.identity.userID, scopes: [], extra: { session } };
     await serve(Object.assign(request, { auth }), response, body);
   });
   app.use(unknownPath);
   app.use(answerErrors(context));
-  return { listener: app, describe: async () => void (await registry()), close: () => handler.close() };
+  async function close(): Promise<void> {
+    cancellations[Symbol.dispose]();
+    await handler.close();
+  }
+
+  return { listener: app, describe: async () => void (await registry()), close };
 }
 
 /** Who is it, how often did they ask, are they a member: with every request, since keys are revoked and members leave. */

@@ -16,11 +16,17 @@ export function createMCPServer(means: Means, session: Session): Server {
     { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions },
   );
   server.setRequestHandler('tools/list', ({ params }) => listTools(means, session, params?.cursor));
-  server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => callTool(means, session, { params, mcpReq }));
+  server.setRequestHandler('tools/call', ({ params }, { mcpReq }) =>
+    callTool(means, session, { params, mcpReq: { ...mcpReq, signal: eitherOf(mcpReq.signal, session.cancelled) } }),
+  );
   server.setRequestHandler('resources/list', ({ params }) => listResources(registry, session, params?.cursor));
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }));
   server.setRequestHandler('resources/read', ({ params }) => readResource(registry, session, params.uri));
   server.setRequestHandler('prompts/list', () => ({ prompts }));
   server.setRequestHandler('prompts/get', ({ params }) => findPrompt(params));
   return server;
+}
+
+function eitherOf(signal: AbortSignal, other: AbortSignal | undefined): AbortSignal {
+  return other ? AbortSignal.any([signal, other]) : signal;
 }
