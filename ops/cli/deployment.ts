@@ -25,7 +25,7 @@ export function deploymentCommands(program: Command, world: World): void {
           : tableOf(findings, [
               ['', ({ state }) => state],
               ['check', ({ check }) => check],
-              ['found', ({ found }) => found],
+              ['found', ({ found }) => found, 'whole'],
             ]),
       );
       for (const { state, check, advice } of findings) if (state !== 'ok' && advice) world.note(`${check}: ${advice}`);

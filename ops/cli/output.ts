@@ -5,13 +5,15 @@ export interface Output {
   note(text: string): void;
 }
 
-export type Column<T> = [title: string, cell: (row: T) => unknown];
+export type Column<T> = [title: string, cell: (row: T) => unknown, shown?: 'whole'];
 
 const GAP = '  ';
 const LONGEST_CELL = 60;
 
 export function tableOf<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
-  const cells = rows.map((row) => columns.map(([, cell]) => shortened(textOf(cell(row)))));
+  const cells = rows.map((row) =>
+    columns.map(([, cell, shown]) => shortened(textOf(cell(row)), shown ? Number.POSITIVE_INFINITY : LONGEST_CELL)),
+  );
   const titles = columns.map(([title]) => title.toUpperCase());
   const widths = titles.map((title, index) => Math.max(title.length, ...cells.map((line) => line[index]?.length ?? 0)));
   const lines = [titles, ...cells].map((line) => line.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join(GAP));
