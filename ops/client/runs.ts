@@ -123,16 +123,19 @@ async function nextBytes(
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array | undefined> {
   signal?.throwIfAborted();
-  const ended = Promise.withResolvers<undefined>();
-  const stop = () => ended.reject(signal?.reason);
-  signal?.addEventListener('abort', stop, { once: true });
-  const timer = setTimeout(() => ended.resolve(undefined), SILENT_MS);
+  let stop = () => {};
+  let timer: NodeJS.Timeout | undefined;
+  const ended = new Promise<undefined>((resolve, reject) => {
+    stop = () => reject(signal?.reason);
+    signal?.addEventListener('abort', stop, { once: true });
+    timer = setTimeout(resolve, SILENT_MS, undefined);
+  });
   try {
     const read = reader.read().then(
       ({ value }) => value,
       () => undefined,
     );
-    return await Promise.race([read, ended.promise]);
+    return await Promise.race([read, ended]);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', stop);
