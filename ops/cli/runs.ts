@@ -3,6 +3,7 @@ import type { Input, Run } from '../client/index.ts';
 import { type Acting, collected, wholeNumber } from './acting.ts';
 import { UsageError } from './exit.ts';
 import { tableOf, textOf } from './output.ts';
+import { showLogs } from './run-logs.ts';
 import type { Session } from './session.ts';
 import { follow, type Waiting } from './watch.ts';
 import { workflowNamed } from './workflows.ts';
@@ -27,6 +28,7 @@ export function runCommands(program: Command, acting: Acting): void {
     .description('shows what nodes and the engine have logged')
     .option('--level <level>', 'debug, info, warn or error, and above')
     .option('--node <node>', 'of this node only')
+    .option('--follow', 'goes on with what is added, until the run has ended')
     .action(acting(showLogs));
   runs
     .command('watch <run>')
@@ -132,21 +134,6 @@ interface Cause {
 function placeOf({ nodeID, attempt }: Cause): string {
   if (!nodeID) return '';
   return attempt && attempt > 1 ? ` (node ${nodeID}, attempt ${attempt})` : ` (node ${nodeID})`;
-}
-
-async function showLogs(
-  session: Session,
-  instanceID: string,
-  { level, node }: { level?: string; node?: string },
-): Promise<void> {
-  const query = { ...(level && { level }), ...(node && { nodeID: node }) };
-  const input = { path: { ...session.path, instanceID }, query } as Input<'getWorkflowInstanceLogs'>;
-  const lines = await session.list(Number.POSITIVE_INFINITY, 'getWorkflowInstanceLogs', input);
-  if (session.isJSON) return session.line(JSON.stringify(lines, null, 2));
-  for (const { at, level, nodeID, message, data } of lines)
-    session.line(
-      `${at} ${level.padEnd(5)} ${nodeID ?? '–'}: ${message}${data === undefined ? '' : ` ${textOf(data)}`}`,
-    );
 }
 
 async function cancelRun(session: Session, instanceID: string): Promise<void> {
