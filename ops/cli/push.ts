@@ -5,6 +5,7 @@ import type { Session } from './session.ts';
 import { fileOf, readWorkflow, type WorkflowFile, workflowFolders } from './workflow-files.ts';
 
 interface PushOptions {
+  dir: string;
   draft?: boolean;
   dryRun?: boolean;
 }
@@ -17,8 +18,8 @@ interface Pushed {
 }
 
 /** Every folder is read before anything is saved, so that a broken file changes nothing. */
-export async function pushWorkflows(session: Session, dirs: string[], options: PushOptions): Promise<void> {
-  const folders = await workflowFolders(dirs);
+export async function pushWorkflows(session: Session, words: string[], options: PushOptions): Promise<void> {
+  const folders = await workflowFolders(words, options.dir);
   const files = await Promise.all(folders.map(readWorkflow));
   const pushed: Pushed[] = [];
   for (const [index, file] of files.entries())

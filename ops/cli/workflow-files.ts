@@ -88,20 +88,33 @@ async function withCode(dir: string, node: Record<string, unknown>): Promise<Rec
   return { ...node, data: { ...data, code: await readFile(join(dir, name), 'utf8') } };
 }
 
-/** The folders of workflows: these, or those inside of them. */
-export async function workflowFolders(dirs: readonly string[]): Promise<string[]> {
-  const found = [];
-  for (const dir of dirs) {
-    const entries = await readdir(dir, { withFileTypes: true }).catch(() => {
-      throw new UsageError(`${dir} is no folder that can be read`);
-    });
-    if (entries.some(({ name }) => name === FILE)) found.push(dir);
-    else
-      for (const entry of entries)
-        if (entry.isDirectory() && (await isWorkflow(join(dir, entry.name)))) found.push(join(dir, entry.name));
+/** The folders of workflows. A word names a folder, one that has such folders, or the title or id of a workflow in a folder of `home`. */
+export async function workflowFolders(words: readonly string[], home: string): Promise<string[]> {
+  const found = new Set<string>();
+  for (const word of words) {
+    const inside = (await foldersIn(word)) ?? (await namedIn(home, word));
+    if (inside.length === 0) throw new UsageError(`There is no ${FILE} in ${word}`);
+    for (const folder of inside) found.add(folder);
   }
-  if (found.length === 0) throw new UsageError(`There is no ${FILE} in ${dirs.join(', ')}`);
-  return found.toSorted();
+  return [...found].toSorted();
+}
+
+/** Undefined if it is no folder. */
+async function foldersIn(dir: string): Promise<string[] | undefined> {
+  const entries = await readdir(dir, { withFileTypes: true }).catch(() => undefined);
+  if (!entries || entries.some(({ name }) => name === FILE)) return entries && [dir];
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(dir, name));
+  const are = await Promise.all(folders.map(isWorkflow));
+  return folders.filter((_folder, index) => are[index]);
+}
+
+async function namedIn(home: string, word: string): Promise<string[]> {
+  const folders = (await foldersIn(home)) ?? [];
+  const files = await Promise.all(folders.map(readWorkflow));
+  const named = folders.filter((_folder, at) => files[at]?.workflowID === word || files[at]?.title === word);
+  if (named.length === 1) return named;
+  const what = named.length === 0 ? `${home} has no workflow` : `${named.join(' and ')} have workflows`;
+  throw new UsageError(`${word} is no folder that can be read, and ${what} with this title or id`);
 }
 
 async function isWorkflow(dir: string): Promise<boolean> {

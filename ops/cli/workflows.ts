@@ -23,11 +23,17 @@ export function workflowCommands(program: Command, acting: Acting): void {
     .addHelpText('after', '\nExample:\n  gantry workflows pull --dir workflows && git diff')
     .action(acting(pullWorkflows));
   workflows
-    .command('push <folder...>')
-    .description('saves workflows from their folders: by the id in the file, else by the title; new ones are created')
+    .command('push <workflow...>')
+    .description(
+      'saves workflows from their folders: by the id in the file, else by the title; new ones are created. A workflow is named by its folder, its title or its id',
+    )
+    .option('--dir <folder>', 'where those are that are named by title or id', 'workflows')
     .option('--draft', 'saves without publishing')
     .option('--dry-run', 'says what would be saved')
-    .addHelpText('after', '\nExample:\n  gantry workflows push workflows/nightly-import')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gantry workflows push workflows/nightly-import\n  gantry workflows push "Nightly import"',
+    )
     .action(acting(pushWorkflows));
   workflows
     .command('run <workflow>')

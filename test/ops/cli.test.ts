@@ -3,13 +3,10 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { examine } from '#ops/cli/doctor.ts';
 import { runCommandLine } from '#ops/cli/program.ts';
-import { startRedis } from '../servers/redis.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { aDatasource, aListener, anApiKey, aTenant, aWorkflow, type TestTenant } from '../support/factories.ts';
+import { aListener, anApiKey, aTenant, aWorkflow, type TestTenant } from '../support/factories.ts';
 import { code, graph, noops } from '../support/graphs.ts';
 import { startHTTP } from '../support/http-server.ts';
 import { nodeEnvironment } from '../support/process.ts';
@@ -124,6 +121,7 @@ describe('runs', () => {
     const why = await gantry(['runs', 'why', instanceID]);
     const shown = await gantry(['runs', 'show', instanceID]);
     const logs = await gantry(['runs', 'logs', instanceID]);
+    const following = gantry(['runs', 'logs', instanceID, '--follow']);
     const cancelled = await gantry(['runs', 'cancel', instanceID]);
     const watched = await gantry(['runs', 'watch', instanceID]);
     const again = await gantry(['runs', 'rerun', instanceID, '--json']);
@@ -131,6 +129,11 @@ describe('runs', () => {
     expect(listed).toMatchObject({ instanceID, status: 'WAITING', workflowTitle: 'Waits' });
     expect(why.out).toMatch(/^WAITING\n/);
     expect(shown.out).toMatch(/NODE +STATUS[\s\S]*wait +SUSPENDED/);
+    const followed = await following;
+    expect(followed).toMatchObject({ code: 0, out: expect.stringContaining(logs.out) });
+    const lines = followed.out.split('\n');
+    expect(lines.length).toBeGreaterThan(logs.out.split('\n').length);
+    expect(new Set(lines).size).toBe(lines.length);
     expect([logs.code, cancelled]).toMatchObject([0, { code: 0, out: 'CANCELLED' }]);
     expect(watched).toMatchObject({ code: 1, notes: expect.stringContaining('CANCELLED') });
     expect(JSON.parse(again.out).instanceID).not.toBe(instanceID);
@@ -166,11 +169,13 @@ describe('workflows', () => {
 
     const same = await json(['workflows', 'push', folder]);
     await writeFile(join(folder, 'code/c.js'), 'return 3');
-    const planned = await json(['workflows', 'push', folder, '--dry-run']);
+    const planned = await json(['workflows', 'push', 'Ärger & Söhne', '--dir', join(dir, 'pulled'), '--dry-run']);
+    const unknown = await gantry(['workflows', 'push', 'Unknown', '--dir', join(dir, 'pulled')]);
     const changed = await json(['workflows', 'push', folder]);
     await gantry(['workflows', 'pull', id, '--dir', join(dir, 'pulled')]);
 
     expect([same, planned, changed].map(([{ action }]) => action)).toEqual(['unchanged', 'update', 'update']);
+    expect(unknown).toMatchObject({ code: 2, notes: expect.stringContaining('has no workflow with this title or id') });
     expect(await readFile(join(folder, 'code/c.js'), 'utf8')).toBe('return 3');
     expect(await readFile(join(folder, 'workflow.json'), 'utf8')).toBe(text);
   });
@@ -266,43 +271,4 @@ test('shells are told what may come next', async () => {
   expect(await next('gantry runs w')).toEqual(['why', 'watch']);
   expect(await next('gantry workflows run x --w')).toEqual(['--watch', '--wait']);
   expect((await gantry(['completion', 'bash'])).out).toContain('complete-words');
-});
-
-describe('the doctor', () => {
-  const stateOf = async (check: string, env: Record<string, string>) =>
-    (await examine({ ...cluster.env, ...env })).find((finding) => finding.check === check);
-
-  test('finds only what is wrong', async () => {
-    const findings = await examine(cluster.env);
-
-    // The Postgres of the tests does not wait for the disk.
-    const bad = findings.filter(({ state, check }) => state === 'bad' && check !== 'disk');
-    expect(bad).toMatchObject([{ check: 'Postgres', found: expect.stringContaining('fsync off') }]);
-    expect(findings).toHaveLength(9);
-  });
-
-  test('finds a key that is missing, and a Redis that forgets', async () => {
-    await aDatasource(cluster, { tenant });
-    const SECRETS_KEYS = `other:${Buffer.alloc(32, 7).toString('base64')}`;
-    await using redis = await startRedis({ dir: join(dir, 'redis') });
-
-    expect(await stateOf('keys', { SECRETS_KEYS })).toMatchObject({
-      state: 'bad',
-      advice: expect.stringContaining('Add to SECRETS_KEYS'),
-    });
-    expect(await stateOf('Redis', { REDIS_URL: redis.url })).toMatchObject({ state: 'ok' });
-    const client = new Redis(redis.url);
-    await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
-    client.disconnect();
-    expect(await stateOf('Redis', { REDIS_URL: redis.url })).toMatchObject({
-      state: 'bad',
-      found: expect.stringContaining('lru'),
-    });
-  });
-
-  test('says when there is no database', async () => {
-    const [, , ...findings] = await examine({ ...cluster.env, DATABASE_URL: 'postgres://a@127.0.0.1:1/a' });
-
-    expect(findings[0]).toMatchObject({ check: 'Postgres', state: 'bad' });
-  });
 });
