@@ -19,9 +19,10 @@ export function processWorld(): World {
 
 async function readSecret(question: string): Promise<string> {
   if (!process.stdin.isTTY) return (await text(process.stdin)).trim();
-  process.stderr.write(question);
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
   const typed = createInterface({ input: process.stdin, output: unseen, terminal: true });
+  // The terminal shows nothing from here on, also not what is typed before the question is read.
+  process.stderr.write(question);
   try {
     return (await typed.question('')).trim();
   } finally {

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +25,17 @@ afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
   await rm(dir, { recursive: true, force: true });
 });
+
+/** What a terminal shows of a command, while a secret is typed into it as soon as it asks. */
+function typedUnseen(command: string, secret: string, env: Record<string, string>): Promise<string> {
+  const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: nodeEnvironment(env) });
+  let shown = '';
+  terminal.stdout.on('data', (bytes) => {
+    if (!/API key: /.test(shown) && /API key: /.test(shown + bytes)) terminal.stdin.write(`${secret}\n`);
+    shown += bytes;
+  });
+  return new Promise((resolve) => terminal.once('close', (code) => resolve(`${shown}ended with ${code}`)));
+}
 
 interface Ended {
   code: number;
@@ -262,6 +273,21 @@ test('a profile remembers who signed in, for its own service alone', async () =>
   expect((await stat(join(env.XDG_CONFIG_HOME, 'gantry/profiles.json'))).mode & 0o777).toBe(0o600);
   await gantry(['sign-out'], env);
   expect((await gantry(['tenants', '--profile', 'default'], { ...env, GANTRY_URL: cluster.baseURL })).code).toBe(3);
+});
+
+test('a key that is typed is not shown', async () => {
+  const { key } = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
+  const MAIN = fileURLToPath(new URL('../../ops/cli/main.ts', import.meta.url));
+  const XDG_CONFIG_HOME = join(dir, 'typed');
+  const shown = await typedUnseen(
+    `${process.execPath} ${MAIN} sign-in --url ${cluster.baseURL} --tenant ${tenant.id}`,
+    key,
+    { XDG_CONFIG_HOME },
+  );
+
+  expect(shown).toMatch(/API key: [\s\S]*Signed in at [\s\S]*ended with 0$/);
+  expect(shown).not.toContain(key);
+  expect(await readFile(join(XDG_CONFIG_HOME, 'gantry/profiles.json'), 'utf8')).toContain(key);
 });
 
 test('shells are told what may come next', async () => {
