@@ -95,7 +95,7 @@ test('the packed client compiles under strict in a project of its own, with code
 }, 60_000);
 
 test('the package has the command line', async () => {
-  const bin = join(dir, 'node_modules/gantry-client/cli/bin.js');
+  const bin = join(dir, 'node_modules/gantry-client/dist/cli/bin.js');
   const { stdout } = await promisify(execFile)(process.execPath, [bin, 'workflows', '--help']);
 
   expect(stdout).toContain('push');

@@ -19,7 +19,7 @@ export async function installClient(dir: string): Promise<void> {
 
 /** The module that `import 'gantry-client'` means in the project. */
 export function importClient(dir: string): Promise<typeof import('#ops/client/index.ts')> {
-  return import(pathToFileURL(join(dir, 'node_modules/gantry-client/client/index.js')).href);
+  return import(pathToFileURL(join(dir, 'node_modules/gantry-client/dist/client/index.js')).href);
 }
 
 /** What our compiler says about a file of the project under `strict`, and about the declarations it uses; empty if nothing. */
