@@ -48,12 +48,21 @@ export function findPrompt({
   name: string;
   arguments?: Record<string, string> | undefined;
 }): GetPromptResult {
-  const found = known.find(({ prompt }) => prompt.name === name);
-  if (!found) throw invalidParams(`There is no prompt ${JSON.stringify(name.slice(0, 100))}`);
+  const found = find(name);
   for (const { name: argument, required } of found.prompt.arguments ?? [])
     if (required && !given[argument]) throw invalidParams(`${argument}: expected a text`);
   return {
     description: found.prompt.description ?? '',
     messages: [{ role: 'user', content: { type: 'text', text: found.text(given) } }],
   };
+}
+
+export function findArguments(name: string): string[] {
+  return (find(name).prompt.arguments ?? []).map((argument) => argument.name);
+}
+
+function find(name: string): Known {
+  const found = known.find(({ prompt }) => prompt.name === name);
+  if (!found) throw invalidParams(`There is no prompt ${JSON.stringify(name.slice(0, 100))}`);
+  return found;
 }

@@ -36,6 +36,8 @@ const schemas = {
   'app-page': 'get_app_page_schema',
 } as const;
 
+export const schemaKinds = Object.keys(schemas);
+
 export const resourceTemplates = [
   {
     name: 'workflow',
@@ -55,10 +57,16 @@ export const resourceTemplates = [
     name: 'schema',
     title: 'Schema',
     uriTemplate: 'gantry://schemas/{kind}',
-    description: `The form of ${Object.keys(schemas).join(', ')}`,
+    description: `The form of ${schemaKinds.join(', ')}`,
     mimeType,
   },
 ];
+
+export function argumentsOfTemplate(uri: string): string[] {
+  if (!resourceTemplates.some(({ uriTemplate }) => uriTemplate === uri))
+    throw invalidParams(`There is no resource template ${JSON.stringify(uri.slice(0, 200))}`);
+  return [...uri.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+}
 
 /** The schemas, then the workflows, then the queries that the caller may read, a page of each list at a time. */
 export async function listResources(
@@ -87,7 +95,7 @@ export async function listResources(
 }
 
 function forms() {
-  return Object.keys(schemas).map((kind) => ({ uri: `gantry://schemas/${kind}`, name: `Schema: ${kind}`, mimeType }));
+  return schemaKinds.map((kind) => ({ uri: `gantry://schemas/${kind}`, name: `Schema: ${kind}`, mimeType }));
 }
 
 export async function readResource(

@@ -1,5 +1,6 @@
 import { Server } from '@modelcontextprotocol/server';
 import { callTool, type Means } from './call-tool.ts';
+import { complete } from './completion.ts';
 import { listTools } from './list-tools.ts';
 import { findPrompt, prompts } from './prompts.ts';
 import { listResources, readResource, resourceTemplates } from './resources.ts';
@@ -13,7 +14,7 @@ export function createMCPServer(means: Means, session: Session): Server {
   const { registry } = means;
   const server = new Server(
     { name: 'gantry', title: 'Gantry', version: '1.0.0' },
-    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions },
+    { capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} }, instructions },
   );
   server.setRequestHandler('tools/list', ({ params }) => listTools(means, session, params?.cursor));
   server.setRequestHandler('tools/call', ({ params }, { mcpReq }) =>
@@ -24,6 +25,7 @@ export function createMCPServer(means: Means, session: Session): Server {
   server.setRequestHandler('resources/read', ({ params }) => readResource(registry, session, params.uri));
   server.setRequestHandler('prompts/list', () => ({ prompts }));
   server.setRequestHandler('prompts/get', ({ params }) => findPrompt(params));
+  server.setRequestHandler('completion/complete', ({ params }) => complete(registry, session, params));
   return server;
 }
 
