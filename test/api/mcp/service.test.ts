@@ -85,6 +85,16 @@ describe.each([current, before])('in version %s', (version) => {
     expect({ structuredContent, isError }).toMatchObject({ structuredContent: { success: true, workflow: { id } } });
     const { resources } = await client.listResources();
     expect(resources.map(({ uri }) => uri)).toContain(`gantry://workflows/${id}`);
+    const ofTemplate = { type: 'ref/resource', uri: 'gantry://workflows/{workflowID}' } as const;
+    const valuesOf = async (value: string) =>
+      (await client.complete({ ref: ofTemplate, argument: { name: 'workflowID', value } })).completion.values;
+    expect(await valuesOf(id.slice(0, 30))).toContain(id);
+    expect(await valuesOf('no such title')).toEqual([]);
+    const kind = { name: 'kind', value: 'q' };
+    expect(
+      await client.complete({ ref: { type: 'ref/resource', uri: 'gantry://schemas/{kind}' }, argument: kind }),
+    ).toMatchObject({ completion: { values: ['queries'] } });
+    await expect(client.complete({ ref: ofTemplate, argument: kind })).rejects.toThrow(/argument.name/);
     const { contents } = await client.readResource({ uri: `gantry://workflows/${id}` });
     expect(contents).toHaveLength(1);
     const { messages } = await client.getPrompt({ name: 'build_workflow', arguments: { goal: 'count things' } });
@@ -276,6 +286,30 @@ test('messages are counted as requests, a tool call as one, and batches are refu
   expect(second.text).toContain('folders');
   expect(first.left - second.left).toBe(1);
   expect(await send([message, message])).toMatchObject({ status: 400 });
+});
+
+test('annotations say what reads, what destroys, what may be repeated, and what reaches other servers', async () => {
+  await using client = await connect({ headers: await bearer(tenant.creator) });
+  const { tools } = await client.listTools();
+  const hints = new Map(
+    tools.map(({ name, annotations = {} }) => {
+      const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = annotations;
+      return [name, [readOnlyHint, destructiveHint, idempotentHint, openWorldHint]];
+    }),
+  );
+  expect(Object.fromEntries(hints)).toMatchObject({
+    get_workflow: [true, false, true, false],
+    create_workflow: [false, false, false, false],
+    update_workflow: [false, true, true, false],
+    delete_workflow: [false, true, true, false],
+    execute_workflow: [false, true, false, true],
+    execute_raw_sql: [false, true, false, true],
+    pause_cron_job: [false, false, true, false],
+    test_datasource_connection: [true, false, true, true],
+  });
+  const of = (verb: RegExp, at: number) =>
+    [...hints].filter(([name, all]) => verb.test(name) && !all[at]).map(([name]) => name);
+  expect([of(/^(list|get)_/, 0), of(/^(delete|purge|drop)_/, 1)]).toEqual([[], []]);
 });
 
 test('health tells how many tools there are', async () => {
