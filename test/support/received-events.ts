@@ -19,6 +19,10 @@ export interface Received extends AsyncDisposable {
   readonly ready: Promise<void>;
   /** Stores what waits and what comes. */
   store(): void;
+  /** The database refuses what waits and what comes, so the connection ends. */
+  refuse(): void;
+  /** Resolves when the connection has ended, with its error. */
+  readonly over: Promise<unknown>;
   /** Removes what it has made at its server. */
   remove(): Promise<void>;
 }
@@ -78,6 +82,8 @@ export async function receiveEvents(type: string, settings: Settings): Promise<R
   ready.promise.catch(() => undefined);
   return {
     ...{ listenerID, events, ready: ready.promise, store: stored.resolve },
+    refuse: () => stored.reject(Object.assign(new Error('refused'), { code: '22000' })),
+    over: over.catch((error: unknown) => error),
     get cursor() {
       return cursor;
     },

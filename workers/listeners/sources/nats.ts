@@ -1,3 +1,4 @@
+import type { JsMsg } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import type { nats as natsDatasource } from '#shared/datasources/nats.ts';
 import { AppError } from '#shared/errors.ts';
@@ -113,21 +114,30 @@ async function readStream(connection: NatsConnection, context: Context, where: s
   }
   const consumer = await answered(where, signal, jetstream(connection).consumers.get(stream, durable));
   context.ready();
-  while (true) {
-    await context.untilRoom();
-    const messages = await answered(
-      where,
-      signal,
-      consumer.fetch({ max_messages: FETCHED_AT_ONCE, expires: FETCH_MS }),
-    );
-    const pending: Promise<void>[] = [];
-    for await (const message of messages) {
-      const { seq, subject: to, data } = message;
-      const recorded = context.record({ ...arrivalOf({ subject: to, data }), key: `${stream} ${seq}` });
-      pending.push(recorded.then(() => message.ack()));
-    }
-    await Promise.all(pending);
+  // Looked at while others are waited for: an error that is handled later would end the process.
+  const { failed: refused, fail: reject } = untilFailed();
+
+  async function take(message: JsMsg): Promise<void> {
+    const { seq, subject: to, data } = message;
+    await context.record({ ...arrivalOf({ subject: to, data }), key: `${stream} ${seq}` });
+    message.ack();
   }
+
+  async function read(): Promise<never> {
+    while (true) {
+      await context.untilRoom();
+      const messages = await answered(
+        where,
+        signal,
+        consumer.fetch({ max_messages: FETCHED_AT_ONCE, expires: FETCH_MS }),
+      );
+      const taken: Promise<void>[] = [];
+      for await (const message of messages) taken.push(take(message).catch(reject));
+      await Promise.all(taken);
+    }
+  }
+
+  return await Promise.race([refused, read()]);
 }
 
 function arrivalOf({ subject, data }: Pick<Msg, 'subject' | 'data'>): Arrival {
