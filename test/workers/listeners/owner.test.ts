@@ -1,11 +1,19 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createKeyRing } from '#shared/crypto.ts';
 import { inTransaction } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
+import { keep } from '#shared/keep.ts';
+import { createListenerReader } from '#shared/listeners/read-listeners.ts';
+import { openOutbound } from '#test/support/connector.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { testLogger } from '#test/support/environment.ts';
 import { explaining } from '#test/support/explaining.ts';
 import { eventually } from '#test/support/settle.ts';
 import { createLeases, REPORTING, type Report } from '#workers/listeners/owner/leases.ts';
+import { createListenerOwner } from '#workers/listeners/owner/owner.ts';
 import { createRecording } from '#workers/listeners/owner/recording.ts';
 import { CLAIM_RESIDUES } from '#workers/listeners/owner/residues.ts';
 import { createRoom } from '#workers/listeners/owner/room.ts';
@@ -24,23 +32,23 @@ function leasesOn(pool = deployment.pool, leaseMs = LEASE_MS) {
   return createLeases({ pool, leasePool: pool, leaseMs, types: ['redis'] });
 }
 
+const toRedis = { type: 'redis', options: {}, config: {} };
+
 /** Listeners that want a connection, of a tenant with so many of them. */
-async function wanted(count: number, tenantID = newID()): Promise<string[]> {
+async function wanted(count: number, { type, options, config } = toRedis): Promise<string[]> {
   const { pool } = deployment;
-  await pool.query('insert into tenant (id, tenant_title, creator_id) values ($1, $2, $1) on conflict do nothing', [
-    tenantID,
-    'T',
-  ]);
+  const tenantID = newID();
+  await pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'T', $1)`, [tenantID]);
   const datasourceID = newID();
   await pool.query(
     `insert into datasource (id, tenant_id, datasource_title, datasource_type, datasource_options, creator_id)
-     values ($1, $2, 'D', 'redis', '{}', $2)`,
-    [datasourceID, tenantID],
+     values ($1, $2, 'D', $3, $4, $2)`,
+    [datasourceID, tenantID, type, options],
   );
   const { rows } = await pool.query<{ id: string }>(
-    `insert into listener (id, tenant_id, listener_title, listener_type, datasource_id, status, creator_id)
-     select gen_random_uuid(), $1, 'L', 'redis', $2, 'active', $1 from generate_series(1, $3) returning id`,
-    [tenantID, datasourceID, count],
+    `insert into listener (id, tenant_id, listener_title, listener_type, listener_config, datasource_id, status, creator_id)
+     select gen_random_uuid(), $1, 'L', $4, $5, $2, 'active', $1 from generate_series(1, $3) returning id`,
+    [tenantID, datasourceID, count, type, config],
   );
   return rows.map(({ id }) => id);
 }
@@ -239,6 +247,70 @@ test('two owners share 1,000 listeners of many tenants evenly, also when a third
   await settled([500, 500]);
   expect(new Set([...held.values()].flat()).size).toBe(1_000);
   await pool.query('delete from listener; delete from listener_owner');
+});
+
+test('an owner that waits for a connection to end keeps its lease, and with it all other listeners', async () => {
+  const { pool } = deployment;
+  await pool.query('delete from listener; delete from listener_owner; delete from listener_residue');
+  // A broker that takes connections and never answers.
+  const sockets = new Set<Socket>();
+  const broker = createServer((socket) => sockets.add(socket.on('error', () => undefined)));
+  broker.listen(0, '127.0.0.1');
+  await once(broker, 'listening');
+  const { port } = broker.address() as AddressInfo;
+  await using resources = new AsyncDisposableStack();
+  const hangUp = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  resources.defer(() => {
+    hangUp();
+    broker.close();
+  });
+  const ids = await wanted(4, {
+    type: 'mqtt',
+    options: { brokerUrl: `mqtt://127.0.0.1:${port}` },
+    config: { topics: 'a', qos: 1 },
+  });
+  // The leaders tick, so leases that are not renewed end.
+  const tick = () =>
+    pool.query(`update sweep set last_tick = now(), streak_started_at = now() - interval '100 seconds'`);
+  const leader = keep({ name: 'tick', everyMs: 200, run: tick }, testLogger);
+  resources.use(leader);
+  const secrets = createKeyRing(deployment.config.secrets.keys);
+  const own = () =>
+    resources.use(
+      createListenerOwner({
+        ...{ pool, leasePool: pool, leaseMs: LEASE_MS, logger: testLogger, secrets },
+        // Only the gate: the source needs no more of the worker.
+        reach: { outbound: openOutbound } as never,
+        reader: createListenerReader({ pool, secrets }),
+        recorder: { record: async ({ id }) => ({ eventID: id, duplicateOf: null }) },
+      }),
+    );
+  const owners = async () => {
+    const { rows } = await pool.query<{ id: string; held: number }>(
+      'select held_by as id, count(*)::int as held from listener_lease where held_by is not null group by held_by',
+    );
+    return new Map(rows.map(({ id, held }) => [id, held]));
+  };
+  own();
+  await eventually(async () => expect([...(await owners()).values()]).toEqual([4]));
+  const [first] = (await owners()).keys();
+  await eventually(() => expect(sockets.size).toBe(4));
+  // What its earlier topics have left at the broker is removed first.
+  await pool.query(`update listener set listener_config = '{"topics": "b", "qos": 1}' where id = any($1::uuid[])`, [
+    ids,
+  ]);
+  await eventually(() => expect(sockets.size).toBeGreaterThan(4));
+
+  own();
+  await sleep(3 * LEASE_MS);
+  hangUp();
+
+  await eventually(async () => expect([...(await owners()).values()]).toEqual([2, 2]), 20_000);
+  expect([...(await owners()).keys()]).toContain(first);
+  await resources.disposeAsync();
+  await pool.query('delete from listener; delete from listener_residue');
 });
 
 test('what an owner says is written only of listeners that are its own, and a user has the last word', async () => {

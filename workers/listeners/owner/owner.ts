@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
 import { keep } from '#shared/keep.ts';
 import { createLane } from '#shared/lanes.ts';
 import { findListenerType } from '#shared/listeners/index.ts';
@@ -14,6 +13,7 @@ import type { Reach } from '../../connectors/reach.ts';
 import { sourceOf, sourceTypes } from '../sources/index.ts';
 import { type Claimed, createLeases, type HeldListener, type LeaseState, type Report } from './leases.ts';
 import { createOwnerStats, type OwnerStats } from './metrics.ts';
+import { createOwnLease } from './own-lease.ts';
 import { createRecording } from './recording.ts';
 import { clearResidues, type Place, removeResidue, residueOf } from './residues.ts';
 import { createRoom } from './room.ts';
@@ -27,6 +27,8 @@ const Common = z.looseObject({ orderBy });
 const CLAIMED_AT_ONCE = 100;
 /** Connections that are being made at once; of one tenant, so that servers that do not answer hold up no other tenant. */
 const CONNECTING = { places: 50, maxPerTenant: 5 };
+/** A worker whose round takes longer is stuck: others are to have its listeners. */
+const MAX_ROUND_MS = 60_000;
 
 interface Needs {
   pool: Pool;
@@ -85,21 +87,11 @@ export function createListenerOwner({
   /** Of listeners that have left and are still being stopped. */
   const leaving = new Map<string, Promise<void>>();
   const reports = new Map<string, Report>();
-  let ownerID: string | undefined;
-  let renewal = Promise.withResolvers<void>();
+  const lease = createOwnLease({ leases, leaseMs });
+  const { untilValid: untilOwned } = lease;
   const stopped = new AbortController();
   let clearing: Promise<unknown> | undefined;
-  let renewedAt: { monotonic: number; ofDay: number } | undefined;
-
-  /** Without it another worker may have the listeners by now: a machine may have been suspended. */
-  function isValid(): boolean {
-    if (!renewedAt) return false;
-    return performance.now() - renewedAt.monotonic < leaseMs && Date.now() - renewedAt.ofDay < leaseMs;
-  }
-
-  async function untilOwned(): Promise<void> {
-    while (!isValid()) await renewal.promise;
-  }
+  let roundBeganAt = performance.now();
 
   const needs: RunnerNeeds = {
     reach,
@@ -118,28 +110,28 @@ export function createListenerOwner({
   }
 
   async function round(): Promise<void> {
-    const began = { monotonic: performance.now(), ofDay: Date.now() };
-    if (!ownerID) {
-      const id = newID();
-      await leases.begin(id);
-      ownerID = id;
-    }
-    const { isLost, held: now } = await leases.renew(ownerID);
+    roundBeganAt = performance.now();
+    const { ownerID, isLost, held: now } = await lease.renew();
     if (isLost) return await abandon();
-    renewedAt = began;
-    renewal.resolve();
-    renewal = Promise.withResolvers();
     await leases.endExpired();
     follow(now);
     await balance(ownerID);
     await flush(ownerID);
   }
 
+  /**
+   * Renews the lease while a round takes longer. A round waits for connections that end, and for servers from which something is removed:
+   * one that does not answer must not move all other listeners of this worker.
+   */
+  async function renewMeanwhile(): Promise<void> {
+    const inRound = performance.now() - roundBeganAt;
+    if (lease.id && inRound > leaseMs / 3 && inRound < MAX_ROUND_MS) await lease.renew();
+  }
+
   /** Others have the listeners: what was left at servers is theirs. */
   async function abandon(): Promise<void> {
-    logger.warn({ owner: ownerID }, 'the lease of listeners was ended by another worker; a new one begins');
-    ownerID = undefined;
-    renewedAt = undefined;
+    logger.warn({ owner: lease.id }, 'the lease of listeners was ended by another worker; a new one begins');
+    lease.lose();
     const all = [...held.values()];
     held.clear();
     reports.clear();
@@ -261,18 +253,22 @@ export function createListenerOwner({
     }
   }
 
-  const rounds = keep({ name: 'own listeners', everyMs: leaseMs / 6, run: round }, logger);
+  const everyMs = leaseMs / 6;
+  const rounds = keep({ name: 'own listeners', everyMs, run: round }, logger);
+  const meanwhile = keep({ name: 'renew the lease of listeners', everyMs, run: renewMeanwhile }, logger);
 
   return {
     stats,
     async [Symbol.asyncDispose]() {
       await rounds[Symbol.asyncDispose]();
+      // Until the last connection has ended.
+      await using _ = meanwhile;
       stopped.abort();
       await clearing;
-      if (!ownerID) return;
+      if (!lease.id) return;
       try {
-        await release(ownerID, [...held.keys()]);
-        await leases.end(ownerID);
+        await release(lease.id, [...held.keys()]);
+        await leases.end(lease.id);
       } catch (error) {
         logger.debug({ err: error }, 'the lease of listeners is left to expire');
       }

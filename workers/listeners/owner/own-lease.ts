@@ -1,0 +1,61 @@
+import { newID } from '#shared/ids.ts';
+import type { Leases, Standing } from './leases.ts';
+
+/** The lease of the owner in this process. After it was lost, the next renewal begins another. */
+export interface OwnLease {
+  /** Undefined before it has begun, and after it was lost. */
+  readonly id: string | undefined;
+  renew(): Promise<Standing & { ownerID: string }>;
+  lose(): void;
+  /** Resolves while the lease is certainly valid: without it another worker may have the listeners by now. */
+  untilValid(): Promise<void>;
+}
+
+export function createOwnLease({
+  leases,
+  leaseMs,
+}: {
+  leases: Pick<Leases, 'begin' | 'renew'>;
+  leaseMs: number;
+}): OwnLease {
+  let id: string | undefined;
+  /** By both clocks: a machine may have been suspended. */
+  let renewedAt: { monotonic: number; ofDay: number } | undefined;
+  let renewal = Promise.withResolvers<void>();
+
+  function isValid(): boolean {
+    if (!renewedAt) return false;
+    return performance.now() - renewedAt.monotonic < leaseMs && Date.now() - renewedAt.ofDay < leaseMs;
+  }
+
+  async function begin(): Promise<string> {
+    const ownerID = newID();
+    await leases.begin(ownerID);
+    id = ownerID;
+    return ownerID;
+  }
+
+  return {
+    get id() {
+      return id;
+    },
+    async renew() {
+      const began = { monotonic: performance.now(), ofDay: Date.now() };
+      const ownerID = id ?? (await begin());
+      const standing = await leases.renew(ownerID);
+      if (!standing.isLost && id === ownerID) {
+        renewedAt = began;
+        renewal.resolve();
+        renewal = Promise.withResolvers();
+      }
+      return { ...standing, ownerID };
+    },
+    lose() {
+      id = undefined;
+      renewedAt = undefined;
+    },
+    async untilValid() {
+      while (!isValid()) await renewal.promise;
+    },
+  };
+}
