@@ -28,8 +28,8 @@ export function credentialOf({ authType, authHeaderName }: WebhookOptions): { he
 
 /** The id by which the provider tells repeated deliveries apart, if it sends one. */
 export function deliveryIDOf({ headers, body }: Pick<Delivery, 'headers' | 'body'>, { authType }: WebhookOptions) {
-  const name = idHeaders[authType];
-  if (name !== undefined) return textOf(headers[name]) || undefined;
+  const names = idHeaders[authType];
+  if (names) return names.map((name) => textOf(headers[name])).find((id) => id !== '');
   const field = idFields[authType];
   return field === undefined ? undefined : fieldOf(body, field);
 }
@@ -37,11 +37,11 @@ export function deliveryIDOf({ headers, body }: Pick<Delivery, 'headers' | 'body
 const DEFAULT_HEADER = 'x-api-key';
 const DEFAULT_PARAMETER = 'api_key';
 
-const idHeaders: Readonly<Partial<Record<WebhookOptions['authType'], string>>> = {
-  standard_webhooks: 'webhook-id',
-  github: 'x-github-delivery',
-  shopify: 'x-shopify-webhook-id',
-  twilio: 'i-twilio-idempotency-token',
+const idHeaders: Readonly<Partial<Record<WebhookOptions['authType'], readonly string[]>>> = {
+  standard_webhooks: ['webhook-id', 'svix-id'],
+  github: ['x-github-delivery'],
+  shopify: ['x-shopify-webhook-id'],
+  twilio: ['i-twilio-idempotency-token'],
 };
 
 /** These providers put it into the body. */

@@ -82,6 +82,16 @@ const examples: Record<string, Example> = {
     url: `https://a.example/?bodySHA256=${hash('sha256', '{"a":1}')}`,
     body: '{"a":1}',
   },
+  'Standard Webhooks by Svix': {
+    options: { authType: 'standard_webhooks', authSecret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' },
+    headers: {
+      'svix-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+      'svix-timestamp': '1614265330',
+      'svix-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+    },
+    body: '{"test": 2432232314}',
+    at: 1_614_265_400,
+  },
   'HMAC of the body': {
     options: {
       authType: 'hmac',
@@ -201,4 +211,11 @@ test('the id of a delivery is the one that its provider repeats', () => {
   expect(idOf({ options: { authType: 'slack', ...needed }, body: '{"event_id":"Ev1"}' })).toBe('Ev1');
   expect(idOf({ options: { authType: 'slack', ...needed }, body: 'command=a' })).toBeUndefined();
   expect(idOf({ options: { authType: 'none' }, headers: { 'x-github-delivery': 'd' } })).toBeUndefined();
+  for (const [authType, header] of [
+    ['standard_webhooks', 'webhook-id'],
+    ['standard_webhooks', 'svix-id'],
+    ['shopify', 'x-shopify-webhook-id'],
+    ['twilio', 'i-twilio-idempotency-token'],
+  ] as const)
+    expect(idOf({ options: { authType, ...needed }, headers: { [header]: 'd' } }), header).toBe('d');
 });
