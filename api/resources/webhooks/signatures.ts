@@ -162,6 +162,8 @@ const checks: Readonly<Record<WebhookOptions['authType'], Check>> = {
   twilio({ headers, body, url }, options) {
     const given = [decoded(textOf(headers['x-twilio-signature']), 'base64')];
     const target = options.publicUrl || url;
+    // The sender chooses the header Host.
+    if (!URL.canParse(url)) return 'the URL is wrong';
     const digest = new URL(target).searchParams.get('bodySHA256') ?? new URL(url).searchParams.get('bodySHA256');
     if (digest !== null && !isOneOf(hash('sha256', body), [digest.toLowerCase()]))
       return 'the body is not that of its digest';

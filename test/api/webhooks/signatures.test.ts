@@ -122,7 +122,7 @@ function read({ options, headers = {}, body = '', url = 'https://a.example/hook'
     headers,
     body: Buffer.from(body),
     url,
-    query: new URL(url).searchParams,
+    query: new URLSearchParams(url.split('?')[1]),
   };
   return { delivery, options: webhook.options.parse(options), now: at * 1000 };
 }
@@ -218,4 +218,11 @@ test('the id of a delivery is the one that its provider repeats', () => {
     ['twilio', 'i-twilio-idempotency-token'],
   ] as const)
     expect(idOf({ options: { authType, ...needed }, headers: { [header]: 'd' } }), header).toBe('d');
+});
+
+test('a delivery whose header Host makes no URL is refused', () => {
+  const options = { authType: 'twilio', authSecret: '12345', publicUrl: 'https://a.example/hook' } as const;
+  const headers = { 'x-twilio-signature': hmac('sha1', '12345', 'https://a.example/hook', 'base64') };
+  expect(accepts({ options, headers })).toBe(true);
+  expect(accepts({ options, headers, url: 'http://[/hook' })).toBe(false);
 });
