@@ -301,6 +301,57 @@ test('an answer may be the result of the workflow', async () => {
   expect(failed).toMatchObject({ status: 500, body: { success: false, error: { code: 'EVENT_FAILED' } } });
 });
 
+test('a sender that waits for a result is told that it takes longer, or that the event was filtered out', async () => {
+  const tenant = await aTenant(cluster);
+  const { id: workflowID } = await aWorkflow(cluster, {
+    tenant,
+    ...chain({ wait: { type: 'delay', delayMinutes: 60 } }),
+  });
+  const actions: { actionType: string; actionConfig: JsonObject }[] = [
+    { actionType: 'filter', actionConfig: { script: 'return event.body.paid;' } },
+    { actionType: 'trigger_workflow', actionConfig: { workflowID } },
+  ];
+  const config = { answerMode: 'result', resultTimeoutSeconds: 1, responseStatusCode: 203 };
+  const listener = await aListener(cluster, { tenant, actions, config });
+
+  const late = await deliver(listener.id, { body: '{"paid":true}' });
+  const ids = { success: true, listenerID: listener.id };
+  expect(late).toMatchObject({ status: 202, body: { ...ids, instanceID: expect.any(String) } });
+  await eventually(async () => expect(await runsOf(tenant)).toMatchObject([{ id: late.body.instanceID }]));
+  const filtered = await deliver(listener.id, { body: '{"paid":false}' });
+  expect(filtered).toMatchObject({ status: 203, body: { ...ids, eventID: expect.any(String) } });
+  expect((await settled(listener)).map(({ state }) => state)).toEqual(['done', 'filtered']);
+});
+
+test('no delivery is answered before it is stored, nor with success if that is unknown', async () => {
+  const { pool } = cluster.context;
+  const { listener } = await aBoundListener();
+  const locker = await pool.connect();
+  const waiting = `from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and query like '%body_at int%'`;
+  /** Sends a delivery whose record waits, and does something meanwhile. */
+  const held = async (meanwhile: () => Promise<unknown>) => {
+    await locker.query('begin; lock table listener_event in exclusive mode');
+    let isAnswered = false;
+    const answer = deliver(listener.id, { body: '{}' }).finally(() => {
+      isAnswered = true;
+    });
+    await eventually(async () => expect((await pool.query(`select ${waiting}`)).rowCount).toBe(1));
+    expect(isAnswered).toBe(false);
+    await meanwhile();
+    await locker.query('rollback');
+    return answer;
+  };
+  try {
+    const stored = await held(async () => undefined);
+    expect(stored.status).toBe(200);
+    expect((await eventsOf(listener)).map(({ id }) => id)).toEqual([stored.body.eventID]);
+    const broken = await held(() => pool.query(`select pg_terminate_backend(pid) ${waiting}`));
+    expect(broken).toMatchObject({ status: 503, body: { success: false, error: { code: 'UNAVAILABLE' } } });
+  } finally {
+    locker.release();
+  }
+});
+
 test('an event that cannot be processed is kept with its reason, and a later delivery with its id counts', async () => {
   const tenant = await aTenant(cluster);
   const { listener } = await aBoundListener({ tenant });
@@ -396,6 +447,7 @@ test('a listener whose target keeps failing holds its events until one that is t
   const probe = async () => {
     await pool.query('update listener_breaker set probe_at = now() where listener_id = $1', [listener.id]);
     expect(await tendBreakers({ pool })).toBeGreaterThan(0);
+    expect(await breaker()).toMatchObject({ state: 'halfOpen', nextProbeAt: null });
   };
   await pool.query(`insert into quota (owner_id, name, max) values ($1, 'runs', 0)`, [tenant.id]);
   expect([await breaker(), await connection()]).toMatchObject([null, { state: 'running', retryCount: 0 }]);

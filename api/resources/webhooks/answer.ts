@@ -20,6 +20,8 @@ export function acknowledge(config: WebhookConfig, event: JsonObject): Reply {
 export function replyOf(outcome: RunOutcome | undefined, config: WebhookConfig, event: JsonObject): Reply {
   if (!outcome)
     return { status: 202, headers: {}, body: { success: true, message: 'The workflow has not ended yet', ...event } };
+  // An error would have the sender repeat what the listener does not want.
+  if (outcome.error?.code === 'EVENT_FILTERED') return acknowledge(config, event);
   if (outcome.status !== 'COMPLETED') {
     // The sender is anyone: what went wrong is for the tenant, who reads it with the run.
     const error = { code: outcome.error?.code ?? outcome.status, message: `The workflow ended as ${outcome.status}` };
