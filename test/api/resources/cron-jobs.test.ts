@@ -269,6 +269,60 @@ test('a job is paused and resumed; a stopped one goes on when it is resumed or e
   }
 });
 
+test('a past range is backfilled by who may execute the work, told how far it is, and stopped', async () => {
+  const { id } = await aJob({ cronJobEnabled: false });
+  const path = `T/cronjobs/${id}/backfills`;
+  const range = { from: '2026-03-02T00:00:00Z', to: '2026-03-06T00:00:00Z' };
+  const key = { 'Idempotency-Key': 'fill' };
+
+  const { status, body } = await api().post(path, range, key);
+  expect([status, (await api().post(path, range, key)).body]).toEqual([201, body]);
+  const { backfill } = body;
+  expect(backfill).toMatchObject({
+    cronJobID: id,
+    from: '2026-03-02T00:00:00.000Z',
+    to: '2026-03-06T00:00:00.000Z',
+    status: 'FILLING',
+    total: 0,
+    creatorID: tenant.creator.id,
+  });
+  expect((await api().get(path)).body.backfills).toEqual([backfill]);
+  const one = `${path}/${backfill.id}`;
+  const shown = async () => (await api().get(one)).body.backfill;
+  const { pool } = cluster.context;
+  // As a worker that has found two ticks, of which one has run.
+  await pool.query(
+    `insert into cron_tick (id, tenant_id, cron_job_id, scheduled_at, trigger_type, status, outcome, backfill_id)
+     select gen_random_uuid(), $1, $2, '2026-03-02T09:00Z'::timestamptz + make_interval(days => n), 'BACKFILL',
+       case n when 0 then 'SUCCESS' else 'SCHEDULED' end, case n when 0 then 'fired' else 'queued' end, $3
+     from generate_series(0, 1) n`,
+    [tenant.id, id, backfill.id],
+  );
+  await pool.query('update cron_backfill set found = 2, left_out = 1, filled_at = now() where id = $1', [backfill.id]);
+  expect(await shown()).toMatchObject({
+    ...{ status: 'RUNNING', total: 2, leftOut: 1, isCut: false },
+    counts: { SCHEDULED: 1, SUCCESS: 1, FAILURE: 0 },
+  });
+  const stopped = await api().delete(`${one}/stop`);
+  expect(stopped.body.backfill).toMatchObject({
+    status: 'CANCELLED',
+    counts: { SCHEDULED: 0, SUCCESS: 1, FAILURE: 1 },
+  });
+  expect(await shown()).toMatchObject({ status: 'CANCELLED', cancelledBy: tenant.creator.id });
+
+  const errors = [{ ...range, to: '2999-01-01T00:00:00Z' }, { from: range.to, to: range.from }, { from: 'yesterday' }];
+  const answers = await Promise.all(errors.map((wrong) => api().post(path, wrong)));
+  expect(answers.map(({ status: code, body: { error } }) => [code, error.message.split(':')[0]])).toEqual([
+    [400, 'to'],
+    [400, 'from'],
+    [400, 'from'],
+  ]);
+  const without = await aMember(cluster, { tenant, can: ['cronjob.update', 'cronjob.read'] });
+  expect((await cluster.as(without).in(tenant).post(path, range)).status).toBe(403);
+  await pool.query('update cron_job set stopped_at = now() where id = $1', [id]);
+  expect((await api().post(path, range)).status).toBe(409);
+});
+
 test('the status has the jobs of this tenant that the caller may read, with what goes on', async () => {
   const other = await aTenant(cluster);
   const theirs = await aWorkflow(cluster, { tenant: other });

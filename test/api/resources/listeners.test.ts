@@ -357,3 +357,43 @@ test('configs of listeners and of their actions have a limit of their size, wher
     [400, 'actionConfig: expected at most 262144 bytes of JSON, received n'],
   ]);
 });
+
+test('the types of listeners and the kinds of actions are told with their forms', async () => {
+  const api = clientOf(await aTenant(cluster));
+  const { schemas, actions } = (await api.get('T/listeners/schemas')).body;
+  const types = [
+    'graphql',
+    'imap',
+    'mqtt',
+    'nats',
+    'postgresql',
+    'rabbitmq',
+    'redis',
+    'sse',
+    'syslog',
+    'webhook',
+    'websocket',
+  ];
+  expect(Object.keys(schemas).sort()).toEqual(types);
+  const kinds = [
+    'filter',
+    'push_to_app_page',
+    'save_to_buffer',
+    'send_event',
+    'transform',
+    'trigger_query',
+    'trigger_workflow',
+  ];
+  expect(Object.keys(actions).sort()).toEqual(kinds);
+  expect(schemas.webhook).toMatchObject({
+    datasourceType: 'webhook',
+    schema: { properties: { answerMode: { enum: ['ack', 'result'], default: 'ack' } } },
+    uischema: expect.anything(),
+  });
+  const one = await api.get('T/listeners/schemas?datasourceType=redis');
+  expect(one.body.schemas).toEqual({ redis: schemas.redis });
+  expect(await api.get('T/listeners/schemas?datasourceType=kafka')).toMatchObject({
+    status: 404,
+    body: { error: { code: 'SCHEMA_NOT_FOUND' } },
+  });
+});
