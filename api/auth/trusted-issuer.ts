@@ -1,7 +1,7 @@
 import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
-import { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
+import { discover } from './discovery.ts';
 
 /** An issuer whose tokens are accepted, the audience they must name, and the address of its keys. */
 export interface TrustedIssuer {
@@ -80,25 +80,12 @@ function unavailable(cause: unknown): never {
 }
 
 async function openKeys({ issuer, jwksURL }: Provider): Promise<RemoteKeys> {
-  const url = new URL(jwksURL ?? (await discoverKeys(issuer)));
+  const url = new URL(jwksURL ?? (await discover(issuer, patienceMs)).jwks_uri);
   return createRemoteJWKSet(url, {
     timeoutDuration: patienceMs,
     cooldownDuration: cooldownMs,
     cacheMaxAge: Number.POSITIVE_INFINITY,
   });
-}
-
-const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
-
-async function discoverKeys(issuer: string): Promise<string> {
-  const response = await fetch(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {
-    signal: AbortSignal.timeout(patienceMs),
-  });
-  if (!response.ok) throw new Error(`The discovery document of ${issuer} was answered with ${response.status}`);
-  const discovery = Discovery.parse(await response.json());
-  if (discovery.issuer !== issuer)
-    throw new Error(`The discovery document of ${issuer} is that of ${discovery.issuer}: AUTH_ISSUER must be the same`);
-  return discovery.jwks_uri;
 }
 
 function isAboutTheToken(error: unknown): boolean {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type IRouter, type RequestHandler, type Response, Router } from 'express';
 import type { Config } from '#shared/config.ts';
 import { html } from './html.ts';
+import { createProviderOrigins } from './provider-origins.ts';
 
 interface Built {
   /** Holds `NONCE` where the nonce of an answer stands. */
@@ -26,6 +27,8 @@ export function consolePages(config: Config): IRouter {
 /** A page of the build, and the files that it loads, which it expects at `/console/`. */
 export function openConsole({ console: { folder, publicURL }, auth }: Config, name: 'index.html' | 'fleet.html') {
   const isHTTPS = publicURL?.startsWith('https:') ?? false;
+  // Operators sign in at the board itself.
+  const findProvider = createProviderOrigins(name === 'index.html' ? auth.issuer : undefined);
   let built: Built | undefined;
   // The build of `npm start` may end after the start of the API.
   const load = async () => {
@@ -42,7 +45,7 @@ export function openConsole({ console: { folder, publicURL }, auth }: Config, na
   const page: RequestHandler = async (_request, response) => {
     const nonce = randomBytes(16).toString('base64url');
     response
-      .set('content-security-policy', policy({ nonce, issuer: auth.issuer, isHTTPS }))
+      .set('content-security-policy', policy({ nonce, provider: await findProvider(), isHTTPS }))
       .set('cache-control', 'no-cache')
       .type('html');
     const found = await load();
@@ -70,15 +73,22 @@ async function readBuilt(folder: string, name: string): Promise<Built | undefine
   };
 }
 
-function policy({ nonce, issuer, isHTTPS }: { nonce: string; issuer: string | undefined; isHTTPS: boolean }): string {
-  // The page asks the provider for its configuration and for tokens.
-  const provider = issuer && URL.canParse(issuer) ? ` ${new URL(issuer).origin}` : '';
+function policy({
+  nonce,
+  provider,
+  isHTTPS,
+}: {
+  nonce: string;
+  provider: readonly string[];
+  isHTTPS: boolean;
+}): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
-    `connect-src 'self'${provider}`,
+    // The page asks the provider for its configuration and for tokens.
+    ['connect-src', "'self'", ...provider].join(' '),
     "font-src 'self'",
     "base-uri 'none'",
     "form-action 'self'",

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { routes } from '#api/resources/index.ts';
+import { startIdentityProvider } from '#test/support/identity-provider.ts';
 import { type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 import { builtConsole } from './built-console.ts';
 
@@ -71,15 +72,19 @@ test('until it is built, the page says so and tries again', async () => {
 });
 
 test('the policy lets the page ask the identity provider, whose public configuration is an endpoint', async () => {
-  const settings = { AUTH_ISSUER: 'https://login.example.test/a', AUTH_AUDIENCE: 'gantry', DEV_ISSUER_KEY_FILE: '' };
+  await using provider = await startIdentityProvider({ audience: 'gantry' });
+  const tokens = { token_endpoint: 'https://tokens.example.test/token' };
+  provider.setDiscovery({ issuer: provider.issuer, jwks_uri: `${provider.issuer}/keys`, ...tokens });
+  const settings = { AUTH_ISSUER: provider.issuer, AUTH_AUDIENCE: 'gantry', DEV_ISSUER_KEY_FILE: '' };
   await using other = await startSmallApi(routes, { ...settings, CONSOLE_DIR: folder });
 
   const { headers } = await other.send('GET', '/console/');
   const { body } = await other.send('GET', '/api/v1/auth/sign-in');
 
-  expect(headers.get('content-security-policy')).toContain("connect-src 'self' https://login.example.test;");
+  const allowed = `connect-src 'self' ${provider.issuer} https://tokens.example.test;`;
+  expect(headers.get('content-security-policy')).toContain(allowed);
   const { issuer, clientID } = body.signIn;
-  expect({ issuer, clientID }).toEqual({ issuer: settings.AUTH_ISSUER, clientID: 'gantry' });
+  expect({ issuer, clientID }).toEqual({ issuer: provider.issuer, clientID: 'gantry' });
   expect((await api.send('GET', '/api/v1/auth/sign-in')).body.signIn).toEqual({
     issuer: null,
     clientID: null,
