@@ -21,8 +21,9 @@ export function Shell() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes with each change of the page
   useEffect(() => close(), [pathname, close]);
   useEffect(() => {
-    if (!session) void navigate({ to: '/sign-in', search: { next: href } });
-  }, [session, navigate, href]);
+    // The address is that of the sign-in page before this page is gone.
+    if (!session && pathname !== '/sign-in') void navigate({ to: '/sign-in', search: { next: href } });
+  }, [session, navigate, href, pathname]);
   if (!session) return null;
   return (
     <>
