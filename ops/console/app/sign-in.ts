@@ -6,6 +6,8 @@ import { beginSession, type Session } from './session.ts';
 export type SignIn = Schemas['SignIn'];
 
 const PENDING = 'gantry.sign-in';
+/** The provider that has given no refresh token although it was asked for one. */
+const CONSENT = 'gantry.ask-for-consent';
 const REDIRECT_URI = `${location.origin}/console/signed-in`;
 
 interface Pending {
@@ -38,12 +40,16 @@ export async function goToProvider(signIn: SignIn, next: string): Promise<void> 
   };
   sessionStorage.setItem(PENDING, JSON.stringify(pending));
   const url = new URL(server.authorization_endpoint);
-  const offersRefresh = server.scopes_supported?.includes('offline_access') ?? false;
+  const offersRefresh = offersRenewal(server);
+  // The standard has refresh tokens given for a prompt of consent alone. Most providers give them without, and some let only
+  // administrators consent, so it is asked for where it has turned out to be needed.
+  const needsConsent = offersRefresh && localStorage.getItem(CONSENT) === server.issuer;
   const parameters = {
     client_id: client.client_id,
     redirect_uri: REDIRECT_URI,
     response_type: 'code',
     scope: `openid email profile${offersRefresh ? ' offline_access' : ''}`,
+    ...(needsConsent && { prompt: 'consent' }),
     code_challenge: await oauth.calculatePKCECodeChallenge(pending.verifier),
     code_challenge_method: 'S256',
     state: pending.state,
@@ -75,8 +81,13 @@ export async function takeCode(signIn: SignIn, address: URL): Promise<string> {
     expectedNonce: nonce,
     requireIdToken: true,
   });
+  if (offersRenewal(server) && !tokens.refresh_token) localStorage.setItem(CONSENT, server.issuer);
   beginSession(sessionOf(tokens));
   return next;
+}
+
+function offersRenewal({ scopes_supported: scopes }: oauth.AuthorizationServer): boolean {
+  return scopes?.includes('offline_access') ?? false;
 }
 
 /** The same session with a later end. */
@@ -93,7 +104,7 @@ export async function renewSession(session: Session): Promise<Session> {
     unsafeOptions(server),
   );
   const tokens = await oauth.processRefreshTokenResponse(server, client, response);
-  return sessionOf({ ...tokens, refresh_token: tokens.refresh_token ?? refreshToken });
+  return sessionOf(tokens, refreshToken);
 }
 
 async function developmentSession(email: string): Promise<Session> {
@@ -129,7 +140,8 @@ function unsafeOptions({ issuer }: { issuer: string }): { [oauth.allowInsecureRe
   return protocol === 'http:' && isLocal ? { [oauth.allowInsecureRequests]: true } : {};
 }
 
-function sessionOf(tokens: oauth.TokenEndpointResponse): Session {
+/** `refreshToken`: the one before, which stays valid if there is no new one. The claims are known by the very object of the answer. */
+function sessionOf(tokens: oauth.TokenEndpointResponse, refreshToken?: string): Session {
   const claims = oauth.getValidatedIdTokenClaims(tokens);
   if (!tokens.id_token || !claims) throw new Error('The identity provider gave no ID token');
   const { email } = claims;
@@ -137,6 +149,6 @@ function sessionOf(tokens: oauth.TokenEndpointResponse): Session {
     token: tokens.id_token,
     expiresAt: claims.exp * 1_000,
     email: typeof email === 'string' ? email : claims.sub,
-    renewal: { kind: 'provider', refreshToken: tokens.refresh_token },
+    renewal: { kind: 'provider', refreshToken: tokens.refresh_token ?? refreshToken },
   };
 }
