@@ -7,6 +7,7 @@ import { fleetTests } from './browser/fleet.ts';
 import { listenerTests } from './browser/listeners.ts';
 import { peopleTests } from './browser/people.ts';
 import { runTests } from './browser/runs.ts';
+import { signInTests } from './browser/sign-in.ts';
 import { openStage, type Stage } from './browser/stage.ts';
 import { troubleTests } from './browser/trouble.ts';
 import { workflowTests } from './browser/workflows.ts';
@@ -22,6 +23,7 @@ describe.skipIf(found.path === null)('the console', () => {
   afterAll(() => stage?.[Symbol.asyncDispose]());
   afterEach(() => expect(stage.faults.splice(0)).toEqual([]));
 
+  describe('signing in', () => signInTests(() => stage));
   describe('runs', () => runTests(() => stage));
   describe('workflows', () => workflowTests(() => stage));
   describe('queries and cron jobs', () => assetTests(() => stage));

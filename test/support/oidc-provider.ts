@@ -27,6 +27,8 @@ export interface OidcProvider extends AsyncDisposable {
   readonly refreshes: number;
   /** Revokes this access token; its refresh token stays valid. */
   forget(accessToken: string): Promise<void>;
+  /** From now on the deployment's client may also be sent back to this address, and be given refresh tokens, as its console is. */
+  admit(redirectURI: string): void;
   /** Revokes the whole grant, the other tokens of the client included. */
   revoke(token: string): Promise<void>;
 }
@@ -35,7 +37,6 @@ export interface OidcProvider extends AsyncDisposable {
 export type ClientID = 'gantry' | 'elsewhere' | 'shared-secret';
 
 const redirectURI = 'https://admin.example.com/callback';
-const idTokenSeconds = 600;
 
 const flow = { redirect_uris: [redirectURI], response_types: ['code'], grant_types: ['authorization_code'] };
 const clients = [
@@ -58,11 +59,18 @@ clients.push({
   grant_types: ['authorization_code', 'refresh_token'],
 } as ClientMetadata);
 
-export async function startOidcProvider(): Promise<OidcProvider> {
+export interface OidcSettings {
+  idTokenSeconds?: number;
+  /** Its token endpoint has another origin than itself. */
+  hasTokensElsewhere?: boolean;
+}
+
+export async function startOidcProvider(settings: OidcSettings = {}): Promise<OidcProvider> {
   let keyRequests = 0;
   let areKeysAway = false;
   let isAway = false;
   let refreshes = 0;
+  const consoles: string[] = [];
   let keys = [await makeKey()];
   let answer: (request: IncomingMessage, response: ServerResponse) => unknown = () => {};
 
@@ -79,18 +87,20 @@ export async function startOidcProvider(): Promise<OidcProvider> {
   let current = serve();
 
   function serve(): Provider {
-    const provider = createProvider(issuer, keys);
+    const provider = createProvider(issuer, { ...settings, keys, consoles });
     provider.on('grant.success', ({ oidc }) => {
       if (oidc.params?.grant_type === 'refresh_token') refreshes += 1;
     });
     const callback = provider.callback();
     answer = (request, response) => {
       const person = /^\/interaction\/[^?]+\?as=(.+)$/.exec(request.url ?? '')?.[1];
+      if (person === undefined && request.url?.startsWith('/interaction/'))
+        return response.setHeader('content-type', 'text/html').end(FORM);
       if (person === undefined) return callback(request, response);
       const accountId = decodeURIComponent(person);
       if (accountId === denyingAccount)
         return provider.interactionFinished(request, response, { error: 'access_denied' });
-      return provider.interactionFinished(request, response, { login: { accountId } });
+      return provider.interactionFinished(request, response, { login: { accountId }, consent: {} });
     };
     return provider;
   }
@@ -118,6 +128,10 @@ export async function startOidcProvider(): Promise<OidcProvider> {
       keys = [await makeKey(), ...(withdraw ? [] : keys)];
       current = serve();
     },
+    admit(uri) {
+      consoles.push(uri);
+      current = serve();
+    },
     setKeysAway(away) {
       areKeysAway = away;
     },
@@ -139,16 +153,40 @@ async function makeKey(): Promise<JWK> {
   return { ...(await exportJWK(privateKey)), kid: `key-${made}`, alg: 'RS256', use: 'sig' } as JWK;
 }
 
-function createProvider(issuer: string, keys: JWK[]): Provider {
-  return new Provider(issuer, {
-    clients,
+/** Where a person says who they are, in a browser with pages. */
+const FORM =
+  '<!doctype html><title>Provider</title><form><label>Account <input name="as" autofocus></label><button>Go on</button></form>';
+
+interface Served extends OidcSettings {
+  keys: JWK[];
+  consoles: readonly string[];
+}
+
+function createProvider(
+  issuer: string,
+  { keys, consoles, idTokenSeconds = 600, hasTokensElsewhere }: Served,
+): Provider {
+  const provider = new Provider(issuer, {
+    clients: clients.map((client) =>
+      client.client_id === 'gantry' && consoles.length > 0
+        ? {
+            ...client,
+            redirect_uris: [redirectURI, ...consoles],
+            grant_types: ['authorization_code', 'refresh_token'],
+          }
+        : client,
+    ),
+    clientBasedCORS: (_context, origin, { redirectUris = [] }) =>
+      redirectUris.some((uri) => new URL(uri).origin === origin),
     jwks: { keys },
     cookies: { keys: ['a key for cookies'] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['given_name'] },
     conformIdTokenClaims: false,
     enabledJWA: { idTokenSigningAlgValues: ['RS256', 'HS256'] },
     features: { devInteractions: { enabled: false }, revocation: { enabled: true } },
-    issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
+    issueRefreshToken: async (_context, client, { scopes }) =>
+      client.grantTypeAllowed('refresh_token') &&
+      (client.clientId === connecting.clientID || scopes.has('offline_access')),
     rotateRefreshToken: true,
     ttl: {
       IdToken: idTokenSeconds,
@@ -170,11 +208,19 @@ function createProvider(issuer: string, keys: JWK[]): Provider {
         clientId: oidc.client?.clientId ?? '',
         accountId: oidc.session?.accountId ?? '',
       });
-      grant.addOIDCScope('openid email profile');
+      grant.addOIDCScope('openid email profile offline_access');
       await grant.save();
       return grant;
     },
   });
+  // The same server by another name, which is another origin.
+  if (hasTokensElsewhere)
+    provider.use(async (context, next) => {
+      await next();
+      if (context.path.endsWith('/.well-known/openid-configuration'))
+        context.body = { ...context.body, token_endpoint: `${issuer.replace('127.0.0.1', 'localhost')}/token` };
+    });
+  return provider;
 }
 
 /** As a browser does it; the code is handed to the client. */

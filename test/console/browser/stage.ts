@@ -22,6 +22,8 @@ export interface Stage extends AsyncDisposable {
   path(rest?: string): string;
   /** A page of another user or another server. */
   open(user: { email: string }, baseURL?: string): Promise<Page>;
+  /** A page without a session, which the test closes. */
+  visit(url: string): Promise<Page>;
 }
 
 /** Markup, a text that turns the direction of what follows, and a word without an end. */
@@ -51,7 +53,15 @@ export async function openStage(executablePath: string): Promise<Stage> {
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
     return page;
   };
-  const page = await newPage();
+  const open = async ({ email }: { email: string }, baseURL = cluster.baseURL) => {
+    const opened = await newPage();
+    const session = { token: await cluster.tokenFor({ email }), email, renewal: { kind: 'development' } };
+    const stored = JSON.stringify({ ...session, expiresAt: Date.now() + 3_000_000 });
+    await opened.addInitScript(`sessionStorage.setItem('gantry.session', ${JSON.stringify(stored)})`);
+    await opened.goto(`${baseURL}/console/t/${tenant.id}/inbox`);
+    return opened;
+  };
+  const page = await open(tenant.creator);
   const owned = resources.move();
   return {
     cluster,
@@ -60,13 +70,11 @@ export async function openStage(executablePath: string): Promise<Stage> {
     page,
     faults,
     path: (rest = '') => `/console/t/${tenant.id}${rest}`,
-    async open({ email }, baseURL = cluster.baseURL) {
-      const opened = await newPage();
-      const session = { token: await cluster.tokenFor({ email }), email, renewal: { kind: 'development' } };
-      const stored = JSON.stringify({ ...session, expiresAt: Date.now() + 3_000_000 });
-      await opened.addInitScript(`sessionStorage.setItem('gantry.session', ${JSON.stringify(stored)})`);
-      await opened.goto(`${baseURL}/console/t/${tenant.id}/inbox`);
-      return opened;
+    open,
+    async visit(url) {
+      const visited = await newPage();
+      await visited.goto(url);
+      return visited;
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
