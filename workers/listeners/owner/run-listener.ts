@@ -9,8 +9,11 @@ import type { Source, SourceContext } from '../sources/source.ts';
 import type { Report } from './leases.ts';
 import type { createRecording, Recording } from './recording.ts';
 
-/** A connection that has lived so long, or has received an event, works: the next failure is the first again. */
-const PROVEN_MS = 30_000;
+/**
+ * A connection that has lived so long works: the next failure is the first again. An event alone proves nothing: a server may greet each
+ * client, or say that there are too many, and then close.
+ */
+const PROVEN_MS = { silent: 30_000, withEvent: 5_000 };
 const BACKOFF_MS = { first: 1_000, most: 60_000 };
 /** After so many failures in a row the listener's status says so. It is still tried. */
 const MAX_QUIET_FAILURES = 10;
@@ -26,6 +29,7 @@ export interface RunnerNeeds {
   report(report: Report): void;
   /** For tests. */
   firstBackoffMs?: number;
+  provenMs?: typeof PROVEN_MS;
 }
 
 export interface Runner {
@@ -46,7 +50,7 @@ interface Start {
 
 /** Keeps a listener connected until it is stopped. */
 export function runListener({ listener, source, cursor }: Start, needs: RunnerNeeds): Runner {
-  const { connecting, report, logger } = needs;
+  const { connecting, report, logger, provenMs = PROVEN_MS } = needs;
   const { id: listenerID, tenantID, type } = listener;
   const ended = new AbortController();
   let lastCursor = cursor;
@@ -63,7 +67,9 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
     const turn = { tenantID };
     const leave = await connecting.enter(turn, signal);
     let isProven = false;
-    let proof: NodeJS.Timeout | undefined;
+    let hasArrived = false;
+    let isOld = false;
+    const proofs: NodeJS.Timeout[] = [];
     let hasLeft = leave === undefined;
 
     const leaveOnce = () => {
@@ -79,7 +85,10 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
     };
     const recording = needs.recordingFor({
       ...{ tenantID, listenerID, type, signal, orderBy: listener.config.orderBy },
-      onArrival: prove,
+      onArrival() {
+        hasArrived = true;
+        if (isOld) prove();
+      },
       onFailure: (error) => attempt.abort(error),
     });
     const context: SourceContext = {
@@ -90,7 +99,11 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
       ready() {
         leaveOnce();
         tell('running', null);
-        proof = setTimeout(prove, PROVEN_MS).unref();
+        const age = () => {
+          isOld = true;
+          if (hasArrived) prove();
+        };
+        proofs.push(setTimeout(age, provenMs.withEvent).unref(), setTimeout(prove, provenMs.silent).unref());
       },
       record: recording.record,
       untilRoom: recording.untilRoom,
@@ -110,7 +123,7 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
     } catch (error) {
       return { isProven, error: attempt.signal.aborted ? attempt.signal.reason : error };
     } finally {
-      clearTimeout(proof);
+      for (const proof of proofs) clearTimeout(proof);
       leaveOnce();
       attempt.abort();
       await recording.settled();
