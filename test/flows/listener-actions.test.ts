@@ -336,14 +336,27 @@ test('dead letters are listed, read, corrected, redriven at a rate, replayed and
     attempts: 1,
   });
 
-  const corrected = await api().post(`${path}/${broken}/redrive`, { bodyText: '{"ok":{"sure":1}}' });
+  const headers = [
+    ['content-type', 'application/json'],
+    ['x-corrected', 'yes'],
+  ];
+  const corrected = await api().post(`${path}/${broken}/redrive`, { bodyText: '{"ok":{"sure":1}}', headers });
   expect(corrected).toMatchObject({ status: 200, body: { replayOf: broken } });
-  await reaches(listener, corrected.body.eventID, 'done');
+  expect(await reaches(listener, corrected.body.eventID, 'done')).toMatchObject({ headers });
   expect(await eventOf(listener, broken)).toMatchObject({ state: 'replaced', bodyText: '{"a":' });
   expect((await api().post(`${path}/${broken}/redrive`, {})).status).toBe(409);
 
   await api().patch(`T/listeners/${listener.id}`, { transformScript: 'return event;' });
-  const some = await api().post(`${path}/redrive`, { filter: { eventIDs: ids.slice(0, 2), errorCode: 'NODE_FAILED' } });
+  const begun = new Date(Date.now() - 3_600_000).toISOString();
+  for (const none of [{ receivedUntil: begun }, { errorCode: 'NOT_FOUND' }, { eventIDs: [newID()] }])
+    expect((await api().post(`${path}/redrive`, { filter: none })).body, JSON.stringify(none)).toMatchObject({
+      redriven: 0,
+      lastAt: null,
+    });
+  expect((await api().post(`${path}/purge`, { filter: { receivedUntil: begun } })).body).toMatchObject({ purged: 0 });
+  const some = await api().post(`${path}/redrive`, {
+    filter: { eventIDs: ids.slice(0, 2), errorCode: 'NODE_FAILED', receivedFrom: begun },
+  });
   expect(some.body).toMatchObject({ redriven: 2, hasMore: false });
   const slow = await api().post(`${path}/redrive`, { filter: { eventIDs: ids.slice(2, 11) }, perSecond: 4 });
   expect(slow.body).toMatchObject({ redriven: 9 });
