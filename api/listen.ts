@@ -36,7 +36,7 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   resources.use(startImportJobs(context));
   resources.use(startToolCalls(context, routeGroups));
   resources.defer(() => context.drain());
-  const served = await serveContextMetrics(resources, context, { config, logger });
+  const served = await serveContextMetrics(resources, { name: 'api', context, config, logger });
 
   const owned = resources.move();
   return {
@@ -103,11 +103,10 @@ export async function listenEarly(
 /** Serves the metrics of a context, if the configuration has a place for them. */
 export async function serveContextMetrics(
   resources: AsyncDisposableStack,
-  context: OwnedApiContext,
-  { config, logger }: Settings,
+  { name, context, config, logger }: Settings & { name: 'api' | 'mcp'; context: OwnedApiContext },
 ): Promise<{ port: number } | null> {
   const metrics = createMetrics(logger);
-  resources.use(addAPIMetrics(metrics, context));
+  resources.use(addAPIMetrics(metrics, name, context));
   addHeldBytes(metrics, context.bytes);
   return config.metrics && resources.use(await serveMetrics(metrics, config.metrics, logger));
 }

@@ -3,14 +3,15 @@ import { addHandOverMetrics } from '#shared/run-metrics.ts';
 import { createTenantLabel } from '#shared/tally.ts';
 import type { OwnedApiContext } from './context.ts';
 
-/** Adds what an API process knows about itself. */
+/** Adds what a process that serves clients knows about itself. */
 export function addAPIMetrics(
   metrics: Metrics,
+  name: 'api' | 'mcp',
   { config, pools, asks, refusals, runs, audit }: OwnedApiContext,
 ): Disposable {
   const { add } = metrics;
   const { names: tenant } = createTenantLabel(config.metrics?.tenantIDs);
-  const own = inProcess(metrics, 'api');
+  const own = inProcess(metrics, name);
   addHandOverMetrics(own, runs);
   add(
     {

@@ -29,7 +29,7 @@ export async function startMCP({ config, logger, context: given }: MCPOptions): 
   resources.defer(() => app.close());
   early.answerWith(app.listener);
   resources.defer(() => opened?.drain());
-  const served = opened && (await serveContextMetrics(resources, opened, { config, logger }));
+  const served = opened && (await serveContextMetrics(resources, { name: 'mcp', context: opened, config, logger }));
 
   const owned = resources.move();
   return {

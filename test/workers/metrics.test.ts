@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startMCP } from '#api/mcp/listen.ts';
 import { startBoard } from '#ops/board.ts';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
@@ -17,6 +18,7 @@ const watched = newID();
 let cluster: Cluster;
 let worker: WorkerContext;
 let boardPort: number | null;
+let mcpPort: number | null;
 let tenant: TestTenant;
 const resources = new AsyncDisposableStack();
 beforeAll(async () => {
@@ -24,15 +26,16 @@ beforeAll(async () => {
     await startCluster({ workers: false, settings: { METRICS_PORT: '0', METRICS_TENANTS: watched } }),
   );
   worker = await cluster.startWorker({}, allQueues);
-  const config = readConfig({ ...cluster.env, BOARD_PORT: '0' });
+  const config = readConfig({ ...cluster.env, BOARD_PORT: '0', MCP_PORT: '0' });
   boardPort = resources.use(await startBoard({ config, logger: testLogger })).metricsPort;
+  mcpPort = resources.use(await startMCP({ config, logger: testLogger })).metricsPort;
   tenant = await aTenant(cluster);
 });
 afterAll(() => resources.disposeAsync());
 
-const ports = () => ({ API: cluster.apis[0]?.metricsPort, worker: worker.metricsPort, board: boardPort });
+const ports = () => ({ API: cluster.apis[0]?.metricsPort, worker: worker.metricsPort, MCP: mcpPort, board: boardPort });
 
-describe.each(['API', 'worker', 'board'] as const)('the page of the guides and a process: %s', (name) => {
+describe.each(['API', 'worker', 'MCP', 'board'] as const)('the page of the guides and a process: %s', (name) => {
   test('name the same metrics', async () => {
     const { text } = await scrape(ports()[name]);
 
@@ -41,6 +44,12 @@ describe.each(['API', 'worker', 'board'] as const)('the page of the guides and a
     );
     const own = documentedMetrics().filter(({ of }) => ['all', ...ofProcess[name]].some((each) => of.includes(each)));
     expect(own.map(({ name, kind }) => `${name} ${kind}`).sort()).toEqual(served.sort());
+  });
+
+  test('name the process', async () => {
+    const { text } = await scrape(ports()[name]);
+    const processes = [...text.matchAll(/\bprocess="(\w+)"/g)].map(([, process]) => process);
+    expect(new Set(processes)).toEqual(new Set([name.toLowerCase()]));
   });
 
   test('name the same labels', async () => {
@@ -55,7 +64,7 @@ describe.each(['API', 'worker', 'board'] as const)('the page of the guides and a
   });
 });
 
-const ofProcess = { API: ['API'], worker: ['worker', 'leader'], board: [] } as const;
+const ofProcess = { API: ['API'], worker: ['worker', 'leader'], MCP: ['API'], board: [] } as const;
 
 test('what runs have done is counted, and the sweep is seen', async () => {
   const versionID = await cluster.saveVersion(noops(3));
