@@ -86,6 +86,8 @@ export interface EngineDependencies {
   onFinished(): void;
 }
 
+const REFUSED_AGAIN_MS = 1_000;
+
 /** Holds claimed runs: executes nodes, commits, and takes the next nodes, until a run ends or can only wait. */
 export function createEngine(dependencies: EngineDependencies): Engine {
   const { pool, runs, publisher, config, lease, logger, tenantLabel } = dependencies;
@@ -125,8 +127,9 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       const { code } = cause as { code?: unknown };
       logger.warn({ code, instanceID: run.id }, 'the database refused an outcome');
       const message = 'The output cannot be stored in the database';
-      run.refuse(step, new AppError('INVALID_OUTPUT', message, { cause }));
-      committer.submit(run);
+      if (run.refuse(step, new AppError('INVALID_OUTPUT', message, { cause }))) committer.submit(run);
+      // Nothing in it is of a node, so the database refuses the row itself. Sent at once, it would occupy the committer.
+      else setTimeout(() => committer.submit(run), REFUSED_AGAIN_MS).unref();
     },
     publish: (rows) => publisher.runEvents(rows),
   });

@@ -87,6 +87,8 @@ export class Run {
   #checkpointSeq = 0;
   /** The last commit of this holder is under way: no changes are added. */
   #isLeaving = false;
+  /** The database has refused a step, and the run fails. */
+  #isRefused = false;
   #left: Leaving | null = null;
   /** Its last event says that it waits. */
   #isPaused = false;
@@ -320,11 +322,20 @@ export class Run {
     return true;
   }
 
-  /** Fails the run after the database has refused a step. The failure replaces everything else that was to be written. */
-  refuse({ events }: Step, error: AppError): void {
+  /**
+   * Fails the run after the database has refused a step. The failure replaces everything else that was to be written. Returns false if
+   * that failure is what was refused: it is to be written again.
+   */
+  refuse(step: Step, error: AppError): boolean {
+    if (this.#isRefused) {
+      this.#step = step;
+      return false;
+    }
+    this.#isRefused = true;
     this.#step = emptyStep();
-    const { frame, attempt = 1 } = events.find(({ status }) => status === 'SUCCESS') ?? {};
+    const { frame, attempt = 1 } = step.events.find(({ status }) => status === 'SUCCESS') ?? {};
     this.fail(error, frame ? { frame, attempt } : null);
+    return true;
   }
 
   /** Hands the step over to the committer. After one that ends or releases the run, nothing is added. */

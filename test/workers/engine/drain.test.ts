@@ -183,6 +183,29 @@ test('an output that is refused takes no room from the outputs after it', async 
   ).toEqual(['start SUCCESS', 'tooLarge FAILED', 'large SUCCESS', 'null COMPLETED']);
 });
 
+test('a run whose failure the database refuses as well is tried once a second, and ends when it is taken', async () => {
+  const { pool } = deployment;
+  const worker = await deployment.startWorker();
+  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(await deployment.saveVersion(noops(1)))]);
+  await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
+  await pool.query(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
+  );
+  await pool.query('create trigger refuse before insert on run_event for each row execute function refuse()');
+  const [refused = ''] = await deployment.runs.acceptMany([deployment.newRun(await deployment.saveVersion(noops(1)))]);
+  await eventually(() => expect(worker.engine.stats.refused).toBeGreaterThan(2));
+
+  const { refused: before } = worker.engine.stats;
+  await sleep(2_000);
+
+  expect(worker.engine.stats.refused - before).toBeLessThanOrEqual(3);
+  await pool.query('drop trigger refuse on run_event');
+  const error = { code: 'INVALID_OUTPUT' };
+  await eventually(async () =>
+    expect(await deployment.read(refused)).toMatchObject({ status: 'FAILED', error, epoch: 1, held_by: null }),
+  );
+});
+
 test('kept versions have a limit together, and one that does not fit is read again', async () => {
   const [first, second] = [await deployment.saveVersion(noops(20)), await deployment.saveVersion(noops(20))];
   const { rows } = await deployment.pool.query<{ length: number }>(
