@@ -105,6 +105,31 @@ describe('the question of a run', () => {
     expect((await questionsOf(id)).sort()).toEqual(['COMPLETED', 'EXPIRED']);
   });
 
+  test('stays open when that of another branch expires', async () => {
+    const id = await accepted(graph({ start: { type: 'start' }, ask, other: ask }, ['start>ask', 'start>other']));
+    await eventually(async () => {
+      expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', held_by: null, ready_at: null });
+      expect(await questionsOf(id)).toEqual(['PENDING', 'PENDING']);
+    });
+    await deployment.pool.query(
+      `update collection_request set expires_at = now() - interval '1 second' where instance_id = $1 and node_id = 'ask'`,
+      [id],
+    );
+    await deployment.runs.wake([id]);
+    await eventually(async () => {
+      expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', epoch: 2, held_by: null });
+      expect((await questionsOf(id)).sort()).toEqual(['EXPIRED', 'PENDING']);
+    });
+
+    await deployment.pool.query(
+      `update collection_request set status = 'COMPLETED', submitted_data = '{}' where instance_id = $1 and status = 'PENDING'`,
+      [id],
+    );
+    await deployment.runs.wake([id]);
+    await ends(id, { status: 'COMPLETED' });
+    expect((await questionsOf(id)).sort()).toEqual(['COMPLETED', 'EXPIRED']);
+  });
+
   describe('while another branch keeps the run held', () => {
     const wait = { type: 'delay', delaySeconds: 1, delayMs: 500 };
     const busy = (question: typeof ask) =>
