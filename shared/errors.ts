@@ -132,7 +132,7 @@ export function isConnectionError(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
     if ('code' in at && typeof at.code === 'string' && connectionCodes.has(at.code)) return true;
     if (
-      /Connection terminated|is not queryable|timeout exceeded when trying to connect|Query read timeout|Connection is closed/.test(
+      /Connection terminated|is not queryable|timeout exceeded when trying to connect|Query read timeout|Command timed out|Connection is closed/.test(
         at.message,
       )
     )

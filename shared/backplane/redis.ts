@@ -19,6 +19,9 @@ import {
   workerSettings,
 } from './types.ts';
 
+/** Without an answer for this long a command fails, and its connection is made anew, so that commands do not pile up. */
+const SILENCE_MS = 5_000;
+
 /** Backplane for production, on standalone Redis or Sentinel. */
 export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig, logger: Logger): Backplane {
   const clients: Redis[] = [];
@@ -53,8 +56,14 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
     return client;
   }
 
-  // Commands of the producer fail soon after Redis is gone; the record of the work is a row in Postgres.
-  const producer = connect({ maxRetriesPerRequest: 1, connectTimeout: 2000 });
+  // Commands of the producer fail soon after Redis is gone, also if it is only silent: TCP would wait for a quarter of an hour, and with
+  // it the sweep. `maxRetriesPerRequest` does not end those that were sent before. The record of the work is a row in Postgres.
+  const producer = connect({
+    maxRetriesPerRequest: 1,
+    connectTimeout: 2000,
+    commandTimeout: SILENCE_MS,
+    socketTimeout: SILENCE_MS,
+  });
   const subscriber = connect({ maxRetriesPerRequest: null });
   const subscriptions = createSubscriptions(logger);
   subscriber.on('message', (channel: string, text: string) =>

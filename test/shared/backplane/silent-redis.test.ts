@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { isConnectionError } from '#shared/errors.ts';
+import { redisURL } from '#test/support/backplane.ts';
+import { startDeployment } from '#test/support/deployment.ts';
+import { noops } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
+import { startTCPProxy } from '#test/support/tcp-proxy.ts';
+
+/** TCP itself gives up after a quarter of an hour. */
+const MAX_MS = 20_000;
+
+test('a Redis behind a network that swallows packets keeps neither a cancel nor the sweep waiting', async ({
+  skip,
+}) => {
+  if (!redisURL) skip('only the Redis backplane has a Redis');
+  const url = new URL(redisURL ?? '');
+  await using proxy = await startTCPProxy({ port: Number(url.port) });
+  url.port = String(proxy.port);
+  await using deployment = await startDeployment({ REDIS_URL: url.href });
+  const { backplane, runs, tenantID } = deployment;
+  const received: unknown[] = [];
+  backplane.messages.subscribe('test', (message) => void received.push(message));
+  const arrives = (text: string) =>
+    eventually(async () => {
+      await backplane.messages.publish('test', text);
+      expect(received).toContain(text);
+    }, MAX_MS);
+  await arrives('before');
+  const [id = ''] = await runs.acceptMany([deployment.newRun(await deployment.saveVersion(noops(1)))]);
+
+  proxy.silence();
+  const began = performance.now();
+  const [status, sentinel] = await Promise.allSettled([runs.stop(tenantID, id), backplane.sentinel()]);
+
+  expect(performance.now() - began).toBeLessThan(MAX_MS);
+  expect(status).toEqual({ status: 'fulfilled', value: 'CANCELLED' });
+  expect(sentinel.status === 'rejected' && isConnectionError(sentinel.reason)).toBe(true);
+  proxy.heal();
+  await arrives('after');
+}, 90_000);
