@@ -383,6 +383,42 @@ describe('a limit', () => {
     expect(await isAdmitted(ids.slice(1))).toEqual([true, false]);
   });
 
+  test('of a key is held while the worker of its run is dead, and by the run that lost it', async () => {
+    const tenantID = await aTenant();
+    const of = limited(key('queue'), newID(), { customer: 7 });
+    const [holder = '', next = ''] = await queue(tenantID, 2, of);
+    await admit();
+    await claim([holder]);
+    const { pool } = deployment;
+    const others = async () => {
+      const [further = ''] = await queue(tenantID, 1, of);
+      await admit();
+      return await isAdmitted([next, further]);
+    };
+
+    await pool.query(`update worker_session set expires_at = now() - interval '1 second' where id = $1`, [leaseID]);
+    await pool.query(
+      `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 8, 't')`,
+      [newID()],
+    );
+    expect(await others()).toEqual([false, false]);
+    await pool.query('update worker_session set ended_at = now() where id = $1', [leaseID]);
+    expect(await others()).toEqual([false, false]);
+    // As the sweep releases it: a suspect, which is not handed over.
+    const release =
+      'update workflow_instance set held_by = null, ready_at = now(), epoch = epoch + 1, losses = $2 where id = $1';
+    await pool.query(release, [holder, 1]);
+    expect(await others()).toEqual([false, false]);
+    expect(await isAdmitted([holder])).toEqual([false]);
+    await pool.query(release, [holder, 0]);
+    expect(await others()).toEqual([false, false]);
+    expect(await isAdmitted([holder])).toEqual([true]);
+
+    await end([holder]);
+    await admit();
+    expect(await isAdmitted([next])).toEqual([true]);
+  });
+
   test('of a key lets the runs behind go on, however many wait for it', async () => {
     const tenantID = await aTenant();
     const workflowID = newID();
