@@ -34,7 +34,8 @@ async function halfDone(handBacks = 0): Promise<string> {
 
 async function stateOf(id: string) {
   const { rows } = await deployment.pool.query(
-    `select status, held_by, hand_backs as times, not_before > now() as later, error from workflow_instance where id = $1`,
+    `select status, held_by, hand_backs as times, not_before > now() as later,
+            extract(epoch from not_before - updated_at)::int as pause, error from workflow_instance where id = $1`,
     [id],
   );
   return rows[0];
@@ -76,6 +77,21 @@ test('a run that cannot be restored is given back, with longer and longer pauses
   });
 
   await eventually(async () => expect(await stateOf(id)).toMatchObject({ status: 'COMPLETED', times: 0 }));
+});
+
+test.each([
+  [0, 1],
+  [3, 8],
+  [5, 32],
+  [6, 60],
+  [8, 60],
+])('after %i hand-backs a run pauses for %i seconds', async (handBacks, seconds) => {
+  const id = await halfDone(handBacks);
+  await without('column due_at', async () => {
+    await deployment.runs.handOver([id]);
+    await eventually(async () => expect(await stateOf(id)).toMatchObject({ times: handBacks + 1, pause: seconds }));
+  });
+  await deployment.runs.stop(deployment.tenantID, id);
 });
 
 test('the tenth time that a run cannot begin, it fails', async () => {
