@@ -1,26 +1,16 @@
 import { expect, test, vi } from 'vitest';
 import type { JsonObject } from '#shared/json.ts';
-import { atOnce } from '#shared/pauses.ts';
-import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
-import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { aClaimedRun } from '#test/support/claimed-run.ts';
 import { code, graph } from '#test/support/graphs.ts';
 import { createHeldValues } from '#workers/engine/held-values.ts';
 import { LARGE_LENGTH } from '#workers/engine/large-outputs.ts';
-import { Run } from '#workers/engine/run.ts';
+import type { Run } from '#workers/engine/run.ts';
 import type { Source } from '#workers/engine/source.ts';
 
 const shape = graph({ start: { type: 'start' }, a: code('return 1'), b: code('return 2') }, ['start>a', 'a:success>b']);
-const compiled = atOnce(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges)));
-const version = { creatorID: 'c', graph: compiled, options: WorkflowOptions.parse({}), policies: [] };
 
 function aRun(id: string, input: JsonObject = {}): Run {
-  const ids = { id, tenant_id: 't', workflow_id: null, version_id: 'v', parent_id: null, map_id: null };
-  const numbers = { epoch: 1, seq: 0, wake_seq: 0, losses: 0, depth: 0 };
-  const caller = { type: 'system', id: 'x', origin: 'direct' } as const;
-  const run = new Run(
-    { ...ids, ...numbers, deadline_at: new Date(), caller, input, test_mode: null, held_length: null },
-    version,
-  );
+  const run = aClaimedRun(shape, { id, input });
   run.state.begin();
   return run;
 }

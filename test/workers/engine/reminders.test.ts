@@ -107,6 +107,18 @@ test('a question reminds at each of its times, once, and then expires as it woul
   expect(await reminders(id)).toHaveLength(2);
 });
 
+test('when another branch has gone on, clients are told again when the question expires', async () => {
+  await using _worker = await deployment.startWorker();
+  const id = await begun(shape({ other: { type: 'delay', delayMinutes: 30 } }));
+  await isParked(id);
+
+  await deployment.pool.query(`update run_wait set due_at = now() where instance_id = $1 and node_id = 'other'`, [id]);
+  await deployment.runs.wake([id]);
+
+  await eventually(async () => expect(await minutesTold(id)).toEqual([60, 60]));
+  await deployment.runs.stop(deployment.tenantID, id);
+});
+
 test('an answer ends the reminders', async () => {
   await using worker = await deployment.startWorker();
   const id = await begun();

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { MAX_NODE_LOG, MAX_RUN_LOG } from '#shared/run-logs.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
+import { aClaimedRun } from '#test/support/claimed-run.ts';
+import { noops } from '#test/support/graphs.ts';
 import { maskLine } from '#workers/engine/node-variables.ts';
+import { replayAll } from '#workers/engine/restore.ts';
 import { RunLogs } from '#workers/engine/run-logs.ts';
 
 const frameOf = (id: string) => ({ node: { id }, path: [] }) as unknown as Frame;
@@ -50,6 +53,23 @@ test('lines and bytes of a run are counted over all nodes, also those of earlier
   expect(logs.take(frame)).toMatchObject({ size: none, cut: { lines: 1, bytes: MAX_RUN_LOG.bytes / 4 + 2 } });
   logs.print(frame, lines(MAX_RUN_LOG.lines - 3 * MAX_NODE_LOG.lines + 1, 'm'));
   expect(logs.take(frame)).toMatchObject({ cut: { lines: 1, bytes: 1 } });
+});
+
+test('a run that goes on counts what its nodes have written before, without results that were taken over', () => {
+  const run = aClaimedRun(noops(2));
+  const event = { frame: null, attempt: 1, status: 'SUCCESS', started: null };
+  const written = (lines: number) => ({ output: {}, log: { lines, bytes: lines * 10 } });
+
+  replayAll(run, {
+    checkpoint: null,
+    seq: 0,
+    events: [
+      { ...event, seq: 1, node_id: 'start', exit: 'output', payload: { ...written(7), reusedFrom: 'another' } },
+      { ...event, seq: 2, node_id: 'n1', exit: 'yes', payload: written(3) },
+    ],
+  });
+
+  expect(run.state.logs.snapshot()).toEqual([['n1', 3, 30]]);
 });
 
 test('the secrets of a node are masked in its lines, in the message and in the data', () => {

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { atOnce } from '#shared/pauses.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
-import { Progress } from '#shared/workflow/progress.ts';
+import { type Frame, Progress } from '#shared/workflow/progress.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph, noop, noops } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';
@@ -242,20 +243,37 @@ test('a run that is woken while it parks is handed over at once', async () => {
   await deployment.runs.stop(deployment.tenantID, id);
 });
 
+function aFrame(): Frame {
+  const { nodes, edges } = noops(1);
+  const compiled = atOnce(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
+  const [frame] = new Progress(compiled).begin();
+  return frame ?? expect.fail('no frame');
+}
+
 test.each([
   { kind: 'time', ms: 2_000, holds: true },
   { kind: 'time', ms: 3_000, holds: false },
   { kind: 'input', ms: 1_000, holds: false },
   { kind: 'child', ms: null, holds: false },
 ] as const)('a wait for $kind of $ms ms keeps the run in its worker: $holds', ({ kind, ms, holds }) => {
-  const { nodes, edges } = noops(1);
-  const compiled = atOnce(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
-  const [frame] = new Progress(compiled).begin();
   const waits = new Waits();
 
-  if (frame) waits.begin(frame, { kind, purpose: 'park', ms }, () => undefined);
+  waits.begin(aFrame(), { kind, purpose: 'park', ms }, () => undefined);
 
   expect(waits.size).toBe(1);
   expect(waits.hasShort).toBe(holds);
+  waits.stopTimers();
+});
+
+test('a wait for longer than a timer can be set for is not over at once', async () => {
+  const waits = new Waits();
+  let isDue = false;
+
+  waits.begin(aFrame(), { kind: 'input', purpose: 'park', ms: 60 * 24 * 3_600_000 }, () => {
+    isDue = true;
+  });
+  await sleep(20);
+
+  expect(isDue).toBe(false);
   waits.stopTimers();
 });

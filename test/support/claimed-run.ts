@@ -1,0 +1,20 @@
+import type { JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/pauses.ts';
+import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { Run } from '#workers/engine/run.ts';
+
+/** A run as the worker has it that has just claimed it; no database knows it. */
+export function aClaimedRun(
+  shape: { nodes: object[]; edges: object[] },
+  { id = 'run', input = {} }: { id?: string; input?: JsonObject } = {},
+): Run {
+  const graph = atOnce(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges)));
+  const ids = { id, tenant_id: 't', workflow_id: null, version_id: 'v', parent_id: null, map_id: null };
+  const numbers = { epoch: 1, seq: 0, wake_seq: 0, losses: 0, depth: 0 };
+  const caller = { type: 'system', id: 'x', origin: 'direct' } as const;
+  return new Run(
+    { ...ids, ...numbers, deadline_at: new Date(), caller, input, test_mode: null, held_length: null },
+    { creatorID: 'c', graph, options: WorkflowOptions.parse({}), policies: [] },
+  );
+}
