@@ -8,6 +8,7 @@ import {
 } from '@tanstack/react-router';
 import { parseAuditView } from '../audit/filter.ts';
 import { parseDatabaseView } from '../database/view.ts';
+import { parseInboxView } from '../inbox/view.ts';
 import { parseListenerView } from '../listener/view.ts';
 import { ErrorPage, NotFoundPage } from '../pages/error.tsx';
 import { SignInPage } from '../pages/sign-in.tsx';
@@ -77,6 +78,7 @@ const inbox = createRoute({
   getParentRoute: () => tenant,
   path: '/inbox',
   component: lazyRouteComponent(() => import('../pages/inbox.tsx'), 'InboxPage'),
+  validateSearch: parseInboxView,
 });
 
 const request = createRoute({
@@ -86,6 +88,12 @@ const request = createRoute({
 });
 
 const workflows = createRoute({
+const toolCall = createRoute({
+  getParentRoute: () => tenant,
+  path: '/inbox/calls/$toolCallID',
+  component: lazyRouteComponent(() => import('../pages/tool-call.tsx'), 'ToolCallPage'),
+});
+
   getParentRoute: () => tenant,
   path: '/workflows',
   validateSearch: parseListFilter,
@@ -220,3 +228,4 @@ declare module '@tanstack/react-router' {
     router: typeof router;
   }
 }
+        toolCall,

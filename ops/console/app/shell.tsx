@@ -3,8 +3,9 @@ import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
+import { useNotifications, useWaiting } from '../client/inbox.ts';
 import { useMay } from '../client/may.ts';
-import { requestsRead, tenantsRead } from '../client/reads.ts';
+import { tenantsRead } from '../client/reads.ts';
 import { useIsConnected } from '../client/socket.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Commands } from './commands.tsx';
@@ -37,11 +38,11 @@ export function Shell() {
       >
         <AppShell.Header>
           <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="xs">
-            <Group gap="xs" wrap="nowrap">
+            <Group gap="xs" wrap="nowrap" flex={1} miw={0}>
               {tenantID && (
                 <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
               )}
-              <Link to="/" className="link" aria-label="Gantry, all tenants">
+              <Link to="/" className={tenantID ? 'link wide' : 'link'} aria-label="Gantry, all tenants">
                 <Group gap={6} wrap="nowrap">
                   <img src="/console/icon.svg" alt="" width={24} height={24} />
                   <Text fw={700} c="var(--mantine-color-text)" className="wide">
@@ -53,6 +54,7 @@ export function Shell() {
             </Group>
             <Group gap="xs" wrap="nowrap">
               <Live />
+              {tenantID && <Waiting tenantID={tenantID} />}
               <Commands />
               <div className="wide">
                 <SchemeSwitch />
@@ -77,8 +79,6 @@ export function Shell() {
 /** The pages that the caller may open. */
 function Navigation({ tenantID }: { tenantID: string }) {
   const may = useMay();
-  const { data } = useQuery({ ...requestsRead(tenantID), enabled: may('workflow.execute') });
-  const count = data?.totalCount ?? 0;
   return pages
     .filter(({ needs }: Page) => needs.length === 0 || needs.some(may))
     .map(({ to, icon, title, needs }) => (
@@ -90,13 +90,23 @@ function Navigation({ tenantID }: { tenantID: string }) {
         activeOptions={{ includeSearch: false, exact: needs.length === 0 }}
       >
         <Icon name={icon} /> {title}
-        {icon === 'inbox' && count > 0 && (
-          <Badge size="sm" ml="auto" color="blue.8" aria-label={`${count} waiting`}>
-            {count}
-          </Badge>
-        )}
       </Link>
     ));
+}
+
+/** The inbox, with the number of what waits for the caller, if anything does. */
+function Waiting({ tenantID }: { tenantID: string }) {
+  const count = useWaiting(tenantID);
+  useNotifications();
+  if (count === 0) return null;
+  return (
+    <Link className="waiting" to="/t/$tenantID/inbox" params={{ tenantID }} aria-label={`Inbox, ${count} waiting`}>
+      <Icon name="inbox" />
+      <Badge size="sm" color="blue.8">
+        {count}
+      </Badge>
+    </Link>
+  );
 }
 
 function TenantSwitcher({ tenantID }: { tenantID: string }) {
@@ -106,7 +116,8 @@ function TenantSwitcher({ tenantID }: { tenantID: string }) {
     <Select
       aria-label="Tenant"
       size="xs"
-      w={{ base: 130, xs: 200 }}
+      w={200}
+      miw={0}
       data={data.map((one) => ({ value: one.tenantID, label: one.tenantTitle }))}
       value={tenantID}
       allowDeselect={false}
@@ -129,7 +140,7 @@ function Live() {
       <svg width="8" height="8" aria-hidden="true">
         <circle cx="4" cy="4" r="4" fill="currentColor" />
       </svg>
-      {isConnected ? 'Live' : 'Reconnecting'}
+      <span className="status-word">{isConnected ? 'Live' : 'Reconnecting'}</span>
     </span>
   );
 }

@@ -11,6 +11,12 @@ export const tenantsRead = queryOptions({
   staleTime: 60_000,
 });
 
+export const meRead = queryOptions({
+  queryKey: ['me'],
+  queryFn: async () => (await body(rest.GET('/api/v1/auth'))).user,
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
 /** The filter as the API takes it: a period ends now. */
 export function runQuery({ since, cursor: _, ...filter }: RunFilter) {
   return { ...filter, ...(since && { from: new Date(Date.now() - periods[since]).toISOString() }) };

@@ -1,65 +1,152 @@
-import { Skeleton, Text } from '@mantine/core';
+import { Checkbox, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useMay } from '../client/may.ts';
 import { requestsRead } from '../client/reads.ts';
+import { type ToolCall, toolCallsRead } from '../client/tool-approvals.ts';
+import type { Schemas } from '../client/types.ts';
+import { CallState, inputLine, useCallerName } from '../inbox/call.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { questionKind, questionTitle } from '../ui/question.ts';
-import { Ago } from '../ui/time.tsx';
+import { type Column, PageButtons, Table } from '../ui/table.tsx';
+import { Ago, Moment } from '../ui/time.tsx';
 
-/** Forms and approvals that wait. */
+const from = '/shell/t/$tenantID/inbox';
+
+/** What waits for the caller: questions of runs, and calls of tools that a person decides. */
 export function InboxPage() {
-  const { tenantID } = useParams({ from: '/shell/t/$tenantID/inbox' });
-  const { data, error, isPending, refetch } = useQuery({ ...requestsRead(tenantID), refetchInterval: 5_000 });
+  const { tenantID } = useParams({ from });
+  const may = useMay();
   return (
     <>
       <PageTitle title="Inbox" />
-      {error && <Problem error={error} onRetry={() => void refetch()} />}
-      {isPending && <Skeleton h={200} />}
-      {data && (
+      <Stack>
+        {may('workflow.execute') && <Questions tenantID={tenantID} />}
+        {may('ai.approve') && <Calls tenantID={tenantID} />}
+      </Stack>
+    </>
+  );
+}
+
+interface ListProps<T> {
+  title: string;
+  empty: string;
+  error: Error | null;
+  onRetry: () => void;
+  rows: readonly T[] | undefined;
+  idOf: (row: T) => string;
+  columns: readonly Column<T>[];
+  /** Beside the title. */
+  children?: ReactNode;
+}
+
+function List<T>({ title, empty, error, onRetry, rows, idOf, columns, children }: ListProps<T>) {
+  return (
+    <section aria-label={title}>
+      <Group justify="space-between" mb="xs">
+        <Text component="h2" fw={600}>
+          {title}
+        </Text>
+        {children}
+      </Group>
+      {error && <Problem error={error} onRetry={onRetry} />}
+      {!rows && !error && <Skeleton h={120} />}
+      {rows && (
         <div className="panel scroller">
-          {data.requests.length === 0 ? (
+          {rows.length === 0 ? (
             <Text p="xl" ta="center" c="dimmed">
-              No question waits for an answer.
+              {empty}
             </Text>
           ) : (
-            <table className="list">
-              <caption className="unseen">Questions that wait for an answer</caption>
-              <thead>
-                <tr>
-                  <th scope="col">Question</th>
-                  <th scope="col">Kind</th>
-                  <th scope="col">Asked</th>
-                  <th scope="col" className="wide">
-                    Expires
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {data.requests.map((request) => (
-                  <tr key={request.collectionRequestID}>
-                    <td>
-                      <Link
-                        className="link"
-                        to="/t/$tenantID/inbox/$requestID"
-                        params={{ tenantID, requestID: request.collectionRequestID }}
-                      >
-                        <bdi>{questionTitle(request)}</bdi>
-                      </Link>
-                    </td>
-                    <td>{questionKind(request)}</td>
-                    <td>
-                      <Ago at={request.createdAt} />
-                    </td>
-                    <td className="wide nowrap">
-                      {request.expiresAt ? new Date(request.expiresAt).toLocaleString() : 'never'}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+            <Table caption={title} columns={columns} rows={rows} idOf={idOf} />
           )}
         </div>
+      )}
+    </section>
+  );
+}
+
+function Questions({ tenantID }: { tenantID: string }) {
+  const { data, error, refetch } = useQuery({ ...requestsRead(tenantID), refetchInterval: 5_000 });
+  const columns: Column<Schemas['CollectionRequest']>[] = [
+    {
+      head: 'Question',
+      cell: (request) => (
+        <Link
+          className="link"
+          to="/t/$tenantID/inbox/$requestID"
+          params={{ tenantID, requestID: request.collectionRequestID }}
+        >
+          <bdi>{questionTitle(request)}</bdi>
+        </Link>
+      ),
+    },
+    { head: 'Kind', cell: (request) => questionKind(request) },
+    { head: 'Asked', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+    { head: 'Expires', cell: ({ expiresAt }) => (expiresAt ? <Moment at={expiresAt} /> : 'never'), isWide: true },
+  ];
+  return (
+    <List
+      title="Questions of runs"
+      empty="No question waits for an answer."
+      error={error}
+      onRetry={() => void refetch()}
+      rows={data?.requests}
+      idOf={({ collectionRequestID }) => collectionRequestID}
+      columns={columns}
+    />
+  );
+}
+
+/** Calls over MCP that wait for a person; on request also those that have waited. */
+function Calls({ tenantID }: { tenantID: string }) {
+  const { calls, cursor } = useSearch({ from });
+  const navigate = useNavigate({ from: '/t/$tenantID/inbox' });
+  const isWaiting = calls !== 'all';
+  const { data, error, refetch } = useQuery(toolCallsRead(tenantID, { isWaiting, ...(cursor && { cursor }) }));
+  const callerOf = useCallerName(tenantID);
+  const columns: Column<ToolCall>[] = [
+    {
+      head: 'Call',
+      cell: ({ toolCallID, tool, input }) => (
+        <>
+          <Link className="link" to="/t/$tenantID/inbox/calls/$toolCallID" params={{ tenantID, toolCallID }}>
+            {tool}
+          </Link>
+          <div className="note clip">{inputLine(input)}</div>
+        </>
+      ),
+    },
+    { head: 'State', cell: (call) => <CallState of={call} /> },
+    { head: 'Caller', cell: ({ caller }) => <bdi>{callerOf(caller)}</bdi>, isWide: true },
+    { head: 'Asked', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+    { head: 'Expires', cell: ({ expiresAt }) => <Moment at={expiresAt} />, isWide: true },
+  ];
+  return (
+    <>
+      <List
+        title="Calls of tools"
+        empty={isWaiting ? 'No call waits for a decision.' : 'No call has waited yet.'}
+        error={error}
+        onRetry={() => void refetch()}
+        rows={data?.toolApprovals}
+        idOf={({ toolCallID }) => toolCallID}
+        columns={columns}
+      >
+        <Checkbox
+          label="Decided ones too"
+          checked={!isWaiting}
+          onChange={({ currentTarget: { checked } }) => void navigate({ search: checked ? { calls: 'all' } : {} })}
+        />
+      </List>
+      {!isWaiting && (
+        <PageButtons
+          cursor={cursor}
+          next={data?.nextCursor}
+          onGo={(next) => void navigate({ search: { calls: 'all', ...(next && { cursor: next }) } })}
+        />
       )}
     </>
   );

@@ -1,0 +1,56 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { body, rest } from './rest.ts';
+import type { Schemas } from './types.ts';
+
+const CALLS = '/api/v1/tenants/{tenantID}/tool-approvals';
+const CALL = `${CALLS}/{toolCallID}` as const;
+const POLICY = '/api/v1/tenants/{tenantID}/tool-approval-policy';
+
+export type ToolCall = Schemas['ToolApproval'];
+export type ApprovalPolicy = Schemas['ToolApprovalPolicy'];
+
+export interface CallPlace {
+  tenantID: string;
+  toolCallID: string;
+}
+
+/** Calls over MCP that wait for a person, or all that have waited. */
+export function toolCallsRead(tenantID: string, { isWaiting, cursor }: { isWaiting: boolean; cursor?: string }) {
+  return queryOptions({
+    queryKey: ['tool-calls', tenantID, isWaiting, cursor ?? ''],
+    queryFn: () => {
+      // Of calls that wait a tenant has 100 at most, and their number is shown.
+      const query = isWaiting ? { waiting: 'true' as const, pageSize: 100 } : { limit: 50, ...(cursor && { cursor }) };
+      return body(rest.GET(CALLS, { params: { path: { tenantID }, query } }));
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: 20_000,
+  });
+}
+
+export function toolCallRead(path: CallPlace) {
+  return queryOptions({
+    queryKey: ['tool-calls', path.tenantID, 'one', path.toolCallID],
+    queryFn: async () => (await body(rest.GET(CALL, { params: { path } }))).toolApproval,
+    refetchInterval: ({ state: { data } }) => (data?.endedAt ? false : 2_000),
+  });
+}
+
+export async function approveCall(path: CallPlace): Promise<void> {
+  await body(rest.POST(`${CALL}/approve`, { params: { path } }));
+}
+
+export async function refuseCall(path: CallPlace, reason: string): Promise<void> {
+  await body(rest.POST(`${CALL}/refuse`, { params: { path }, body: reason === '' ? {} : { reason } }));
+}
+
+export function approvalPolicyRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['approval-policy', tenantID],
+    queryFn: (): Promise<ApprovalPolicy> => body(rest.GET(POLICY, { params: { path: { tenantID } } })),
+  });
+}
+
+export async function setApprovalPolicy(tenantID: string, policy: ApprovalPolicy): Promise<void> {
+  await body(rest.PUT(POLICY, { params: { path: { tenantID } }, body: policy }));
+}

@@ -1,0 +1,142 @@
+import { Button, Container, Group, Paper, Skeleton, Stack, Text, Textarea } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useMay } from '../client/may.ts';
+import { useMemberNames } from '../client/members.ts';
+import { meRead } from '../client/reads.ts';
+import {
+  approvalPolicyRead,
+  approveCall,
+  type CallPlace,
+  refuseCall,
+  type ToolCall,
+  toolCallRead,
+} from '../client/tool-approvals.ts';
+import { CallState, useCallerName } from '../inbox/call.tsx';
+import { JSONView } from '../ui/json.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Ago, Moment } from '../ui/time.tsx';
+
+/** A call of a tool over MCP: what is called, by whose rights, and the decision. */
+export function ToolCallPage() {
+  const place = useParams({ from: '/shell/t/$tenantID/inbox/calls/$toolCallID' });
+  const { data: call, error, refetch } = useQuery(toolCallRead(place));
+  const callerOf = useCallerName(place.tenantID);
+  const nameOf = useMemberNames(place.tenantID);
+  if (error)
+    return (
+      <>
+        <PageTitle title="Call of a tool" />
+        <Problem error={error} onRetry={() => void refetch()} />
+      </>
+    );
+  if (!call) return <Skeleton h={240} />;
+  const { tool, input, caller, createdAt, expiresAt, decidedBy, decidedAt, reason, error: failure } = call;
+  return (
+    <Container size="sm">
+      <PageTitle
+        title={tool}
+        beside={
+          <span role="status">
+            <CallState of={call} />
+          </span>
+        }
+      />
+      <Stack>
+        <dl className="facts">
+          <div>
+            <dt>Called by</dt>
+            <dd>
+              <bdi>{callerOf(caller)}</bdi>
+            </dd>
+          </div>
+          <div>
+            <dt>Asked</dt>
+            <dd>
+              <Ago at={createdAt} />
+            </dd>
+          </div>
+          {decidedBy === null && (
+            <div>
+              <dt>Expires</dt>
+              <dd>
+                <Moment at={expiresAt} />
+              </dd>
+            </div>
+          )}
+          {decidedBy !== null && (
+            <div>
+              <dt>Decided by</dt>
+              <dd>
+                <bdi>{nameOf(decidedBy)}</bdi> {decidedAt && <Ago at={decidedAt} />}
+              </dd>
+            </div>
+          )}
+        </dl>
+        {reason && (
+          <Notice tone="idle" title="Reason">
+            <bdi>{reason}</bdi>
+          </Notice>
+        )}
+        {failure && (
+          <Notice tone="bad" title="It failed">
+            <bdi>{failure}</bdi>
+          </Notice>
+        )}
+        <Text component="h2" fw={600}>
+          What it is called with
+        </Text>
+        <JSONView value={input} label="Input of the call" />
+        {call.status === 'asked' && <Decision place={place} call={call} />}
+      </Stack>
+    </Container>
+  );
+}
+
+function Decision({ place, call }: { place: CallPlace; call: ToolCall }) {
+  const { tenantID } = place;
+  const may = useMay();
+  const queries = useQueryClient();
+  const [reason, setReason] = useState('');
+  const { data: policy } = useQuery({ ...approvalPolicyRead(tenantID), enabled: may('tenant.read') });
+  const { data: me } = useQuery(meRead);
+  const decide = useMutation({
+    mutationFn: (isApproved: boolean) => (isApproved ? approveCall(place) : refuseCall(place, reason.trim())),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['tool-calls', tenantID] }),
+  });
+  const isUpToAnother = policy?.byAnother === true && me?.userID === call.caller.userID;
+  return (
+    <Paper withBorder p="md">
+      <Stack>
+        {isUpToAnother && (
+          <Notice tone="wait" title="Up to another person">
+            This tenant does not let callers approve their own calls. You may refuse it.
+          </Notice>
+        )}
+        <Textarea
+          label="Reason of a refusal"
+          description="The client is told"
+          autosize
+          minRows={2}
+          maxLength={1_000}
+          value={reason}
+          onChange={({ currentTarget: { value } }) => setReason(value)}
+        />
+        {decide.error && <Problem error={decide.error} />}
+        <Group>
+          {!isUpToAnother && (
+            <Button loading={decide.isPending} onClick={() => decide.mutate(true)}>
+              Approve
+            </Button>
+          )}
+          <Button variant="default" loading={decide.isPending} onClick={() => decide.mutate(false)}>
+            Refuse
+          </Button>
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}
