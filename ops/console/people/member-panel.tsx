@@ -1,6 +1,5 @@
 import { Button, Checkbox, CloseButton, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useBlocker } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useMay } from '../client/may.ts';
 import { type MemberPlace, memberRead, removeMember, setMemberRoles } from '../client/people.ts';
@@ -8,6 +7,7 @@ import type { Schemas } from '../client/types.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { faultsOf } from '../ui/faults.ts';
 import { Problem } from '../ui/problem.tsx';
+import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
 import { MayDo } from './may-do.tsx';
 import { RoleChoice } from './role-choice.tsx';
@@ -50,10 +50,7 @@ function Standing({ place, member, onGone }: StandingProps) {
   const [isAdmin, setAdmin] = useState(member.isTenantAdmin);
   const [isRemoving, setRemoving] = useState(false);
   const isDirty = isAdmin !== member.isTenantAdmin || roleIDs.join() !== saved.join();
-  useBlocker({
-    shouldBlockFn: () => isDirty && !window.confirm('Leave without saving the changes?'),
-    enableBeforeUnload: isDirty,
-  });
+  useUnsaved(isDirty);
   const refresh = () => queries.invalidateQueries({ queryKey: ['members', place.tenantID] });
   const save = useMutation({
     mutationFn: () => setMemberRoles(place, { roleIDs, userTenantRelationship: isAdmin ? 'ADMIN' : 'MEMBER' }),

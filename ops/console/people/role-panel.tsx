@@ -1,6 +1,5 @@
 import { Button, CloseButton, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useBlocker } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useMay } from '../client/may.ts';
 import { createRole, deleteRole, updateRole } from '../client/people.ts';
@@ -8,6 +7,7 @@ import type { Schemas } from '../client/types.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { faultsOf } from '../ui/faults.ts';
 import { Problem } from '../ui/problem.tsx';
+import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
 import { Permissions } from './permissions.tsx';
 
@@ -49,10 +49,7 @@ export function RolePanel({ tenantID, role, onSaved, onClose }: Props) {
       onSaved(roleID);
     },
   });
-  useBlocker({
-    shouldBlockFn: () => isDirty && !save.isSuccess && !window.confirm('Leave without saving the changes?'),
-    enableBeforeUnload: isDirty,
-  });
+  useUnsaved(isDirty && !save.isSuccess);
   const faults = faultsOf(save.error);
   const set = (change: Partial<Draft>) => {
     save.reset();
