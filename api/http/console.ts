@@ -18,8 +18,10 @@ export function consolePages(config: Config): IRouter {
   const router = Router();
   router.use(files);
   router.get(['/', '/*path'], (request, response, next) => {
-    if (request.path.startsWith('/assets/')) next();
-    else return page(request, response, next);
+    if (request.path.startsWith('/assets/')) return next();
+    // The window in which an account is connected tells the page how that ended.
+    response.set('cross-origin-opener-policy', 'same-origin-allow-popups');
+    return page(request, response, next);
   });
   return router;
 }

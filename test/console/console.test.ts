@@ -7,6 +7,7 @@ import { fleetTests } from './browser/fleet.ts';
 import { listenerTests } from './browser/listeners.ts';
 import { peopleTests } from './browser/people.ts';
 import { runTests } from './browser/runs.ts';
+import { settingsTests } from './browser/settings.ts';
 import { signInTests } from './browser/sign-in.ts';
 import { openStage, type Stage } from './browser/stage.ts';
 import { troubleTests } from './browser/trouble.ts';
@@ -31,5 +32,6 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('the fleet', () => fleetTests(() => stage));
   describe('the database', () => databaseTests(() => stage));
   describe('people', () => peopleTests(() => stage));
+  describe('settings', () => settingsTests(() => stage));
   describe('in trouble', () => troubleTests(() => stage));
 });

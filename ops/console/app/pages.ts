@@ -25,4 +25,5 @@ export const pages = [
   { to: '/t/$tenantID/roles', icon: 'shield', title: 'Roles', needs: ['role.list'] },
   { to: '/t/$tenantID/api-keys', icon: 'key', title: 'API keys', needs: ['apikey.list'] },
   { to: '/t/$tenantID/audit', icon: 'eye', title: 'Audit', needs: ['audit.list'] },
+  { to: '/t/$tenantID/settings', icon: 'gear', title: 'Settings', needs: ['tenant.read'] },
 ] as const satisfies readonly Page[];

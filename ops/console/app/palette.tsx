@@ -4,6 +4,7 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useMay } from '../client/may.ts';
 import { tenantsRead, workflowsRead } from '../client/reads.ts';
+import { type Area, areas } from '../settings/areas.ts';
 import { type Page, pages } from './pages.ts';
 import { endSession } from './session.ts';
 
@@ -100,6 +101,12 @@ function useCommands(onKeys: () => void): Command[] {
       .filter(({ needs }: Page) => needs.length === 0 || needs.some(may))
       .map(({ to, title }) => ({
         ...{ key: to, verb: 'Go to', name: title },
+        run: () => navigate({ to, params: { tenantID: inTenant } }),
+      })),
+    ...areas
+      .filter(({ needs }: Area) => may(needs))
+      .map(({ to, title }) => ({
+        ...{ key: `settings ${to}`, verb: 'Change the settings:', name: title },
         run: () => navigate({ to, params: { tenantID: inTenant } }),
       })),
     ...workflows.map(({ id, title }) => ({

@@ -216,6 +216,55 @@ export const router = createRouter({
         audit,
       ]),
     ]),
+const settings = createRoute({
+  getParentRoute: () => tenant,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('../pages/settings.tsx'), 'SettingsPage'),
+});
+
+const tenantSettings = createRoute({
+  getParentRoute: () => settings,
+  path: '/',
+  component: lazyRouteComponent(() => import('../pages/settings/tenant.tsx'), 'TenantSettingsPage'),
+});
+
+const limitSettings = createRoute({
+  getParentRoute: () => settings,
+  path: '/limits',
+  component: lazyRouteComponent(() => import('../pages/settings/limits.tsx'), 'LimitSettingsPage'),
+});
+
+const retentionSettings = createRoute({
+  getParentRoute: () => settings,
+  path: '/retention',
+  component: lazyRouteComponent(() => import('../pages/settings/retention.tsx'), 'RetentionSettingsPage'),
+});
+
+const variableSettings = createRoute({
+  getParentRoute: () => settings,
+  path: '/variables',
+  validateSearch: parseListFilter,
+  component: lazyRouteComponent(() => import('../pages/settings/variables.tsx'), 'VariableSettingsPage'),
+});
+
+const aiSettings = createRoute({
+  getParentRoute: () => settings,
+  path: '/ai',
+  component: lazyRouteComponent(() => import('../pages/settings/ai.tsx'), 'AISettingsPage'),
+});
+
+const toolSettings = createRoute({
+  getParentRoute: () => settings,
+  path: '/tools',
+  component: lazyRouteComponent(() => import('../pages/settings/tools.tsx'), 'ToolSettingsPage'),
+});
+
+const accountSettings = createRoute({
+  getParentRoute: () => settings,
+  path: '/accounts',
+  component: lazyRouteComponent(() => import('../pages/settings/accounts.tsx'), 'AccountSettingsPage'),
+});
+
   ]),
   basepath: '/console',
   defaultErrorComponent: ErrorPage,
@@ -229,3 +278,12 @@ declare module '@tanstack/react-router' {
   }
 }
         toolCall,
+        settings.addChildren([
+          tenantSettings,
+          limitSettings,
+          retentionSettings,
+          variableSettings,
+          aiSettings,
+          toolSettings,
+          accountSettings,
+        ]),

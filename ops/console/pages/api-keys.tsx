@@ -15,6 +15,7 @@ import { PageTitle } from '../ui/page.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Ago, Moment } from '../ui/time.tsx';
+import { WhoChanged } from '../ui/who-changed.tsx';
 
 type Key = Schemas['ApiKey'];
 const from = '/shell/t/$tenantID/api-keys';
@@ -54,6 +55,7 @@ export function ApiKeysPage() {
       isWide: true,
     },
     { head: 'Used', cell: ({ lastUsedAt }) => (lastUsedAt ? <Ago at={lastUsedAt} /> : 'never'), isWide: true },
+    { head: 'History', cell: ({ id }) => <WhoChanged tenantID={tenantID} assetID={id} />, isWide: true },
     {
       head: 'Do',
       cell: (row) => (

@@ -1,0 +1,34 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { body, rest } from './rest.ts';
+import type { Schemas } from './types.ts';
+
+const VARIABLES = '/api/v1/tenants/{tenantID}/variables';
+const VARIABLE = `${VARIABLES}/{variableID}` as const;
+
+export type Variable = Schemas['Variable'];
+
+export interface VariablePlace {
+  tenantID: string;
+  variableID: string;
+}
+
+export function variablesRead(tenantID: string, filter: { search?: string; cursor?: string }) {
+  return queryOptions({
+    queryKey: ['variables', tenantID, filter],
+    queryFn: () => body(rest.GET(VARIABLES, { params: { path: { tenantID }, query: { ...filter, limit: 50 } } })),
+    placeholderData: keepPreviousData,
+  });
+}
+
+export async function createVariable(tenantID: string, variable: Schemas['VariableCreate']): Promise<void> {
+  await body(rest.POST(VARIABLES, { params: { path: { tenantID } }, body: variable }));
+}
+
+export async function updateVariable(path: VariablePlace, change: Schemas['VariableUpdate']): Promise<void> {
+  await body(rest.PATCH(VARIABLE, { params: { path }, body: change }));
+}
+
+/** With `force` also one that published workflows use. */
+export async function deleteVariable(path: VariablePlace, force: boolean): Promise<void> {
+  await body(rest.DELETE(VARIABLE, { params: { path, query: { force: force ? 'true' : 'false' } } }));
+}

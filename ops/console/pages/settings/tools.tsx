@@ -1,0 +1,69 @@
+import { Checkbox, Radio, Skeleton, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useMay } from '../../client/may.ts';
+import { type ApprovalPolicy, approvalPolicyRead, setApprovalPolicy } from '../../client/tool-approvals.ts';
+import { useSettings } from '../../settings/draft.ts';
+import { SettingsForm } from '../../settings/form.tsx';
+import { PageTitle } from '../../ui/page.tsx';
+import { Problem } from '../../ui/problem.tsx';
+
+const policies: Record<ApprovalPolicy['policy'], { label: string; description: string }> = {
+  none: { label: 'None', description: 'Clients of MCP call what their credential permits' },
+  destructive: { label: 'Those that may destroy something', description: 'Deletions, overwriting, raw SQL' },
+  changes: { label: 'All that change something or send it away', description: 'Only what reads is done at once' },
+};
+
+/** Which calls of tools over MCP wait for a person. */
+export function ToolSettingsPage() {
+  const { tenantID } = useParams({ from: '/shell/t/$tenantID/settings/tools' });
+  const { data: policy, error, refetch } = useQuery(approvalPolicyRead(tenantID));
+  return (
+    <>
+      <PageTitle title="Calls of tools" />
+      {error && <Problem error={error} onRetry={() => void refetch()} />}
+      {!policy && !error && <Skeleton h={240} />}
+      <Stack key={tenantID} maw={720}>
+        {policy && <Policy tenantID={tenantID} policy={{ policy: policy.policy, byAnother: policy.byAnother }} />}
+      </Stack>
+    </>
+  );
+}
+
+function Policy({ tenantID, policy }: { tenantID: string; policy: ApprovalPolicy }) {
+  const mayChange = useMay()('tenant.update');
+  const { draft, set, ...form } = useSettings({
+    saved: policy,
+    queryKey: ['approval-policy', tenantID],
+    async send(change) {
+      await setApprovalPolicy(tenantID, change);
+      return change;
+    },
+  });
+  return (
+    <SettingsForm title="Approvals" mayChange={mayChange} {...form}>
+      <Text size="sm">
+        Members with the permission <code>ai.approve</code> are told of a call that waits, and decide it in the inbox.
+        Undecided ones expire after a day. REST requests never wait.
+      </Text>
+      <Radio.Group
+        label="Calls over MCP that wait for a person"
+        value={draft.policy}
+        onChange={(chosen) => set({ policy: chosen as ApprovalPolicy['policy'] })}
+      >
+        <Stack gap="xs" mt="xs">
+          {Object.entries(policies).map(([value, words]) => (
+            <Radio key={value} value={value} disabled={!mayChange} {...words} />
+          ))}
+        </Stack>
+      </Radio.Group>
+      <Checkbox
+        label="Another person must approve"
+        description="Callers may not approve their own calls"
+        disabled={!mayChange}
+        checked={draft.byAnother}
+        onChange={({ currentTarget: { checked } }) => set({ byAnother: checked })}
+      />
+    </SettingsForm>
+  );
+}

@@ -1,0 +1,139 @@
+import {
+  Button,
+  Checkbox,
+  Group,
+  Modal,
+  PasswordInput,
+  SegmentedControl,
+  Stack,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import type { Schemas } from '../client/types.ts';
+import { createVariable, updateVariable, type Variable } from '../client/variables.ts';
+import { faultsOf } from '../ui/faults.ts';
+import { Problem } from '../ui/problem.tsx';
+
+interface Props {
+  tenantID: string;
+  /** Without it, a new one. */
+  variable?: Variable;
+  onSaved: () => Promise<unknown>;
+  onClose: () => void;
+}
+
+/** A variable: the name and whether it is a secret stay as they were given. */
+export function VariableDialog({ tenantID, variable, onSaved, onClose }: Props) {
+  const [name, setName] = useState(variable?.name ?? '');
+  const [isSecret, setSecret] = useState(variable?.isSecret ?? false);
+  const [kind, setKind] = useState<'text' | 'json'>(isText(variable) ? 'text' : 'json');
+  const [text, setText] = useState(() => shownText(variable));
+  const [description, setDescription] = useState(variable?.description ?? '');
+  const save = useMutation({
+    async mutationFn() {
+      const value = (isSecret || kind === 'text' ? text : JSON.parse(text)) as Schemas['VariableCreate']['value'];
+      const given = { description: description === '' ? null : description };
+      // The value of a secret is not known here: left empty, it stays.
+      const isKept = variable?.isSecret && text === '';
+      if (variable) {
+        const place = { tenantID, variableID: variable.id };
+        await updateVariable(place, { ...given, ...(!isKept && { value }) });
+      } else await createVariable(tenantID, { ...given, name: name.trim(), value, isSecret });
+      await onSaved();
+    },
+    onSuccess: onClose,
+  });
+  const faults = faultsOf(save.error);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate();
+  };
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={variable ? variable.name : 'New variable'}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <form onSubmit={submit} noValidate>
+        <Stack gap="sm">
+          {!variable && (
+            <>
+              <TextInput
+                label="Name"
+                description="Workflows read it as vars.<name>"
+                required
+                data-autofocus
+                value={name}
+                error={faults.get('name')}
+                onChange={(event) => setName(event.currentTarget.value)}
+              />
+              <Checkbox
+                label="Secret"
+                description="Stored encrypted, never shown again, for the fields of HTTP nodes only"
+                checked={isSecret}
+                onChange={(event) => setSecret(event.currentTarget.checked)}
+              />
+            </>
+          )}
+          {!isSecret && (
+            <SegmentedControl
+              aria-label="Kind of value"
+              data={[
+                { value: 'text', label: 'Text' },
+                { value: 'json', label: 'JSON' },
+              ]}
+              value={kind}
+              onChange={(next) => setKind(next as 'text' | 'json')}
+            />
+          )}
+          {isSecret ? (
+            <PasswordInput
+              label="Value"
+              description={variable ? 'Empty: it stays as it is' : undefined}
+              autoComplete="off"
+              visibilityToggleButtonProps={{ 'aria-label': 'Show the value' }}
+              value={text}
+              error={faults.get('value')}
+              onChange={(event) => setText(event.currentTarget.value)}
+            />
+          ) : (
+            <Textarea
+              label="Value"
+              autosize
+              minRows={2}
+              maxRows={14}
+              className="code"
+              value={text}
+              error={faults.get('value')}
+              onChange={(event) => setText(event.currentTarget.value)}
+            />
+          )}
+          <TextInput
+            label="Description"
+            value={description}
+            error={faults.get('description')}
+            onChange={(event) => setDescription(event.currentTarget.value)}
+          />
+          {save.error && faults.size === 0 && <Problem error={save.error} />}
+          <Group justify="flex-end">
+            <Button type="submit" loading={save.isPending}>
+              Save
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+function isText(variable: Variable | undefined): boolean {
+  return !variable || variable.isSecret || typeof variable.value === 'string';
+}
+
+function shownText(variable: Variable | undefined): string {
+  if (!variable || variable.isSecret) return '';
+  return typeof variable.value === 'string' ? variable.value : JSON.stringify(variable.value, null, 2);
+}

@@ -1,0 +1,195 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { expect, test } from 'vitest';
+import { startMCP } from '#api/mcp/listen.ts';
+import { aWorkflow } from '#test/support/factories.ts';
+import { startAIProvider } from '../../servers/ai-provider.ts';
+import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
+
+/** Settings of the tenant, and the approvals that one of them asks for. */
+export function settingsTests(stage: () => Stage): void {
+  test('calls over MCP wait once a setting says so, are counted in the header, and are approved or refused', async () => {
+    const { cluster, tenant, page, path } = stage();
+    const { context, config } = cluster;
+    const settings = { ...config, mcp: { ...config.mcp, port: 0 } };
+    await using mcp = await startMCP({ config: settings, logger: context.logger, context });
+    const headers = { authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}` };
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+    const url = new URL(`http://127.0.0.1:${mcp.port}/tenants/${tenant.id}/mcp`);
+    await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+
+    const { put } = cluster.as(tenant.creator).in(tenant);
+    await put('T/tool-approval-policy', { policy: 'none', byAnother: false });
+
+    await page.goto(cluster.baseURL + path('/settings/tools'));
+    await page.getByRole('radio', { name: 'Those that may destroy something' }).check();
+    await expectAccessible(page, { name: 'settings-tools', shows: 'Another person must approve' });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+
+    const doomed = await aWorkflow(cluster, { tenant, title: 'Doomed' });
+    const spared = await aWorkflow(cluster, { tenant, title: 'Spared' });
+    for (const { id } of [doomed, spared])
+      await client.callTool({ name: 'delete_workflow', arguments: { workflowID: id } });
+    await page.getByRole('link', { name: 'Inbox, 2 waiting' }).click();
+    const calls = page.getByRole('region', { name: 'Calls of tools' });
+    await calls.getByRole('row', { name: new RegExp(`delete_workflow .*${doomed.id}.* Waits`) }).waitFor();
+    await expectAccessible(page, { name: 'inbox-calls', shows: 'delete_workflow' });
+
+    const open = async (id: string) => {
+      await page.goto(cluster.baseURL + path('/inbox'));
+      await calls.getByRole('row').filter({ hasText: id }).getByRole('link').click();
+      await page.getByLabel('Input of the call').getByText(id).waitFor();
+    };
+    await open(spared.id);
+    await expectAccessible(page, { name: 'tool-call', shows: 'Reason of a refusal', schemes: ['light'] });
+    await page.getByLabel('Reason of a refusal').fill(HOSTILE);
+    await page.getByRole('button', { name: 'Refuse' }).click();
+    await page.getByRole('status').getByText('Refused').waitFor();
+    await page.getByText('Decided by').waitFor();
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+    await open(doomed.id);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('status').getByText('Done').waitFor();
+    const { rows } = await cluster.pool.query('select id from workflow where id = any($1)', [[doomed.id, spared.id]]);
+    expect(rows).toEqual([{ id: spared.id }]);
+
+    await page.goto(cluster.baseURL + path('/inbox'));
+    await page.getByText('No call waits for a decision.').waitFor();
+    await page.getByText('Decided ones too').click();
+    await calls.getByRole('row', { name: /Refused/ }).waitFor();
+    expect(new URL(page.url()).search).toBe('?calls=all');
+
+    // Approving by the caller is withdrawn while the page is open, and not offered after that.
+    await put('T/tool-approval-policy', { policy: 'destructive', byAnother: true });
+    await client.callTool({ name: 'delete_workflow', arguments: { workflowID: spared.id } });
+    await open(spared.id);
+    await page.getByText('Up to another person').waitFor();
+    expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Refuse' }).click();
+    await page.getByRole('status').getByText('Refused').waitFor();
+    await put('T/tool-approval-policy', { policy: 'none', byAnother: false });
+    await client.close();
+  }, 60_000);
+
+  test('a tenant changes its name, logo, limits and retention; what the API refuses is said at the field', async () => {
+    const { cluster, tenant, page, path } = stage();
+    const title = `Tenant ${Date.now()}`;
+    await page.goto(cluster.baseURL + path('/settings'));
+    await page.getByLabel('Title').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('[aria-invalid="true"]').waitFor();
+    forgetRefusals(stage(), 400);
+    await page.getByLabel('Title').fill(title);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    await expect.poll(() => page.getByRole('combobox', { name: 'Tenant' }).inputValue()).toBe(title);
+    const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const file = { name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(dot, 'base64') };
+    await page.locator('input[type="file"]').setInputFiles(file);
+    const logo = page.getByRole('img', { name: 'Logo of the tenant' });
+    await logo.waitFor();
+    await expect
+      .poll(() => logo.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth))
+      .toBe(1);
+    await page.getByRole('button', { name: 'Pause the intake' }).click();
+    await page.getByRole('button', { name: 'Resume the intake' }).click();
+    await page.getByRole('button', { name: 'Pause the intake' }).waitFor();
+    await page.getByRole('button', { name: 'Delete …' }).click();
+    expect(await page.getByRole('button', { name: 'Delete for good' }).isDisabled()).toBe(true);
+    await page.keyboard.press('Escape');
+    await expectAccessible(page, { name: 'settings', shows: 'There is no way back' });
+
+    await page.getByRole('link', { name: 'Limits' }).click();
+    await page.getByLabel('Runs that workers have at once').fill('0');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('[aria-invalid="true"]').waitFor();
+    forgetRefusals(stage(), 400);
+    await page.getByLabel('Runs that workers have at once').fill('7');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    await page.getByRole('row', { name: /^AI tokens per day 0 2,000,000/ }).waitFor();
+    await expectAccessible(page, { name: 'settings-limits', shows: 'AI tokens per day' });
+    await page.getByRole('link', { name: 'Retention' }).click();
+    await page.getByLabel('Days', { exact: true }).fill('3');
+    await page.getByRole('button', { name: 'Save' }).first().click();
+    await page.getByText('In force: 3 days').waitFor();
+    await expectAccessible(page, { name: 'settings-retention', shows: 'Days of the trail', schemes: ['light'] });
+
+    const { body } = await cluster.as(tenant.creator).in(tenant).get('T/dispatch');
+    expect(body.dispatch.maxRuns).toBe(7);
+    const { patch } = cluster.as(tenant.creator).in(tenant);
+    await patch('T/dispatch', { maxRuns: null });
+    await patch('T/retention', { days: null });
+  }, 60_000);
+
+  test('variables are kept, secrets never shown; a model is set and tested; an account is connected in a window', async () => {
+    const { cluster, tenant, page, path, context } = stage();
+    const dialog = page.getByRole('dialog');
+    await using provider = await startAIProvider();
+    await cluster.as(tenant.creator).in(tenant).delete('T/ai-config');
+    await page.goto(cluster.baseURL + path('/settings/variables'));
+    const [greeting, token] = [`greeting_${Date.now()}`, `token_${Date.now()}`];
+    for (const [name, value, isSecret] of [
+      [greeting, HOSTILE, false],
+      [token, 'hidden-word', true],
+    ] as const) {
+      await page.getByRole('button', { name: 'New variable' }).click();
+      await dialog.getByLabel('Name').fill(name);
+      if (isSecret) await dialog.getByLabel('Secret').check();
+      await dialog.getByRole('textbox', { name: 'Value' }).fill(value);
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    }
+    await page.getByRole('row', { name: new RegExp(`^${token} secret`) }).waitFor();
+    await page.getByRole('row', { name: new RegExp(`^${greeting} <img src=x.*\\\\u202egnp`) }).waitFor();
+    await page.getByRole('button', { name: `Actions for ${token}` }).click();
+    await page.getByRole('menuitem', { name: 'Change' }).click();
+    await dialog.getByLabel('Description').fill('For the shop');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: /For the shop/ }).waitFor();
+    expect(await page.content()).not.toContain('hidden-word');
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+    await expectAccessible(page, { name: 'settings-variables', shows: greeting });
+    await page.getByRole('button', { name: `Actions for ${greeting}` }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('row', { name: new RegExp(greeting) }).waitFor({ state: 'detached' });
+
+    await page.getByRole('link', { name: 'AI' }).click();
+    await page.getByRole('combobox', { name: 'Provider' }).click();
+    await page.getByRole('option', { name: 'openai-compatible' }).click();
+    await page.getByRole('textbox', { name: 'Model' }).fill('test-model');
+    await page.getByLabel('Address').fill(provider.baseURL);
+    await page.getByRole('textbox', { name: 'Key' }).fill('hidden-key');
+    await page.getByRole('button', { name: 'Test the model' }).click();
+    await page.getByRole('status').getByText('25 tokens').waitFor();
+    await page.getByText('25 of 2,000,000').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    await page.getByText('The model is the tenant’s own.').waitFor();
+    expect(await page.getByRole('textbox', { name: 'Key' }).inputValue()).not.toContain('hidden');
+    await expectAccessible(page, { name: 'settings-ai', shows: 'Tokens this month' });
+    await page.getByRole('button', { name: 'Delete the settings' }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No model is set').waitFor();
+
+    await context.route('https://acme.test/**', (route) => route.fulfill({ body: 'The provider' }));
+    await page.getByRole('link', { name: 'Accounts' }).click();
+    await page.getByLabel('Provider').fill('acme');
+    await expectAccessible(page, { name: 'settings-accounts', shows: 'No account is connected', schemes: ['light'] });
+    const opened = page.waitForEvent('popup');
+    await page.getByRole('button', { name: 'Connect' }).click();
+    const popup = await opened;
+    await popup.getByText('The provider').waitFor();
+    expect(new URL(popup.url()).searchParams.get('state')).toMatch(/./);
+    await popup.close();
+    await page.getByRole('alert').getByText('closed before the account was connected').waitFor();
+    await page.getByLabel('Provider').fill('unheard-of');
+    await page.getByRole('button', { name: 'Connect' }).click();
+    await page
+      .getByRole('alert')
+      .getByText(/unheard-of/)
+      .waitFor();
+    for (const status of [400, 404]) forgetRefusals(stage(), status);
+  }, 60_000);
+}
