@@ -13,6 +13,7 @@ import { parseListenerView } from '../listener/view.ts';
 import { ErrorPage, NotFoundPage } from '../pages/error.tsx';
 import { SignInPage } from '../pages/sign-in.tsx';
 import { parsePeopleView } from '../people/view.ts';
+import { parseQueryView } from '../query/view.ts';
 import { parseRunFilter } from '../run/filter.ts';
 import { parseRunView } from '../run/view.ts';
 import { parseListFilter } from '../ui/list-filter.ts';
@@ -113,9 +114,18 @@ const queries = createRoute({
   component: lazyRouteComponent(() => import('../pages/queries.tsx'), 'QueriesPage'),
 });
 
+const newQuery = createRoute({
+  getParentRoute: () => tenant,
+  path: '/queries/new',
+  validateSearch: ({ datasourceID }: Record<string, unknown>): { datasourceID?: string } =>
+    typeof datasourceID === 'string' ? { datasourceID } : {},
+  component: lazyRouteComponent(() => import('../pages/new-query.tsx'), 'NewQueryPage'),
+});
+
 const query = createRoute({
   getParentRoute: () => tenant,
   path: '/queries/$dataQueryID',
+  validateSearch: parseQueryView,
   component: lazyRouteComponent(() => import('../pages/query.tsx'), 'QueryPage'),
 });
 
@@ -124,6 +134,18 @@ const datasources = createRoute({
   path: '/datasources',
   validateSearch: parseListFilter,
   component: lazyRouteComponent(() => import('../pages/datasources.tsx'), 'DatasourcesPage'),
+});
+
+const newDatasource = createRoute({
+  getParentRoute: () => tenant,
+  path: '/datasources/new',
+  component: lazyRouteComponent(() => import('../pages/new-datasource.tsx'), 'NewDatasourcePage'),
+});
+
+const datasource = createRoute({
+  getParentRoute: () => tenant,
+  path: '/datasources/$datasourceID',
+  component: lazyRouteComponent(() => import('../pages/datasource.tsx'), 'DatasourcePage'),
 });
 
 const cronJobs = createRoute({
@@ -188,34 +210,6 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import('../pages/audit.tsx'), 'AuditPage'),
 });
 
-export const router = createRouter({
-  routeTree: root.addChildren([
-    signIn,
-    signedIn,
-    shell.addChildren([
-      tenants,
-      tenant.addChildren([
-        home,
-        runs,
-        run,
-        inbox,
-        request,
-        workflows,
-        workflow,
-        queries,
-        query,
-        datasources,
-        cronJobs,
-        cronJob,
-        listeners,
-        listener,
-        database,
-        members,
-        roles,
-        apiKeys,
-        audit,
-      ]),
-    ]),
 const settings = createRoute({
   getParentRoute: () => tenant,
   path: '/settings',
@@ -271,6 +265,48 @@ const accountSettings = createRoute({
   defaultPreload: 'intent',
   scrollRestoration: true,
 });
+export const router = createRouter({
+  routeTree: root.addChildren([
+    signIn,
+    signedIn,
+    shell.addChildren([
+      tenants,
+      tenant.addChildren([
+        home,
+        runs,
+        run,
+        inbox,
+        request,
+        toolCall,
+        workflows,
+        workflow,
+        queries,
+        newQuery,
+        query,
+        datasources,
+        newDatasource,
+        datasource,
+        cronJobs,
+        cronJob,
+        listeners,
+        newListener,
+        listener,
+        database,
+        members,
+        roles,
+        apiKeys,
+        audit,
+        settings.addChildren([
+          tenantSettings,
+          limitSettings,
+          retentionSettings,
+          variableSettings,
+          aiSettings,
+          toolSettings,
+          accountSettings,
+        ]),
+      ]),
+    ]),
 
 declare module '@tanstack/react-router' {
   interface Register {

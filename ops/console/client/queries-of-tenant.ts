@@ -44,9 +44,31 @@ export function queryFormsRead(tenantID: string) {
   });
 }
 
-export async function saveDataQuery(path: QueryPlace, dataQueryOptions: object): Promise<Schemas['DataQuery']> {
-  const change = { dataQueryOptions } as Schemas['DataQueryUpdate'];
-  return (await body(rest.PATCH(QUERY, { params: { path }, body: change }))).dataQuery;
+export async function saveDataQuery(path: QueryPlace, change: Schemas['DataQueryUpdate']): Promise<void> {
+  await body(rest.PATCH(QUERY, { params: { path }, body: change }));
+}
+
+export async function createDataQuery(tenantID: string, query: Schemas['DataQueryCreate']): Promise<string> {
+  const params = { path: { tenantID } };
+  return (await body(rest.POST('/api/v1/tenants/{tenantID}/queries', { params, body: query }))).dataQuery.dataQueryID;
+}
+
+export async function cloneDataQuery(path: QueryPlace): Promise<string> {
+  return (await body(rest.POST(`${QUERY}/clone`, { params: { path } }))).dataQuery.dataQueryID;
+}
+
+export async function deleteDataQuery(path: QueryPlace): Promise<void> {
+  await body(rest.DELETE(QUERY, { params: { path } }));
+}
+
+/** Newest first. */
+export function queryRunsRead(path: QueryPlace, cursor: string | undefined) {
+  return queryOptions({
+    queryKey: ['data-query-runs', path, cursor ?? ''],
+    queryFn: () =>
+      body(rest.GET(`${QUERY}/runs`, { params: { path, query: { limit: PAGE, ...(cursor && { cursor }) } } })),
+    placeholderData: keepPreviousData,
+  });
 }
 
 export type QueryAnswer = Schemas['DataQueryAnswer'];
@@ -54,4 +76,12 @@ export type QueryAnswer = Schemas['DataQueryAnswer'];
 export async function runDataQuery(path: QueryPlace, args: object): Promise<QueryAnswer> {
   const run = { args } as Schemas['DataQueryRun'];
   return (await body(rest.POST(`${QUERY}/run`, { params: { path }, body: run }))) as QueryAnswer;
+}
+
+/** How the server would execute the saved query; nothing is executed. */
+export async function explainDataQuery(path: QueryPlace, args: object): Promise<QueryAnswer> {
+  const params = { path, query: { explain: 'true' as const } };
+  return (await body(
+    rest.POST(`${QUERY}/queryTest`, { params, body: { args } as Schemas['DataQueryInputs'] }),
+  )) as QueryAnswer;
 }

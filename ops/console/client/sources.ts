@@ -1,21 +1,101 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { ListFilter } from '../ui/list-filter.ts';
 import { body, rest } from './rest.ts';
+import type { Schemas } from './types.ts';
 
+const DATASOURCES = '/api/v1/tenants/{tenantID}/datasources';
+const DATASOURCE = `${DATASOURCES}/{datasourceID}` as const;
 const PAGE = 50;
+
+export interface DatasourcePlace {
+  tenantID: string;
+  datasourceID: string;
+}
 
 export function datasourcesRead(tenantID: string, filter: ListFilter) {
   return queryOptions({
     queryKey: ['datasources', tenantID, filter],
     queryFn: async () => {
       const params = { path: { tenantID }, query: { ...filter, limit: PAGE } };
-      const { datasources, nextCursor } = await body(rest.GET('/api/v1/tenants/{tenantID}/datasources', { params }));
+      const { datasources, nextCursor } = await body(rest.GET(DATASOURCES, { params }));
       return { rows: datasources, nextCursor };
     },
     placeholderData: keepPreviousData,
   });
 }
 
-export async function testDatasource(path: { tenantID: string; datasourceID: string }): Promise<void> {
-  await body(rest.POST('/api/v1/tenants/{tenantID}/datasources/{datasourceID}/test', { params: { path } }));
+/** For a choice of them: the newest thousand, which is the quota of a tenant. */
+export function allDatasourcesRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['datasources', tenantID, 'all'],
+    queryFn: async () => {
+      const found: Schemas['Datasource'][] = [];
+      let cursor: string | null = null;
+      do {
+        const query: { limit: number; cursor?: string } = { limit: 100, ...(cursor && { cursor }) };
+        const page = await body(rest.GET(DATASOURCES, { params: { path: { tenantID }, query } }));
+        found.push(...page.datasources);
+        cursor = page.nextCursor;
+      } while (cursor && found.length < 1_000);
+      return found;
+    },
+    staleTime: 10_000,
+  });
+}
+
+export function datasourceRead(path: DatasourcePlace) {
+  return queryOptions({
+    queryKey: ['datasources', path.tenantID, 'one', path.datasourceID],
+    queryFn: async () => (await body(rest.GET(DATASOURCE, { params: { path } }))).datasource,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
+}
+
+/** The form of each type. */
+export function datasourceFormsRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['datasource-forms', tenantID],
+    queryFn: async () => (await body(rest.GET(`${DATASOURCES}/schemas`, { params: { path: { tenantID } } }))).schemas,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+/** What would stop working without it. */
+export function datasourceUsageRead(path: DatasourcePlace) {
+  return queryOptions({
+    queryKey: ['datasources', path.tenantID, 'usage', path.datasourceID],
+    queryFn: () => body(rest.GET(`${DATASOURCE}/usage`, { params: { path } })),
+  });
+}
+
+export async function createDatasource(tenantID: string, made: Schemas['DatasourceCreate']): Promise<string> {
+  const params = { path: { tenantID } };
+  return (await body(rest.POST(DATASOURCES, { params, body: made }))).datasource.datasourceID;
+}
+
+/** Secrets that are sent back masked stay as they are. */
+export async function saveDatasource(
+  path: DatasourcePlace,
+  change: Schemas['DatasourceUpdate'],
+): Promise<Schemas['Datasource']> {
+  return (await body(rest.PATCH(DATASOURCE, { params: { path }, body: change }))).datasource;
+}
+
+export async function cloneDatasource(path: DatasourcePlace): Promise<string> {
+  return (await body(rest.POST(`${DATASOURCE}/clone`, { params: { path } }))).datasource.datasourceID;
+}
+
+export async function deleteDatasource(path: DatasourcePlace): Promise<void> {
+  await body(rest.DELETE(DATASOURCE, { params: { path } }));
+}
+
+export async function testDatasource(path: DatasourcePlace): Promise<void> {
+  await body(rest.POST(`${DATASOURCE}/test`, { params: { path } }));
+}
+
+/** Tests options that are not saved. */
+export async function testOptions(tenantID: string, given: Schemas['DatasourceTest']): Promise<void> {
+  await body(rest.POST(`${DATASOURCES}/test`, { params: { path: { tenantID } }, body: given }));
 }

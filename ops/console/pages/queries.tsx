@@ -1,9 +1,12 @@
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { dataQueriesRead } from '../client/queries-of-tenant.ts';
 import type { Schemas } from '../client/types.ts';
 import { AssetList } from '../ui/asset-list.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { parseListFilter } from '../ui/list-filter.ts';
+import { May } from '../ui/may.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 
@@ -39,6 +42,16 @@ export function QueriesPage() {
       idOf={({ dataQueryID }) => dataQueryID}
       columns={columns}
       empty="No query yet."
+      actions={
+        <May permission="dataquery.create" on="dataquery:*">
+          <Button
+            leftSection={<Icon name="plus" />}
+            onClick={() => void navigate({ to: '/t/$tenantID/queries/new', params: { tenantID } })}
+          >
+            New query
+          </Button>
+        </May>
+      }
     />
   );
 }

@@ -1,32 +1,38 @@
-import { Button, Paper, Skeleton, Stack, Text } from '@mantine/core';
+import { Button, Paper, Skeleton, Tabs, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useBlocker, useParams } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
 import {
+  cloneDataQuery,
   dataQueryRead,
+  deleteDataQuery,
   type QueryPlace,
   queryFormsRead,
-  runDataQuery,
   saveDataQuery,
 } from '../client/queries-of-tenant.ts';
-import { APIError } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
-import { inputFields } from '../ui/as-fields.ts';
-import { enteredValues, Fields, initialValues } from '../ui/fields.tsx';
+import { History } from '../query/history.tsx';
+import { Run } from '../query/run.tsx';
+import { Confirm } from '../ui/confirm.tsx';
+import { faultsIn } from '../ui/faults.ts';
 import { May } from '../ui/may.tsx';
+import { NameDialog } from '../ui/name-dialog.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { ResultTable } from '../ui/result-table.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
-import type { Layout, Schema } from '../ui/schema-parts.ts';
+import { hasPlan, type Layout, type Schema } from '../ui/schema-parts.ts';
+import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
 
 type DataQuery = Schemas['DataQuery'];
 type Form = Schemas['DatasourceForm'];
 
-/** A query: its text or form, its inputs, and what it answers. */
+const from = '/shell/t/$tenantID/queries/$dataQueryID';
+
+/** A query: its text or form, its inputs, what it answers, and its runs. */
 export function QueryPage() {
-  const place = useParams({ from: '/shell/t/$tenantID/queries/$dataQueryID' });
+  const place = useParams({ from });
   const query = useQuery(dataQueryRead(place));
   const forms = useQuery(queryFormsRead(place.tenantID));
   const error = query.error ?? forms.error;
@@ -44,16 +50,15 @@ export function QueryPage() {
 
 function Query({ place, query, form }: { place: QueryPlace; query: DataQuery; form: Form | undefined }) {
   const queries = useQueryClient();
+  const view = useSearch({ from });
+  const navigate = useNavigate({ from: '/t/$tenantID/queries/$dataQueryID' });
   const [saved, setSaved] = useState<Readonly<Record<string, unknown>>>(query.dataQueryOptions);
   const [options, setOptions] = useState(saved);
   const isDirty = options !== saved;
-  useBlocker({
-    shouldBlockFn: () => isDirty && !window.confirm('Leave without saving the changes?'),
-    enableBeforeUnload: isDirty,
-  });
+  useUnsaved(isDirty);
   const save = useMutation({
     mutationFn: async () => {
-      await saveDataQuery(place, options);
+      await saveDataQuery(place, { dataQueryOptions: options });
       return options;
     },
     onSuccess: (sent) => {
@@ -61,16 +66,11 @@ function Query({ place, query, form }: { place: QueryPlace; query: DataQuery; fo
       void queries.invalidateQueries({ queryKey: ['data-queries', place.tenantID] });
     },
   });
-  const faults = new Map(
-    (save.error instanceof APIError ? save.error.issues : []).map(({ path, message }) => [
-      path.slice(path[0] === 'dataQueryOptions' ? 1 : 0).join('.'),
-      message,
-    ]),
-  );
   return (
     <>
       <PageTitle title={query.dataQueryTitle} beside={<Text size="sm">{query.datasourceType}</Text>}>
         <WhoChanged tenantID={place.tenantID} assetID={place.dataQueryID} />
+        <More place={place} query={query} />
         <May permission="dataquery.update" on={`dataquery:${place.dataQueryID}`}>
           <Button variant="default" disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate()}>
             Save
@@ -85,52 +85,110 @@ function Query({ place, query, form }: { place: QueryPlace; query: DataQuery; fo
               schema={form.schema as Schema}
               uischema={form.uischema as unknown as Layout}
               value={options}
-              faults={faults}
+              faults={faultsIn('dataQueryOptions', save.error)}
               onChange={setOptions}
             />
           ) : (
             <Text size="sm">This server has no form for “{query.datasourceType}”.</Text>
           )}
         </Paper>
-        <Paper withBorder p="md" component="section" aria-label="Run">
-          <Run
-            key={JSON.stringify(saved.inputDefinitions)}
-            place={place}
-            definitions={saved.inputDefinitions}
-            isDirty={isDirty}
-          />
+        <Paper withBorder p="md">
+          <Tabs
+            value={view.tab ?? 'run'}
+            onChange={(tab) => void navigate({ search: tab === 'history' ? { tab } : {} })}
+          >
+            <Tabs.List mb="sm">
+              <Tabs.Tab value="run">Run</Tabs.Tab>
+              <Tabs.Tab value="history">History</Tabs.Tab>
+            </Tabs.List>
+            <Tabs.Panel value="run">
+              <Run
+                key={JSON.stringify(saved.inputDefinitions)}
+                place={place}
+                definitions={saved.inputDefinitions}
+                isDirty={isDirty}
+                hasPlan={hasPlan(form?.schema as Schema | undefined)}
+              />
+            </Tabs.Panel>
+            <Tabs.Panel value="history">
+              {view.tab === 'history' && (
+                <History
+                  place={place}
+                  cursor={view.cursor}
+                  onGo={(cursor) => void navigate({ search: { tab: 'history', ...(cursor && { cursor }) } })}
+                />
+              )}
+            </Tabs.Panel>
+          </Tabs>
         </Paper>
       </div>
     </>
   );
 }
 
-/** The saved query is run, so the page says if that is another one than is shown. */
-function Run({ place, definitions, isDirty }: { place: QueryPlace; definitions: unknown; isDirty: boolean }) {
-  const fields = inputFields(definitions);
-  const [values, setValues] = useState(() => initialValues(fields));
-  const run = useMutation({ mutationFn: async () => runDataQuery(place, enteredValues(fields, values)) });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    // The answer of the run before is not shown as that of this one.
-    run.reset();
-    run.mutate();
+/** What else may be done with the query. */
+function More({ place, query }: { place: QueryPlace; query: DataQuery }) {
+  const { tenantID } = place;
+  const { dataQueryTitle, isDisabled } = query;
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [asked, setAsked] = useState<'rename' | 'delete'>();
+  const refresh = async () => {
+    await queries.invalidateQueries({ queryKey: ['data-query', place] });
+    await queries.invalidateQueries({ queryKey: ['data-queries', tenantID] });
   };
+  const act = useMutation({
+    async mutationFn(verb: 'clone' | 'switch') {
+      if (verb === 'switch') await saveDataQuery(place, { isDisabled: !isDisabled });
+      const dataQueryID = verb === 'clone' ? await cloneDataQuery(place) : undefined;
+      await refresh();
+      if (dataQueryID) await navigate({ to: '/t/$tenantID/queries/$dataQueryID', params: { tenantID, dataQueryID } });
+    },
+  });
+  const close = () => setAsked(undefined);
   return (
-    <Stack>
-      <form onSubmit={submit}>
-        <Stack gap="sm">
-          <Fields fields={fields} values={values} onChange={setValues} />
-          {isDirty && <Text size="sm">The saved query is run, without the changes.</Text>}
-          <May permission="dataquery.execute" on={`dataquery:${place.dataQueryID}`}>
-            <Button type="submit" loading={run.isPending}>
-              Run
-            </Button>
-          </May>
-        </Stack>
-      </form>
-      {run.error && <Problem error={run.error} />}
-      {run.data && <ResultTable answer={run.data} />}
-    </Stack>
+    <>
+      {isDisabled && <Text size="sm">Disabled</Text>}
+      {act.error && <Problem error={act.error} />}
+      <RowMenu
+        of={dataQueryTitle}
+        on={`dataquery:${place.dataQueryID}`}
+        actions={[
+          { label: 'Rename', permission: 'dataquery.update', onClick: () => setAsked('rename') },
+          {
+            label: isDisabled ? 'Enable' : 'Disable',
+            permission: 'dataquery.update',
+            onClick: () => act.mutate('switch'),
+          },
+          { label: 'Clone', permission: 'dataquery.create', isOfType: true, onClick: () => act.mutate('clone') },
+          { label: 'Delete', permission: 'dataquery.delete', onClick: () => setAsked('delete'), isDangerous: true },
+        ]}
+      />
+      {asked === 'rename' && (
+        <NameDialog
+          title="Rename the query"
+          initial={dataQueryTitle}
+          verb="Rename"
+          onName={async (title) => {
+            await saveDataQuery(place, { dataQueryTitle: title });
+            await refresh();
+          }}
+          onClose={close}
+        />
+      )}
+      {asked === 'delete' && (
+        <Confirm
+          title="Delete the query"
+          question={`“${dataQueryTitle}” is deleted. Workflows that run it fail at its node.`}
+          verb="Delete"
+          onConfirm={async () => {
+            await deleteDataQuery(place);
+            await queries.invalidateQueries({ queryKey: ['data-queries', tenantID] });
+            await navigate({ to: '/t/$tenantID/queries', params: { tenantID }, ignoreBlocker: true });
+          }}
+          onClose={close}
+        />
+      )}
+    </>
   );
 }

@@ -96,7 +96,7 @@ export function WorkflowsPage() {
       {isNew && (
         <NameDialog
           title="New workflow"
-          onCreate={async (title) => edit((await createWorkflow(tenantID, title)).id)}
+          onName={async (title) => edit((await createWorkflow(tenantID, title)).id)}
           onClose={asNew.close}
         />
       )}

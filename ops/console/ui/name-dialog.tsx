@@ -3,18 +3,19 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Problem } from './problem.tsx';
 
-/** Asks for the title of something new. */
-export function NameDialog({
-  title,
-  onCreate,
-  onClose,
-}: {
+interface Props {
   title: string;
-  onCreate: (name: string) => Promise<unknown>;
+  /** The title that it has. */
+  initial?: string;
+  verb?: string;
+  onName: (name: string) => Promise<unknown>;
   onClose: () => void;
-}) {
-  const [name, setName] = useState('');
-  const create = useMutation({ mutationFn: () => onCreate(name.trim()), onSuccess: onClose });
+}
+
+/** Asks for the title of something new, or for another one. */
+export function NameDialog({ title, initial = '', verb = 'Create', onName, onClose }: Props) {
+  const [name, setName] = useState(initial);
+  const create = useMutation({ mutationFn: () => onName(name.trim()), onSuccess: onClose });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     create.mutate();
@@ -33,7 +34,7 @@ export function NameDialog({
           {create.error && <Problem error={create.error} />}
           <Group justify="flex-end">
             <Button type="submit" loading={create.isPending}>
-              Create
+              {verb}
             </Button>
           </Group>
         </Stack>

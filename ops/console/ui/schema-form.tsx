@@ -1,7 +1,7 @@
-import { Checkbox, Fieldset, MultiSelect, PasswordInput, Select, Stack, Textarea, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { Fieldset, Stack } from '@mantine/core';
 import { Notice } from './notice.tsx';
-import { isObject, type Layout, partOf, type Schema, schemaAt, shows, valueAt, withValueAt } from './schema-parts.ts';
+import { type Choice, Control } from './schema-control.tsx';
+import { type Layout, partOf, type Schema, schemaAt, shows, valueAt, withValueAt } from './schema-parts.ts';
 
 interface Props {
   schema: Schema;
@@ -10,6 +10,8 @@ interface Props {
   onChange: (value: Readonly<Record<string, unknown>>) => void;
   /** Faults by the path of their field, its parts joined by dots. */
   faults?: ReadonlyMap<string, string>;
+  /** What fields with ids of other assets can be set to, by the names of those fields. */
+  choices?: ReadonlyMap<string, readonly Choice[]>;
 }
 
 /** A form as the API describes it: JSON Schema of the value, and JSONForms for the layout. */
@@ -45,155 +47,30 @@ function Element({ element, ...form }: Omit<Props, 'uischema'> & { element: Layo
   if (!scope) return null;
   const path = partOf(scope);
   const schema = schemaAt(form.schema, path);
-  const fault = form.faults?.get(path.join('.'));
+  // There is nothing to choose.
+  if (schema.const !== undefined) return null;
+  const name = path.at(-1) ?? '';
+  const fault = faultAt(path.join('.'), form.faults);
+  const choices = form.choices?.get(name);
   return (
     <Control
       schema={schema}
-      name={path.at(-1) ?? ''}
+      name={name}
       isSecret={options?.format === 'password'}
       isMulti={options?.multi === true}
       isRequired={form.schema.required?.includes(path[0] ?? '') === true && path.length === 1}
       value={valueAt(form.value, path)}
       onChange={(value) => form.onChange(withValueAt(form.value, path, value))}
       {...(fault !== undefined && { fault })}
+      {...(choices && { choices })}
     />
   );
 }
 
-interface ControlProps {
-  schema: Schema;
-  name: string;
-  isSecret: boolean;
-  isMulti: boolean;
-  isRequired: boolean;
-  value: unknown;
-  onChange: (value: unknown) => void;
-  fault?: string;
-}
-
-function Control({ schema, name, isSecret, isMulti, isRequired, value, onChange, fault }: ControlProps) {
-  const { type, title = name, description } = schema;
-  const initial = schema.default;
-  const shared = { label: title, description, error: fault, required: isRequired };
-  const hint = typeof initial === 'object' ? '' : String(initial ?? '');
-  if (type === 'boolean')
-    return (
-      <Checkbox
-        label={title}
-        description={description}
-        error={fault}
-        checked={(value ?? initial) === true}
-        onChange={(event) => onChange(event.currentTarget.checked)}
-      />
-    );
-  if (Array.isArray(schema.enum))
-    return (
-      <Select
-        {...shared}
-        placeholder={hint}
-        data={schema.enum.map(String)}
-        value={typeof value === 'string' ? value : null}
-        clearable={!isRequired}
-        clearButtonProps={{ 'aria-label': `Clear ${title}` }}
-        onChange={(chosen) => onChange(chosen ?? undefined)}
-      />
-    );
-  if (type === 'array' && Array.isArray(schema.items?.enum))
-    return (
-      <MultiSelect
-        {...shared}
-        data={schema.items.enum.map(String)}
-        value={Array.isArray(value) ? value.map(String) : []}
-        onChange={(chosen) => onChange(chosen.length > 0 ? chosen : undefined)}
-      />
-    );
-  if (!['string', 'number', 'integer'].includes(String(type)))
-    return <JSONControl {...shared} value={value} onChange={onChange} />;
-  return (
-    <TextControl
-      {...shared}
-      isNumber={type !== 'string'}
-      value={value}
-      onChange={onChange}
-      {...{ hint, isSecret, isMulti }}
-    />
-  );
-}
-
-interface TextControlProps extends JSONControlProps {
-  hint: string;
-  isNumber: boolean;
-  isSecret: boolean;
-  isMulti: boolean;
-}
-
-/** A number may be the template of one, which is a text. */
-function TextControl({ hint, isNumber, isSecret, isMulti, value, onChange, ...shared }: TextControlProps) {
-  const text = value === undefined || value === null ? '' : String(value);
-  const change = (typed: string) => onChange(typed === '' ? undefined : isNumber ? numberOf(typed) : typed);
-  const input = {
-    ...{ ...shared, placeholder: hint, value: text },
-    onChange: (event: { currentTarget: { value: string } }) => change(event.currentTarget.value),
-  };
-  if (isSecret) return <PasswordInput {...input} autoComplete="off" />;
-  if (isMulti || text.includes('\n')) return <Textarea {...input} autosize minRows={4} maxRows={20} className="code" />;
-  return <TextInput {...input} {...(isNumber && { inputMode: 'decimal' as const })} />;
-}
-
-function numberOf(typed: string): unknown {
-  return /^-?\d+(\.\d+)?$/.test(typed) ? Number(typed) : typed;
-}
-
-interface JSONControlProps {
-  label: string;
-  description: string | undefined;
-  error: string | undefined;
-  required: boolean;
-  value: unknown;
-  onChange: (value: unknown) => void;
-}
-
-/** Text that is not JSON is a text, which may be a template; a list or an object that does not parse is told, and not taken over. */
-function JSONControl({ value, onChange, error, ...shared }: JSONControlProps) {
-  const [text, setText] = useState(() => written(value));
-  const [problem, setProblem] = useState<string>();
-  const change = (typed: string) => {
-    setText(typed);
-    setProblem(undefined);
-    if (typed.trim() === '') return onChange(undefined);
-    try {
-      onChange(JSON.parse(typed));
-    } catch (failure) {
-      if (/^\s*[[{](?!\{)/.test(typed)) setProblem((failure as Error).message);
-      else onChange(typed);
-    }
-  };
-  return (
-    <Textarea
-      {...shared}
-      autosize
-      minRows={isObject(value) || Array.isArray(value) ? 3 : 1}
-      maxRows={16}
-      className="code"
-      error={problem ?? error}
-      value={text}
-      onChange={(event) => change(event.currentTarget.value)}
-    />
-  );
-}
-
-function written(value: unknown): string {
-  if (value === undefined) return '';
-  return typeof value === 'string' && !isJSON(value) ? value : JSON.stringify(value, null, 2);
-}
-
-function isJSON(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+/** A fault within a field is shown at it, with its place. */
+function faultAt(path: string, faults: ReadonlyMap<string, string> | undefined): string | undefined {
+  const within = [...(faults ?? [])].find(([at]) => at.startsWith(`${path}.`));
+  return faults?.get(path) ?? (within && `${within[0].slice(path.length + 1)}: ${within[1]}`);
 }
 
 /** Faults that belong to no field of the form. */

@@ -10,6 +10,7 @@ export interface Schema {
   properties?: Readonly<Record<string, Schema>>;
   required?: readonly string[];
   allOf?: readonly { if?: Schema; then?: Schema }[];
+  'x-secret'?: boolean;
 }
 
 /** As much of JSONForms as the forms of the API use. */
@@ -66,4 +67,9 @@ export function isObject(value: unknown): value is Value {
 
 function unescaped(name: string): string {
   return name.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+/** Whether queries by this form are SQL, whose plan a server can tell. */
+export function hasPlan(schema: Schema | undefined): boolean {
+  return schema?.properties?.query?.type === 'string' && schema.properties.url === undefined;
 }

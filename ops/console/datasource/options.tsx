@@ -1,0 +1,75 @@
+import { Button, Text } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useMay } from '../client/may.ts';
+import { connectedAccountsRead } from '../client/settings.ts';
+import { testOptions } from '../client/sources.ts';
+import type { Schemas } from '../client/types.ts';
+import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { SchemaForm } from '../ui/schema-form.tsx';
+import type { Layout, Schema } from '../ui/schema-parts.ts';
+
+export type Options = Readonly<Record<string, unknown>>;
+
+interface Props {
+  tenantID: string;
+  /** Of the stored one, whose secrets stand for the masked ones. */
+  datasourceID?: string;
+  form: Schemas['DatasourceForm'];
+  options: Options;
+  faults: ReadonlyMap<string, string>;
+  onChange: (options: Options) => void;
+}
+
+/** The options of a connection, and a test of them before they are saved. */
+export function OptionsForm({ tenantID, datasourceID, form, options, faults, onChange }: Props) {
+  const may = useMay(datasourceID === undefined ? undefined : `datasource:${datasourceID}`);
+  const usesAccount = options.authType === 'oauthConnection';
+  const { data: accounts = [] } = useQuery({ ...connectedAccountsRead(tenantID), enabled: usesAccount });
+  const test = useMutation({
+    mutationFn: () =>
+      testOptions(tenantID, {
+        datasourceType: form.datasourceType as Schemas['DatasourceTest']['datasourceType'],
+        datasourceOptions: options as Schemas['DatasourceTest']['datasourceOptions'],
+        ...(datasourceID && { datasourceID }),
+      }),
+  });
+  const choices = accounts.map(({ oauthConnectionID, name }) => ({ value: oauthConnectionID, label: name }));
+  return (
+    <>
+      <SchemaForm
+        schema={form.schema as Schema}
+        uischema={form.uischema as unknown as Layout}
+        value={options}
+        faults={faults}
+        choices={new Map([['oauthConnectionID', choices]])}
+        onChange={(next) => {
+          test.reset();
+          onChange(next);
+        }}
+      />
+      {usesAccount && (
+        <Text size="sm">
+          <Link className="link" to="/t/$tenantID/settings/accounts" params={{ tenantID }}>
+            Connect an account
+          </Link>{' '}
+          in the settings, if it is not in the list.
+        </Text>
+      )}
+      {may('datasource.test') && (
+        <div>
+          <Button variant="default" loading={test.isPending} onClick={() => test.mutate()}>
+            Test these options
+          </Button>
+        </div>
+      )}
+      {test.error && <Problem error={test.error} />}
+      {test.isSuccess && (
+        <Notice tone="ok" role="status">
+          A worker has connected.
+        </Notice>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,22 @@
+import type { Schemas } from '../client/types.ts';
+import type { Tone } from '../ui/status.tsx';
+import { Ago } from '../ui/time.tsx';
+
+const looks: Record<Schemas['Datasource']['connectionStatus'], { word: string; tone: Tone }> = {
+  unknown: { word: 'Not tested', tone: 'idle' },
+  connected: { word: 'Connected', tone: 'ok' },
+  failed: { word: 'Failed', tone: 'bad' },
+};
+
+/** What the last test of the connection said, and when. */
+export function ConnectionStatus({ of: { connectionStatus, testedAt } }: { of: Schemas['Datasource'] }) {
+  const { word, tone } = looks[connectionStatus];
+  return (
+    <>
+      <span className="status" data-tone={tone}>
+        {word}
+      </span>{' '}
+      {testedAt && <Ago at={testedAt} />}
+    </>
+  );
+}

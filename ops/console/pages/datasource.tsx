@@ -1,0 +1,244 @@
+import { Button, Paper, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useMay } from '../client/may.ts';
+import {
+  cloneDatasource,
+  type DatasourcePlace,
+  datasourceFormsRead,
+  datasourceRead,
+  datasourceUsageRead,
+  deleteDatasource,
+  saveDatasource,
+  testDatasource,
+} from '../client/sources.ts';
+import type { Schemas } from '../client/types.ts';
+import { type Options, OptionsForm } from '../datasource/options.tsx';
+import { ConnectionStatus } from '../datasource/status.tsx';
+import { Confirm } from '../ui/confirm.tsx';
+import { faultsIn, faultsOf } from '../ui/faults.ts';
+import { JSONView } from '../ui/json.tsx';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
+import { useUnsaved } from '../ui/unsaved.ts';
+import { WhoChanged } from '../ui/who-changed.tsx';
+
+type Datasource = Schemas['Datasource'];
+type Forms = Readonly<Record<string, Schemas['DatasourceForm']>>;
+
+/** A datasource: the options of its connection without secrets, how the connection is, and what uses it. */
+export function DatasourcePage() {
+  const place = useParams({ from: '/shell/t/$tenantID/datasources/$datasourceID' });
+  const source = useQuery(datasourceRead(place));
+  const forms = useQuery(datasourceFormsRead(place.tenantID));
+  const error = source.error ?? forms.error;
+  if (error)
+    return (
+      <>
+        <PageTitle title="Datasource" />
+        <Problem error={error} onRetry={() => void source.refetch()} />
+      </>
+    );
+  if (!source.data || !forms.data) return <Skeleton h={320} />;
+  return <OneDatasource key={place.datasourceID} place={place} source={source.data} forms={forms.data} />;
+}
+
+interface Props {
+  place: DatasourcePlace;
+  source: Datasource;
+  forms: Forms;
+}
+
+function OneDatasource({ place, source, forms }: Props) {
+  const may = useMay(`datasource:${place.datasourceID}`);
+  const queries = useQueryClient();
+  const refresh = () => queries.invalidateQueries({ queryKey: ['datasources', place.tenantID] });
+  const test = useMutation({ mutationFn: () => testDatasource(place), onSettled: refresh });
+  return (
+    <>
+      <PageTitle
+        title={source.datasourceTitle}
+        beside={
+          <span role="status">
+            <ConnectionStatus of={source} />
+          </span>
+        }
+      >
+        <WhoChanged tenantID={place.tenantID} assetID={place.datasourceID} />
+        <More place={place} source={source} />
+        {may('datasource.test') && (
+          <Button variant="default" loading={test.isPending} onClick={() => test.mutate()}>
+            Test
+          </Button>
+        )}
+      </PageTitle>
+      <div className="said">{test.error && <Problem error={test.error} />}</div>
+      <div className="split">
+        {may('datasource.update') ? (
+          <Settings place={place} source={source} forms={forms} onSaved={refresh} />
+        ) : (
+          <Paper withBorder p="md">
+            <JSONView value={source.datasourceOptions} label="Options" />
+          </Paper>
+        )}
+        <Usage place={place} />
+      </div>
+    </>
+  );
+}
+
+function Settings({ place, source, forms, onSaved }: Props & { onSaved: () => Promise<unknown> }) {
+  const { datasourceTitle, datasourceOptions, datasourceType } = source;
+  const [saved, setSaved] = useState<{ title: string; options: Options }>({
+    title: datasourceTitle,
+    options: datasourceOptions,
+  });
+  const [draft, setDraft] = useState(saved);
+  const isDirty = draft.title !== saved.title || draft.options !== saved.options;
+  useUnsaved(isDirty);
+  const save = useMutation({
+    mutationFn: () =>
+      saveDatasource(place, {
+        datasourceTitle: draft.title.trim(),
+        // As long as they are as they were, their secrets need not be told apart from their masks.
+        ...(draft.options !== saved.options && {
+          datasourceOptions: draft.options as NonNullable<Schemas['DatasourceUpdate']['datasourceOptions']>,
+        }),
+      }),
+    async onSuccess(changed) {
+      const now = { title: changed.datasourceTitle, options: changed.datasourceOptions };
+      setSaved(now);
+      setDraft(now);
+      await onSaved();
+    },
+  });
+  const form = forms[datasourceType];
+  const faults = faultsIn('datasourceOptions', save.error);
+  return (
+    <Paper withBorder p="md" component="section" aria-label="Options">
+      <Stack gap="sm">
+        <Text size="sm">
+          {form?.label ?? datasourceType}. Secrets are masked: a mask that stays keeps what is stored.
+        </Text>
+        <TextInput
+          label="Title"
+          required
+          value={draft.title}
+          error={faultsOf(save.error).get('datasourceTitle')}
+          onChange={({ currentTarget: { value } }) => setDraft({ ...draft, title: value })}
+        />
+        {form ? (
+          <OptionsForm
+            tenantID={place.tenantID}
+            datasourceID={place.datasourceID}
+            form={form}
+            options={draft.options}
+            faults={faults}
+            onChange={(options) => setDraft({ ...draft, options })}
+          />
+        ) : (
+          <Text size="sm">This server has no form for “{datasourceType}”.</Text>
+        )}
+        {save.error && <Problem error={save.error} />}
+        <div>
+          <Button disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate()}>
+            Save
+          </Button>
+        </div>
+      </Stack>
+    </Paper>
+  );
+}
+
+function Usage({ place }: { place: DatasourcePlace }) {
+  const { tenantID } = place;
+  const { data, error } = useQuery(datasourceUsageRead(place));
+  const may = useMay();
+  return (
+    <Paper withBorder p="md" component="section" aria-label="Use">
+      <Stack gap="xs">
+        <Text component="h2" fw={600} size="sm">
+          What uses it
+        </Text>
+        {error && <Problem error={error} />}
+        {data && data.dataQueries.length + data.others.dataQueries === 0 && <Text size="sm">No query.</Text>}
+        {data?.dataQueries.map(({ dataQueryID, dataQueryTitle }) => (
+          <Link
+            key={dataQueryID}
+            className="link"
+            to="/t/$tenantID/queries/$dataQueryID"
+            params={{ tenantID, dataQueryID }}
+          >
+            <bdi>{dataQueryTitle}</bdi>
+          </Link>
+        ))}
+        {data?.workflows.map(({ workflowID, workflowTitle }) => (
+          <Text key={workflowID} size="sm">
+            Workflow{' '}
+            <Link className="link" to="/t/$tenantID/workflows/$workflowID" params={{ tenantID, workflowID }}>
+              <bdi>{workflowTitle}</bdi>
+            </Link>
+          </Text>
+        ))}
+        {data && data.others.dataQueries + data.others.workflows > 0 && (
+          <Text size="sm">
+            And {data.others.dataQueries} queries and {data.others.workflows} workflows that you may not see.
+          </Text>
+        )}
+        {may('dataquery.create') && (
+          <Link
+            className="link"
+            to="/t/$tenantID/queries/new"
+            params={{ tenantID }}
+            search={{ datasourceID: place.datasourceID }}
+          >
+            New query of it
+          </Link>
+        )}
+      </Stack>
+    </Paper>
+  );
+}
+
+function More({ place, source: { datasourceTitle } }: { place: DatasourcePlace; source: Datasource }) {
+  const { tenantID } = place;
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [isDeleting, setDeleting] = useState(false);
+  const refresh = () => queries.invalidateQueries({ queryKey: ['datasources', tenantID] });
+  const clone = useMutation({
+    async mutationFn() {
+      const datasourceID = await cloneDatasource(place);
+      await refresh();
+      await navigate({ to: '/t/$tenantID/datasources/$datasourceID', params: { tenantID, datasourceID } });
+    },
+  });
+  return (
+    <>
+      {clone.error && <Problem error={clone.error} />}
+      <RowMenu
+        of={datasourceTitle}
+        on={`datasource:${place.datasourceID}`}
+        actions={[
+          { label: 'Clone', permission: 'datasource.create', isOfType: true, onClick: () => clone.mutate() },
+          { label: 'Delete', permission: 'datasource.delete', onClick: () => setDeleting(true), isDangerous: true },
+        ]}
+      />
+      {isDeleting && (
+        <Confirm
+          title="Delete the datasource"
+          question={`“${datasourceTitle}” is deleted, with the queries and the listeners that use it.`}
+          verb="Delete"
+          onConfirm={async () => {
+            await deleteDatasource(place);
+            await navigate({ to: '/t/$tenantID/datasources', params: { tenantID }, ignoreBlocker: true });
+            await refresh();
+          }}
+          onClose={() => setDeleting(false)}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,115 @@
+import { Button, Container, Paper, Select, Skeleton, Stack, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { createDatasource, datasourceFormsRead } from '../client/sources.ts';
+import type { Schemas } from '../client/types.ts';
+import { type Options, OptionsForm } from '../datasource/options.tsx';
+import { faultsIn, faultsOf } from '../ui/faults.ts';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { useUnsaved } from '../ui/unsaved.ts';
+
+type Forms = Readonly<Record<string, Schemas['DatasourceForm']>>;
+
+/** A new datasource: its type, its title and the options of its connection. */
+export function NewDatasourcePage() {
+  const { tenantID } = useParams({ from: '/shell/t/$tenantID/datasources/new' });
+  const { data: forms, error, refetch } = useQuery(datasourceFormsRead(tenantID));
+  return (
+    <Container size="sm">
+      <PageTitle title="New datasource" />
+      {error && <Problem error={error} onRetry={() => void refetch()} />}
+      {!forms && !error && <Skeleton h={320} />}
+      {forms && <NewDatasource key={tenantID} tenantID={tenantID} forms={forms} />}
+    </Container>
+  );
+}
+
+const categories: Record<string, string> = {
+  database: 'Databases',
+  api: 'Services over HTTP',
+  messaging: 'Messaging',
+  file: 'Files',
+  mail: 'Mail',
+};
+
+/** The types by what they are about. */
+function choicesOf(forms: Forms) {
+  const groups = Map.groupBy(Object.values(forms), ({ category }) => category);
+  return [...groups].map(([category, items]) => ({
+    group: categories[category] ?? category,
+    items: items.map(({ datasourceType, label }) => ({ value: datasourceType, label })),
+  }));
+}
+
+function NewDatasource({ tenantID, forms }: { tenantID: string; forms: Forms }) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [title, setTitle] = useState('');
+  const [type, setType] = useState<string>();
+  const form = type === undefined ? undefined : forms[type];
+  const [drafts, setDrafts] = useState<Readonly<Record<string, Options>>>({});
+  const options = (type !== undefined && drafts[type]) || form?.data || {};
+  const create = useMutation({
+    mutationFn: () =>
+      createDatasource(tenantID, {
+        datasourceTitle: title.trim(),
+        datasourceType: type as Schemas['DatasourceCreate']['datasourceType'],
+        datasourceOptions: options as Schemas['DatasourceCreate']['datasourceOptions'],
+      }),
+    async onSuccess(datasourceID) {
+      await queries.invalidateQueries({ queryKey: ['datasources', tenantID] });
+      await navigate({
+        ...{ to: '/t/$tenantID/datasources/$datasourceID', params: { tenantID, datasourceID } },
+        ignoreBlocker: true,
+      });
+    },
+  });
+  useUnsaved(Object.keys(drafts).length > 0);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <Paper withBorder p="md">
+      <form onSubmit={submit} noValidate>
+        <Stack gap="sm">
+          <Select
+            label="Type"
+            required
+            searchable
+            allowDeselect={false}
+            data={choicesOf(forms)}
+            value={type ?? null}
+            error={faultsOf(create.error).get('datasourceType')}
+            onChange={(next) => next && setType(next)}
+          />
+          <TextInput
+            label="Title"
+            required
+            value={title}
+            error={faultsOf(create.error).get('datasourceTitle')}
+            onChange={({ currentTarget: { value } }) => setTitle(value)}
+          />
+          {form && (
+            <OptionsForm
+              key={type}
+              tenantID={tenantID}
+              form={form}
+              options={options}
+              faults={faultsIn('datasourceOptions', create.error)}
+              onChange={(next) => setDrafts({ ...drafts, [form.datasourceType]: next })}
+            />
+          )}
+          {create.error && <Problem error={create.error} />}
+          <div>
+            <Button type="submit" loading={create.isPending}>
+              Create
+            </Button>
+          </div>
+        </Stack>
+      </form>
+    </Paper>
+  );
+}

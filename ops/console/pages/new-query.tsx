@@ -1,0 +1,120 @@
+import { Button, Container, Paper, Select, Skeleton, Stack, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { useMay } from '../client/may.ts';
+import { createDataQuery, queryFormsRead } from '../client/queries-of-tenant.ts';
+import { allDatasourcesRead } from '../client/sources.ts';
+import type { Schemas } from '../client/types.ts';
+import { faultsIn, faultsOf } from '../ui/faults.ts';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { OtherFaults, SchemaForm } from '../ui/schema-form.tsx';
+import type { Layout, Schema } from '../ui/schema-parts.ts';
+import { useUnsaved } from '../ui/unsaved.ts';
+
+const from = '/shell/t/$tenantID/queries/new';
+/** The tenant's own database is asked without a datasource. */
+const OWN = 'tenantdb';
+
+/** A new query: of what, by which form, under which title. */
+export function NewQueryPage() {
+  const { tenantID } = useParams({ from });
+  const may = useMay();
+  const forms = useQuery(queryFormsRead(tenantID));
+  const sources = useQuery({ ...allDatasourcesRead(tenantID), enabled: may('datasource.list') });
+  const error = forms.error ?? sources.error;
+  return (
+    <Container size="sm">
+      <PageTitle title="New query" />
+      {error && <Problem error={error} onRetry={() => void forms.refetch()} />}
+      {!forms.data && !error && <Skeleton h={320} />}
+      {forms.data && <NewQuery key={tenantID} tenantID={tenantID} forms={forms.data} sources={sources.data ?? []} />}
+    </Container>
+  );
+}
+
+interface Props {
+  tenantID: string;
+  forms: Readonly<Record<string, Schemas['DatasourceForm']>>;
+  sources: readonly Schemas['Datasource'][];
+}
+
+function NewQuery({ tenantID, forms, sources }: Props) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const given = useSearch({ from }).datasourceID;
+  const [title, setTitle] = useState('');
+  const [chosen, setChosen] = useState(given ?? OWN);
+  const source = sources.find(({ datasourceID }) => datasourceID === chosen);
+  const form = forms[source?.datasourceType ?? OWN];
+  // The text of one type of query is no query of another.
+  const [drafts, setDrafts] = useState<Readonly<Record<string, Readonly<Record<string, unknown>>>>>({});
+  const options = drafts[chosen] ?? form?.data ?? {};
+  const create = useMutation({
+    mutationFn: () =>
+      createDataQuery(tenantID, {
+        ...{ dataQueryTitle: title.trim(), dataQueryOptions: options },
+        ...(source ? { datasourceID: source.datasourceID } : { datasourceType: OWN }),
+      }),
+    async onSuccess(dataQueryID) {
+      await queries.invalidateQueries({ queryKey: ['data-queries', tenantID] });
+      await navigate({
+        ...{ to: '/t/$tenantID/queries/$dataQueryID', params: { tenantID, dataQueryID } },
+        ignoreBlocker: true,
+      });
+    },
+  });
+  useUnsaved(Object.keys(drafts).length > 0);
+  const faults = faultsIn('dataQueryOptions', create.error);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    create.mutate();
+  };
+  const choices = sources
+    .filter(({ datasourceType }) => forms[datasourceType])
+    .map(({ datasourceID, datasourceTitle, datasourceType }) => ({
+      value: datasourceID,
+      label: `${datasourceTitle}, ${datasourceType}`,
+    }));
+  return (
+    <Paper withBorder p="md">
+      <form onSubmit={submit} noValidate>
+        <Stack gap="sm">
+          <TextInput
+            label="Title"
+            required
+            value={title}
+            error={faultsOf(create.error).get('dataQueryTitle')}
+            onChange={({ currentTarget: { value } }) => setTitle(value)}
+          />
+          <Select
+            label="Datasource"
+            searchable
+            allowDeselect={false}
+            data={[{ value: OWN, label: 'The database of the tenant' }, ...choices]}
+            value={chosen}
+            onChange={(next) => next && setChosen(next)}
+          />
+          {form && (
+            <SchemaForm
+              key={chosen}
+              schema={form.schema as Schema}
+              uischema={form.uischema as unknown as Layout}
+              value={options}
+              faults={faults}
+              onChange={(next) => setDrafts({ ...drafts, [chosen]: next })}
+            />
+          )}
+          {create.error && faults.size === 0 && <Problem error={create.error} />}
+          {create.error && faults.size > 0 && <OtherFaults faults={[create.error.message]} />}
+          <div>
+            <Button type="submit" loading={create.isPending}>
+              Create
+            </Button>
+          </div>
+        </Stack>
+      </form>
+    </Paper>
+  );
+}
