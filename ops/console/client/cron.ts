@@ -1,8 +1,11 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { ListFilter } from '../ui/list-filter.ts';
 import { body, rest } from './rest.ts';
+import type { Schemas } from './types.ts';
 
-const CRON_JOB = '/api/v1/tenants/{tenantID}/cronjobs/{cronJobID}';
+const CRON_JOBS = '/api/v1/tenants/{tenantID}/cronjobs';
+const CRON_JOB = `${CRON_JOBS}/{cronJobID}` as const;
+const BACKFILLS = `${CRON_JOB}/backfills` as const;
 const PAGE = 50;
 
 export interface CronJobPlace {
@@ -15,7 +18,7 @@ export function cronJobsRead(tenantID: string, filter: ListFilter) {
     queryKey: ['cron-jobs', tenantID, filter],
     queryFn: async () => {
       const params = { path: { tenantID }, query: { ...filter, limit: PAGE } };
-      const { cronJobs, nextCursor } = await body(rest.GET('/api/v1/tenants/{tenantID}/cronjobs', { params }));
+      const { cronJobs, nextCursor } = await body(rest.GET(CRON_JOBS, { params }));
       return { rows: cronJobs, nextCursor };
     },
     placeholderData: keepPreviousData,
@@ -50,4 +53,63 @@ export function ticksRead(path: CronJobPlace) {
 
 export async function actOnCronJob(path: CronJobPlace, verb: 'run' | 'pause' | 'resume'): Promise<void> {
   await body<unknown>(rest.POST(`${CRON_JOB}/${verb}` as const, { params: { path } }));
+}
+
+/** A schedule in words, and its next times. */
+export function schedulePreviewRead(tenantID: string, cronJobSchedule: string, timezone: string) {
+  return queryOptions({
+    queryKey: ['cron-preview', tenantID, cronJobSchedule, timezone],
+    queryFn: async () => {
+      const given = { cronJobSchedule, count: 3, ...(timezone !== '' && { timezone }) };
+      const params = { path: { tenantID } };
+      return (await body(rest.POST(`${CRON_JOBS}/preview`, { params, body: given }))).preview;
+    },
+    enabled: cronJobSchedule !== '',
+    staleTime: 60_000,
+    retry: false,
+  });
+}
+
+export async function createCronJob(tenantID: string, job: Schemas['CronJobCreate']): Promise<string> {
+  return (await body(rest.POST(CRON_JOBS, { params: { path: { tenantID } }, body: job }))).cronJob.cronJobID;
+}
+
+export async function saveCronJob(path: CronJobPlace, change: Schemas['CronJobUpdate']): Promise<void> {
+  await body(rest.PATCH(CRON_JOB, { params: { path }, body: change }));
+}
+
+export async function deleteCronJob(path: CronJobPlace): Promise<void> {
+  await body(rest.DELETE(CRON_JOB, { params: { path } }));
+}
+
+export function backfillsRead(path: CronJobPlace) {
+  return queryOptions({
+    queryKey: ['cron-job', path, 'backfills'],
+    queryFn: async () => (await body(rest.GET(BACKFILLS, { params: { path, query: { limit: 20 } } }))).backfills,
+    refetchInterval: ({ state: { data } }) => (data?.some(goesOn) ? 1_000 : false),
+  });
+}
+
+function goesOn({ status }: Schemas['CronBackfill']): boolean {
+  return status === 'FILLING' || status === 'RUNNING';
+}
+
+export async function startBackfill(path: CronJobPlace, from: string, to: string | undefined): Promise<void> {
+  await body(rest.POST(BACKFILLS, { params: { path }, body: { from, ...(to && { to }) } }));
+}
+
+export async function stopBackfill(path: CronJobPlace & { backfillID: string }): Promise<void> {
+  await body(rest.DELETE(`${BACKFILLS}/{backfillID}/stop`, { params: { path } }));
+}
+
+/** The ids of cron jobs that the service has stopped. */
+export function stoppedCronJobsRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['cron-jobs', tenantID, 'stopped'],
+    queryFn: async () => {
+      const { status } = await body(rest.GET(`${CRON_JOBS}/status/connections`, { params: { path: { tenantID } } }));
+      return Object.entries(status).flatMap(([id, { state }]) => (state === 'stopped' ? [id] : []));
+    },
+    refetchInterval: 30_000,
+  });
 }

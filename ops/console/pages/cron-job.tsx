@@ -1,14 +1,26 @@
 import { Button, Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
-import { actOnCronJob, type CronJobPlace, cronJobRead, nextTicksRead, ticksRead } from '../client/cron.ts';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import {
+  actOnCronJob,
+  type CronJobPlace,
+  cronJobRead,
+  deleteCronJob,
+  nextTicksRead,
+  ticksRead,
+} from '../client/cron.ts';
 import type { Schemas } from '../client/types.ts';
+import { Backfills } from '../cron/backfills.tsx';
+import { CronJobForm } from '../cron/form.tsx';
+import { Confirm } from '../ui/confirm.tsx';
 import { CronState } from '../ui/cron-state.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Ago, Moment } from '../ui/time.tsx';
 import { WhoChanged } from '../ui/who-changed.tsx';
 
@@ -36,6 +48,7 @@ export function CronJobPage() {
     <>
       <PageTitle title={job.cronJobTitle} beside={<CronState of={job} />}>
         <WhoChanged tenantID={place.tenantID} assetID={place.cronJobID} />
+        <More place={place} job={job} />
         <May permission="cronjob.update" on={`cronjob:${place.cronJobID}`}>
           {job.state !== 'disabled' && (
             <Button variant="default" loading={act.isPending} onClick={() => act.mutate(isHeld ? 'resume' : 'pause')}>
@@ -71,8 +84,56 @@ export function CronJobPage() {
             </Text>
             <Ticks place={place} />
           </Paper>
+          <Paper withBorder p="md" component="section" aria-label="Backfill">
+            <Text component="h2" fw={600} mb="xs">
+              Backfill
+            </Text>
+            <Backfills place={place} />
+          </Paper>
         </SimpleGrid>
       </Stack>
+    </>
+  );
+}
+
+/** What else may be done with the job. */
+function More({ place, job }: { place: CronJobPlace; job: Schemas['CronJob'] }) {
+  const { tenantID } = place;
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [asked, setAsked] = useState<'change' | 'delete'>();
+  const close = () => setAsked(undefined);
+  return (
+    <>
+      <RowMenu
+        of={job.cronJobTitle}
+        on={`cronjob:${place.cronJobID}`}
+        actions={[
+          { label: 'Change', permission: 'cronjob.update', onClick: () => setAsked('change') },
+          { label: 'Delete', permission: 'cronjob.delete', onClick: () => setAsked('delete'), isDangerous: true },
+        ]}
+      />
+      {asked === 'change' && (
+        <CronJobForm
+          tenantID={tenantID}
+          job={job}
+          onSaved={() => queries.invalidateQueries({ queryKey: ['cron-job', place] })}
+          onClose={close}
+        />
+      )}
+      {asked === 'delete' && (
+        <Confirm
+          title="Delete the cron job"
+          question={`“${job.cronJobTitle}” and its history are deleted. Runs that it has started go on.`}
+          verb="Delete"
+          onConfirm={async () => {
+            await deleteCronJob(place);
+            await queries.invalidateQueries({ queryKey: ['cron-jobs', tenantID] });
+            await navigate({ to: '/t/$tenantID/cron', params: { tenantID } });
+          }}
+          onClose={close}
+        />
+      )}
     </>
   );
 }

@@ -1,10 +1,15 @@
+import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { cronJobsRead } from '../client/cron.ts';
 import type { Schemas } from '../client/types.ts';
+import { CronJobForm } from '../cron/form.tsx';
 import { AssetList } from '../ui/asset-list.tsx';
 import { CronState } from '../ui/cron-state.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { parseListFilter } from '../ui/list-filter.ts';
+import { May } from '../ui/may.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Moment } from '../ui/time.tsx';
 
@@ -16,6 +21,7 @@ export function CronJobsPage() {
   const { tenantID } = useParams({ from });
   const filter = useSearch({ from });
   const navigate = useNavigate({ from: '/t/$tenantID/cron' });
+  const [isNew, asNew] = useDisclosure(false);
   const read = useQuery(cronJobsRead(tenantID, filter));
   const columns: Column<Row>[] = [
     {
@@ -31,16 +37,32 @@ export function CronJobsPage() {
     { head: 'Next', cell: ({ nextRunAt }) => (nextRunAt ? <Moment at={nextRunAt} /> : '–') },
   ];
   return (
-    <AssetList
-      tenantID={tenantID}
-      title="Cron jobs"
-      entityType="cronJob"
-      filter={filter}
-      onFilter={(next) => void navigate({ search: parseListFilter({ ...next }) })}
-      read={read}
-      idOf={({ cronJobID }) => cronJobID}
-      columns={columns}
-      empty="No cron job yet."
-    />
+    <>
+      <AssetList
+        tenantID={tenantID}
+        title="Cron jobs"
+        entityType="cronJob"
+        filter={filter}
+        onFilter={(next) => void navigate({ search: parseListFilter({ ...next }) })}
+        read={read}
+        idOf={({ cronJobID }) => cronJobID}
+        columns={columns}
+        empty="No cron job yet."
+        actions={
+          <May permission="cronjob.create" on="cronjob:*">
+            <Button leftSection={<Icon name="plus" />} onClick={asNew.open}>
+              New cron job
+            </Button>
+          </May>
+        }
+      />
+      {isNew && (
+        <CronJobForm
+          tenantID={tenantID}
+          onSaved={(cronJobID) => navigate({ to: '/t/$tenantID/cron/$cronJobID', params: { tenantID, cronJobID } })}
+          onClose={asNew.close}
+        />
+      )}
+    </>
   );
 }

@@ -1,0 +1,112 @@
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { backfillsRead, type CronJobPlace, startBackfill, stopBackfill } from '../client/cron.ts';
+import { useMay } from '../client/may.ts';
+import type { Schemas } from '../client/types.ts';
+import { faultsOf } from '../ui/faults.ts';
+import { Problem } from '../ui/problem.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { Moment } from '../ui/time.tsx';
+
+type Backfill = Schemas['CronBackfill'];
+
+/** Ticks of the past that are made up for, one after the other. */
+export function Backfills({ place }: { place: CronJobPlace }) {
+  const may = useMay(`cronjob:${place.cronJobID}`);
+  const queries = useQueryClient();
+  const { data, error } = useQuery(backfillsRead(place));
+  const stop = useMutation({
+    mutationFn: (backfillID: string) => stopBackfill({ ...place, backfillID }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['cron-job', place] }),
+  });
+  const columns: Column<Backfill>[] = [
+    {
+      head: 'Range',
+      cell: ({ from, to }) => (
+        <>
+          <Moment at={from} /> to <Moment at={to} />
+        </>
+      ),
+    },
+    { head: 'Progress', cell: (one) => progressOf(one) },
+    {
+      head: 'Do',
+      cell: ({ backfillID, status }) =>
+        (status === 'FILLING' || status === 'RUNNING') && may('cronjob.update') ? (
+          <Button size="compact-xs" variant="default" loading={stop.isPending} onClick={() => stop.mutate(backfillID)}>
+            Stop
+          </Button>
+        ) : (
+          '–'
+        ),
+    },
+  ];
+  return (
+    <Stack gap="sm">
+      {error && <Problem error={error} />}
+      {stop.error && <Problem error={stop.error} />}
+      {may('cronjob.update') && <Start place={place} />}
+      {data && data.length > 0 && (
+        <div className="scroller">
+          <Table caption="Backfills" columns={columns} rows={data} idOf={({ backfillID }) => backfillID} />
+        </div>
+      )}
+    </Stack>
+  );
+}
+
+function progressOf({ status, total, leftOut, isCut, counts }: Backfill): string {
+  const words = { FILLING: 'looks for ticks', RUNNING: 'runs', COMPLETED: 'done', CANCELLED: 'stopped' }[status];
+  const parts = [
+    `${counts.SUCCESS.toLocaleString()} of ${total.toLocaleString()} ticks`,
+    ...(counts.FAILURE > 0 ? [`${counts.FAILURE.toLocaleString()} failed`] : []),
+    ...(leftOut > 0 ? [`${leftOut.toLocaleString()} had been started before`] : []),
+    ...(isCut ? ['cut at 1,000'] : []),
+  ];
+  return `${words}: ${parts.join(', ')}`;
+}
+
+function Start({ place }: { place: CronJobPlace }) {
+  const queries = useQueryClient();
+  const [from, setFrom] = useState('');
+  const [to, setTo] = useState('');
+  const start = useMutation({
+    mutationFn: () => startBackfill(place, new Date(from).toISOString(), to && new Date(to).toISOString()),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['cron-job', place] }),
+  });
+  const faults = faultsOf(start.error);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    start.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Text size="sm" mb="xs">
+        Starts the ticks of a past range that were not started in their time.
+      </Text>
+      <Group align="end" gap="xs">
+        <TextInput
+          label="From"
+          type="datetime-local"
+          required
+          value={from}
+          error={faults.get('from')}
+          onChange={({ currentTarget: { value } }) => setFrom(value)}
+        />
+        <TextInput
+          label="To"
+          description="Empty: now"
+          type="datetime-local"
+          value={to}
+          error={faults.get('to')}
+          onChange={({ currentTarget: { value } }) => setTo(value)}
+        />
+        <Button type="submit" variant="default" loading={start.isPending}>
+          Backfill
+        </Button>
+      </Group>
+      {start.error && faults.size === 0 && <Problem error={start.error} />}
+    </form>
+  );
+}

@@ -1,0 +1,227 @@
+import { Button, Group, JsonInput, Modal, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { createCronJob, saveCronJob, schedulePreviewRead } from '../client/cron.ts';
+import { useMay } from '../client/may.ts';
+import { dataQueriesRead } from '../client/queries-of-tenant.ts';
+import { workflowsRead } from '../client/reads.ts';
+import type { Schemas } from '../client/types.ts';
+import { faultsOf } from '../ui/faults.ts';
+import { Problem, wordsOf } from '../ui/problem.tsx';
+import { Moment } from '../ui/time.tsx';
+
+type CronJob = Schemas['CronJob'];
+
+const overlaps: Record<CronJob['overlapPolicy'], string> = {
+  allow: 'Begin beside it',
+  skip: 'Skip the tick',
+  'queue-one': 'Wait for it, one tick at most',
+  'cancel-old': 'Cancel it',
+};
+
+const missed: Record<CronJob['missedRunPolicy'], string> = {
+  skip: 'Leave them out',
+  last: 'Catch up with the last one',
+  all: 'Catch up with all',
+};
+
+interface Props {
+  tenantID: string;
+  /** Without it, a new one. */
+  job?: CronJob;
+  onSaved: (cronJobID: string) => Promise<unknown>;
+  onClose: () => void;
+}
+
+/** When a cron job runs what, and what happens if runs overlap or ticks were missed. */
+export function CronJobForm({ tenantID, job, onSaved, onClose }: Props) {
+  const [draft, setDraft] = useState(() => draftOf(job));
+  const set = (change: Partial<typeof draft>) => setDraft({ ...draft, ...change });
+  const save = useMutation({
+    async mutationFn() {
+      const { subject, inputs, ...given } = draft;
+      const about = given.cronJobType === 'workflow' ? { workflowID: subject } : { dataQueryID: subject };
+      const inputValues = inputs.trim() === '' ? {} : { inputValues: JSON.parse(inputs) };
+      const wanted = { ...given, cronJobConfig: { ...about, ...inputValues } } as Schemas['CronJobCreate'];
+      const id = job ? job.cronJobID : await createCronJob(tenantID, wanted);
+      if (job) await saveCronJob({ tenantID, cronJobID: id }, wanted);
+      await onSaved(id);
+    },
+    onSuccess: onClose,
+  });
+  const faults = faultsOf(save.error);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate();
+  };
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      // What is typed is not lost by a click beside it.
+      closeOnClickOutside={false}
+      title={job ? 'Change the cron job' : 'New cron job'}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <form onSubmit={submit} noValidate>
+        <Stack gap="sm">
+          <TextInput
+            label="Title"
+            required
+            data-autofocus
+            value={draft.cronJobTitle}
+            error={faults.get('cronJobTitle')}
+            onChange={({ currentTarget: { value } }) => set({ cronJobTitle: value })}
+          />
+          <TextInput
+            label="Schedule"
+            description="Minute, hour, day, month, day of the week"
+            required
+            className="code"
+            value={draft.cronJobSchedule}
+            error={faults.get('cronJobSchedule')}
+            onChange={({ currentTarget: { value } }) => set({ cronJobSchedule: value })}
+          />
+          <TextInput
+            label="Time zone"
+            value={draft.timezone}
+            error={faults.get('timezone')}
+            onChange={({ currentTarget: { value } }) => set({ timezone: value })}
+          />
+          <InWords tenantID={tenantID} schedule={draft.cronJobSchedule} timezone={draft.timezone} />
+          <Select
+            label="Runs"
+            allowDeselect={false}
+            data={[
+              { value: 'workflow', label: 'A workflow' },
+              { value: 'dataQuery', label: 'A query' },
+            ]}
+            value={draft.cronJobType}
+            onChange={(next) => set({ cronJobType: next as CronJob['cronJobType'], subject: '' })}
+          />
+          <Subject
+            tenantID={tenantID}
+            type={draft.cronJobType}
+            value={draft.subject}
+            fault={faults.get('cronJobConfig')}
+            onChange={(subject) => set({ subject })}
+          />
+          <JsonInput
+            label="Inputs"
+            description="JSON by the names of the inputs"
+            autosize
+            minRows={2}
+            maxRows={10}
+            validationError="This is not JSON"
+            value={draft.inputs}
+            onChange={(inputs) => set({ inputs })}
+          />
+          <details className="group">
+            <summary>If something is in the way</summary>
+            <Stack gap="sm">
+              <Select
+                label="If the run before goes on"
+                allowDeselect={false}
+                data={Object.entries(overlaps).map(([value, label]) => ({ value, label }))}
+                value={draft.overlapPolicy}
+                onChange={(next) => set({ overlapPolicy: next as CronJob['overlapPolicy'] })}
+              />
+              <Select
+                label="If ticks were missed"
+                allowDeselect={false}
+                data={Object.entries(missed).map(([value, label]) => ({ value, label }))}
+                value={draft.missedRunPolicy}
+                onChange={(next) => set({ missedRunPolicy: next as CronJob['missedRunPolicy'] })}
+              />
+              <NumberInput
+                label="Further attempts"
+                hideControls
+                value={draft.retryAttempts}
+                error={faults.get('retryAttempts')}
+                onChange={(next) => set({ retryAttempts: next as number })}
+              />
+              <NumberInput
+                label="Seconds until a run is given up"
+                hideControls
+                value={draft.timeoutSeconds}
+                error={faults.get('timeoutSeconds')}
+                onChange={(next) => set({ timeoutSeconds: next as number })}
+              />
+            </Stack>
+          </details>
+          {save.error && <Problem error={save.error} />}
+          <Group justify="flex-end">
+            <Button type="submit" loading={save.isPending}>
+              {job ? 'Save' : 'Create'}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+/** The schedule as the API understands it, while it is typed. */
+function InWords({ tenantID, schedule, timezone }: { tenantID: string; schedule: string; timezone: string }) {
+  const [typed] = useDebouncedValue(schedule.trim(), 300);
+  const [zone] = useDebouncedValue(timezone.trim(), 300);
+  const { data, error } = useQuery(schedulePreviewRead(tenantID, typed, zone));
+  return (
+    <Text size="sm" role="status">
+      {error && <span className="fault">{wordsOf(error)}</span>}
+      {data && !error && data.scheduleDescription}
+      {data?.runs[0] && !error && (
+        <>
+          , next at <Moment at={data.runs[0].at} /> here
+        </>
+      )}
+    </Text>
+  );
+}
+
+interface SubjectProps {
+  tenantID: string;
+  type: CronJob['cronJobType'];
+  value: string;
+  fault: string | undefined;
+  onChange: (id: string) => void;
+}
+
+function Subject({ tenantID, type, value, fault, onChange }: SubjectProps) {
+  const may = useMay();
+  const isWorkflow = type === 'workflow';
+  const workflows = useQuery({ ...workflowsRead(tenantID), enabled: isWorkflow && may('workflow.list') });
+  const queries = useQuery({ ...dataQueriesRead(tenantID, {}), enabled: !isWorkflow && may('dataquery.list') });
+  const data = isWorkflow
+    ? workflows.data?.map(({ id, title }) => ({ value: id, label: title }))
+    : queries.data?.rows.map(({ dataQueryID, dataQueryTitle }) => ({ value: dataQueryID, label: dataQueryTitle }));
+  return (
+    <Select
+      label={isWorkflow ? 'Workflow' : 'Query'}
+      required
+      searchable
+      allowDeselect={false}
+      data={data ?? []}
+      value={value || null}
+      error={fault}
+      onChange={(next) => next && onChange(next)}
+    />
+  );
+}
+
+function draftOf(job: CronJob | undefined) {
+  const { workflowID, dataQueryID, inputValues } = job?.cronJobConfig ?? {};
+  return {
+    cronJobTitle: job?.cronJobTitle ?? '',
+    cronJobSchedule: job?.cronJobSchedule ?? '0 9 * * 1-5',
+    timezone: job?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    cronJobType: job?.cronJobType ?? ('workflow' as const),
+    subject: String(workflowID ?? dataQueryID ?? ''),
+    inputs: inputValues === undefined ? '' : JSON.stringify(inputValues, null, 2),
+    overlapPolicy: job?.overlapPolicy ?? ('skip' as const),
+    missedRunPolicy: job?.missedRunPolicy ?? ('last' as const),
+    retryAttempts: job?.retryAttempts ?? 0,
+    timeoutSeconds: job?.timeoutSeconds ?? 3_600,
+  };
+}
