@@ -78,8 +78,8 @@ const run = createRoute({
 const inbox = createRoute({
   getParentRoute: () => tenant,
   path: '/inbox',
-  component: lazyRouteComponent(() => import('../pages/inbox.tsx'), 'InboxPage'),
   validateSearch: parseInboxView,
+  component: lazyRouteComponent(() => import('../pages/inbox.tsx'), 'InboxPage'),
 });
 
 const request = createRoute({
@@ -88,13 +88,13 @@ const request = createRoute({
   component: lazyRouteComponent(() => import('../pages/request.tsx'), 'RequestPage'),
 });
 
-const workflows = createRoute({
 const toolCall = createRoute({
   getParentRoute: () => tenant,
   path: '/inbox/calls/$toolCallID',
   component: lazyRouteComponent(() => import('../pages/tool-call.tsx'), 'ToolCallPage'),
 });
 
+const workflows = createRoute({
   getParentRoute: () => tenant,
   path: '/workflows',
   validateSearch: parseListFilter,
@@ -166,6 +166,12 @@ const listeners = createRoute({
   path: '/listeners',
   validateSearch: parseListFilter,
   component: lazyRouteComponent(() => import('../pages/listeners.tsx'), 'ListenersPage'),
+});
+
+const newListener = createRoute({
+  getParentRoute: () => tenant,
+  path: '/listeners/new',
+  component: lazyRouteComponent(() => import('../pages/new-listener.tsx'), 'NewListenerPage'),
 });
 
 const listener = createRoute({
@@ -259,12 +265,6 @@ const accountSettings = createRoute({
   component: lazyRouteComponent(() => import('../pages/settings/accounts.tsx'), 'AccountSettingsPage'),
 });
 
-  ]),
-  basepath: '/console',
-  defaultErrorComponent: ErrorPage,
-  defaultPreload: 'intent',
-  scrollRestoration: true,
-});
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
@@ -307,19 +307,15 @@ export const router = createRouter({
         ]),
       ]),
     ]),
+  ]),
+  basepath: '/console',
+  defaultErrorComponent: ErrorPage,
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+});
 
 declare module '@tanstack/react-router' {
   interface Register {
     router: typeof router;
   }
 }
-        toolCall,
-        settings.addChildren([
-          tenantSettings,
-          limitSettings,
-          retentionSettings,
-          variableSettings,
-          aiSettings,
-          toolSettings,
-          accountSettings,
-        ]),

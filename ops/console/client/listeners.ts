@@ -6,6 +6,7 @@ import type { Schemas } from './types.ts';
 const LISTENERS = '/api/v1/tenants/{tenantID}/listeners';
 const LISTENER = `${LISTENERS}/{listenerID}` as const;
 const EVENT = `${LISTENER}/events/{eventID}` as const;
+const ACTION = `${LISTENER}/actions/{actionID}` as const;
 const PAGE = 50;
 
 export interface ListenerPlace {
@@ -43,12 +44,36 @@ export function connectionsRead(tenantID: string) {
   });
 }
 
+/** The form of each type of listener, and of each kind of action. */
 export function listenerFormsRead(tenantID: string) {
   return queryOptions({
     queryKey: ['listener-forms', tenantID],
-    queryFn: async () => (await body(rest.GET(`${LISTENERS}/schemas`, { params: { path: { tenantID } } }))).schemas,
+    queryFn: () => body(rest.GET(`${LISTENERS}/schemas`, { params: { path: { tenantID } } })),
     staleTime: Number.POSITIVE_INFINITY,
   });
+}
+
+export async function createListener(tenantID: string, made: Schemas['ListenerCreate']): Promise<string> {
+  return (await body(rest.POST(LISTENERS, { params: { path: { tenantID } }, body: made }))).listener.listenerID;
+}
+
+export async function deleteListener(path: ListenerPlace): Promise<void> {
+  await body(rest.DELETE(LISTENER, { params: { path } }));
+}
+
+export async function addAction(path: ListenerPlace, action: Schemas['ListenerActionCreate']): Promise<void> {
+  await body(rest.POST(`${LISTENER}/actions`, { params: { path }, body: action }));
+}
+
+export async function changeAction(
+  path: ListenerPlace & { actionID: string },
+  change: Schemas['ListenerActionUpdate'],
+): Promise<void> {
+  await body(rest.PUT(ACTION, { params: { path }, body: change }));
+}
+
+export async function deleteAction(path: ListenerPlace & { actionID: string }): Promise<void> {
+  await body(rest.DELETE(ACTION, { params: { path } }));
 }
 
 export function listenerRead(path: ListenerPlace) {
@@ -90,8 +115,7 @@ export async function setListening(path: ListenerPlace, verb: 'activate' | 'deac
   await body(rest.POST(`${LISTENER}/${verb}` as const, { params: { path } }));
 }
 
-export async function saveListener(path: ListenerPlace, listenerConfig: object): Promise<void> {
-  const change = { listenerConfig } as Schemas['ListenerUpdate'];
+export async function saveListener(path: ListenerPlace, change: Schemas['ListenerUpdate']): Promise<void> {
   await body(rest.PATCH(LISTENER, { params: { path }, body: change }));
 }
 
@@ -112,4 +136,17 @@ export async function redriveEvents(path: ListenerPlace, from: string, to: strin
     redriven += answer.redriven;
     if (!answer.hasMore) return redriven;
   }
+}
+
+/** How many events of the last day, of all listeners, are dead letters. */
+export function deadLettersOfDayRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['dead-letters-of-day', tenantID],
+    queryFn: async () => {
+      const from = new Date(Date.now() - 86_400_000).toISOString();
+      const params = { path: { tenantID }, query: { from } };
+      return (await body(rest.GET('/api/v1/tenants/{tenantID}/accounting', { params }))).events.total.dead;
+    },
+    refetchInterval: 30_000,
+  });
 }

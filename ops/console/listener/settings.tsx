@@ -1,15 +1,16 @@
 import { Button, Paper, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useBlocker } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type ListenerPlace, listenerFormsRead, saveListener } from '../client/listeners.ts';
-import { APIError } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
+import { faultsIn } from '../ui/faults.ts';
 import { JSONView } from '../ui/json.tsx';
 import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
 import type { Layout, Schema } from '../ui/schema-parts.ts';
+import { useUnsaved } from '../ui/unsaved.ts';
+import { Actions } from './actions.tsx';
 
 interface Props {
   place: ListenerPlace;
@@ -23,13 +24,10 @@ export function Settings({ place, listener }: Props) {
   const [saved, setSaved] = useState<Readonly<Record<string, unknown>>>(listener.listenerConfig);
   const [config, setConfig] = useState(saved);
   const isDirty = config !== saved;
-  useBlocker({
-    shouldBlockFn: () => isDirty && !window.confirm('Leave without saving the changes?'),
-    enableBeforeUnload: isDirty,
-  });
+  useUnsaved(isDirty);
   const save = useMutation({
     mutationFn: async () => {
-      await saveListener(place, config);
+      await saveListener(place, { listenerConfig: config as Schemas['ListenerUpdate']['listenerConfig'] & object });
       return config;
     },
     onSuccess: async (sent) => {
@@ -37,13 +35,8 @@ export function Settings({ place, listener }: Props) {
       await queries.invalidateQueries({ queryKey: ['listener', place] });
     },
   });
-  const form = forms?.[listener.listenerType];
-  const faults = new Map(
-    (save.error instanceof APIError ? save.error.issues : []).map(({ path, message }) => [
-      path.slice(path[0] === 'listenerConfig' ? 1 : 0).join('.'),
-      message,
-    ]),
-  );
+  const form = forms?.schemas[listener.listenerType];
+  const faults = faultsIn('listenerConfig', save.error);
   if (error) return <Problem error={error} />;
   if (!forms) return <Skeleton h={160} />;
   return (
@@ -73,18 +66,7 @@ export function Settings({ place, listener }: Props) {
         <Text component="h2" fw={600} size="sm" mb="xs">
           Actions, in their order
         </Text>
-        {listener.actions.length === 0 && <Text size="sm">None: events are recorded only.</Text>}
-        <Stack gap="xs">
-          {listener.actions.map(({ actionID, actionType, actionConfig, isEnabled }) => (
-            <div key={actionID}>
-              <Text size="sm">
-                {actionType}
-                {!isEnabled && ', off'}
-              </Text>
-              <JSONView value={actionConfig} label={`Settings of ${actionType}`} />
-            </div>
-          ))}
-        </Stack>
+        <Actions place={place} listener={listener} forms={forms.actions} />
       </Paper>
     </div>
   );

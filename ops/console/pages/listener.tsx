@@ -1,7 +1,15 @@
 import { Button, Paper, Skeleton, Stack, Tabs } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { connectionsRead, type ListenerPlace, listenerRead, setListening } from '../client/listeners.ts';
+import { useState } from 'react';
+import {
+  connectionsRead,
+  deleteListener,
+  type ListenerPlace,
+  listenerRead,
+  saveListener,
+  setListening,
+} from '../client/listeners.ts';
 import { useMemberNames } from '../client/members.ts';
 import type { Schemas } from '../client/types.ts';
 import { Events } from '../listener/events.tsx';
@@ -9,10 +17,13 @@ import { Settings } from '../listener/settings.tsx';
 import { ListenerState, reasonOf } from '../listener/state.tsx';
 import { TestMode } from '../listener/test-mode.tsx';
 import { type ListenerView, parseListenerView } from '../listener/view.ts';
+import { Confirm } from '../ui/confirm.tsx';
 import { May } from '../ui/may.tsx';
+import { NameDialog } from '../ui/name-dialog.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Ago } from '../ui/time.tsx';
 import { WhoChanged } from '../ui/who-changed.tsx';
 
@@ -90,6 +101,7 @@ function Head({ place, listener }: { place: ListenerPlace; listener: Schemas['Li
         }
       >
         <WhoChanged tenantID={place.tenantID} assetID={place.listenerID} />
+        <More place={place} title={listenerTitle} />
         <May permission="listener.update" on={`listener:${place.listenerID}`}>
           <Button
             variant={isActive ? 'default' : 'filled'}
@@ -141,5 +153,51 @@ function Head({ place, listener }: { place: ListenerPlace; listener: Schemas['Li
         ))}
       </dl>
     </Paper>
+  );
+}
+
+/** What else may be done with the listener. */
+function More({ place, title }: { place: ListenerPlace; title: string }) {
+  const { tenantID } = place;
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [asked, setAsked] = useState<'rename' | 'delete'>();
+  const close = () => setAsked(undefined);
+  return (
+    <>
+      <RowMenu
+        of={title}
+        on={`listener:${place.listenerID}`}
+        actions={[
+          { label: 'Rename', permission: 'listener.update', onClick: () => setAsked('rename') },
+          { label: 'Delete', permission: 'listener.delete', onClick: () => setAsked('delete'), isDangerous: true },
+        ]}
+      />
+      {asked === 'rename' && (
+        <NameDialog
+          title="Rename the listener"
+          initial={title}
+          verb="Rename"
+          onName={async (listenerTitle) => {
+            await saveListener(place, { listenerTitle });
+            await queries.invalidateQueries({ queryKey: ['listener', place] });
+          }}
+          onClose={close}
+        />
+      )}
+      {asked === 'delete' && (
+        <Confirm
+          title="Delete the listener"
+          question={`“${title}” is deleted with its actions. Events that are stored already are not processed any more.`}
+          verb="Delete"
+          onConfirm={async () => {
+            await deleteListener(place);
+            await queries.invalidateQueries({ queryKey: ['listeners', tenantID] });
+            await navigate({ to: '/t/$tenantID/listeners', params: { tenantID }, ignoreBlocker: true });
+          }}
+          onClose={close}
+        />
+      )}
+    </>
   );
 }

@@ -1,3 +1,4 @@
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { connectionsRead, listenersRead } from '../client/listeners.ts';
@@ -5,7 +6,9 @@ import { useMemberNames } from '../client/members.ts';
 import type { Schemas } from '../client/types.ts';
 import { ListenerState } from '../listener/state.tsx';
 import { AssetList } from '../ui/asset-list.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { parseListFilter } from '../ui/list-filter.ts';
+import { May } from '../ui/may.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 
@@ -48,6 +51,16 @@ export function ListenersPage() {
       idOf={({ listenerID }) => listenerID}
       columns={columns}
       empty="No listener yet."
+      actions={
+        <May permission="listener.create" on="listener:*">
+          <Button
+            leftSection={<Icon name="plus" />}
+            onClick={() => void navigate({ to: '/t/$tenantID/listeners/new', params: { tenantID } })}
+          >
+            New listener
+          </Button>
+        </May>
+      }
     />
   );
 }

@@ -83,7 +83,37 @@ export function listenerTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Activate' }).click();
     await page.getByText('Connected', { exact: true }).waitFor();
     await page.getByRole('tab', { name: 'Settings' }).click();
-    await page.getByRole('region', { name: 'Actions' }).getByText('transform', { exact: true }).waitFor();
+    const list = page.getByRole('region', { name: 'Actions' });
+    const dialog = page.getByRole('dialog');
+    await list.getByLabel('Settings of transform').getByText('doubled').waitFor();
+    await list.getByRole('button', { name: 'Add an action' }).click();
+    await dialog.getByRole('combobox', { name: 'What it does' }).click();
+    await page.getByRole('option', { name: /workflow/i }).click();
+    await dialog.getByRole('combobox', { name: 'Workflow' }).fill('Order approval');
+    await page.getByRole('option', { name: 'Order approval' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await list.getByLabel('Settings of trigger_workflow').waitFor();
     await expectAccessible(page, { name: 'listener-settings', shows: 'Actions, in their order' });
+    await list.getByRole('button', { name: 'Delete' }).last().click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await list.getByLabel('Settings of trigger_workflow').waitFor({ state: 'detached' });
+
+    await page.goto(cluster.baseURL + path('/listeners'));
+    await page.getByRole('button', { name: 'New listener' }).click();
+    await page.getByRole('combobox', { name: 'Datasource' }).click();
+    await page
+      .getByRole('option', { name: /webhook/ })
+      .first()
+      .click();
+    await page.getByRole('textbox', { name: 'Title' }).fill('Made here');
+    await expectAccessible(page, {
+      name: 'listener-new',
+      shows: 'Of a type that can be listened to',
+      schemes: ['light'],
+    });
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'Made here' }).waitFor();
+    await list.getByText('events are recorded only').waitFor();
   }, 40_000);
 }

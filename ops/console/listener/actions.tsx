@@ -1,0 +1,172 @@
+import { Button, Checkbox, Group, Modal, Select, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { addAction, changeAction, deleteAction, type ListenerPlace } from '../client/listeners.ts';
+import { useMay } from '../client/may.ts';
+import { dataQueriesRead } from '../client/queries-of-tenant.ts';
+import { workflowsRead } from '../client/reads.ts';
+import type { Schemas } from '../client/types.ts';
+import { Confirm } from '../ui/confirm.tsx';
+import { faultsIn } from '../ui/faults.ts';
+import { JSONView } from '../ui/json.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { SchemaForm } from '../ui/schema-form.tsx';
+import type { Layout, Schema } from '../ui/schema-parts.ts';
+
+type Action = Schemas['Listener']['actions'][number];
+type Forms = Readonly<Record<string, Schemas['ListenerActionForm']>>;
+
+interface Props {
+  place: ListenerPlace;
+  listener: Schemas['Listener'];
+  forms: Forms;
+}
+
+/** What is done with each event, in this order. */
+export function Actions({ place, listener: { actions }, forms }: Props) {
+  const mayChange = useMay(`listener:${place.listenerID}`)('listener.update');
+  const queries = useQueryClient();
+  const refresh = () => queries.invalidateQueries({ queryKey: ['listener', place] });
+  const [edited, setEdited] = useState<Action | 'new'>();
+  const [doomed, setDoomed] = useState<Action>();
+  const labelOf = ({ actionType }: Action) => forms[actionType]?.label ?? actionType;
+  return (
+    <Stack gap="xs">
+      {actions.length === 0 && <Text size="sm">None: events are recorded only.</Text>}
+      {actions.map((action) => (
+        <div key={action.actionID}>
+          <Group justify="space-between" gap="xs">
+            <Text size="sm">
+              {labelOf(action)}
+              {!action.isEnabled && ', off'}
+            </Text>
+            {mayChange && (
+              <Group gap={4}>
+                <Button size="compact-xs" variant="default" onClick={() => setEdited(action)}>
+                  Change
+                </Button>
+                <Button size="compact-xs" variant="default" onClick={() => setDoomed(action)}>
+                  Delete
+                </Button>
+              </Group>
+            )}
+          </Group>
+          <JSONView value={action.actionConfig} label={`Settings of ${action.actionType}`} />
+        </div>
+      ))}
+      {mayChange && (
+        <div>
+          <Button size="xs" variant="default" onClick={() => setEdited('new')}>
+            Add an action
+          </Button>
+        </div>
+      )}
+      {edited && (
+        <ActionDialog
+          place={place}
+          forms={forms}
+          {...(edited !== 'new' && { action: edited })}
+          onSaved={refresh}
+          onClose={() => setEdited(undefined)}
+        />
+      )}
+      {doomed && (
+        <Confirm
+          title="Delete the action"
+          question={`“${labelOf(doomed)}” is deleted. Events that are processed later do without it.`}
+          verb="Delete"
+          onConfirm={async () => {
+            await deleteAction({ ...place, actionID: doomed.actionID });
+            await refresh();
+          }}
+          onClose={() => setDoomed(undefined)}
+        />
+      )}
+    </Stack>
+  );
+}
+
+interface DialogProps {
+  place: ListenerPlace;
+  forms: Forms;
+  /** Without it, a new one. */
+  action?: Action;
+  onSaved: () => Promise<unknown>;
+  onClose: () => void;
+}
+
+function ActionDialog({ place, forms, action, onSaved, onClose }: DialogProps) {
+  const { tenantID } = place;
+  const may = useMay();
+  const [type, setType] = useState(action?.actionType ?? 'transform');
+  const form = forms[type];
+  const [drafts, setDrafts] = useState<Readonly<Record<string, Readonly<Record<string, unknown>>>>>(
+    action ? { [action.actionType]: action.actionConfig } : {},
+  );
+  const [isEnabled, setEnabled] = useState(action?.isEnabled ?? true);
+  const config = drafts[type] ?? form?.data ?? {};
+  const workflows = useQuery({ ...workflowsRead(tenantID), enabled: may('workflow.list') });
+  const dataQueries = useQuery({ ...dataQueriesRead(tenantID, {}), enabled: may('dataquery.list') });
+  const choices = new Map([
+    ['workflowID', (workflows.data ?? []).map(({ id, title }) => ({ value: id, label: title }))],
+    [
+      'dataQueryID',
+      (dataQueries.data?.rows ?? []).map(({ dataQueryID, dataQueryTitle }) => ({
+        value: dataQueryID,
+        label: dataQueryTitle,
+      })),
+    ],
+  ]);
+  const save = useMutation({
+    async mutationFn() {
+      const wanted = { actionType: type, actionConfig: config, isEnabled } as Schemas['ListenerActionCreate'];
+      if (action) await changeAction({ ...place, actionID: action.actionID }, wanted);
+      else await addAction(place, wanted);
+      await onSaved();
+    },
+    onSuccess: onClose,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate();
+  };
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      closeOnClickOutside={false}
+      title={action ? 'Change the action' : 'New action'}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <form onSubmit={submit} noValidate>
+        <Stack gap="sm">
+          <Select
+            label="What it does"
+            allowDeselect={false}
+            data={Object.values(forms).map(({ actionType, label }) => ({ value: actionType, label }))}
+            value={type}
+            onChange={(next) => next && setType(next)}
+          />
+          {form && (
+            <SchemaForm
+              key={type}
+              schema={form.schema as Schema}
+              uischema={form.uischema as unknown as Layout}
+              value={config}
+              faults={faultsIn('actionConfig', save.error)}
+              choices={choices}
+              onChange={(next) => setDrafts({ ...drafts, [type]: next })}
+            />
+          )}
+          <Checkbox label="On" checked={isEnabled} onChange={({ currentTarget: { checked } }) => setEnabled(checked)} />
+          {save.error && <Problem error={save.error} />}
+          <Group justify="flex-end">
+            <Button type="submit" loading={save.isPending}>
+              Save
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

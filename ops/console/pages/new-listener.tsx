@@ -1,0 +1,114 @@
+import { Button, Container, Paper, Select, Skeleton, Stack, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { createListener, listenerFormsRead } from '../client/listeners.ts';
+import { allDatasourcesRead } from '../client/sources.ts';
+import type { Schemas } from '../client/types.ts';
+import { faultsIn, faultsOf } from '../ui/faults.ts';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { SchemaForm } from '../ui/schema-form.tsx';
+import type { Layout, Schema } from '../ui/schema-parts.ts';
+import { useUnsaved } from '../ui/unsaved.ts';
+
+/** A new listener: of which datasource, and of what there. Its actions are added to it then. */
+export function NewListenerPage() {
+  const { tenantID } = useParams({ from: '/shell/t/$tenantID/listeners/new' });
+  const forms = useQuery(listenerFormsRead(tenantID));
+  const sources = useQuery(allDatasourcesRead(tenantID));
+  const error = forms.error ?? sources.error;
+  return (
+    <Container size="sm">
+      <PageTitle title="New listener" />
+      {error && <Problem error={error} onRetry={() => void forms.refetch()} />}
+      {!(forms.data && sources.data) && !error && <Skeleton h={320} />}
+      {forms.data && sources.data && (
+        <NewListener key={tenantID} tenantID={tenantID} forms={forms.data.schemas} sources={sources.data} />
+      )}
+    </Container>
+  );
+}
+
+interface Props {
+  tenantID: string;
+  forms: Readonly<Record<string, Schemas['ListenerForm']>>;
+  sources: readonly Schemas['Datasource'][];
+}
+
+function NewListener({ tenantID, forms, sources }: Props) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [title, setTitle] = useState('');
+  const [datasourceID, setDatasourceID] = useState<string>();
+  const source = sources.find((one) => one.datasourceID === datasourceID);
+  const form = source && forms[source.datasourceType];
+  const [drafts, setDrafts] = useState<Readonly<Record<string, Readonly<Record<string, unknown>>>>>({});
+  const config = (form && drafts[form.datasourceType]) ?? form?.data ?? {};
+  const create = useMutation({
+    mutationFn: () =>
+      createListener(tenantID, {
+        ...{ listenerTitle: title.trim(), datasourceID: datasourceID ?? '' },
+        listenerConfig: config as NonNullable<Schemas['ListenerCreate']['listenerConfig']>,
+      }),
+    async onSuccess(listenerID) {
+      await queries.invalidateQueries({ queryKey: ['listeners', tenantID] });
+      const params = { tenantID, listenerID };
+      await navigate({
+        ...{ to: '/t/$tenantID/listeners/$listenerID', params, search: { tab: 'settings' } },
+        ignoreBlocker: true,
+      });
+    },
+  });
+  useUnsaved(Object.keys(drafts).length > 0);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    create.mutate();
+  };
+  const faults = faultsOf(create.error);
+  return (
+    <Paper withBorder p="md">
+      <form onSubmit={submit} noValidate>
+        <Stack gap="sm">
+          <TextInput
+            label="Title"
+            required
+            value={title}
+            error={faults.get('listenerTitle')}
+            onChange={({ currentTarget: { value } }) => setTitle(value)}
+          />
+          <Select
+            label="Datasource"
+            description="Of a type that can be listened to"
+            required
+            searchable
+            allowDeselect={false}
+            nothingFoundMessage="None"
+            data={sources
+              .filter(({ datasourceType }) => forms[datasourceType])
+              .map((one) => ({ value: one.datasourceID, label: `${one.datasourceTitle}, ${one.datasourceType}` }))}
+            value={datasourceID ?? null}
+            error={faults.get('datasourceID')}
+            onChange={(next) => next && setDatasourceID(next)}
+          />
+          {form && (
+            <SchemaForm
+              key={form.datasourceType}
+              schema={form.schema as Schema}
+              uischema={form.uischema as unknown as Layout}
+              value={config}
+              faults={faultsIn('listenerConfig', create.error)}
+              onChange={(next) => setDrafts({ ...drafts, [form.datasourceType]: next })}
+            />
+          )}
+          {create.error && <Problem error={create.error} />}
+          <div>
+            <Button type="submit" loading={create.isPending}>
+              Create
+            </Button>
+          </div>
+        </Stack>
+      </form>
+    </Paper>
+  );
+}
