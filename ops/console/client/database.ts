@@ -80,6 +80,34 @@ export async function dropTable(path: TablePlace, preview: boolean): Promise<rea
   return (await body(rest.DELETE(TABLE, { params: { path, query: { preview: preview ? 'true' : 'false' } } }))).sql;
 }
 
+export async function changeTable(
+  path: TablePlace,
+  wanted: Schemas['DatabaseTableUpdate'],
+  preview: boolean,
+): Promise<readonly string[]> {
+  const query = { preview: preview ? ('true' as const) : ('false' as const) };
+  return (await body(rest.PATCH(TABLE, { params: { path, query }, body: wanted }))).sql;
+}
+
+export async function createSchema(tenantID: string, name: string, preview: boolean): Promise<readonly string[]> {
+  const params = { path: { tenantID }, query: { preview: preview ? ('true' as const) : ('false' as const) } };
+  return (await body(rest.POST(`${DATABASE}/schemas`, { params, body: { databaseSchemaName: name } }))).sql;
+}
+
+export async function dropSchema(path: SchemaPlace, preview: boolean): Promise<readonly string[]> {
+  const query = { preview: preview ? ('true' as const) : ('false' as const) };
+  return (await body(rest.DELETE(`${DATABASE}/schemas/{databaseSchemaName}`, { params: { path, query } }))).sql;
+}
+
+export type RowsFormat = NonNullable<Schemas['DatabaseRowsExport']['exportFormat']>;
+
+/** All rows that a filter finds, as a file. */
+export async function exportRows(path: TablePlace, filter: string | undefined, format: RowsFormat): Promise<Blob> {
+  const where = (filter === undefined ? null : JSON.parse(filter)) as Schemas['DatabaseRowsExport']['where'];
+  const given = { exportFormat: format, ...(where && { where }) };
+  return body<Blob>(rest.PATCH(`${ROWS}/export`, { params: { path }, body: given, parseAs: 'blob' }));
+}
+
 export type StatementResult = Omit<Schemas['SqlResult'], 'rows'> & { rows: readonly Row[] };
 
 /** The result of each statement, in their order. */

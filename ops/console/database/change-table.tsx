@@ -1,7 +1,16 @@
 import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { createTable, dropTable, type SchemaPlace, type TablePlace } from '../client/database.ts';
+import {
+  changeTable,
+  createSchema,
+  createTable,
+  type DatabaseTable,
+  dropSchema,
+  dropTable,
+  type SchemaPlace,
+  type TablePlace,
+} from '../client/database.ts';
 import type { Schemas } from '../client/types.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -33,7 +42,7 @@ function Change({ title, tenantID, change, onDone, onClose, children }: Props) {
         {preview.data ? (
           <>
             <Text size="sm">This will be run:</Text>
-            <JSONView value={preview.data.join(';\n')} label="SQL of the change" />
+            <JSONView value={preview.data.join(';\n') || 'Nothing changes.'} label="SQL of the change" />
           </>
         ) : (
           children
@@ -130,6 +139,116 @@ export function CreateTable({ place, ...asking }: Asking & { place: SchemaPlace 
           Add a column
         </Button>
       </div>
+    </Change>
+  );
+}
+
+interface ColumnChange {
+  name: string;
+  type: string;
+  isList: boolean;
+  notNull: boolean;
+  /** Empty: none. */
+  standard: string;
+  /** As the table has it; undefined for a new column. */
+  was?: DatabaseTable['databaseTableColumns'][number];
+}
+
+/** Columns of a table: added, dropped, or given another type, default or nullability. Keys and constraints stay. */
+export function ChangeColumns({ place, table, ...asking }: Asking & { place: TablePlace; table: DatabaseTable }) {
+  const [columns, setColumns] = useState<readonly ColumnChange[]>(() =>
+    table.databaseTableColumns.map((was) => ({
+      ...{ name: was.databaseTableColumnName, type: was.databaseTableColumnType, isList: was.isList },
+      ...{ notNull: was.notNull, standard: was.defaultValue ?? '', was },
+    })),
+  );
+  const set = (index: number, change: Partial<ColumnChange>) =>
+    setColumns(columns.map((one, at) => (at === index ? { ...one, ...change } : one)));
+  const wanted = {
+    columns: columns.map(({ name, type, isList, notNull, standard, was }) => ({
+      ...{ databaseTableColumnName: name, databaseTableColumnType: type, isList, notNull },
+      ...(standard !== (was?.defaultValue ?? '') && { defaultValue: standard === '' ? null : standard }),
+    })),
+  } as Schemas['DatabaseTableUpdate'];
+  return (
+    <Change
+      title={`Columns of ${place.databaseTableName}`}
+      tenantID={place.tenantID}
+      change={(preview) => changeTable(place, wanted, preview)}
+      {...asking}
+    >
+      {columns.map(({ name, type, notNull, standard, was }, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: columns are told apart by their place until they have a name
+        <fieldset key={index} className="item" aria-label={`Settings of column ${index + 1}`}>
+          <TextInput
+            label={`Column ${index + 1}`}
+            readOnly={was !== undefined}
+            value={name}
+            onChange={({ currentTarget: { value } }) => set(index, { name: value })}
+          />
+          <TextInput
+            label={`Type of column ${index + 1}`}
+            value={type}
+            onChange={({ currentTarget: { value } }) => set(index, { type: value })}
+          />
+          <TextInput
+            label={`Default of column ${index + 1}`}
+            value={standard}
+            onChange={({ currentTarget: { value } }) => set(index, { standard: value })}
+          />
+          <Checkbox
+            label={`Never null ${index + 1}`}
+            checked={notNull}
+            onChange={({ currentTarget: { checked } }) => set(index, { notNull: checked })}
+          />
+          <Button
+            size="compact-sm"
+            variant="default"
+            aria-label={`Drop column ${name || index + 1}`}
+            onClick={() => setColumns(columns.toSpliced(index, 1))}
+          >
+            Drop
+          </Button>
+        </fieldset>
+      ))}
+      <div>
+        <Button
+          size="xs"
+          variant="default"
+          onClick={() =>
+            setColumns([...columns, { name: '', type: 'text', isList: false, notNull: false, standard: '' }])
+          }
+        >
+          Add a column
+        </Button>
+      </div>
+    </Change>
+  );
+}
+
+export function CreateSchema({ tenantID, ...asking }: Asking & { tenantID: string }) {
+  const [name, setName] = useState('');
+  return (
+    <Change
+      title="New schema"
+      tenantID={tenantID}
+      change={(preview) => createSchema(tenantID, name, preview)}
+      {...asking}
+    >
+      <TextInput label="Schema" required value={name} onChange={({ currentTarget: { value } }) => setName(value)} />
+    </Change>
+  );
+}
+
+export function DropSchema({ place, ...asking }: Asking & { place: SchemaPlace }) {
+  return (
+    <Change
+      title={`Drop the schema ${place.databaseSchemaName}`}
+      tenantID={place.tenantID}
+      change={(preview) => dropSchema(place, preview)}
+      {...asking}
+    >
+      <Text size="sm">A schema that has tables or other objects is not dropped.</Text>
     </Change>
   );
 }

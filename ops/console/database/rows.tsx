@@ -1,12 +1,14 @@
-import { Button, Group, Select, Skeleton, Text, TextInput } from '@mantine/core';
+import { Button, Group, Menu, Select, Skeleton, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import {
   countRows,
   type DatabaseTable,
   deleteRow,
+  exportRows,
   PAGE,
   type Row,
+  type RowsFormat,
   rowsRead,
   type TablePlace,
 } from '../client/database.ts';
@@ -15,6 +17,7 @@ import { Confirm } from '../ui/confirm.tsx';
 import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { cellText } from '../ui/result-table.tsx';
+import { saveFile } from '../ui/save-file.ts';
 import { type Column, Table } from '../ui/table.tsx';
 import { RowDialog } from './row-dialog.tsx';
 import type { DatabaseView } from './view.ts';
@@ -114,6 +117,10 @@ export function Rows({ place, table, view, onView }: Props) {
 
 function Tools({ place, q, onAdd }: { place: TablePlace; q: string | undefined; onAdd: () => void }) {
   const count = useMutation({ mutationFn: () => countRows(place, q) });
+  const save = useMutation({
+    mutationFn: async (format: RowsFormat) =>
+      saveFile(`${place.databaseTableName}.${format}`, await exportRows(place, q, format)),
+  });
   return (
     <>
       <Group gap="xs" mb="sm">
@@ -127,6 +134,18 @@ function Tools({ place, q, onAdd }: { place: TablePlace; q: string | undefined; 
             Count
           </Button>
         </May>
+        <Menu>
+          <Menu.Target>
+            <Button size="xs" variant="default" loading={save.isPending}>
+              Export
+            </Button>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item onClick={() => save.mutate('csv')}>CSV</Menu.Item>
+            <Menu.Item onClick={() => save.mutate('json')}>JSON</Menu.Item>
+            <Menu.Item onClick={() => save.mutate('xlsx')}>Excel</Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
         {count.data !== undefined && (
           <Text size="sm" role="status">
             {count.data.toLocaleString()} rows
@@ -134,6 +153,7 @@ function Tools({ place, q, onAdd }: { place: TablePlace; q: string | undefined; 
         )}
       </Group>
       {count.error && <Problem error={count.error} />}
+      {save.error && <Problem error={save.error} />}
     </>
   );
 }

@@ -2,9 +2,9 @@ import { Button, Group, Paper, Select, Skeleton, Tabs, Text } from '@mantine/cor
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { type DatabaseTable, schemasRead, tablesRead } from '../client/database.ts';
+import { type DatabaseTable, type SchemaPlace, schemasRead, tablesRead } from '../client/database.ts';
 import { useMay } from '../client/may.ts';
-import { CreateTable, DropTable } from '../database/change-table.tsx';
+import { ChangeColumns, CreateSchema, CreateTable, DropSchema, DropTable } from '../database/change-table.tsx';
 import { Rows } from '../database/rows.tsx';
 import { SQLPage } from '../database/sql.tsx';
 import { type DatabaseView, parseDatabaseView } from '../database/view.ts';
@@ -52,9 +52,7 @@ interface Props {
 }
 
 function Tables({ tenantID, view, onView }: Props) {
-  const may = useMay();
   const schemas = useQuery(schemasRead(tenantID));
-  const [isCreating, setCreating] = useState(false);
   const schema = view.schema ?? schemas.data?.find((one) => one.databaseSchemaName === 'public')?.databaseSchemaName;
   const place = { tenantID, databaseSchemaName: schema ?? '' };
   const tables = useQuery({ ...tablesRead(place), enabled: schema !== undefined });
@@ -84,11 +82,7 @@ function Tables({ tenantID, view, onView }: Props) {
           allowDeselect={false}
           onChange={(next) => next && schema && onView({ schema, table: next })}
         />
-        {schema && may('database.tableCreate') && (
-          <Button size="xs" variant="default" onClick={() => setCreating(true)}>
-            New table
-          </Button>
-        )}
+        <Changes place={place} onDropped={() => onView({})} />
       </Group>
       {tables.data && !table && (
         <Text size="sm">
@@ -100,7 +94,40 @@ function Tables({ tenantID, view, onView }: Props) {
       {table && (
         <OneTable key={table.databaseTableName} tenantID={tenantID} table={table} view={view} onView={onView} />
       )}
-      {isCreating && <CreateTable place={place} onDone={() => setCreating(false)} onClose={() => setCreating(false)} />}
+    </>
+  );
+}
+
+/** What may be made or dropped in the database, after its SQL is shown. */
+function Changes({ place, onDropped }: { place: SchemaPlace; onDropped: () => void }) {
+  const may = useMay();
+  const { tenantID, databaseSchemaName } = place;
+  const [asked, setAsked] = useState<'table' | 'schema' | 'drop'>();
+  const close = () => setAsked(undefined);
+  const drop = () => {
+    close();
+    onDropped();
+  };
+  return (
+    <>
+      {databaseSchemaName !== '' && may('database.tableCreate') && (
+        <Button size="xs" variant="default" onClick={() => setAsked('table')}>
+          New table
+        </Button>
+      )}
+      {may('database.schemaCreate') && (
+        <Button size="xs" variant="default" onClick={() => setAsked('schema')}>
+          New schema
+        </Button>
+      )}
+      {databaseSchemaName !== '' && may('database.schemaDelete') && (
+        <Button size="xs" variant="default" onClick={() => setAsked('drop')}>
+          Drop schema
+        </Button>
+      )}
+      {asked === 'table' && <CreateTable place={place} onDone={close} onClose={close} />}
+      {asked === 'schema' && <CreateSchema tenantID={tenantID} onDone={close} onClose={close} />}
+      {asked === 'drop' && <DropSchema place={place} onDone={drop} onClose={close} />}
     </>
   );
 }
@@ -115,7 +142,8 @@ const columnColumns: Column<DatabaseTable['databaseTableColumns'][number]>[] = [
 
 function OneTable({ tenantID, table, view, onView }: Props & { table: DatabaseTable }) {
   const may = useMay();
-  const [isDropping, setDropping] = useState(false);
+  const [asked, setAsked] = useState<'drop' | 'change'>();
+  const close = () => setAsked(undefined);
   const { databaseSchemaName, databaseTableName } = table;
   const place = { tenantID, databaseSchemaName, databaseTableName };
   const names = { schema: databaseSchemaName, table: databaseTableName };
@@ -125,11 +153,18 @@ function OneTable({ tenantID, table, view, onView }: Props & { table: DatabaseTa
         <Text component="h2" fw={600}>
           <bdi>{databaseTableName}</bdi>
         </Text>
-        {may('database.tableDelete') && (
-          <Button size="xs" variant="default" onClick={() => setDropping(true)}>
-            Drop
-          </Button>
-        )}
+        <Group gap="xs">
+          {may('database.tableUpdate') && !/view/i.test(table.databaseTableType) && (
+            <Button size="xs" variant="default" onClick={() => setAsked('change')}>
+              Change columns
+            </Button>
+          )}
+          {may('database.tableDelete') && (
+            <Button size="xs" variant="default" onClick={() => setAsked('drop')}>
+              Drop
+            </Button>
+          )}
+        </Group>
       </Group>
       <Tabs
         value={view.tab === 'columns' ? 'columns' : 'rows'}
@@ -152,12 +187,9 @@ function OneTable({ tenantID, table, view, onView }: Props & { table: DatabaseTa
           />
         </Tabs.Panel>
       </Tabs>
-      {isDropping && (
-        <DropTable
-          place={place}
-          onDone={() => onView({ schema: databaseSchemaName })}
-          onClose={() => setDropping(false)}
-        />
+      {asked === 'change' && <ChangeColumns place={place} table={table} onDone={close} onClose={close} />}
+      {asked === 'drop' && (
+        <DropTable place={place} onDone={() => onView({ schema: databaseSchemaName })} onClose={close} />
       )}
     </Paper>
   );
