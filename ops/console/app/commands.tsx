@@ -1,6 +1,7 @@
 import { ActionIcon } from '@mantine/core';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { Icon } from '../ui/icon.tsx';
+import { isTyping } from '../ui/typing.ts';
 import { hasSingleKeys } from './single-keys.ts';
 
 const Palette = lazy(() => import('./palette.tsx').then(({ Palette: one }) => ({ default: one })));
@@ -37,10 +38,4 @@ function openedBy(event: KeyboardEvent): 'palette' | 'keys' | undefined {
   if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') return 'palette';
   const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
   return isPlain && event.key === '?' && !isTyping(event.target) && hasSingleKeys() ? 'keys' : undefined;
-}
-
-function isTyping(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-  );
 }

@@ -8,6 +8,7 @@ const keys = [
   { keys: ['Tab'], does: 'The next control; the first one on a page skips to its content' },
   { keys: ['Enter'], does: 'Opens a step of a graph, applies a filter, sends a form' },
   { keys: ['↑', '↓'], does: 'Choose in lists, menus and tabs' },
+  { keys: ['Ctrl', 'Z'], does: 'Takes back a change in the editor of workflows; with Shift, does it again' },
   { keys: ['Esc'], does: 'Closes a dialog, a menu or a list' },
 ];
 

@@ -1,6 +1,5 @@
 import { Button, Group, Menu, Paper, Skeleton, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useBlocker } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { APIError } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
@@ -10,10 +9,12 @@ import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
-import { bodyOf, type Draft, type DraftNode, draftOf, faultsOf, type Kind, withNode } from './draft.ts';
+import { bodyOf, type DraftNode, draftOf, faultsOf, type Kind, withNode } from './draft.ts';
 import { NodePanel } from './node-panel.tsx';
 import { StepList } from './step-list.tsx';
+import { UndoButtons, useUndo } from './use-undo.tsx';
 
 const Canvas = lazy(() => import('./canvas.tsx').then(({ Canvas: one }) => ({ default: one })));
 const Versions = lazy(() => import('./versions.tsx').then(({ Versions: one }) => ({ default: one })));
@@ -37,15 +38,12 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
   /** The version that the draft goes on from. */
   const [base, setBase] = useState(workflow);
   const [title, setTitle] = useState(workflow.title);
-  const [draft, setDraft] = useState(() => draftOf(workflow));
+  const { value: draft, change, moves, undo } = useUndo(() => draftOf(workflow));
   const [saved, setSaved] = useState(draft);
   const [selected, setSelected] = useState<string>();
   const [dialog, setDialog] = useState<Dialog>();
   const isDirty = draft !== saved || title !== base.title;
-  useBlocker({
-    shouldBlockFn: () => isDirty && !window.confirm('Leave without saving the changes?'),
-    enableBeforeUnload: isDirty,
-  });
+  useUnsaved(isDirty);
 
   const save = useMutation({
     mutationFn: async ({ isDraft, over = base.versionNumber }: { isDraft: boolean; over?: number }) => {
@@ -60,12 +58,11 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
   });
   const refused = save.error instanceof APIError ? save.error : undefined;
   const faults = useMemo(() => faultsOf(draft, refused?.issues ?? []), [draft, refused]);
-  const change = (next: (old: Draft) => Draft) => setDraft(next);
   const node = draft.nodes.find(({ id }) => id === selected);
   const add = (kind: Kind) => {
     const leadsOn = ({ type }: DraftNode) => (kinds[type]?.exits.length ?? 1) > 0;
     const [next, id] = withNode(draft, kind, node && leadsOn(node) ? node : draft.nodes.findLast(leadsOn));
-    setDraft(next);
+    change(() => next);
     setSelected(id);
   };
   return (
@@ -120,23 +117,32 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
               onChange={(event) => setTitle(event.currentTarget.value)}
             />
             <May permission="workflow.update" on={`workflow:${workflow.id}`}>
-              <Palette kinds={kinds} hasStart={draft.nodes.some(({ type }) => kinds[type]?.begins)} onAdd={add} />
+              <Group gap="xs">
+                <UndoButtons {...undo} />
+                <Palette kinds={kinds} hasStart={draft.nodes.some(({ type }) => kinds[type]?.begins)} onAdd={add} />
+              </Group>
             </May>
           </Group>
           <Suspense fallback={<Skeleton className="graph" />}>
-            <Canvas draft={draft} selected={selected} faults={faults} onSelect={setSelected} onChange={change} />
+            <Canvas
+              draft={draft}
+              selected={selected}
+              faults={faults}
+              onSelect={setSelected}
+              onChange={(next) => change(next, 'graph')}
+            />
           </Suspense>
           <StepList draft={draft} kinds={kinds} faults={faults} selected={selected} onSelect={setSelected} />
         </Paper>
         <Paper withBorder p="sm">
           {node ? (
             <NodePanel
-              key={node.id}
+              key={`${node.id} ${moves}`}
               draft={draft}
               node={node}
               kind={kinds[node.type]}
               faults={faults.get(node.id) ?? noFaults}
-              onChange={change}
+              onChange={(next) => change(next, `step ${node.id}`)}
               onClose={() => setSelected(undefined)}
             />
           ) : (

@@ -28,6 +28,15 @@ export function workflowTests(stage: () => Stage): void {
     forgetRefusals(stage(), 400);
     await expectAccessible(page, { name: 'editor-fault', shows: 'shown at their nodes', schemes: ['light'] });
 
+    await page.getByRole('button', { name: 'Undo' }).click();
+    expect(await page.getByRole('textbox', { name: 'Code' }).inputValue()).not.toBe('return {');
+    await page.getByRole('button', { name: 'Redo' }).click();
+    expect(await page.getByRole('textbox', { name: 'Code' }).inputValue()).toBe('return {');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: 'Undo' }).press('Control+z');
+    await page.getByRole('row', { name: /^Start Start End$/ }).waitFor();
+    await page.getByRole('button', { name: 'Redo' }).click();
+    await page.getByRole('button', { name: 'JavaScript', exact: true }).click();
     await page.getByRole('textbox', { name: 'Code' }).fill('return { answer: ctx.input.number * 2 };');
     await page.getByRole('button', { name: 'Publish' }).click();
     await page.getByText('Version 2, published').waitFor();
