@@ -2,8 +2,11 @@ import { Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { type CronJobPlace, cronJobRead, stoppedCronJobsRead } from '../client/cron.ts';
+import { deadLettersOfDayRead } from '../client/listeners.ts';
 import { useMay } from '../client/may.ts';
 import { requestsRead, runsRead, tenantsRead, workflowsRead } from '../client/reads.ts';
+import { toolCallsRead } from '../client/tool-approvals.ts';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { questionTitle } from '../ui/question.ts';
@@ -25,6 +28,7 @@ export function HomePage() {
       {workflows.data?.length === 0 && may('workflow.create') && <FirstSteps tenantID={tenantID} />}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         {may('workflow.execute') && <Questions tenantID={tenantID} />}
+        {may('ai.approve') && <Calls tenantID={tenantID} />}
         {may('workflow.read') && (
           <>
             <Runs
@@ -33,6 +37,8 @@ export function HomePage() {
               empty="None."
               filter={{ status: 'FAILED', since: 'day' }}
             />
+            {may('listener.list') && <DeadLetters tenantID={tenantID} />}
+            {may('cronjob.list') && <StoppedJobs tenantID={tenantID} />}
             <Runs tenantID={tenantID} title="Running now" empty="None." filter={{ status: 'RUNNING' }} />
             <Runs tenantID={tenantID} title="Not started yet" empty="None." filter={{ status: 'PENDING' }} />
           </>
@@ -81,6 +87,64 @@ function Questions({ tenantID }: { tenantID: string }) {
   );
 }
 
+/** Only if some wait: most tenants let no call wait. */
+function Calls({ tenantID }: { tenantID: string }) {
+  const { data } = useQuery(toolCallsRead(tenantID, { isWaiting: true }));
+  if (!data?.totalCount) return null;
+  return (
+    <Section title="Calls of tools that wait for a decision">
+      <Link className="link" to="/t/$tenantID/inbox" params={{ tenantID }}>
+        {data.totalCount.toLocaleString()} in the inbox
+      </Link>
+    </Section>
+  );
+}
+
+function DeadLetters({ tenantID }: { tenantID: string }) {
+  const { data: count, error } = useQuery(deadLettersOfDayRead(tenantID));
+  return (
+    <Section title="Dead letters of the last 24 hours">
+      {error && <Problem error={error} />}
+      {count === undefined && !error && <Skeleton h={40} />}
+      {count === 0 && <Text c="dimmed">None.</Text>}
+      {count !== undefined && count > 0 && (
+        <Link className="link" to="/t/$tenantID/listeners" params={{ tenantID }}>
+          {count.toLocaleString()} events of listeners
+        </Link>
+      )}
+    </Section>
+  );
+}
+
+function StoppedJobs({ tenantID }: { tenantID: string }) {
+  const { data: ids, error } = useQuery(stoppedCronJobsRead(tenantID));
+  return (
+    <Section title="Stopped cron jobs">
+      {error && <Problem error={error} />}
+      {!ids && !error && <Skeleton h={40} />}
+      {ids?.length === 0 && <Text c="dimmed">None.</Text>}
+      <Stack gap="xs">
+        {ids?.slice(0, MAX_LISTED).map((cronJobID) => (
+          <StoppedJob key={cronJobID} place={{ tenantID, cronJobID }} />
+        ))}
+        {ids && ids.length > MAX_LISTED && <Text size="sm">And {ids.length - MAX_LISTED} others.</Text>}
+      </Stack>
+    </Section>
+  );
+}
+
+function StoppedJob({ place }: { place: CronJobPlace }) {
+  const { data: job } = useQuery(cronJobRead(place));
+  return (
+    <div>
+      <Link className="link" to="/t/$tenantID/cron/$cronJobID" params={place}>
+        <bdi>{job?.cronJobTitle ?? place.cronJobID.slice(-8)}</bdi>
+      </Link>{' '}
+      {job?.stopReason && <span className="note">{job.stopReason}</span>}
+    </div>
+  );
+}
+
 function Runs({
   tenantID,
   title,
@@ -119,16 +183,29 @@ function Runs({
   );
 }
 
+const samples = [
+  { name: 'order-approval', shows: 'an approval and a form, with reminders' },
+  { name: 'nightly-import', shows: 'a schedule, a CSV file, and many items at once' },
+  { name: 'webhook-enrichment', shows: 'a listener, and a call to a service with retries' },
+];
+
 function FirstSteps({ tenantID }: { tenantID: string }) {
   return (
     <Paper withBorder p="md" mb="md">
       <Text fw={600} component="h2">
         No workflow yet
       </Text>
-      <Text size="sm">
-        A sample shows what Gantry does: <code>npm run sample -- order-approval --tenant {tenantID}</code> installs one
-        here.
-      </Text>
+      <Text size="sm">A sample shows what Gantry does. In the folder of Gantry, these install one here:</Text>
+      <ul className="lines">
+        {samples.map(({ name, shows }) => (
+          <li key={name}>
+            <code className="breaks">
+              npm run sample -- {name} --tenant {tenantID}
+            </code>
+            <div className="note">{shows}</div>
+          </li>
+        ))}
+      </ul>
     </Paper>
   );
 }
