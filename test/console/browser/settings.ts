@@ -155,7 +155,7 @@ export function settingsTests(stage: () => Stage): void {
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('row', { name: new RegExp(greeting) }).waitFor({ state: 'detached' });
 
-    await page.getByRole('link', { name: 'AI' }).click();
+    await page.getByRole('link', { name: 'AI', exact: true }).click();
     await page.getByRole('combobox', { name: 'Provider' }).click();
     await page.getByRole('option', { name: 'openai-compatible' }).click();
     await page.getByRole('textbox', { name: 'Model' }).fill('test-model');
