@@ -1,4 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { loopTurns } from './loop-turns.ts';
+import { turnOfWork } from './work.ts';
 
 /** Runs a long calculation, which yields where it may pause, and lets the event loop turn whenever it has held it for 10 ms. */
 export async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
@@ -17,6 +18,11 @@ export async function* takingTurns<T>(elements: Iterable<T>): AsyncGenerator<T, 
     if (pauses.isDue) await pauses.take();
     yield element;
   }
+}
+
+/** Lets the event loop turn; other work that wants to go on has its turn first. */
+export function nextRound(): Promise<void> {
+  return loopTurns.goOn(turnOfWork());
 }
 
 /** Runs a calculation that is known to be short. */
@@ -42,7 +48,7 @@ export function createPauses(): Pauses {
       return performance.now() - began >= HOLD_MS;
     },
     async take() {
-      await nextTurn();
+      await nextRound();
       began = performance.now();
     },
   };

@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Pool } from './db/pool.ts';
 import { onPool } from './db/query.ts';
 import type { AppError } from './errors.ts';
 import { hasMoreParts, type JsonObject } from './json.ts';
 import { upTo } from './lru.ts';
+import { nextRound } from './pauses.ts';
 import { type QuotaName, quotaExceeded, readQuotas } from './quotas.ts';
 
 /** A quota that is counted from time to time, for processes that accept much of it. */
@@ -64,7 +64,7 @@ export interface RunsInFlight {
 const MANY_PARTS = 1_000;
 
 async function sizeOf(inputs: readonly JsonObject[]): Promise<number> {
-  if (hasMoreParts(inputs, MANY_PARTS)) await nextTurn();
+  if (hasMoreParts(inputs, MANY_PARTS)) await nextRound();
   return inputs.reduce((sum, input) => sum + Buffer.byteLength(JSON.stringify(input)), 0);
 }
 

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LockMode } from '@mikro-orm/postgresql';
 import type { BundledType } from '#shared/bundles/types.ts';
 import { plainArray } from '#shared/db/array.ts';
@@ -6,6 +5,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { nextRound } from '#shared/pauses.ts';
 import { bytesOfWork } from '#shared/work.ts';
 import { kinds } from './kinds.ts';
 import { readers } from './payloads.ts';
@@ -44,7 +44,7 @@ export async function readAssets(
   for (let from = 0; from < ids.length; from += AT_ONCE) {
     for (const asset of await readPart(reading, { type, ids: ids.slice(from, from + AT_ONCE), where }))
       found.set(asset.id, asset);
-    await nextTurn();
+    await nextRound();
   }
   return ids.flatMap((id) => found.get(id) ?? []);
 }

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '#shared/caller.ts';
 import { AssetVersion } from '#shared/db/entities/asset-version.ts';
@@ -7,6 +6,7 @@ import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { nextRound } from '#shared/pauses.ts';
 import { requireQuota } from '#shared/quotas.ts';
 
 /** What a version keeps of its asset. */
@@ -40,7 +40,7 @@ export async function saveNextVersion(
   const isSame = isDeepStrictEqual(before, after);
   if (!isSame) asset.versionNumber += 1;
   // A large content has been read and compared in this turn of the event loop, and is serialized twice in the next.
-  await nextTurn();
+  await nextRound();
   await em.flush();
   if (!isSame) await saveVersion(em, asset, { ...saving, ...after });
 }

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { AppError } from '#shared/errors.ts';
 import { quote } from '#shared/quote.ts';
+import { describeSyntax } from './client-error.ts';
 import { findInexact } from './inexact.ts';
 import { isEncodedUTF8 } from './utf8.ts';
 
@@ -10,7 +11,12 @@ export interface Body {
   bytes: number;
 }
 
-export type ReadBody = (request: Request, response: Response) => Promise<Body>;
+/** `mayParse` is asked with the length of the text when it has arrived: a slow sender keeps nobody from parsing theirs. */
+export type ReadBody = (
+  request: Request,
+  response: Response,
+  mayParse?: (bytes: number) => Promise<void> | undefined,
+) => Promise<Body>;
 
 /**
  * Reads a JSON or URL-encoded body when a route asks for it, which is after authentication: an unauthenticated client neither
@@ -19,39 +25,57 @@ export type ReadBody = (request: Request, response: Response) => Promise<Body>;
 export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
   // Noted and not thrown: the parser attaches the whole body to an error, which would be logged.
   const broken = new WeakSet<object>();
+  const foreign = new WeakSet<object>();
   const texts = new WeakMap<object, Buffer>();
   const verifyJSON = (request: object, _response: unknown, bytes: Buffer, encoding: string) => {
+    if (!encoding.startsWith('utf-')) foreign.add(request);
     if (encoding === 'utf-8' && !isUtf8(bytes)) broken.add(request);
     texts.set(request, bytes);
   };
   const verifyForm = (request: object, _response: unknown, bytes: Buffer) => {
     if (!isEncodedUTF8(bytes.toString('latin1'))) broken.add(request);
   };
-  const parsers = [
-    express.json({
-      limit: maxBytes,
-      strict: false,
-      type: ['application/json', 'application/*+json'],
-      verify: verifyJSON,
-    }),
-    express.urlencoded({ limit: maxBytes, extended: false, verify: verifyForm }),
-  ];
-  return async (request, response) => {
-    for (const parser of parsers) await run(parser, request, response);
-    if (broken.has(request)) throw new AppError('INVALID_REQUEST', 'The body is not valid UTF-8');
+  const readJSON = express.text({
+    limit: maxBytes,
+    type: ['application/json', 'application/*+json'],
+    verify: verifyJSON,
+  });
+  const readForm = express.urlencoded({ limit: maxBytes, extended: false, verify: verifyForm });
+
+  return async (request, response, mayParse = () => undefined) => {
+    await run(readJSON, request, response);
     const text = texts.get(request);
+    const bytes = text?.length ?? 0;
+    if (foreign.has(request)) throw unreadable(request, 'the charset utf-8');
+    if (text && broken.has(request)) throw notUTF8();
+    await mayParse(bytes);
+    if (!text) await run(readForm, request, response);
+    else request.body = bytes === 0 ? {} : parse(request.body as string);
+    if (broken.has(request)) throw notUTF8();
     const number = text && (await findInexact(text));
     if (number) throw new AppError('VALIDATION_ERROR', `${number} is more than a JSON number holds: send it as a text`);
     // Ignoring it would start a run without the inputs that were sent.
-    if (request.body === undefined && hasBody(request))
-      throw new AppError(
-        'INVALID_REQUEST',
-        `Content-Type: expected application/json, received ${quote(request.get('content-type'))}`,
-      );
-    const bytes = text?.length ?? 0;
+    if (request.body === undefined && hasBody(request)) throw unreadable(request, 'application/json');
     if (text && bytes > LARGE_BYTES) keepBeginning(response, text.subarray(0, BEGINNING).toString());
     return { value: request.body, bytes };
   };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new AppError('INVALID_REQUEST', describeSyntax(error as SyntaxError));
+  }
+}
+
+function notUTF8(): AppError {
+  return new AppError('INVALID_REQUEST', 'The body is not valid UTF-8');
+}
+
+function unreadable(request: Request, expected: string): AppError {
+  const received = quote(request.get('content-type'));
+  return new AppError('INVALID_REQUEST', `Content-Type: expected ${expected}, received ${received}`);
 }
 
 /** Longer bodies are shown by the beginning of their text: even to list the keys of an object may take as long as to parse it. */

@@ -33,7 +33,6 @@ type Describe = (error: ClientError, request: Request) => string;
 
 /** By the types of body-parser and raw-body. */
 const descriptions: Readonly<Record<string, Describe>> = {
-  'entity.parse.failed': describeSyntax,
   'entity.too.large': ({ limit }) =>
     limit === undefined ? 'The body is too large' : `The body is larger than ${limit} bytes`,
   'parameters.too.many': () => 'The body is a form with too many fields: at most 1000 are allowed',
@@ -46,8 +45,8 @@ const descriptions: Readonly<Record<string, Describe>> = {
   'request.aborted': () => 'The connection was closed before the whole body had arrived',
 };
 
-/** The parser's message has text of the body, so only the place is taken from it. */
-function describeSyntax({ message }: ClientError): string {
+/** Says what is wrong with JSON. The parser's message has text of the body, so only the place is taken from it. */
+export function describeSyntax({ message }: SyntaxError): string {
   const [place] = /position \d+(?: \(line \d+ column \d+\))?/.exec(message) ?? [];
   if (place) return `The body is not valid JSON: error at ${place}`;
   const endsEarly = message.startsWith('Unexpected end');

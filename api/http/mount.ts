@@ -5,8 +5,10 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { toAppError } from '#shared/errors.ts';
 import type { IdempotencyClaim, StoredAnswer } from '#shared/idempotency.ts';
 import { newID } from '#shared/ids.ts';
-import { isJsonObject, type JsonObject } from '#shared/json.ts';
+import { hasMoreParts, isJsonObject, type JsonObject } from '#shared/json.ts';
 import { IN_ORDER } from '#shared/lanes.ts';
+import { loopTurns } from '#shared/loop-turns.ts';
+import { nextRound } from '#shared/pauses.ts';
 import { withBytes } from '#shared/work.ts';
 import { recordingChanges } from '../audit/changes.ts';
 import type { RequestEntry } from '../audit/entry.ts';
@@ -44,10 +46,12 @@ export function mount(
     index.routerOf(route.path)[route.method](route.path, async (request, response) => {
       if (route.isSecret) response.setHeader('cache-control', 'no-store');
       const handling = openHandling(request, response);
-      const answer = await serve(route, { ...service, keys, request, response, handling });
+      const exchange: Exchange = { ...service, keys, request, response, handling };
+      const answer = await serve(route, exchange);
       if (route.etag && !response.headersSent) response.setHeader('etag', etagOf(route.etag(answer.response)));
       if (response.headersSent) return;
       const sent = { success: true, ...answer.response };
+      if (exchange.held && isLarge(sent)) await loopTurns.goOn(exchange.held.turn);
       response.status(answer.status).type('json').send(JSON.stringify(sent));
       noteAnswer(response, sent);
     });
@@ -214,7 +218,11 @@ async function handle(
   { context, request, response, handling, held }: Exchange,
   { input, tenantID, idempotency }: Work,
 ): Promise<StoredAnswer> {
-  const work = async () => ({ status: route.status ?? 200, response: describe(await runHandler()) });
+  const work = async () => {
+    const answered = await runHandler();
+    if (isLarge(answered)) await nextRound();
+    return { status: route.status ?? 200, response: describe(answered) };
+  };
   const claimed = { tenantID, claim: idempotency };
   const answer = await (held ? withBytes(held.turn, held.bytes, runClaimed) : runClaimed());
   if (!('complete' in route) || !route.complete) return answer;
@@ -247,6 +255,13 @@ async function handle(
     response.removeHeader(REPLAYED);
     throw error;
   }
+}
+
+/** To check and to write more parts takes milliseconds each. */
+const LARGE_PARTS = 10_000;
+
+function isLarge(answer: unknown): boolean {
+  return hasMoreParts(answer, LARGE_PARTS);
 }
 
 /** The fields of the body, or of the query of a request without a body, by the names that the client used. */

@@ -1,8 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { z } from 'zod';
+import type { HeldBytes } from '#shared/byte-account.ts';
 import { AppError } from '#shared/errors.ts';
-import { atOnce, inTurns } from '#shared/pauses.ts';
+import { loopTurns } from '#shared/loop-turns.ts';
+import { atOnce, inTurns, nextRound } from '#shared/pauses.ts';
 import type { Turn } from '#shared/turns.ts';
+import { withBytes } from '#shared/work.ts';
 import { LARGE_BYTES } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { reportUnknown } from './handling.ts';
@@ -16,11 +18,19 @@ export type AnyParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
 
 /** Checks the ids of the path before it reads the body, then query and body together. */
 export async function parseRequest(route: Route, exchange: Exchange, turn: Turn): Promise<AnyParsed> {
-  const { request, response, readBody, handling } = exchange;
+  const { request, handling } = exchange;
   const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
   if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
-  await holdBytes(exchange, turn, mostBytes(route, exchange));
-  const { value, bytes } = route.body ? await readBody(request, response) : { value: undefined, bytes: 0 };
+  const held = await holdBytes(exchange, turn, mostBytes(route, exchange));
+  const { query, body } = await withBytes(turn, held, () => parseContent(route, exchange, turn));
+  return { params, query, body };
+}
+
+async function parseContent(route: Route, exchange: Exchange, turn: Turn): Promise<Omit<AnyParsed, 'params'>> {
+  const { request, response, readBody, handling } = exchange;
+  const mayParse = (bytes?: number) => loopTurns.enter(turn, bytes);
+  if (!route.body) await mayParse();
+  const { value, bytes } = route.body ? await readBody(request, response, mayParse) : { value: undefined, bytes: 0 };
   const isUpdate = route.method === 'patch' || route.method === 'put';
   const steps = validation(
     [
@@ -32,10 +42,10 @@ export async function parseRequest(route: Route, exchange: Exchange, turn: Turn)
   // Each pass over such a body takes milliseconds: other requests have their turn between two of them.
   const isLarge = bytes > LARGE_BYTES;
   // The parser and the handler have turns of their own.
-  if (isLarge) await nextTurn();
+  if (isLarge) await nextRound();
   const [query, body] = isLarge ? await inTurns(steps) : atOnce(steps);
-  if (isLarge) await nextTurn();
-  return { params, query, body };
+  if (isLarge) await nextRound();
+  return { query, body };
 }
 
 /** What a body of the route may have; 0 for one that is not read here, because no schema describes it. */
@@ -45,7 +55,7 @@ function mostBytes({ realm, body, upload }: Route, { context }: Exchange): numbe
 }
 
 /** Draws the bytes of the body and of what is made from it, before they are read. They are given back when the answer is sent. */
-async function holdBytes(exchange: Exchange, turn: Turn, maxBytes: number): Promise<void> {
+async function holdBytes(exchange: Exchange, turn: Turn, maxBytes: number): Promise<HeldBytes> {
   const { context, request, response } = exchange;
   const bytes = context.bytes.open(turn);
   exchange.held = { turn, bytes };
@@ -54,6 +64,7 @@ async function holdBytes(exchange: Exchange, turn: Turn, maxBytes: number): Prom
   const isLengthKnown = request.headers['transfer-encoding'] === undefined && !request.headers['content-encoding'];
   const length = Math.min(isLengthKnown ? Number(request.headers['content-length'] ?? 0) : maxBytes, maxBytes);
   if (length > LARGE_BYTES) await bytes.draw(2 * length);
+  return bytes;
 }
 
 export async function readFile({ upload, path }: Route, { request, handling }: Exchange): Promise<UploadedFile> {

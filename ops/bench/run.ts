@@ -5,6 +5,7 @@ import { burst } from './burst.ts';
 import { crowd } from './crowd.ts';
 import { type BackplaneKind, openEnvironment } from './environment.ts';
 import { eventsRetention } from './events-retention.ts';
+import { flood } from './flood.ts';
 import { herd } from './herd.ts';
 import { logs } from './logs.ts';
 import { p1, p1b } from './p1-durable-steps.ts';
@@ -53,6 +54,7 @@ const rows: Record<string, Row | readonly Row[]> = {
   QUOTAS: quotas,
   ASK: ask,
   CROWD: crowd,
+  FLOOD: flood,
   YIELDS: yields,
   LOGS: logs,
   HERD: herd,

@@ -1,3 +1,4 @@
+import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -29,12 +30,25 @@ const reading = (name: string, path: string, sql: string) =>
     }),
   );
 
+const taking = tenantRoute({
+  name: 'take',
+  method: 'post',
+  path: '/take',
+  summary: 'Takes',
+  description: 'Takes.',
+  permission: 'workflow.read',
+  idempotent: false,
+  body: z.object({ list: z.array(z.object({ a: z.number() })) }),
+  response: z.object({ n: z.number() }),
+  handle: async ({ body }) => ({ n: body.list.length }),
+});
+
 let api: SmallApi;
-let busy: { send(path: string): ReturnType<Client['send']> };
+let busy: { url: string; token: string; send(path: string, body?: unknown): ReturnType<Client['send']> };
 let other: typeof busy;
 beforeAll(async () => {
   const slow = `select 1 as n from (select pg_advisory_lock_shared(${LOCK}), pg_advisory_unlock_shared(${LOCK})) as waited`;
-  api = await startSmallApi([...reading('slow', 'slow', slow), ...reading('quick', 'quick', 'select 2 as n')]);
+  api = await startSmallApi([...reading('slow', 'slow', slow), ...reading('quick', 'quick', 'select 2 as n'), taking]);
   [busy, other] = await Promise.all([aCaller('busy@example.com'), aCaller('other@example.com')]);
 });
 afterAll(() => api[Symbol.asyncDispose]());
@@ -43,7 +57,11 @@ async function aCaller(email: string): Promise<typeof busy> {
   const client = await api.as(email);
   const { tenantID, path } = await api.tenant(client);
   await api.grant(tenantID, { subject: client.userID, object: '*', action: '*' });
-  return { send: (at) => client.send('GET', `${path}/${at}`) };
+  return {
+    url: api.url + path,
+    token: client.token,
+    send: (at, body) => client.send(body === undefined ? 'GET' : 'POST', `${path}/${at}`, body),
+  };
 }
 
 test.each(['entities', 'pool'] as const)(
@@ -73,3 +91,38 @@ test.each(['entities', 'pool'] as const)(
   },
   30_000,
 );
+
+/** Sends so many requests at once, again and again, until it is ended; a thread of its own, whose time is not counted. */
+const flood = `
+  const { workerData: { url, token, body, count } } = require('node:worker_threads');
+  const init = { method: 'POST', headers: { authorization: 'Bearer ' + token, 'content-type': 'application/json' }, body };
+  const again = () => fetch(url, init).then((response) => response.arrayBuffer()).then(again);
+  for (let n = 0; n < count; n += 1) again();
+`;
+
+test('a caller with many large bodies at once holds up another by a few parts of them, not by all', async () => {
+  const body = JSON.stringify({ list: Array.from({ length: 40_000 }, () => ({ a: 1 })) });
+  const small = () => other.send('take', { list: [] });
+  const large = () => busy.send('take', body);
+  const costs: number[] = [];
+  for (const work of [small, large, large, large]) costs.push(await processorMs(work));
+  const one = Math.min(...costs.slice(1));
+  await using closing = new AsyncDisposableStack();
+  const data = { url: `${busy.url}/take`, token: busy.token, body, count: 50 };
+  const worker = new Worker(flood, { eval: true, workerData: data });
+  closing.defer(async () => void (await worker.terminate()));
+  await eventually(() => expect(api.context.bytes.used).toBeGreaterThan(20_000_000));
+
+  const beside: number[] = [];
+  for (let n = 0; n < 5; n += 1) beside.push(await processorMs(small));
+
+  // Without turns, what has arrived is worked on in each round of the event loop: twenty times as much.
+  expect(beside.toSorted((a, b) => a - b)[2]).toBeLessThan(6 * one);
+}, 60_000);
+
+async function processorMs(work: () => ReturnType<Client['send']>): Promise<number> {
+  const began = process.threadCpuUsage();
+  expect((await work()).status).toBe(200);
+  const { user, system } = process.threadCpuUsage(began);
+  return (user + system) / 1_000;
+}
