@@ -11,7 +11,7 @@ export interface Body {
   bytes: number;
 }
 
-/** `mayParse` is asked with the length of the text when it has arrived: a slow sender keeps nobody from parsing theirs. */
+/** `mayParse` is asked with the length of the text when it has arrived: a slow sender does not hold up the bodies of others. */
 export type ReadBody = (
   request: Request,
   response: Response,
@@ -42,22 +42,31 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
   });
   const readForm = express.urlencoded({ limit: maxBytes, extended: false, verify: verifyForm });
 
-  return async (request, response, mayParse = () => undefined) => {
+  /** The text of JSON, which is left in `request.body`; undefined for another body. */
+  async function readText(request: Request, response: Response): Promise<Buffer | undefined> {
     await run(readJSON, request, response);
-    const text = texts.get(request);
-    const bytes = text?.length ?? 0;
     if (foreign.has(request)) throw unreadable(request, 'the charset utf-8');
-    if (text && broken.has(request)) throw notUTF8();
-    await mayParse(bytes);
-    if (!text) await run(readForm, request, response);
-    else request.body = bytes === 0 ? {} : parse(request.body as string);
     if (broken.has(request)) throw notUTF8();
-    const number = text && (await findInexact(text));
-    if (number) throw new AppError('VALIDATION_ERROR', `${number} is more than a JSON number holds: send it as a text`);
+    return texts.get(request);
+  }
+
+  async function parseForm(request: Request, response: Response): Promise<Body> {
+    await run(readForm, request, response);
+    if (broken.has(request)) throw notUTF8();
     // Ignoring it would start a run without the inputs that were sent.
     if (request.body === undefined && hasBody(request)) throw unreadable(request, 'application/json');
-    if (text && bytes > LARGE_BYTES) keepBeginning(response, text.subarray(0, BEGINNING).toString());
-    return { value: request.body, bytes };
+    return { value: request.body, bytes: 0 };
+  }
+
+  return async (request, response, mayParse = () => undefined) => {
+    const text = await readText(request, response);
+    await mayParse(text?.length ?? 0);
+    if (!text) return parseForm(request, response);
+    request.body = text.length === 0 ? {} : parse(request.body as string);
+    const number = await findInexact(text);
+    if (number) throw new AppError('VALIDATION_ERROR', `${number} is more than a JSON number holds: send it as a text`);
+    if (text.length > LARGE_BYTES) keepBeginning(response, text.subarray(0, BEGINNING).toString());
+    return { value: request.body, bytes: text.length };
   };
 }
 

@@ -21,8 +21,9 @@ export async function parseRequest(route: Route, exchange: Exchange, turn: Turn)
   const { request, handling } = exchange;
   const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
   if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
-  const held = await holdBytes(exchange, turn, mostBytes(route, exchange));
-  const { query, body } = await withBytes(turn, held, () => parseContent(route, exchange, turn));
+  const bytes = await holdBytes(exchange, turn, mostBytes(route, exchange));
+  exchange.held = { turn, bytes };
+  const { query, body } = await withBytes(turn, bytes, () => parseContent(route, exchange, turn));
   return { params, query, body };
 }
 
@@ -55,10 +56,12 @@ function mostBytes({ realm, body, upload }: Route, { context }: Exchange): numbe
 }
 
 /** Draws the bytes of the body and of what is made from it, before they are read. They are given back when the answer is sent. */
-async function holdBytes(exchange: Exchange, turn: Turn, maxBytes: number): Promise<HeldBytes> {
-  const { context, request, response } = exchange;
+export async function holdBytes(
+  { context, request, response }: Pick<Exchange, 'context' | 'request' | 'response'>,
+  turn: Turn,
+  maxBytes: number,
+): Promise<HeldBytes> {
   const bytes = context.bytes.open(turn);
-  exchange.held = { turn, bytes };
   if (response.destroyed) bytes[Symbol.dispose]();
   else response.once('close', () => bytes[Symbol.dispose]());
   const isLengthKnown = request.headers['transfer-encoding'] === undefined && !request.headers['content-encoding'];

@@ -4,6 +4,7 @@ import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server';
 import express, { type Request, type Response } from 'express';
 import helmet from 'helmet';
 import { AppError, toAppError } from '#shared/errors.ts';
+import { loopTurns } from '#shared/loop-turns.ts';
 import type { Identified } from '../auth/identify.ts';
 import type { ApiContext } from '../context.ts';
 import { denied } from '../http/authorize.ts';
@@ -13,6 +14,7 @@ import { answerErrors, unknownPath } from '../http/errors.ts';
 import { readiness } from '../http/health.ts';
 import { TenantID } from '../http/id.ts';
 import { callerOf } from '../http/mount.ts';
+import { holdBytes } from '../http/parse-request.ts';
 import { requestID } from '../http/request-id.ts';
 import { routeGroups } from '../resources/index.ts';
 import { createToolRegistry, type ToolRegistry } from '../tools/registry.ts';
@@ -67,7 +69,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
     const session = await admit(context, request, response).catch((error: unknown) => {
       throw withChallenge(toAppError(error), { request, response, publicURL: mcp.publicURL });
     });
-    const body = request.method === 'POST' ? (await readBody(request, response)).value : undefined;
+    const body = request.method === 'POST' ? await readMessage(request, response, session) : undefined;
     // One of a thousand calls would count as one request.
     if (Array.isArray(body)) throw new AppError('INVALID_REQUEST', 'Batches of messages are not supported: send one');
     nameClient(body, response);
@@ -79,6 +81,14 @@ export function createMCPApp(context: ApiContext): MCPApp {
   });
   app.use(unknownPath);
   app.use(answerErrors(context));
+
+  /** In turns and within the bytes of the process, as bodies of the API: the call that it holds is read once more. */
+  async function readMessage(request: Request, response: Response, { caller, identity }: Session): Promise<unknown> {
+    const turn = { tenantID: caller.tenantID, creatorID: identity.userID };
+    await holdBytes({ context, request, response }, turn, http.maxBodyBytes);
+    return (await readBody(request, response, (bytes) => loopTurns.enter(turn, bytes))).value;
+  }
+
   async function close(): Promise<void> {
     cancellations[Symbol.dispose]();
     await handler.close();

@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -315,4 +316,15 @@ test('annotations say what reads, what destroys, what may be repeated, and what 
 test('health tells how many tools there are', async () => {
   const answer = await fetch(`http://127.0.0.1:${mcp.port}/health`);
   expect(await answer.json()).toEqual({ status: 'ok', tools: expect.any(Number), timestamp: expect.any(String) });
+});
+
+test('a message holds its bytes twice, before they have come, until its connection ends', async () => {
+  const length = 4 * 1024 * 1024;
+  const headers = { ...(await bearer(tenant.creator)), 'content-type': 'application/json', 'content-length': length };
+  const sending = request(addressOf(tenant.id), { method: 'POST', headers }).on('error', () => undefined);
+  sending.flushHeaders();
+
+  await eventually(() => expect(cluster.context.bytes.used).toBe(2 * length));
+  sending.destroy();
+  await eventually(() => expect(cluster.context.bytes.used).toBe(0));
 });
