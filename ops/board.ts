@@ -3,7 +3,7 @@
  * only to a browser that asked for it by a loopback name, so that a page of another site can neither read it nor press its buttons.
  */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
@@ -11,6 +11,8 @@ import { ExpressAdapter } from '@bull-board/express';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import helmet from 'helmet';
 import { createOperators } from '#api/auth/operator-session.ts';
+import { createFleetView } from '#api/fleet/fleet.ts';
+import { type IdentifyOperator, serveFleetSockets } from '#api/realtime/fleet-room.ts';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { type Config, readConfig } from '#shared/config.ts';
 import { createPool } from '#shared/db/pool.ts';
@@ -20,7 +22,7 @@ import { addProcessMetrics, createMetrics, inProcess, serveMetrics } from '#shar
 import { queues } from '#shared/queues/index.ts';
 import { stopSignal } from '#shared/stop-signal.ts';
 import { fleetPages } from './board/fleet.ts';
-import { answerBoardErrors, operatorsOnly } from './board/guard.ts';
+import { answerBoardErrors, identifyByCookie, operatorsOnly } from './board/guard.ts';
 
 export interface Board extends AsyncDisposable {
   readonly port: number;
@@ -71,8 +73,10 @@ export async function startBoard({ config, logger }: { config: Config; logger: L
       },
     },
   });
-  const guard = openOnLoopback ? onlyLoopback : operatorsOnly(createOperators({ pool, backplane, logger }));
-  app.use(guard, fleetPages(config, pool), serverAdapter.getRouter());
+  const operators = createOperators({ pool, backplane, logger });
+  const fleet = createFleetView(pool);
+  const guard = openOnLoopback ? onlyLoopback : operatorsOnly(operators);
+  app.use(guard, fleetPages(config, fleet), serverAdapter.getRouter());
   app.use(answerBoardErrors(logger));
 
   const server = createServer(app);
@@ -83,6 +87,12 @@ export async function startBoard({ config, logger }: { config: Config; logger: L
     server.closeAllConnections();
     await once(server, 'close');
   });
+  // Closed before the server, which waits for them.
+  const identify: IdentifyOperator = openOnLoopback
+    ? () => Promise.resolve()
+    : ({ request }) => identifyByCookie(operators, { headers: request.headers, secure: isSecure(app, request) });
+  const admits = openOnLoopback ? isLoopback : isOfOwnPage;
+  resources.use(serveFleetSockets(server, { fleet, identify, admits, logger }));
 
   const metrics = createMetrics(logger);
   resources.use(addProcessMetrics(inProcess(metrics, 'board'), () => ({ main: pool, ...backplane.pools() })));
@@ -116,21 +126,36 @@ const securityHeaders = helmet({
 });
 
 function onlyLoopback(request: Request, response: Response, next: NextFunction): void {
-  const { host = '', origin } = request.headers;
-  const local = /^(::1|127\.|::ffff:127\.)/.test(request.socket.remoteAddress ?? '');
-  // A proxy on this machine forwards requests of other machines under any name, and says so in its headers.
-  const isForwarded = 'x-forwarded-for' in request.headers || 'forwarded' in request.headers;
-  if (
-    local &&
-    !isForwarded &&
-    isLoopbackName(host) &&
-    (origin === undefined || isLoopbackName(origin.replace(/^https?:\/\//, '')))
-  )
-    return next();
+  if (isLoopback(request)) return next();
   response.status(403).json({
     success: false,
     error: { code: 'PERMISSION_DENIED', message: 'The board answers only on the machine it runs on' },
   });
+}
+
+function isLoopback(request: IncomingMessage): boolean {
+  const { host = '', origin } = request.headers;
+  const local = /^(::1|127\.|::ffff:127\.)/.test(request.socket.remoteAddress ?? '');
+  // A proxy on this machine forwards requests of other machines under any name, and says so in its headers.
+  const isForwarded = 'x-forwarded-for' in request.headers || 'forwarded' in request.headers;
+  return (
+    local &&
+    !isForwarded &&
+    isLoopbackName(host) &&
+    (origin === undefined || isLoopbackName(origin.replace(/^https?:\/\//, '')))
+  );
+}
+
+/** Pages of other sites may open sockets too, with the cookies of this one. */
+function isOfOwnPage({ headers: { origin = '', host } }: IncomingMessage): boolean {
+  return URL.canParse(origin) && new URL(origin).host === host?.toLowerCase();
+}
+
+/** As express tells it of a request: whether the browser has sent it over https. */
+function isSecure(app: express.Express, { headers, socket }: IncomingMessage): boolean {
+  const isTrusted = app.get('trust proxy fn') as (address: string, hop: number) => boolean;
+  if (!isTrusted(socket.remoteAddress ?? '', 0)) return false;
+  return [headers['x-forwarded-proto']].flat()[0]?.split(',')[0]?.trim() === 'https';
 }
 
 function isLoopbackName(host: string): boolean {

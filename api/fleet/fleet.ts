@@ -6,7 +6,7 @@ import { findTenant, findTenants, type Named, readTenants, type TenantRow } from
 import { readWaitingRuns, type WaitingRun } from './waiting-runs.ts';
 import { readWorkers, type WorkerRow } from './workers.ts';
 
-const FRESH_MS = 4_000;
+const FRESH_MS = 2_000;
 /** Of what has ended, which costs more to read. */
 const FRESH_PAST_MS = 20_000;
 

@@ -1,8 +1,10 @@
 import type { z } from 'zod';
 import { ClientFailure, clientAnswers } from '#shared/realtime/client-events.ts';
-import { events } from '#shared/realtime/events.ts';
+import { events, operatorEvents } from '#shared/realtime/events.ts';
 import { createComponents } from '../http/openapi/components.ts';
 import type { Schema } from '../http/openapi/types.ts';
+
+type ChannelName = 'socket' | 'operators';
 
 export interface AsyncAPI {
   asyncapi: '3.1.0';
@@ -19,17 +21,22 @@ export function describeEvents(host = 'localhost:8080'): AsyncAPI {
   const { schemas, toSchema, add } = createComponents({});
   const messages: Record<string, object> = {};
   const operations: Record<string, object> = {};
-  const inChannel: Record<string, Schema> = {};
+  const channels: Record<ChannelName, Record<string, Schema>> = { socket: {}, operators: {} };
 
-  function addMessage(name: string, payload: z.ZodType, io: 'input' | 'output'): Schema {
+  function addMessage(
+    name: string,
+    payload: z.ZodType,
+    io: 'input' | 'output',
+    channel: ChannelName = 'socket',
+  ): Schema {
     messages[name] = {
       name,
       title: titleOf(name),
       contentType: 'application/json',
       payload: add(name, toSchema(payload, io)),
     };
-    inChannel[name] = { $ref: `#/components/messages/${name}` };
-    return { $ref: `#/channels/socket/messages/${name}` };
+    channels[channel][name] = { $ref: `#/components/messages/${name}` };
+    return { $ref: `#/channels/${channel}/messages/${name}` };
   }
 
   const failure = addMessage('failure', ClientFailure, 'output');
@@ -45,13 +52,15 @@ export function describeEvents(host = 'localhost:8080'): AsyncAPI {
       reply: { channel: { $ref: '#/channels/socket' }, messages: [answer, failure] },
     };
   }
-  for (const [name, contract] of entriesOf(events.server))
+  for (const [name, contract] of entriesOf(events.server)) {
+    const channel = name in operatorEvents ? 'operators' : 'socket';
     operations[`send_${name}`] = {
       action: 'send',
-      channel: { $ref: '#/channels/socket' },
+      channel: { $ref: `#/channels/${channel}` },
       summary: `The server sends ${name}`,
-      messages: [addMessage(name, contract, 'output')],
+      messages: [addMessage(name, contract, 'output', channel)],
     };
+  }
 
   return {
     asyncapi: '3.1.0',
@@ -73,7 +82,13 @@ export function describeEvents(host = 'localhost:8080'): AsyncAPI {
       },
     },
     channels: {
-      socket: { address: '/', description: 'The namespace in which all events are', messages: inChannel },
+      socket: { address: '/', description: 'The namespace of users', messages: channels.socket },
+      operators: {
+        address: '/operator',
+        description:
+          'The namespace of operators: `auth.token` of the handshake is the token of an operator session. The events `join_room` and `leave_room` take `fleet` or `fleet:<tenantID>`. What a room is told is sent when it is joined, and with each reading.',
+        messages: channels.operators,
+      },
     },
     operations,
     components: {

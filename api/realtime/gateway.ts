@@ -14,6 +14,7 @@ import { answerTooMany } from '../http/unreadable.ts';
 import { startAssetChanges } from './asset-changes.ts';
 import { createGraphParts } from './bridge/graph-nodes.ts';
 import { attachClientEvents } from './client-events.ts';
+import { OPERATORS, type OperatorSockets, serveFleetRooms } from './fleet-room.ts';
 import { sendImportUpdate } from './import-jobs.ts';
 import { sendIntakeUpdate } from './intake.ts';
 import { sendListenerEvents } from './listener-events.ts';
@@ -88,6 +89,14 @@ export function createGateway({ server, context, watch, connections }: Dependenc
   const news = [startAssetChanges, startNotifications].map((start) =>
     start(() => io.of('/').sockets.values(), context),
   );
+  // A namespace has events and a state of its own, for which the types of a server have no place.
+  const fleetRooms = serveFleetRooms(io.of(OPERATORS) as unknown as OperatorSockets, {
+    ...{ fleet: context.fleet, logger },
+    async identify({ handshake, conn }) {
+      const { operatorID } = await context.operators.identifyToken(String(handshake.auth.token));
+      limits.identified(conn, operatorID);
+    },
+  });
   const rechecks = startRechecks(() => io.of('/').sockets.values(), context);
   // The next round would find out too; but a removed user should not see another event.
   const unsubscribeAccess = backplane.messages.subscribe(ACCESS_CHANNEL, (message) => {
@@ -109,6 +118,7 @@ export function createGateway({ server, context, watch, connections }: Dependenc
   return {
     async [Symbol.asyncDispose]() {
       rechecks[Symbol.dispose]();
+      fleetRooms[Symbol.dispose]();
       for (const each of news) each[Symbol.dispose]();
       await tests[Symbol.asyncDispose]();
       unsubscribeAccess();
@@ -117,7 +127,7 @@ export function createGateway({ server, context, watch, connections }: Dependenc
       // Not `io.close()`: that closes the HTTP server, which has another owner, and the sockets of other processes.
       io.local.disconnectSockets(true);
       io.engine.close();
-      await io.of('/').adapter.close();
+      await Promise.all(['/', OPERATORS].map((name) => io.of(name).adapter.close()));
       logger.debug('gateway closed');
     },
   };

@@ -104,7 +104,7 @@ function roomFor(socket: ClientSocket): Promise<void> | undefined {
 }
 
 /** Whether a message that is not read again later may be sent. */
-export function hasRoom(socket: ClientSocket): boolean {
+export function hasRoom(socket: Pick<ClientSocket, 'conn'>): boolean {
   return queuedFor(socket) <= maxQueued;
 }
 
@@ -123,7 +123,7 @@ async function letGoOn(socket: ClientSocket): Promise<void> {
 }
 
 /** engine.io has its buffered messages in an undeclared field. */
-function queuedFor({ conn }: ClientSocket): number {
+function queuedFor({ conn }: Pick<ClientSocket, 'conn'>): number {
   const { writeBuffer } = conn as unknown as { writeBuffer: { data?: unknown }[] };
   return writeBuffer.reduce((sum, { data }) => sum + (typeof data === 'string' ? data.length : 0), 0);
 }

@@ -1,15 +1,13 @@
 import { Router } from 'express';
-import { createFleetView } from '#api/fleet/fleet.ts';
+import type { FleetView } from '#api/fleet/fleet.ts';
 import { openConsole } from '#api/http/console.ts';
 import { presentFleet, presentFound, presentTenantState } from '#api/resources/fleet/present.ts';
 import { TenantID, TenantSearch } from '#api/resources/fleet/schemas.ts';
 import type { Config } from '#shared/config.ts';
-import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 
 /** The fleet page for people on call, and what it reads, at the addresses and with the answers of the API. */
-export function fleetPages(config: Config, pool: Pool): Router {
-  const fleet = createFleetView(pool);
+export function fleetPages(config: Config, fleet: FleetView): Router {
   const { files, page } = openConsole(config, 'fleet.html');
   const router = Router();
   router.use('/console', files);

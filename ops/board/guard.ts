@@ -115,7 +115,17 @@ function isFormToken(expected: string | undefined, given: string): boolean {
   return timingSafeEqual(Buffer.from(expected), Buffer.from(given));
 }
 
-async function findSession(operators: Operators, request: Request): Promise<OperatorSession | undefined> {
+/** The part of a request by which an operator is known: a socket's has no more. */
+export type CookieRequest = Pick<Request, 'headers' | 'secure'>;
+
+/** Rejects unless the cookie is that of a session. */
+export async function identifyByCookie(operators: Operators, request: CookieRequest): Promise<OperatorSession> {
+  const session = await findSession(operators, request);
+  if (!session) throw new AppError('USER_AUTH_TOKEN_NOT_FOUND', 'Sign in to the board first');
+  return session;
+}
+
+async function findSession(operators: Operators, request: CookieRequest): Promise<OperatorSession | undefined> {
   const token = readCookie(request, 'session');
   if (token === undefined) return undefined;
   try {
@@ -132,7 +142,7 @@ function operatorOf(response: Response): OperatorSession {
 }
 
 /** With the prefix `__Host-` a browser accepts the cookie over https from this very host only. */
-function cookieName(request: Request, name: 'session' | 'form'): string {
+function cookieName(request: CookieRequest, name: 'session' | 'form'): string {
   return `${request.secure ? '__Host-' : ''}gantry-board-${name}`;
 }
 
@@ -140,7 +150,7 @@ function cookieOptions({ secure }: Request) {
   return { httpOnly: true, sameSite: 'strict', secure, path: '/' } as const;
 }
 
-function readCookie(request: Request, name: 'session' | 'form'): string | undefined {
+function readCookie(request: CookieRequest, name: 'session' | 'form'): string | undefined {
   const wanted = `${cookieName(request, name)}=`;
   const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim());
   return pairs.find((pair) => pair.startsWith(wanted))?.slice(wanted.length);

@@ -106,6 +106,15 @@ export interface components {
                 message: string;
             };
         };
+        fleet_tenant_update: {
+            /** Format: uuid */
+            tenantID: string;
+        } & {
+            [key: string]: unknown;
+        };
+        fleet_update: {
+            [key: string]: unknown;
+        };
         import_job_update: {
             /** Format: uuid */
             userID: string;
@@ -561,6 +570,8 @@ export interface ServerEvents {
     widget_workflow_error: (message: components["schemas"]["widget_workflow_error"]) => void;
     widget_input_received: (message: components["schemas"]["widget_input_received"]) => void;
     widget_workflow_disconnected: (message: components["schemas"]["widget_workflow_disconnected"]) => void;
+    fleet_update: (message: components["schemas"]["fleet_update"]) => void;
+    fleet_tenant_update: (message: components["schemas"]["fleet_tenant_update"]) => void;
 }
 
 /** What a client sends, with the acknowledgement that it may ask for. */

@@ -111,10 +111,18 @@ export const roomEvents = {
   listener_test_event: ListenerTest.omit({ tenantID: true }),
 } as const;
 
+/** Events that the server sends to operators, in the namespace `/operator`. The OpenAPI document has their fields. */
+export const operatorEvents = {
+  /** To `fleet`: what `GET /api/v1/operator/fleet` answers, with each reading. */
+  fleet_update: z.looseObject({}),
+  /** To `fleet:<tenantID>`: what `GET /api/v1/operator/fleet/tenants/{tenantID}` answers, with each reading. */
+  fleet_tenant_update: z.looseObject({ tenantID: z.uuid() }),
+} as const;
+
 /** Every event on sockets, by who sends it. Contracts: payloads only grow. */
 export const events = {
   client: clientEvents,
-  server: { ...serverEvents, ...tenantEvents, ...roomEvents, ...widgetEvents },
+  server: { ...serverEvents, ...tenantEvents, ...roomEvents, ...widgetEvents, ...operatorEvents },
 } as const;
 
 export type AnyServerEvent = keyof typeof events.server;

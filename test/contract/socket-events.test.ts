@@ -144,6 +144,8 @@ const frozen: { [Event in keyof typeof events.server]: object[] } = {
   ],
   widget_input_received: [{ widgetID: id, instanceID: id, inputType: 'form_submit', success: true }],
   widget_workflow_disconnected: [{ widgetID: id, success: true }],
+  fleet_update: [{}],
+  fleet_tenant_update: [{ tenantID: id }],
 };
 
 test.each(Object.entries(frozen))('%s keeps every field that clients know', (event, payloads) => {

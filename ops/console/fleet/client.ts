@@ -3,7 +3,9 @@ import createClient from 'openapi-fetch';
 import type { paths } from '../../client/rest.ts';
 import { APIError, body } from '../client/rest.ts';
 
+/** While the room tells nothing: a lost connection, or a session that has ended, which this finds out. */
 const EVERY_MS = 5_000;
+export const unlessLive = (isLive: boolean) => ({ refetchInterval: isLive ? (false as const) : EVERY_MS });
 
 /** The board answers the addresses of the API that these pages need, by the session of its cookie. */
 const board = createClient<paths>({ baseUrl: location.origin });
@@ -23,14 +25,12 @@ board.use({
 export const fleetRead = queryOptions({
   queryKey: ['fleet'],
   queryFn: () => body(board.GET('/api/v1/operator/fleet')),
-  refetchInterval: EVERY_MS,
 });
 
 export function tenantRead(tenantID: string) {
   return queryOptions({
     queryKey: ['fleet', tenantID],
     queryFn: () => body(board.GET('/api/v1/operator/fleet/tenants/{tenantID}', { params: { path: { tenantID } } })),
-    refetchInterval: EVERY_MS,
   });
 }
 

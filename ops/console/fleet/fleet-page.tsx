@@ -6,16 +6,18 @@ import { Problem } from '../ui/problem.tsx';
 import type { Column } from '../ui/table.tsx';
 import { TextFilter } from '../ui/text-filter.tsx';
 import { Ago, durationText } from '../ui/time.tsx';
-import { fleetRead, foundRead } from './client.ts';
-import { Age, Backlog, countText, Panel, Rows } from './parts.tsx';
+import { fleetRead, foundRead, unlessLive } from './client.ts';
+import { useFleetRoom } from './live.ts';
+import { Age, Backlog, countText, LiveMark, Panel, Rows } from './parts.tsx';
 import { WorkerState } from './worker-state.tsx';
 
 /** What waits, works and fails, for people on call. */
 export function FleetPage({ search, onSearch }: { search: string | undefined; onSearch: (text?: string) => void }) {
-  const { data, error, refetch } = useQuery(fleetRead);
+  const isLive = useFleetRoom();
+  const { data, error, refetch } = useQuery({ ...fleetRead, ...unlessLive(isLive) });
   return (
     <>
-      <PageTitle title="Fleet" />
+      <PageTitle title="Fleet" beside={<LiveMark isLive={isLive} />} />
       <search aria-label="Find a tenant">
         <Paper withBorder p="sm" className="filters">
           <TextFilter label="Find a tenant by its title" value={search} onSet={onSearch} />

@@ -1,6 +1,7 @@
 import { Group, Text, Title } from '@mantine/core';
 import { type ComponentProps, useEffect, useId, useState } from 'react';
 import type { Schemas } from '../client/types.ts';
+import { Icon } from '../ui/icon.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { durationText } from '../ui/time.tsx';
 
@@ -28,6 +29,16 @@ export function Panel<T>({
         <Rows caption={title} {...rows} />
       </div>
     </section>
+  );
+}
+
+/** Whether figures come by themselves as they are read. */
+export function LiveMark({ isLive }: { isLive: boolean }) {
+  return (
+    <span className="status" data-tone={isLive ? 'ok' : 'wait'} role="status">
+      <Icon name={isLive ? 'check' : 'clock'} />
+      {isLive ? 'Live' : 'Reconnecting'}
+    </span>
   );
 }
 

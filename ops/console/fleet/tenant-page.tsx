@@ -7,17 +7,19 @@ import { Problem } from '../ui/problem.tsx';
 import { Status } from '../ui/status.tsx';
 import type { Column } from '../ui/table.tsx';
 import { durationText } from '../ui/time.tsx';
-import { tenantRead } from './client.ts';
-import { Age, Backlog, Panel } from './parts.tsx';
+import { tenantRead, unlessLive } from './client.ts';
+import { useFleetRoom } from './live.ts';
+import { Age, Backlog, LiveMark, Panel } from './parts.tsx';
 
 /** What of a tenant waits, and why. */
 export function TenantPage({ tenantID }: { tenantID: string }) {
-  const { data, error, refetch } = useQuery(tenantRead(tenantID));
+  const isLive = useFleetRoom(tenantID);
+  const { data, error, refetch } = useQuery({ ...tenantRead(tenantID), ...unlessLive(isLive) });
   if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton h={400} />;
   return (
     <>
-      <PageTitle title={data.tenantTitle ?? tenantID} />
+      <PageTitle title={data.tenantTitle ?? tenantID} beside={<LiveMark isLive={isLive} />} />
       {data.pausedAt && <Notice tone="wait">The intake of this tenant is paused.</Notice>}
       <Text size="sm">
         {data.maxRuns === null

@@ -31,7 +31,11 @@ export function fleetTests(stage: () => Stage): void {
     const answer = await request.post(`${baseURL}/login`, { form, headers: { origin: baseURL }, maxRedirects: 0 });
     expect(answer.headers().location).toBe('/');
   };
-  afterAll(() => board?.[Symbol.asyncDispose]());
+  afterAll(async () => {
+    // The page would go on asking a board that is gone.
+    await stage().page.goto('about:blank');
+    await board?.[Symbol.asyncDispose]();
+  });
 
   test('"tenant Acme says nothing happens": the reason is read after one click, and found by the title too', async () => {
     const { cluster, page } = stage();
@@ -43,8 +47,16 @@ export function fleetTests(stage: () => Stage): void {
       title,
       ...graph({ start: { type: 'start' }, away: { type: 'teleport' } }, ['start>away']),
     });
+    await page.goto(`${baseURL}/fleet`);
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
     const { status } = await cluster.as(tenant.creator).in(tenant).post(`T/workflows/${id}/execute`, {});
     expect(status).toBe(200);
+    const tenants = page.getByRole('table', { name: 'Tenants by backlog' });
+    await tenants.getByRole('link', named).waitFor();
+    // Told by the socket, and not asked for.
+    expect(asked).toEqual([]);
     await eventually(async () => {
       const { rows } = await cluster.pool.query(
         'select from workflow_instance where tenant_id = $1 and hand_backs > 0',
@@ -52,9 +64,6 @@ export function fleetTests(stage: () => Stage): void {
       );
       expect(rows).toHaveLength(1);
     });
-
-    await page.goto(`${baseURL}/fleet`);
-    const tenants = page.getByRole('table', { name: 'Tenants by backlog' });
     await tenants.getByRole('link', named).click();
     await page.getByRole('row', { name: new RegExp(REASON) }).waitFor();
     await expectAccessible(page, { name: 'fleet-tenant', shows: REASON });
@@ -76,6 +85,7 @@ export function fleetTests(stage: () => Stage): void {
         .getByText(/read \d+ s ago/)
         .waitFor();
     await page.getByRole('row', { name: /^Live/ }).waitFor();
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
     await expectAccessible(page, { name: 'fleet', shows: 'Tenants by backlog' });
     const queue = await page.getByRole('link', { name: 'workflow.runs' }).first().getAttribute('href');
     const answer = await context.request.get(baseURL + queue);
