@@ -1,3 +1,4 @@
+import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
@@ -7,51 +8,70 @@ import { expectAccessible, type Stage } from './stage.ts';
 export function runTests(stage: () => Stage): void {
   let runPath: string;
 
-  test('signs in, starts the order sample, watches it, answers its questions and shows its result', async () => {
-    const { cluster, tenant, page, open } = stage();
-    await page.goto(`${cluster.baseURL}/console/sign-in?next=/t/${tenant.id}/runs`);
-    await page.getByLabel('E-mail address').fill(tenant.creator.email);
-    await page.keyboard.press('Enter');
+  test('by keyboard alone: signs in, starts the order sample, watches it, answers its questions and reads the result', async () => {
+    const { cluster, tenant, visit, open } = stage();
+    const page = await visit(`${cluster.baseURL}/console/sign-in?next=/t/${tenant.id}/runs`);
+    const { keyboard } = page;
+    const type = async (text: string) => {
+      await keyboard.press('Control+a');
+      await keyboard.type(text);
+    };
+    const press = async (target: Locator) => {
+      await tabTo(page, target);
+      await keyboard.press('Enter');
+    };
+    await tabTo(page, page.getByLabel('E-mail address'));
+    await type(tenant.creator.email);
+    await keyboard.press('Enter');
 
     await page.getByRole('button', { name: 'Start a run' }).waitFor();
-    await page.keyboard.press('?');
+    await keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys' }).getByText('Closes a dialog').waitFor();
     await expectAccessible(page, { name: 'keys', shows: 'Closes a dialog' });
-    await page.keyboard.press('Escape');
-    await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: 'Command' }).fill('open order');
+    await keyboard.press('Escape');
+    await keyboard.press('Control+k');
+    await tabTo(page, page.getByRole('combobox', { name: 'Command' }));
+    await keyboard.type('open order');
     await page.getByRole('option', { name: 'Open the workflow Order approval', selected: true }).waitFor();
     await expectAccessible(page, { name: 'palette', shows: 'Open the workflow' });
-    await page.keyboard.press('Enter');
+    await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Order approval' }).waitFor();
-    await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: 'Command' }).fill('go runs');
+    await keyboard.press('Control+k');
+    await tabTo(page, page.getByRole('combobox', { name: 'Command' }));
+    await keyboard.type('go runs');
     await page.getByRole('option', { name: 'Go to Runs', selected: true }).waitFor();
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Start a run' }).click();
+    await keyboard.press('Enter');
+    await press(page.getByRole('button', { name: 'Start a run' }));
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Workflow').first().fill('Order');
-    await page.getByRole('option', { name: 'Order approval' }).click();
-    await dialog.getByLabel('orderID').fill('A-1');
-    await dialog.getByLabel('customer').fill('<img src=x onerror=alert(1)>');
-    await dialog.getByLabel('total').fill('900');
-    await dialog.getByRole('button', { name: 'Start' }).click();
+    await tabTo(page, dialog.getByLabel('Workflow').first());
+    await keyboard.type('Order');
+    await choose(page, 'Order approval');
+    for (const [label, text] of [
+      ['orderID', 'A-1'],
+      ['customer', '<img src=x onerror=alert(1)>'],
+      ['total', '900'],
+    ] as const) {
+      await tabTo(page, dialog.getByLabel(label));
+      await type(text);
+    }
+    await keyboard.press('Enter');
     await page.getByRole('link', { name: 'Answer the question' }).waitFor();
     runPath = new URL(page.url()).pathname;
-    await page.getByRole('link', { name: 'Answer the question' }).click();
+    await press(page.getByRole('link', { name: 'Answer the question' }));
 
-    await page.getByRole('button', { name: 'Accept' }).click();
+    await press(page.getByRole('button', { name: 'Accept' }));
     await page.getByText('The question is answered.').waitFor();
-    await page.goto(cluster.baseURL + runPath);
-    await page.getByRole('link', { name: 'Answer the question' }).click();
+    await press(page.getByRole('link', { name: 'The run that asks' }));
+    await press(page.getByRole('link', { name: 'Answer the question' }));
     await page.getByRole('heading', { name: 'Delivery of order A-1' }).waitFor();
     // From here on without a reload: what follows is told by the socket.
     const watching = await open(tenant.creator);
     await watching.goto(cluster.baseURL + runPath);
     await watching.getByRole('status').getByText('Waiting').waitFor();
-    await page.getByRole('combobox', { name: 'Carrier' }).click();
-    await page.getByRole('option', { name: 'express' }).click();
-    await page.getByRole('button', { name: 'Send' }).click();
+    await tabTo(page, page.getByRole('combobox', { name: 'Carrier' }));
+    await keyboard.press('Enter');
+    await choose(page, 'express');
+    await press(page.getByRole('button', { name: 'Send' }));
 
     await watching.getByRole('status').getByText('Completed').waitFor();
     await watching.getByLabel('Output of the run').getByText('"express"').waitFor();
@@ -60,7 +80,15 @@ export function runTests(stage: () => Stage): void {
       await watching.getByRole('row', { name: new RegExp(`${step} Success`) }).waitFor();
     expect(await watching.getByRole('row').filter({ hasText: 'Success' }).count()).toBe(8);
     await watching.close();
-  }, 40_000);
+
+    await press(page.getByRole('link', { name: 'The run that asks' }));
+    await page.getByRole('status').getByText('Completed').waitFor();
+    await tabTo(page, page.getByLabel('Output of the run'));
+    expect(await page.getByLabel('Output of the run').textContent()).toContain('"express"');
+    await press(page.locator('[aria-label^="Record the order, "]'));
+    await page.getByRole('heading', { name: 'Record the order' }).waitFor();
+    await page.close();
+  }, 150_000);
 
   test('a run is found by the filters in the address, and repeated from a step', async () => {
     const { cluster, page, path } = stage();
@@ -136,4 +164,29 @@ export function runTests(stage: () => Stage): void {
     },
     20_000,
   );
+}
+
+const MAX_TABS = 80;
+
+/** Tabs on until this has the focus: what is not reached so cannot be used without a mouse. */
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  const hasFocus = () => target.evaluate((element) => element === element.ownerDocument.activeElement);
+  await target.waitFor();
+  for (let n = 0; n < MAX_TABS; n += 1) {
+    if (await hasFocus()) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab does not lead to ${target}`);
+}
+
+/** Chooses from an open list by the arrow keys. */
+async function choose(page: Page, name: string): Promise<void> {
+  await page.getByRole('option', { name, exact: true }).waitFor();
+  const names = await page.getByRole('option').allInnerTexts();
+  const isMarked = () => page.locator('[data-combobox-selected]').getByText(name, { exact: true }).count();
+  for (const _ of names) {
+    if ((await isMarked()) > 0) break;
+    await page.keyboard.press('ArrowDown');
+  }
+  await page.keyboard.press('Enter');
 }
