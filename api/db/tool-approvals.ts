@@ -159,3 +159,12 @@ where c.tenant_id = $1 and c.id = $2 and c.origin = 'mcp' and ${isWaiting} and t
 
 const STANDING = `
 select ${isWaiting} as "isWaiting" from ai_tool_call where tenant_id = $1 and id = $2 and origin = 'mcp'`;
+
+/** Refuses a call whose client wants it no longer, unless it was decided before. */
+export async function withdrawCall(pool: Pool, { tenantID, id }: { tenantID: string; id: string }): Promise<void> {
+  await pool.query(WITHDRAW, [tenantID, id]);
+}
+
+const WITHDRAW = `
+update ai_tool_call set status = 'denied', reason = 'Its client has cancelled it', ended_at = now(), input = '{}'
+where tenant_id = $1 and id = $2 and origin = 'mcp' and ${isWaiting}`;

@@ -43,8 +43,10 @@ export function createMCPApp(context: ApiContext): MCPApp {
     described ??= createToolRegistry({ ...context, requestCount: countedBefore }, routeGroups);
     return described;
   }
+  let isClosing = false;
   const handler = createMcpHandler(
-    async ({ authInfo }) => createMCPServer({ context, registry: await registry() }, sessionOf(authInfo)),
+    async ({ authInfo, era }) =>
+      createMCPServer({ context, registry: await registry(), isClosing: () => isClosing }, sessionOf(authInfo), era),
     {
       onerror: (error) => context.logger.debug({ err: error }, 'mcp request refused'),
     },
@@ -90,6 +92,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
   }
 
   async function close(): Promise<void> {
+    isClosing = true;
     cancellations[Symbol.dispose]();
     await handler.close();
   }

@@ -6,7 +6,13 @@ import { readable } from '#shared/audit/readable.ts';
 import { isJsonObject } from '#shared/json.ts';
 import { hidingOf } from '../audit/request-entry.ts';
 import type { ApiContext } from '../context.ts';
-import { readApprovalPolicy, readWaitingCall, recordCall, type WaitingCall } from '../db/tool-approvals.ts';
+import {
+  readApprovalPolicy,
+  readWaitingCall,
+  recordCall,
+  type WaitingCall,
+  withdrawCall,
+} from '../db/tool-approvals.ts';
 import { callerOf } from '../http/mount.ts';
 import { needsConfirmation } from '../tools/confirmation.ts';
 import type { Tool } from '../tools/registry.ts';
@@ -41,12 +47,16 @@ interface Asked {
   tool: Tool;
   args: ToolArguments;
   mcpReq: Pick<ServerContext['mcpReq'], 'signal' | 'notify' | '_meta'>;
+  isCancelled(): boolean;
 }
 
-/** Records the call in place of doing it. A client that shows progress waits for the decision; others get the handle at once. */
+/**
+ * Records the call in place of doing it. A client that shows progress waits for the decision; others get the handle at once. A call that
+ * its client cancels before it is decided can no longer be approved.
+ */
 export async function askForApproval(means: Means, session: Session, asked: Asked): Promise<CallToolResult> {
   const { caller, identity } = session;
-  const { tool, args, mcpReq } = asked;
+  const { tool, args, mcpReq, isCancelled } = asked;
   const id = await recordCall(means.pool, {
     tenantID: caller.tenantID,
     caller: callerOf(identity),
@@ -59,7 +69,9 @@ export async function askForApproval(means: Means, session: Session, asked: Aske
   if (token === undefined) return follow(means, session, { id, seconds: 0, signal: mcpReq.signal });
   const message = `The call ${id} of ${tool.name} waits for the approval of a person`;
   await mcpReq.notify({ method: 'notifications/progress', params: { progressToken: token, progress: 0, message } });
-  return follow(means, session, { id, seconds: SECONDS, signal: mcpReq.signal });
+  const result = await follow(means, session, { id, seconds: SECONDS, signal: mcpReq.signal });
+  if (isCancelled()) await withdrawCall(means.pool, { tenantID: caller.tenantID, id });
+  return result;
 }
 
 /** The tool with which a client asks again for a call that waited. */

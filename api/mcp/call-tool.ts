@@ -6,38 +6,41 @@ import type { ToolAnswer, ToolArguments } from '../tools/tool.ts';
 import { AWAIT, askForApproval, awaitApproval, mustWait } from './approval.ts';
 import { CALL, SEARCH, searchTools } from './grouped.ts';
 import { invalidParams } from './protocol-errors.ts';
-import { followRun } from './run-progress.ts';
 import type { Session } from './session.ts';
+import { startRun, startsRun } from './start-run.ts';
 
 export interface Means {
   context: ApiContext;
   registry: ToolRegistry;
+  /** Whether the service ends, and its calls with it. */
+  isClosing(): boolean;
 }
 
 interface Asked {
   params: { name: string; arguments?: ToolArguments | undefined };
   mcpReq: Pick<ServerContext['mcpReq'], 'signal' | 'notify' | '_meta'>;
+  /** Whether the client has cancelled the call, so that what it has begun is to be ended. */
+  isCancelled(): boolean;
 }
 
 /** What REST would answer; its errors are results, so that the model reads them. */
 export async function callTool(means: Means, session: Session, asked: Asked): Promise<CallToolResult> {
   const { context, registry } = means;
   const { tenantID } = session.caller;
-  const { params, mcpReq } = asked;
+  const { params, mcpReq, isCancelled } = asked;
   const { name, arguments: args = {} } = params;
   if (name === SEARCH) return resultOf(name, searchTools(await registry.allowed(tenantID, session.identity), args));
-  if (name === CALL) return callTool(means, session, { params: namedIn(args), mcpReq });
+  if (name === CALL) return callTool(means, session, { ...asked, params: namedIn(args) });
   if (name === AWAIT) return awaitApproval(context, session, { ...args, signal: mcpReq.signal });
   const tool = registry.tools.get(name);
   if (!tool) throw invalidParams(`There is no tool ${JSON.stringify(name.slice(0, 100))}`);
   // A call that would be refused is refused now.
   if ((await mustWait(context, tool, tenantID)) && (await registry.allowed(tenantID, session.identity)).includes(tool))
-    return refusable(name, () => askForApproval(context, session, { tool, args, mcpReq }));
+    return refusable(name, () => askForApproval(context, session, { tool, args, mcpReq, isCancelled }));
 
-  const answer = await registry.call(session.caller, name, args, { signal: mcpReq.signal });
-  const token = mcpReq._meta?.progressToken;
-  if (token === undefined || !startsRun.has(name) || answer.status >= 400) return resultOf(name, answer);
-  return resultOf(name, await followRun(registry, session.caller, { answer, token, mcpReq }));
+  if (startsRun.has(name))
+    return resultOf(name, await startRun(registry, session.caller, { name, args, mcpReq, isCancelled }));
+  return resultOf(name, await registry.call(session.caller, name, args, { signal: mcpReq.signal }));
 }
 
 async function refusable(tool: string, ask: () => Promise<CallToolResult>): Promise<CallToolResult> {
@@ -55,9 +58,6 @@ function namedIn({ name, arguments: args }: ToolArguments): Asked['params'] {
     throw invalidParams('arguments: expected an object');
   return { name, arguments: args as ToolArguments | undefined };
 }
-
-/** Tools whose answer has the `instanceID` of a run. */
-const startsRun: ReadonlySet<string> = new Set(['execute_workflow', 'test_workflow', 'rerun_workflow_instance']);
 
 function resultOf(tool: string, { status, body }: ToolAnswer): CallToolResult {
   if (status < 400) return { content: [{ type: 'text', text: JSON.stringify(body) }], structuredContent: body };

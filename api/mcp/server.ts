@@ -1,4 +1,4 @@
-import { Server } from '@modelcontextprotocol/server';
+import { type McpRequestContext, Server } from '@modelcontextprotocol/server';
 import { callTool, type Means } from './call-tool.ts';
 import { complete } from './completion.ts';
 import { listTools } from './list-tools.ts';
@@ -9,8 +9,8 @@ import type { Session } from './session.ts';
 const instructions =
   'Gantry is a backend for admin applications: datasources, queries, workflows, listeners, cron jobs, widgets and pages of one tenant. Begin with get_tenant_resource_summary. Before you create something, read its schema (get_…_schema). A run goes on after execute_workflow has answered: get_workflow_instance follows it.';
 
-/** A server for one request, by the rights of its caller. */
-export function createMCPServer(means: Means, session: Session): Server {
+/** A server for one request, by the rights of its caller. `modern`: the connection is the call, so that a client cancels it by closing. */
+export function createMCPServer(means: Means, session: Session, era: McpRequestContext['era']): Server {
   const { registry } = means;
   const server = new Server(
     { name: 'gantry', title: 'Gantry', version: '1.0.0' },
@@ -18,7 +18,11 @@ export function createMCPServer(means: Means, session: Session): Server {
   );
   server.setRequestHandler('tools/list', ({ params }) => listTools(means, session, params?.cursor));
   server.setRequestHandler('tools/call', ({ params }, { mcpReq }) =>
-    callTool(means, session, { params, mcpReq: { ...mcpReq, signal: eitherOf(mcpReq.signal, session.cancelled) } }),
+    callTool(means, session, {
+      params,
+      mcpReq: { ...mcpReq, signal: eitherOf(mcpReq.signal, session.cancelled) },
+      isCancelled: () => wasCancelled(era === 'modern' ? mcpReq.signal : session.cancelled) && !means.isClosing(),
+    }),
   );
   server.setRequestHandler('resources/list', ({ params }) => listResources(registry, session, params?.cursor));
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }));
@@ -31,4 +35,8 @@ export function createMCPServer(means: Means, session: Session): Server {
 
 function eitherOf(signal: AbortSignal, other: AbortSignal | undefined): AbortSignal {
   return other ? AbortSignal.any([signal, other]) : signal;
+}
+
+function wasCancelled(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
 }

@@ -143,6 +143,32 @@ test('a client that shows progress waits, and gets the result of the tool itself
   expect(await exists(id)).toBe(false);
 });
 
+test('a call that its client cancels can no longer be approved', async () => {
+  const { id } = await aWorkflow(cluster, { tenant });
+  await using client = await connectAs();
+  const cancel = new AbortController();
+  const heard: string[] = [];
+  const calling = client.callTool(
+    { name: 'delete_workflow', arguments: { workflowID: id } },
+    { signal: cancel.signal, onprogress: ({ message = '' }) => void heard.push(message) },
+  );
+  calling.catch(() => undefined);
+  await eventually(() => expect(heard).toHaveLength(1));
+  const [, call = ''] = /call ([\w-]+) of/.exec(heard[0] ?? '') ?? [];
+  cancel.abort();
+  await expect(calling).rejects.toThrow();
+
+  await eventually(async () =>
+    expect((await api().get(`T/tool-approvals/${call}`)).body.toolApproval).toMatchObject({
+      status: 'denied',
+      reason: 'Its client has cancelled it',
+      decidedBy: null,
+    }),
+  );
+  expect(await approve(call)).toMatchObject({ status: 409 });
+  expect(await exists(id)).toBe(true);
+});
+
 test('a refused call is not done, and its client is told why', async () => {
   const { id } = await aWorkflow(cluster, { tenant });
   await using client = await connectAs();

@@ -6,6 +6,7 @@ import { type MCP, startMCP } from '#api/mcp/listen.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { tenantServer } from '#test/support/database.ts';
 import { aMember, anApiKey, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
+import { graph } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
 
 let cluster: Cluster;
@@ -15,19 +16,18 @@ let tenant: TestTenant;
 
 beforeAll(async () => {
   cluster = await startCluster();
-  const start = () =>
-    startMCP({
-      config: { ...cluster.config, mcp: { ...cluster.config.mcp, port: 0 } },
-      logger: cluster.context.logger,
-      context: cluster.context,
-    });
-  [mcp, other] = await Promise.all([start(), start()]);
+  [mcp, other] = await Promise.all([startService(), startService()]);
   tenant = await aTenant(cluster);
 });
 afterAll(async () => {
   await Promise.all([mcp, other].map((service) => service[Symbol.asyncDispose]()));
   await cluster[Symbol.asyncDispose]();
 });
+
+function startService(): Promise<MCP> {
+  const config = { ...cluster.config, mcp: { ...cluster.config.mcp, port: 0 } };
+  return startMCP({ config, logger: cluster.context.logger, context: cluster.context });
+}
 
 const current = '2026-07-28';
 const before = '2025-11-25';
@@ -144,6 +144,82 @@ test.each([current, before])('a cancelled call ends the work that it asked for, 
   cancel.abort('enough');
   await expect(sleeping).rejects.toThrow();
   await eventually(async () => expect(await sleepers()).toBe(0));
+});
+
+describe('a run that a call has started', () => {
+  const hour = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 60 } }, ['start>wait']);
+
+  /** Calls until the run is reported, and answers with its id. */
+  async function executing(client: Client, more: { signal?: AbortSignal; wait?: number } = {}) {
+    const { id: workflowID } = await aWorkflow(cluster, { tenant, ...hour });
+    const { signal, ...wait } = more;
+    const heard: string[] = [];
+    const call = client.callTool(
+      { name: 'execute_workflow', arguments: { workflowID, ...wait } },
+      { ...(signal && { signal }), onprogress: ({ message = '' }) => void heard.push(message) },
+    );
+    call.catch(() => undefined);
+    await eventually(() => expect(heard).not.toEqual([]));
+    const [, instanceID = ''] = /^Run ([\w-]+) has started$/.exec(heard[0] ?? '') ?? [];
+    await eventually(async () => expect(await statusOf(instanceID)).toBe('WAITING'));
+    return { instanceID, call };
+  }
+
+  async function statusOf(instanceID: string): Promise<string> {
+    const { rows } = await cluster.pool.query('select status from workflow_instance where id = $1', [instanceID]);
+    return rows[0]?.status;
+  }
+
+  test.each([
+    [current, {}],
+    [current, { wait: 30 }],
+    [before, {}],
+  ])('is stopped when its client cancels the call, in version %s with %j', async (version, wait) => {
+    await using client = await connect({ headers: await bearer(tenant.creator), version });
+    const cancel = new AbortController();
+    const { instanceID, call } = await executing(client, { signal: cancel.signal, ...wait });
+    cancel.abort();
+    await expect(call).rejects.toThrow();
+    await eventually(async () => expect(await statusOf(instanceID)).toBe('CANCELLED'));
+  });
+
+  test('goes on if the connection of a client is lost for which that is no cancellation', async () => {
+    const lost = new AbortController();
+    const losing: typeof fetch = (url, init) => fetch(url, { ...init, signal: lost.signal });
+    await using client = await connect({ headers: await bearer(tenant.creator), version: before, fetch: losing });
+    const { instanceID } = await executing(client);
+    lost.abort();
+    await pause(300);
+    expect(await statusOf(instanceID)).toBe('WAITING');
+  });
+
+  test('goes on if the process of the service ends', async () => {
+    const ending = await startService();
+    const there: typeof fetch = (url, init) => fetch(String(url).replace(`:${mcp.port}/`, `:${ending.port}/`), init);
+    await using client = await connect({ headers: await bearer(tenant.creator), fetch: there });
+    const { instanceID } = await executing(client);
+    await ending[Symbol.asyncDispose]();
+    await pause(300);
+    expect(await statusOf(instanceID)).toBe('WAITING');
+  });
+
+  test('is waited for as long as the client asks', async () => {
+    await using client = await connect({ headers: await bearer(tenant.creator) });
+    const long = { type: 'javascript', code: 'return "x".repeat(100_000);', outputVariable: 'it' };
+    const end = { type: 'end', outputParameters: [{ name: 'text', sourceVariable: '{{ctx.it}}' }] };
+    const flow = graph({ start: { type: 'start' }, long, end }, ['start>long', 'long>end']);
+    const { id } = await aWorkflow(cluster, { tenant, ...flow });
+    const answer = await client.callTool({ name: 'execute_workflow', arguments: { workflowID: id, wait: 30 } });
+    const late = await client.callTool({
+      name: 'execute_workflow',
+      arguments: { workflowID: (await aWorkflow(cluster, { tenant, ...hour })).id, wait: 0.3 },
+    });
+
+    // What no message carries is read from the run.
+    expect(answer.structuredContent).toMatchObject({ status: 'COMPLETED', error: null });
+    expect(JSON.stringify(answer.structuredContent).length).toBeGreaterThan(100_000);
+    expect(late.structuredContent).toEqual({ success: true, instanceID: expect.any(String) });
+  });
 });
 
 test('a call is cancelled by the client that made it alone', async () => {
