@@ -5,6 +5,9 @@ import type { ApiContext } from '../context.ts';
 /** RFC 9728: where clients read which authorization server signs users in. */
 export const RESOURCE_PATH = '/.well-known/oauth-protected-resource';
 
+/** Members are invited by address, so the provider is asked for it. */
+const SCOPES = ['openid', 'email', 'profile'];
+
 export function describeResource({ config, devIssuer }: ApiContext): RequestHandler {
   return (request, response) => {
     const issuer = config.auth.issuer ?? devIssuer?.issuer;
@@ -12,7 +15,7 @@ export function describeResource({ config, devIssuer }: ApiContext): RequestHand
     response.json({
       resource: addressOf(request, config.mcp.publicURL) + request.path.slice(RESOURCE_PATH.length),
       // The development issuer is no server that a client could ask.
-      ...(issuer?.startsWith('http') && { authorization_servers: [issuer] }),
+      ...(issuer?.startsWith('http') && { authorization_servers: [issuer], scopes_supported: SCOPES }),
       bearer_methods_supported: ['header'],
       resource_name: 'Gantry',
     });

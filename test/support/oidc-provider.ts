@@ -36,7 +36,7 @@ export interface OidcProvider extends AsyncDisposable {
 /** The deployment's client, a foreign one, and one whose tokens are signed with a secret. */
 export type ClientID = 'gantry' | 'elsewhere' | 'shared-secret';
 
-const redirectURI = 'https://admin.example.com/callback';
+export const redirectURI = 'https://admin.example.com/callback';
 
 const flow = { redirect_uris: [redirectURI], response_types: ['code'], grant_types: ['authorization_code'] };
 const clients = [
@@ -183,7 +183,22 @@ function createProvider(
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['given_name'] },
     conformIdTokenClaims: false,
     enabledJWA: { idTokenSigningAlgValues: ['RS256', 'HS256'] },
-    features: { devInteractions: { enabled: false }, revocation: { enabled: true } },
+    features: {
+      devInteractions: { enabled: false },
+      revocation: { enabled: true },
+      // Access tokens for the service that a client names, as its administrators have set them up.
+      resourceIndicators: {
+        enabled: true,
+        getResourceServerInfo: () => ({
+          scope: 'openid email profile',
+          audience: 'gantry',
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: 'RS256' } },
+        }),
+        useGrantedResource: () => true,
+      },
+    },
+    extraTokenClaims: (_context, token) => ({ email: accountOf(token), email_verified: true }),
     issueRefreshToken: async (_context, client, { scopes }) =>
       client.grantTypeAllowed('refresh_token') &&
       (client.clientId === connecting.clientID || scopes.has('offline_access')),
@@ -209,6 +224,8 @@ function createProvider(
         accountId: oidc.session?.accountId ?? '',
       });
       grant.addOIDCScope('openid email profile offline_access');
+      for (const resource of [oidc.params?.resource].flat())
+        if (typeof resource === 'string') grant.addResourceScope(resource, 'openid email profile');
       await grant.save();
       return grant;
     },
@@ -221,6 +238,10 @@ function createProvider(
         context.body = { ...context.body, token_endpoint: `${issuer.replace('127.0.0.1', 'localhost')}/token` };
     });
   return provider;
+}
+
+function accountOf(token: unknown): string | undefined {
+  return (token as { accountId?: string }).accountId;
 }
 
 /** As a browser does it; the code is handed to the client. */

@@ -1,0 +1,84 @@
+import { auth, Client, type OAuthClientProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type MCP, startMCP } from '#api/mcp/listen.ts';
+import { createBrowser } from '#test/support/browser.ts';
+import { createClient } from '#test/support/client.ts';
+import { type Cluster, startCluster } from '#test/support/cluster.ts';
+import { type OidcProvider, redirectURI, startOidcProvider } from '#test/support/oidc-provider.ts';
+
+let provider: OidcProvider;
+let cluster: Cluster;
+let mcp: MCP;
+beforeAll(async () => {
+  provider = await startOidcProvider();
+  const settings = { DEV_ISSUER_KEY_FILE: '', AUTH_ISSUER: provider.issuer, AUTH_AUDIENCE: 'gantry' };
+  cluster = await startCluster({ workers: false, settings });
+  const config = { ...cluster.config, mcp: { ...cluster.config.mcp, port: 0 } };
+  mcp = await startMCP({ config, logger: cluster.context.logger, context: cluster.context });
+});
+afterAll(async () => {
+  await mcp[Symbol.asyncDispose]();
+  await cluster[Symbol.asyncDispose]();
+  await provider[Symbol.asyncDispose]();
+});
+
+/** What a program keeps of a user; the browser signs in as this person. */
+function keeperOf(email: string) {
+  const kept: { tokens?: Awaited<ReturnType<OAuthClientProvider['tokens']>>; verifier: string; callback?: URL } = {
+    verifier: '',
+  };
+  const asked: URL[] = [];
+  const keeper: OAuthClientProvider = {
+    redirectUrl: redirectURI,
+    clientMetadata: { redirect_uris: [redirectURI], token_endpoint_auth_method: 'none' },
+    clientInformation: () => ({ client_id: 'gantry' }),
+    tokens: () => kept.tokens,
+    saveTokens: (tokens) => void Object.assign(kept, { tokens }),
+    saveCodeVerifier: (verifier) => void Object.assign(kept, { verifier }),
+    codeVerifier: () => kept.verifier,
+    async redirectToAuthorization(url) {
+      asked.push(url);
+      kept.callback = new URL((await createBrowser().visit(url.href, { as: email, until: redirectURI })).url);
+    },
+  };
+  return { keeper, kept, asked };
+}
+
+test('a standard client signs its user in, knowing nothing but the address of the service', async () => {
+  const email = 'ada@example.com';
+  const idToken = await provider.signIn({ email });
+  const rest = createClient(cluster.baseURL, async () => ({ authorization: `Bearer ${idToken}` }));
+  const { tenant } = (await rest.post('/api/v1/tenants', { tenantTitle: 'Northwind' })).body;
+  const url = new URL(`http://127.0.0.1:${mcp.port}/tenants/${tenant.tenantID}/mcp`);
+  const { keeper, kept, asked } = keeperOf(email);
+
+  const first = new StreamableHTTPClientTransport(url, { authProvider: keeper });
+  await expect(new Client({ name: 'test', version: '1' }).connect(first)).rejects.toThrow(/[Uu]nauthorized/);
+  await first.finishAuth(kept.callback?.searchParams ?? new URLSearchParams());
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(new StreamableHTTPClientTransport(url, { authProvider: keeper }));
+  const { structuredContent } = await client.callTool({ name: 'get_tenant_info' });
+  await client.close();
+
+  expect(asked.map(({ searchParams }) => [searchParams.get('resource'), searchParams.get('scope')])).toEqual([
+    [url.href, expect.stringContaining('email')],
+  ]);
+  expect(structuredContent).toMatchObject({ success: true, tenant: { tenantTitle: 'Northwind' } });
+  // Not the ID token, which is for the client itself.
+  expect(kept.tokens?.access_token).not.toBe(kept.tokens?.id_token);
+  const { rows } = await cluster.pool.query('select email from app_user');
+  expect(rows).toEqual([{ email }]);
+});
+
+test('the sign-in of a person who is no member opens no tenant', async () => {
+  const idToken = await provider.signIn({ email: 'owner@example.com' });
+  const rest = createClient(cluster.baseURL, async () => ({ authorization: `Bearer ${idToken}` }));
+  const { tenant } = (await rest.post('/api/v1/tenants', { tenantTitle: 'Closed' })).body;
+  const url = new URL(`http://127.0.0.1:${mcp.port}/tenants/${tenant.tenantID}/mcp`);
+  const { keeper, kept } = keeperOf('eve@example.com');
+  await auth(keeper, { serverUrl: url });
+  const transport = new StreamableHTTPClientTransport(url, { authProvider: keeper });
+  await transport.finishAuth(kept.callback?.searchParams ?? new URLSearchParams());
+
+  await expect(new Client({ name: 'test', version: '1' }).connect(transport)).rejects.toThrow(/403|PERMISSION_DENIED/);
+});
