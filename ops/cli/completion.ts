@@ -4,7 +4,7 @@ import type { World } from './session.ts';
 
 const scripts: Record<string, string> = {
   bash: `complete -o default -C 'gantry complete-words' gantry`,
-  zsh: `autoload -U +X bashcompinit && bashcompinit\ncomplete -o default -C 'gantry complete-words' gantry`,
+  zsh: `(( $+functions[compdef] )) || { autoload -U +X compinit && compinit -u }\nautoload -U +X bashcompinit && bashcompinit\ncomplete -o default -C 'gantry complete-words' gantry`,
   fish: `complete -c gantry -a '(COMP_LINE=(commandline -cp) gantry complete-words)'`,
 };
 

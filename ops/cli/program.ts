@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { actingIn } from './acting.ts';
 import { auditCommands } from './audit.ts';
@@ -6,6 +7,7 @@ import { completionCommands } from './completion.ts';
 import { cronCommands } from './cron.ts';
 import { deadLetterCommands } from './dead-letters.ts';
 import { type ExitCode, exitCodeOf, exitCodes, Failed, sentenceOf } from './exit.ts';
+import { fleetCommands } from './fleet.ts';
 import { runCommands } from './runs.ts';
 import type { World } from './session.ts';
 import { signInCommands } from './sign-in.ts';
@@ -31,10 +33,16 @@ Examples:
   gantry workflows push workflows && gantry workflows run "Nightly import" --watch
   gantry runs why $RUN`;
 
+/** That of the package, or of the clone: both are two folders up. */
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
 export function createProgram(world: World, more?: More): Command {
   const program = new Command('gantry');
   program
     .description('Gantry from the command line')
+    .version(version)
     .option('--url <url>', 'of the API')
     .option('--tenant <tenantID>', 'the tenant that is meant')
     .option('--profile <name>', 'who signed in under this name')
@@ -52,6 +60,7 @@ export function createProgram(world: World, more?: More): Command {
   cronCommands(program, acting);
   bundleCommands(program, acting);
   auditCommands(program, acting);
+  fleetCommands(program, acting);
   completionCommands(program, world);
   more?.(program, world);
   return program;

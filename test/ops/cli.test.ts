@@ -1,18 +1,20 @@
 import { execFile, spawn } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommandLine } from '#ops/cli/program.ts';
+import { onPath } from '../servers/debian-programs.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { aListener, anApiKey, aTenant, aWorkflow, type TestTenant } from '../support/factories.ts';
+import { aListener, anApiKey, anOperator, aTenant, aWorkflow, type TestTenant } from '../support/factories.ts';
 import { code, graph, noops } from '../support/graphs.ts';
 import { startHTTP } from '../support/http-server.ts';
 import { nodeEnvironment } from '../support/process.ts';
 import { paramFixture } from '../support/route-fixtures.ts';
 import { eventually } from '../support/settle.ts';
 
+const root = fileURLToPath(new URL('../..', import.meta.url));
 let cluster: Cluster;
 let tenant: TestTenant;
 let dir: string;
@@ -26,15 +28,25 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** What a terminal shows of a command, while a secret is typed into it as soon as it asks. */
-function typedUnseen(command: string, secret: string, env: Record<string, string>): Promise<string> {
-  const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: nodeEnvironment(env) });
+/** What a terminal shows of a command, while each answer is typed as soon as the next of its questions is shown. */
+function typing(command: string, steps: readonly (readonly [RegExp, string])[], env: Record<string, string>) {
+  const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: nodeEnvironment({ TERM: 'dumb', ...env }) });
+  const left = [...steps];
   let shown = '';
+  let since = 0;
   terminal.stdout.on('data', (bytes) => {
-    if (!/API key: /.test(shown) && /API key: /.test(shown + bytes)) terminal.stdin.write(`${secret}\n`);
     shown += bytes;
+    const [question, answer = ''] = left[0] ?? [];
+    if (!question?.test(shown.slice(since))) return;
+    left.shift();
+    since = shown.length;
+    terminal.stdin.write(answer);
   });
-  return new Promise((resolve) => terminal.once('close', (code) => resolve(`${shown}ended with ${code}`)));
+  return new Promise<string>((resolve) => {
+    const patience = setTimeout(() => resolve(`${shown}still open`), 40_000);
+    terminal.once('close', (code) => resolve(`${shown}ended with ${code}`));
+    terminal.once('close', () => clearTimeout(patience));
+  }).finally(() => terminal.kill());
 }
 
 interface Ended {
@@ -43,8 +55,12 @@ interface Ended {
   notes: string;
 }
 
-/** A command in this process, as the creator of the tenant unless other settings are given. */
-async function gantry(words: string[], env: Record<string, string> = {}, typed = ''): Promise<Ended> {
+/** A command in this process, as the creator of the tenant unless other settings are given. `given`: what is typed, or who reads lines. */
+async function gantry(
+  words: string[],
+  env: Record<string, string> = {},
+  given: string | ((line: string) => void) = '',
+): Promise<Ended> {
   const out: string[] = [];
   const notes: string[] = [];
   const world = {
@@ -55,18 +71,26 @@ async function gantry(words: string[], env: Record<string, string> = {}, typed =
       GANTRY_TOKEN: await cluster.tokenFor(tenant.creator),
       ...env,
     },
-    line: (text: string) => void out.push(text),
+    line: typeof given === 'string' ? (text: string) => void out.push(text) : given,
     note: (text: string) => void notes.push(text),
-    readSecret: async () => typed,
+    readSecret: async () => String(given),
   };
   const exitCode = await runCommandLine(words, world);
   return { code: exitCode, out: out.join('\n'), notes: notes.join('\n') };
 }
 
-async function json(words: string[], env: Record<string, string> = {}) {
+const linesOf = (out: string) => out.split('\n').map((line) => JSON.parse(line));
+
+async function json(words: string[], env: Record<string, string> = {}, parse = JSON.parse) {
   const { code: exitCode, out, notes } = await gantry([...words, '--json'], env);
   if (exitCode !== 0) throw new Error(`${words.join(' ')}: ${exitCode} ${notes}`);
-  return JSON.parse(out);
+  return parse(out);
+}
+
+/** What `npm link` puts on the path. */
+async function binOfRoot(): Promise<string> {
+  const { bin } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  return join(root, bin.gantry);
 }
 
 const permissions = [
@@ -79,7 +103,7 @@ const permissions = [
 
 /** What a pipeline does: it signs in with a key, saves a workflow from its folder, runs it, reads the output, and sees a failure. */
 const pipeline = `
-gantry() { "$NODE" "$MAIN" "$@"; }
+gantry() { "$NODE" "$BIN" "$@"; }
 printf '%s\\n' "$KEY" | gantry sign-in --url "$URL" --tenant "$TENANT"
 gantry workflows push flows --json
 gantry workflows run "Double" --arg n=21 --watch > output.json 2> progress.txt
@@ -104,8 +128,7 @@ test('a pipeline saves a workflow from its folder, runs it, reads its output, an
   await cluster.as(tenant.creator).in(tenant).delete(`T/workflows/${source.id}`);
 
   const settings = { KEY: key.key, URL: cluster.baseURL, TENANT: tenant.id, NODE: process.execPath };
-  const MAIN = fileURLToPath(new URL('../../ops/cli/main.ts', import.meta.url));
-  const env = nodeEnvironment({ ...settings, MAIN, XDG_CONFIG_HOME: join(dir, 'ci'), HOME: dir });
+  const env = nodeEnvironment({ ...settings, BIN: await binOfRoot(), XDG_CONFIG_HOME: join(dir, 'ci'), HOME: dir });
   const ended = await new Promise<Ended>((resolve) => {
     execFile('sh', ['-e', '-c', pipeline], { cwd: dir, env }, (error, out, notes) =>
       resolve({ code: Number(error?.code ?? 0), out, notes }),
@@ -119,7 +142,29 @@ test('a pipeline saves a workflow from its folder, runs it, reads its output, an
   expect(await readFile(join(dir, 'failure.txt'), 'utf8')).toContain('no stock');
   const { mode } = await stat(join(dir, 'ci/gantry/profiles.json'));
   expect(mode & 0o777).toBe(0o600);
-}, 60_000);
+}, 120_000);
+
+test('help has examples and the exit codes', async () => {
+  const { out } = await gantry(['--help']);
+  const examples = await Promise.all(
+    [['sign-in'], ['workflows', 'pull'], ['workflows', 'push'], ['workflows', 'run'], ['runs', 'rerun']].map(
+      async (words) => (await gantry([...words, '--help'])).out,
+    ),
+  );
+
+  expect(out).toMatch(/Exit codes:\n {2}0 {2}done[\s\S]*Examples:\n {2}gantry sign-in/);
+  for (const text of examples) expect(text).toMatch(/Examples?:\n {2}gantry /);
+});
+
+test('the root of the repository, whose sources no program can import, is not packed by mistake', async () => {
+  const packed = await new Promise<string>((resolve) => {
+    execFile('npm', ['pack', '--dry-run'], { cwd: root }, (error, out, notes) =>
+      resolve(`${error?.code} ${out}${notes}`),
+    );
+  });
+
+  expect(packed).toMatch(/^1 [\s\S]*npm pack \.\/ops\/client/);
+});
 
 describe('runs', () => {
   test('are listed, shown, explained, repeated and cancelled', async () => {
@@ -232,6 +277,50 @@ test('dead letters, cron jobs, bundles and the audit trail are at hand', async (
   });
 });
 
+test('the audit trail is followed with each entry once, in the order of time', async () => {
+  const own = await aTenant(cluster, { creator: tenant.creator });
+  const add = (folderTitle: string) =>
+    cluster.as(own.creator).in(own).post('T/folders', { entityType: 'workflow', folderTitle });
+  await add('before');
+  const env = { GANTRY_TENANT: own.id };
+  await eventually(async () => expect(await json(['audit', 'tail'], env, linesOf)).toHaveLength(1));
+  const lines: string[] = [];
+  const enough = new Error('enough');
+  const following = gantry(['audit', 'tail', '--follow', '--json'], env, (line) => {
+    lines.push(line);
+    if (lines.length === 3) throw enough;
+  });
+  await eventually(() => expect(lines).toHaveLength(1));
+  await add('first');
+  await add('second');
+
+  expect((await following).notes).toBe('enough');
+  const entries = lines.map((line) => JSON.parse(line));
+  expect(entries).toMatchObject(Array.from({ length: 3 }, () => ({ path: expect.stringContaining('/folders') })));
+  const times = entries.map(({ createdAt }) => createdAt);
+  expect(times).toEqual(times.toSorted());
+  expect(new Set(entries.map(({ auditLogID }) => auditLogID)).size).toBe(3);
+});
+
+test('an operator signs in with a password, and sees the deployment and no tenant', async () => {
+  const { email } = await anOperator(cluster, { password: 'correct horse battery' });
+  const env = { XDG_CONFIG_HOME: join(dir, 'on-call'), GANTRY_TOKEN: '', GANTRY_TENANT: '', GANTRY_URL: '' };
+  const signIn = ['sign-in', '--url', cluster.baseURL, '--operator', email];
+
+  const wrong = await gantry(signIn, env, 'wrong horse battery');
+  const signedIn = await gantry(signIn, env, 'correct horse battery');
+  const fleet = await gantry(['fleet'], env);
+  const tenants = await gantry(['fleet', 'tenants', '--search', 'northwind', '--json'], env);
+  const backlog = await gantry(['fleet', 'tenant', tenant.id], env);
+
+  expect([wrong.code, signedIn.code, fleet.code, backlog.code]).toEqual([3, 0, 0, 0]);
+  expect(fleet.out).toMatch(/QUEUE +CLASS[\s\S]*WORKER +STATE[\s\S]* live /);
+  expect(JSON.parse(tenants.out)).toMatchObject([{ tenantID: tenant.id, tenantTitle: 'Northwind' }]);
+  expect(backlog.out).toContain('runs of at most');
+  expect(await gantry(['workflows', 'list', '--tenant', tenant.id], env)).toMatchObject({ code: 3 });
+  expect(await gantry(['fleet'])).toMatchObject({ code: 3 });
+});
+
 describe('a command ends with', () => {
   test.each([
     ['2 if it is not known', ['workflow'], {}, 2],
@@ -242,6 +331,7 @@ describe('a command ends with', () => {
     ['4 if nothing answers', ['tenants'], { GANTRY_URL: 'http://127.0.0.1:1' }, 4],
     ['5 if there is no such run', ['runs', 'show', '01990d3e-5c00-7a10-8000-000000000009'], {}, 5],
     ['0 if help is asked for', ['runs', '--help'], {}, 0],
+    ['0 if the version is asked for', ['--version'], {}, 0],
   ])('%s', async (_what, words, env: Record<string, string>, expected) => {
     const { code: exitCode, out, notes } = await gantry(words, env);
 
@@ -279,9 +369,9 @@ test('a key that is typed is not shown', async () => {
   const { key } = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
   const MAIN = fileURLToPath(new URL('../../ops/cli/main.ts', import.meta.url));
   const XDG_CONFIG_HOME = join(dir, 'typed');
-  const shown = await typedUnseen(
+  const shown = await typing(
     `${process.execPath} ${MAIN} sign-in --url ${cluster.baseURL} --tenant ${tenant.id}`,
-    key,
+    [[/API key: /, `${key}\n`]],
     { XDG_CONFIG_HOME },
   );
 
@@ -297,4 +387,31 @@ test('shells are told what may come next', async () => {
   expect(await next('gantry runs w')).toEqual(['why', 'watch']);
   expect(await next('gantry workflows run x --w')).toEqual(['--watch', '--wait']);
   expect((await gantry(['completion', 'bash'])).out).toContain('complete-words');
+});
+
+describe.each([
+  ['bash', '--norc --noprofile -i', `PS1='ready> '`],
+  ['zsh', '-f -i', `PS1='ready> '; unset zle_bracketed_paste; unsetopt prompt_cr prompt_sp`],
+  ['fish', '--no-config -i', `function fish_prompt; printf 'ready> '; end`],
+])('in %s', (shell, flags, setPrompt) => {
+  test('the tab key completes commands', async ({ skip }) => {
+    const path = await onPath(shell);
+    if (!path) skip(`there is no ${shell} on the PATH`);
+    const own = join(dir, `path-${shell}`);
+    await mkdir(own, { recursive: true });
+    await symlink(await binOfRoot(), join(own, 'gantry')).catch(() => undefined);
+    const env = { HOME: own, XDG_CONFIG_HOME: own };
+    const evaluate = shell === 'fish' ? 'gantry completion fish | source' : `eval "$(gantry completion ${shell})"`;
+    const steps = [
+      [/./, `${setPrompt}\n`],
+      [/ready> $/, `${evaluate}\n`],
+      [/ready> $/, 'gantry dead-letters red\t'],
+      // The line is deleted again.
+      [/redrive/, '\u0015exit\n'],
+    ] as const;
+
+    expect(await typing(`PATH="${own}:$PATH" ${path} ${flags}`, steps, env)).toMatch(
+      /gantry dead-letters redrive[\s\S]*ended with/,
+    );
+  }, 60_000);
 });

@@ -47,7 +47,8 @@ export async function unpackProgram(program: string, debianPackage: string, tryO
   }
 }
 
-async function onPath(name: string): Promise<string | undefined> {
+/** Where a program is, or undefined. */
+export async function onPath(name: string): Promise<string | undefined> {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
   for (const folder of folders) {
     const path = join(folder || '.', name);
