@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ApiContext } from '#api/context.ts';
 import { type Api, startApi } from '#api/listen.ts';
+import { createGantry, type Gantry } from '#ops/client/index.ts';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
@@ -22,6 +23,8 @@ export interface Cluster extends Deployment {
   as(user: { email: string } | undefined, options?: { baseURL?: string }): Client;
   asOperator(operator: { token: string }, options?: { baseURL?: string }): Client;
   withKey(apiKey: { key: string }, options?: { baseURL?: string }): Client;
+  /** The typed client, as programs use it; it throws what is refused. */
+  gantryOf(user: { email: string }): Gantry;
   tokenFor(user: { email: string }): Promise<string>;
   socket(user: { email: string }, options?: { baseURL?: string }): Promise<TestSocket>;
 }
@@ -74,6 +77,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     context: first.api.context,
     apis: started.map(({ api, baseURL }) => ({ baseURL, context: api.context, metricsPort: api.metricsPort })),
     tokenFor,
+    gantryOf: (user) => createGantry({ baseURL: first.baseURL, auth: { token: () => tokenFor(user) } }),
     as: (user, { baseURL = first.baseURL } = {}) =>
       createClient(
         baseURL,

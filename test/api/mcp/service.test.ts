@@ -75,6 +75,8 @@ describe.each([current, before])('in version %s', (version) => {
     const names = tools.map(({ name }) => name);
     // Strict clients refuse a list in which a schema has these.
     expect(JSON.stringify(tools)).not.toMatch(/"items":(true|false)/);
+    const health = await fetch(`http://127.0.0.1:${mcp.port}/health`);
+    expect(await health.json()).toMatchObject({ tools: names.length });
     expect(names.length).toBeGreaterThan(200);
     expect(names).toEqual(expect.arrayContaining(['get_tenant_resource_summary', 'execute_workflow', 'run_cron_job']));
 

@@ -5,9 +5,9 @@ import { createToolRegistry, type ToolRegistry } from '#api/tools/registry.ts';
 import type { RouteTool } from '#api/tools/tool.ts';
 import { type AIProviderServer, startAIProvider } from '#test/servers/ai-provider.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
-import { aTenant, type TestTenant } from '#test/support/factories.ts';
+import { aDatasource, aMember, aTenant, aWorkflow, type TestTenant } from '#test/support/factories.ts';
 import { bodyOf, callRoute, makeParams, nameOf, queuesOfRoutes } from '#test/support/route-calls.ts';
-import { queryFixture } from '#test/support/route-fixtures.ts';
+import { paramFixture, queryFixture } from '#test/support/route-fixtures.ts';
 
 let cluster: Cluster;
 let provider: AIProviderServer;
@@ -54,6 +54,92 @@ describe.each(withTool.map((route) => [route.name, route] as const))('the tool o
     expect(masked(answer.body)).toEqual(masked(rest.body));
     expect(await recorded(ours)).toEqual(await recorded(theirs));
   });
+});
+
+describe('tools that call others', () => {
+  const calling = async (tenant: TestTenant) => {
+    const authorization = `Bearer ${await cluster.tokenFor(tenant.creator)}`;
+    return (name: string, args: object) =>
+      registry.call({ tenantID: tenant.id, who: { authorization } }, name, { ...args });
+  };
+
+  test('summarize and find what the lists of REST have', async () => {
+    const tenant = await aTenant(cluster);
+    const { id } = await aWorkflow(cluster, { tenant, title: 'Nightly import' });
+    await aWorkflow(cluster, { tenant, title: 'Another' });
+    const { id: datasourceID } = await aDatasource(cluster, { tenant, title: 'Import of orders' });
+    const gantry = cluster.gantryOf(tenant.creator);
+    const path = { tenantID: tenant.id };
+    const counts = {
+      datasource: (await gantry.call('listDatasources', { path })).totalCount,
+      query: (await gantry.call('listQueries', { path })).totalCount,
+      widget: (await gantry.call('listWidgets', { path })).totalCount,
+      appPage: (await gantry.call('listAppPages', { path })).totalCount,
+      listener: (await gantry.call('listListeners', { path })).totalCount,
+      workflow: (await gantry.call('listWorkflows', { path })).totalCount,
+    };
+    const call = await calling(tenant);
+    const { resources } = (await call('get_tenant_resource_summary', {})).body as { resources: Record<string, object> };
+    const found = (await call('search_resources', { query: 'import' })).body.results;
+    const workflows = (await call('search_resources', { query: 'import', types: ['workflow'] })).body.results;
+
+    expect(counts).toMatchObject({ workflow: 2, datasource: 1, widget: 0 });
+    expect(resources).toMatchObject(
+      Object.fromEntries(Object.entries(counts).map(([kind, count]) => [kind, { count }])),
+    );
+    expect(found).toEqual([
+      { kind: 'datasource', id: datasourceID, title: 'Import of orders', type: 'postgresql' },
+      { kind: 'workflow', id, title: 'Nightly import' },
+    ]);
+    expect(workflows).toMatchObject([{ id }]);
+    expect(await call('search_resources', { query: 'import', types: ['folder'] })).toMatchObject({ status: 400 });
+  });
+
+  test('read rows of a table, and the address of a page', async () => {
+    const { ours } = tenants;
+    const call = await calling(ours);
+    const { id: datasourceID } = await aDatasource(cluster, { tenant: ours });
+    const appPageID = await paramFixture('appPageID')(cluster, ours);
+    const rows = await call('get_datasource_sample_data', { datasourceID, table: 'pg_catalog.pg_database', limit: 2 });
+    const sly = await call('get_datasource_sample_data', { datasourceID, table: 'pg_database" limit 9; --' });
+    const page = await call('get_app_page_preview_url', { appPageID });
+
+    expect(rows.status).toBe(200);
+    expect(JSON.stringify(rows.body).match(/"datname"/g)).toHaveLength(2);
+    expect(JSON.stringify(sly.body)).not.toContain('"datname"');
+    expect(await call('get_datasource_sample_data', { datasourceID, table: 'a', limit: 51 })).toMatchObject({
+      status: 400,
+    });
+    expect(page.body.url).toContain(`/api/v1/tenants/${ours.id}/app-pages/${appPageID}`);
+  });
+
+  test('leave out what their caller may not list', async () => {
+    const { ours } = tenants;
+    const member = await aMember(cluster, { tenant: ours, can: ['workflow.list'] });
+    const authorization = `Bearer ${await cluster.tokenFor(member)}`;
+    const { body } = await registry.call(
+      { tenantID: ours.id, who: { authorization } },
+      'get_tenant_resource_summary',
+      {},
+    );
+
+    expect(Object.keys(body.resources as object)).toEqual(['workflow']);
+  });
+});
+
+test('a caller who was identified before is one of the tenant at the time of the call, or refused', async () => {
+  const tenant = await aTenant(cluster);
+  const member = await aMember(cluster, { tenant, can: ['workflow.list'] });
+  const { authenticator } = cluster.context;
+  const identity = await authenticator.identify(`Bearer ${await cluster.tokenFor(member)}`, { tenantID: tenant.id });
+  const call = () => registry.call({ tenantID: tenant.id, who: { identity } }, 'list_workflows', {});
+  const before = await call();
+  const gantry = cluster.gantryOf(tenant.creator);
+  const path = { tenantID: tenant.id };
+  for await (const { tenantUserID, userID } of gantry.pages('listTenantUsers', { path }))
+    if (userID === member.id) await gantry.call('removeTenantUser', { path: { ...path, tenantUserID } });
+
+  expect([before.status, (await call()).status]).toEqual([200, 403]);
 });
 
 interface TwoTenants {
