@@ -9,12 +9,12 @@ const root = (path: string) => fileURLToPath(new URL(`../../${path}`, import.met
 
 /** Packs the client, and installs the package in a project of its own as its users do, without a registry. */
 export async function installClient(dir: string): Promise<void> {
-  const { stdout } = await exec('npm', ['pack', '--silent', '--pack-destination', dir, './ops/client'], {
-    cwd: root('.'),
-  });
+  const built = join(dir, 'built');
+  await exec(process.execPath, [root('ops/tools/build-client.ts'), built]);
+  const { stdout } = await exec('npm', ['pack', '--silent', '--pack-destination', dir], { cwd: built });
   await writeFile(join(dir, 'package.json'), JSON.stringify({ name: 'uses-gantry', type: 'module', private: true }));
   const quiet = ['--offline', '--silent', '--no-audit', '--no-fund'];
-  await exec('npm', ['install', ...quiet, `./${stdout.trim().split('\n').at(-1)}`], { cwd: dir });
+  await exec('npm', ['install', ...quiet, `./${stdout.trim()}`], { cwd: dir });
 }
 
 /** The module that `import 'gantry-client'` means in the project. */

@@ -105,7 +105,7 @@ describe('tools that call others', () => {
     const page = await call('get_app_page_preview_url', { appPageID });
 
     expect(rows.status).toBe(200);
-    expect(JSON.stringify(rows.body).match(/"datname"/g)).toHaveLength(2);
+    expect(JSON.stringify(rows.body).match(/"datname":/g)).toHaveLength(2);
     expect(JSON.stringify(sly.body)).not.toContain('"datname"');
     expect(await call('get_datasource_sample_data', { datasourceID, table: 'a', limit: 51 })).toMatchObject({
       status: 400,
