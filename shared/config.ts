@@ -187,8 +187,8 @@ function checkOAuth({ NODE_ENV, PUBLIC_URL, OAUTH_PROVIDERS }: z.output<typeof E
   if (OAUTH_PROVIDERS.length > 0 && !PUBLIC_URL)
     throw new Error('Configuration: PUBLIC_URL is required with OAUTH_PROVIDERS');
   if (NODE_ENV !== 'production') return;
-  for (const { name, authorizationURL, tokenURL } of OAUTH_PROVIDERS)
-    if (![PUBLIC_URL, authorizationURL, tokenURL].every((url) => url?.startsWith('https:')))
+  for (const { name, authorizationURL, tokenURL, revocationURL = tokenURL } of OAUTH_PROVIDERS)
+    if (![PUBLIC_URL, authorizationURL, tokenURL, revocationURL].every((url) => url?.startsWith('https:')))
       throw new Error(`Configuration: in production PUBLIC_URL and the addresses of ${name} must begin with https://`);
 }
 

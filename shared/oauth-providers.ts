@@ -5,6 +5,8 @@ export interface OAuthProvider {
   name: string;
   authorizationURL: string;
   tokenURL: string;
+  /** Where tokens are revoked (RFC 7009); absent: nowhere. */
+  revocationURL?: string | undefined;
   /** Issuer of its ID tokens; absent: no ID token is requested. */
   issuer?: string | undefined;
   clientID: string;
@@ -26,6 +28,7 @@ const defaults: Readonly<Record<string, ProviderDefaults>> = {
   google: {
     authorizationURL: 'https://accounts.google.com/o/oauth2/v2/auth',
     tokenURL: 'https://oauth2.googleapis.com/token',
+    revocationURL: 'https://oauth2.googleapis.com/revoke',
     issuer: 'https://accounts.google.com',
     scopes: [
       ...['spreadsheets', 'drive.readonly', 'datastore'].map((scope) => `${googleAPI}/${scope}`),
@@ -43,6 +46,7 @@ const Provider = z
   .strictObject({
     authorizationURL: Address,
     tokenURL: Address,
+    revocationURL: Address.optional(),
     issuer: Address.optional(),
     clientID: z.string().min(1),
     clientSecret: z.string().min(1),

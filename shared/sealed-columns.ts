@@ -43,6 +43,14 @@ export const sealedColumns = {
     type: 'text',
     context: (id) => `oauth_connection:${id}:tokens`,
   },
+  /** A copy of `oauthTokens`. */
+  revocationTokens: {
+    table: 'oauth_revocation',
+    column: 'tokens',
+    type: 'text',
+    context: (id) => `oauth_connection:${id}:tokens`,
+    of: 'oauth_connection_id',
+  },
   variableSecret: {
     table: 'tenant_variable',
     column: 'secret',

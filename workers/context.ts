@@ -37,6 +37,7 @@ import { createHeldRelease } from './listeners/release-held.ts';
 import { createDeadLetterBoard } from './listeners/show-dead-letters.ts';
 import { createBufferTrim } from './listeners/trim-buffers.ts';
 import { addEngineMetrics, addWorkerMetrics } from './metrics.ts';
+import { createRevocationKeeper } from './oauth/revocations.ts';
 import { openEngine } from './open-engine.ts';
 import { createCancels } from './processors/cancels.ts';
 import { consume, type Processor, type ProcessorContext } from './processors/consume.ts';
@@ -171,6 +172,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   const completions = resources.use(
     createCompletionKeeper({ pool, outbound: reach.outbound, variables: opened.variables, bytes, logger }),
   );
+  resources.use(createRevocationKeeper({ pool, messages, oauthConnections: reach.oauthConnections, logger }));
   resources.use(createGarbageCollector(opened.stored, logger));
   const leads = () => sweep.stats.leads;
   const deadLetters = resources.use(createDeadLetterBoard({ pool, backplane, leads, logger }));

@@ -66,10 +66,10 @@ export interface components {
             /** Format: uuid */
             tenantID: string;
             /** @enum {string} */
-            kind: "collectionRequest" | "cronJobStopped" | "listenerStopped" | "tenantJoined" | "toolApproval";
+            kind: "collectionRequest" | "cronJobStopped" | "listenerStopped" | "tenantJoined" | "toolApproval" | "connectionStopped" | "connectionNotRevoked";
             title: string;
             description: string | null;
-            /** @description The request, cron job, listener, tenant or call of a tool */
+            /** @description The request, cron job, listener, tenant, call of a tool or OAuth connection */
             subjectID: string | null;
             /** @constant */
             actionType: "link";

@@ -3915,7 +3915,7 @@ export interface paths {
         };
         /**
          * List notifications
-         * @description Returns what the current user should know, newest first: a form or an approval that waits, a schedule or a listener of theirs that has stopped, a tenant that they were added to. The last 200 are kept, for 90 days.
+         * @description Returns what the current user should know, newest first: a form or an approval that waits, a schedule, a listener or an OAuth connection of theirs that has stopped, a tenant that they were added to. The last 200 are kept, for 90 days.
          */
         get: operations["listNotifications"];
         put?: never;
@@ -4576,7 +4576,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an OAuth connection
-         * @description Deletes a connected account and its tokens. While a datasource uses it, the answer is 409.
+         * @description Deletes a connected account and its tokens, which a worker revokes at the provider, unless that offers no revocation or another connection has the same account. While a datasource uses it, the answer is 409.
          *
          *     Permission: `datasource.delete`
          */
@@ -12202,10 +12202,10 @@ export interface components {
             /** Format: uuid */
             tenantID: string;
             /** @enum {string} */
-            kind: "collectionRequest" | "cronJobStopped" | "listenerStopped" | "tenantJoined" | "toolApproval";
+            kind: "collectionRequest" | "cronJobStopped" | "listenerStopped" | "tenantJoined" | "toolApproval" | "connectionStopped" | "connectionNotRevoked";
             title: string;
             description: string | null;
-            /** @description The request, cron job, listener, tenant or call of a tool */
+            /** @description The request, cron job, listener, tenant, call of a tool or OAuth connection */
             subjectID: string | null;
             /** @constant */
             actionType: "link";
@@ -12257,6 +12257,7 @@ export interface components {
          *         "https://www.googleapis.com/auth/spreadsheets.readonly"
          *       ],
          *       "status": "connected",
+         *       "lastError": null,
          *       "expiresAt": "2026-03-05T15:05:12.000Z",
          *       "refreshedAt": "2026-03-05T14:05:12.480Z",
          *       "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
@@ -12280,10 +12281,12 @@ export interface components {
             accountEmail: string | null;
             scopes: string[];
             /**
-             * @description `broken`: the provider ended it, and the account must be connected again
+             * @description `failing`: its tokens have expired and cannot be refreshed, which every use tries again. `broken`: the provider ended it, and the account must be connected again. The creator is notified of both
              * @enum {string}
              */
-            status: "connected" | "broken";
+            status: "connected" | "failing" | "broken";
+            /** @description Why its tokens could not be refreshed the last time; null: they could */
+            lastError: string | null;
             /** @description When the access token expires; it is refreshed if the provider allows it */
             expiresAt: string | null;
             refreshedAt: string | null;
@@ -35248,6 +35251,7 @@ export interface operations {
                      *             "https://www.googleapis.com/auth/spreadsheets.readonly"
                      *           ],
                      *           "status": "connected",
+                     *           "lastError": null,
                      *           "expiresAt": "2026-03-05T15:05:12.000Z",
                      *           "refreshedAt": "2026-03-05T14:05:12.480Z",
                      *           "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
@@ -35313,6 +35317,7 @@ export interface operations {
                      *           "https://www.googleapis.com/auth/spreadsheets.readonly"
                      *         ],
                      *         "status": "connected",
+                     *         "lastError": null,
                      *         "expiresAt": "2026-03-05T15:05:12.000Z",
                      *         "refreshedAt": "2026-03-05T14:05:12.480Z",
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",

@@ -1,15 +1,28 @@
 import { z } from 'zod';
 
+const notificationKinds = [
+  'collectionRequest',
+  'cronJobStopped',
+  'listenerStopped',
+  'tenantJoined',
+  'toolApproval',
+  'connectionStopped',
+  'connectionNotRevoked',
+] as const;
+
 /** Sent to every socket of its user as `notification`. One that is away reads the list. */
 export const Notification = z
   .object({
     notificationID: z.uuid(),
     userID: z.uuid(),
     tenantID: z.uuid(),
-    kind: z.enum(['collectionRequest', 'cronJobStopped', 'listenerStopped', 'tenantJoined', 'toolApproval']),
+    kind: z.enum(notificationKinds),
     title: z.string(),
     description: z.string().nullable(),
-    subjectID: z.uuid().nullable().describe('The request, cron job, listener, tenant or call of a tool'),
+    subjectID: z
+      .uuid()
+      .nullable()
+      .describe('The request, cron job, listener, tenant, call of a tool or OAuth connection'),
     actionType: z.literal('link'),
     action: z.string().describe('A path, from the address of the admin UI'),
     actionText: z.string(),

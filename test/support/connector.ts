@@ -77,6 +77,7 @@ export const noFiles: Files = {
 export const noOAuthConnections: OAuthConnections = {
   exchange: () => Promise.reject(new Error('This datasource was opened without OAuth connections')),
   accessToken: () => Promise.reject(new Error('This datasource was opened without OAuth connections')),
+  revoke: () => Promise.reject(new Error('This datasource was opened without OAuth connections')),
   [Symbol.asyncDispose]: async () => undefined,
 };
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type ClientMetadata, type JWK } from 'oidc-provider';
 import { createBrowser } from './browser.ts';
-import { publicURL } from './environment.ts';
+import { publicURL as testURL } from './environment.ts';
 
 /** The deployment as a client that connects accounts. */
 export const connecting = { clientID: 'connecting', clientSecret: 'the secret of the deployment itself' };
@@ -31,6 +31,10 @@ export interface OidcProvider extends AsyncDisposable {
   admit(redirectURI: string): void;
   /** Revokes the whole grant, the other tokens of the client included. */
   revoke(token: string): Promise<void>;
+  /** How often it was asked to revoke a token. */
+  readonly revocations: number;
+  /** Which of the tokens are valid. */
+  valid(tokens: { accessToken: string; refreshToken: string }): Promise<string[]>;
 }
 
 /** The deployment's client, a foreign one, and one whose tokens are signed with a secret. */
@@ -50,19 +54,21 @@ const clients = [
   },
 ].map((client) => ({ ...client, ...flow }) as ClientMetadata);
 
-clients.push({
+const connectingClient = (publicURL: string) => ({
   ...flow,
   client_id: connecting.clientID,
   client_secret: connecting.clientSecret,
   token_endpoint_auth_method: 'client_secret_post',
   redirect_uris: [`${publicURL}/api/v1/oauth/acme/callback`],
   grant_types: ['authorization_code', 'refresh_token'],
-} as ClientMetadata);
+});
 
 export interface OidcSettings {
   idTokenSeconds?: number;
   /** Its token endpoint has another origin than itself. */
   hasTokensElsewhere?: boolean;
+  /** Where it sends browsers that connect an account; default: that of the tests. */
+  publicURL?: string;
 }
 
 export async function startOidcProvider(settings: OidcSettings = {}): Promise<OidcProvider> {
@@ -71,11 +77,13 @@ export async function startOidcProvider(settings: OidcSettings = {}): Promise<Oi
   let isAway = false;
   let refreshes = 0;
   const consoles: string[] = [];
+  let revocations = 0;
   let keys = [await makeKey()];
   let answer: (request: IncomingMessage, response: ServerResponse) => unknown = () => {};
 
   const server = createServer((request, response) => {
     if (isAway) return void request.socket.destroy();
+    if (request.url === '/token/revocation') revocations += 1;
     const isKeys = request.url === '/jwks';
     if (isKeys) keyRequests += 1;
     if (isKeys && areKeysAway) return void request.socket.destroy();
@@ -107,6 +115,14 @@ export async function startOidcProvider(settings: OidcSettings = {}): Promise<Oi
 
   return {
     issuer,
+    get revocations() {
+      return revocations;
+    },
+    async valid({ accessToken, refreshToken }) {
+      const refresh = await current.RefreshToken.find(refreshToken);
+      const found = { accessToken: await current.AccessToken.find(accessToken), refreshToken: refresh?.isValid };
+      return Object.entries(found).flatMap(([name, token]) => (token ? [name] : []));
+    },
     get refreshes() {
       return refreshes;
     },
@@ -164,10 +180,10 @@ interface Served extends OidcSettings {
 
 function createProvider(
   issuer: string,
-  { keys, consoles, idTokenSeconds = 600, hasTokensElsewhere }: Served,
+  { keys, consoles, publicURL = testURL, idTokenSeconds = 600, hasTokensElsewhere }: Served,
 ): Provider {
   const provider = new Provider(issuer, {
-    clients: clients.map((client) =>
+    clients: [...clients, connectingClient(publicURL) as ClientMetadata].map((client) =>
       client.client_id === 'gantry' && consoles.length > 0
         ? {
             ...client,

@@ -31,6 +31,9 @@ const rows: Record<Table, string> = {
   query_cache: `insert into query_cache values ($1::text, $3, 'sealed', $2)`,
   result_page: `insert into result_page values ($1, 2, $3, 'source', $3, 'sealed', $2)`,
   oauth_flow: `insert into oauth_flow (id, tenant_id, caller, browser_hash, expires_at) values ($1, $3, '{}', 'hash', $2)`,
+  oauth_revocation: `
+    insert into oauth_revocation (id, tenant_id, oauth_connection_id, creator_id, provider, tokens, ready_at, created_at)
+    values ($1, $3, $1, $1, 'acme', 'sealed', 'infinity', $2)`,
   rate_limit: 'insert into rate_limit values ($1::text, 1, extract(epoch from $2) * 1000)',
   worker_session: `insert into worker_session values ($1, $2, $2, $2, 1, 'version')`,
   policy_change: `insert into policy_change values ($3, abs(hashtext($1::text)), 'add', '{}', $2)`,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
+import { AppError, toAppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { OAuthProvider } from '#shared/oauth-providers.ts';
@@ -27,6 +27,14 @@ export interface OAuthConnections extends AsyncDisposable {
   exchange(question: z.output<typeof oauthExchange.question>): Promise<z.input<typeof oauthExchange.answer>>;
   /** Returns a valid access token. `refused` is one that the API did not accept. */
   accessToken(use: TokenUse, refused: string | null, signal: AbortSignal): Promise<string>;
+  /** Revokes tokens that no connection has any more. False: the provider has no address for that. */
+  revoke(left: LeftTokens, signal: AbortSignal): Promise<boolean>;
+}
+
+export interface LeftTokens {
+  oauthConnectionID: string;
+  provider: string;
+  tokens: string;
 }
 
 interface Needs {
@@ -65,7 +73,7 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
     return secrets.seal(JSON.stringify(tokens), sealedColumns.oauthTokens.context(id));
   }
 
-  function open({ id, tokens }: Stored): Tokens {
+  function open(id: string, tokens: string): Tokens {
     // Safe: only `seal` writes texts with this context.
     return JSON.parse(secrets.open(tokens, sealedColumns.oauthTokens.context(id))) as Tokens;
   }
@@ -78,11 +86,11 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
       const grant = await endpointOf(stored.provider).refresh(tokens.refreshToken);
       // A provider that rotates refresh tokens has just invalidated the old one.
       const { accessToken, refreshToken } = { ...grant, refreshToken: grant.refreshToken ?? tokens.refreshToken };
-      await rows.store(claim, { ...refreshOf(grant), tokens: seal(stored.id, { accessToken, refreshToken }) });
+      await rows.store(claim, stored, { ...refreshOf(grant), tokens: seal(stored.id, { accessToken, refreshToken }) });
     } catch (error) {
-      const isOver = error instanceof AppError && isInvalidGrant(error);
-      await (isOver ? rows.markBroken(claim) : rows.release(claim));
-      if (!isOver) throw error;
+      const isFinal = error instanceof AppError && isInvalidGrant(error);
+      await rows.fail(claim, { error: toAppError(error).message, isFinal });
+      if (!isFinal) throw error;
       logger.info({ tenantID: stored.tenantID, oauthConnectionID: stored.id }, 'an OAuth connection is broken');
     }
     return true;
@@ -102,9 +110,21 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
     const stored = await rows.read(use.tenantID, use.oauthConnectionID);
     if (stored.status === 'broken') throw mustReconnect(stored);
     checkHost(known.get(stored.provider), use.url);
-    const verdict = judge(stored, open(stored), refused);
+    const verdict = judge(stored, open(stored.id, stored.tokens), refused);
     if (verdict.use !== undefined) return verdict.use;
-    const { refreshable, spare } = verdict;
+    if (verdict.isOver) {
+      await rows.end(stored, 'The access token has expired, and the provider has sent no refresh token');
+      throw mustReconnect(stored);
+    }
+    return await afterRefresh(stored, verdict, signal);
+  }
+
+  /** Returns the spare, if there is no new token yet. */
+  async function afterRefresh(
+    stored: Stored,
+    { refreshable, spare }: Due,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     try {
       const isOurs = await unlessAborted(signal, refreshOnce(stored, refreshable));
       if (isOurs) return undefined;
@@ -136,13 +156,28 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
         if (token !== undefined) return token;
       }
     },
+    async revoke({ oauthConnectionID, provider, tokens }, signal) {
+      const endpoint = endpointOf(provider);
+      if (!endpoint.revoke) return false;
+      const { accessToken, refreshToken } = open(oauthConnectionID, tokens);
+      // The refresh token first: with it, most providers revoke the access token and the whole grant.
+      if (refreshToken !== null) await endpoint.revoke(refreshToken, 'refresh_token', signal);
+      await endpoint.revoke(accessToken, 'access_token', signal);
+      return true;
+    },
     async [Symbol.asyncDispose]() {
       await Promise.allSettled(refreshes.values());
     },
   };
 }
 
-type Verdict = { use: string } | { use?: never; refreshable: Refreshable; spare: string | undefined };
+interface Due {
+  refreshable: Refreshable;
+  spare: string | undefined;
+}
+
+/** With `isOver`, the connection has ended. */
+type Verdict = { use: string } | ({ use?: never; isOver?: never } & Due) | { use?: never; isOver: true };
 
 /** Decides whether the stored token is used. One that is due but not expired is the spare, if there is no new one. */
 function judge(stored: Stored, { accessToken, refreshToken }: Tokens, refused: string | null): Verdict {
@@ -151,8 +186,7 @@ function judge(stored: Stored, { accessToken, refreshToken }: Tokens, refused: s
   if (isRefused && stored.isJustRefreshed) throw notAccepted(stored);
   const spare = isRefused || stored.isExpired ? undefined : accessToken;
   if (refreshToken !== null) return { refreshable: { accessToken, refreshToken }, spare };
-  if (spare === undefined) throw mustReconnect(stored);
-  return { use: spare };
+  return spare === undefined ? { isOver: true } : { use: spare };
 }
 
 function refreshOf({ lifeMs, scopes }: Grant): Omit<Refresh, 'tokens'> {
@@ -191,6 +225,7 @@ function notAccepted(stored: Stored): AppError {
   });
 }
 
-function nameOf({ provider, account }: Stored): string {
+function nameOf({ provider, accountEmail, accountSubject }: Stored): string {
+  const account = accountEmail ?? accountSubject;
   return account === null ? provider : `${provider} (${account})`;
 }

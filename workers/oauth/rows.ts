@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { OAuthConnectionStatus } from '#shared/db/entities/oauth-connection.ts';
 import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
@@ -9,9 +10,11 @@ export interface Stored {
   id: string;
   tenantID: string;
   provider: string;
-  account: string | null;
+  creatorID: string;
+  accountSubject: string | null;
+  accountEmail: string | null;
   tokens: string;
-  status: 'connected' | 'broken';
+  status: OAuthConnectionStatus;
   generation: number;
   isDue: boolean;
   isExpired: boolean;
@@ -40,9 +43,18 @@ export interface ConnectionRows {
   read(tenantID: string, id: string): Promise<Stored>;
   /** Undefined: another worker has the claim, or has refreshed the connection since it was read. */
   claim(stored: Stored, claimID: string): Promise<Claim | undefined>;
-  store(claim: Claim, refresh: Refresh): Promise<void>;
-  markBroken(claim: Claim): Promise<void>;
-  release(claim: Claim): Promise<void>;
+  /** If the claim was lost, because the connection was deleted or has another account, the tokens are to be revoked. */
+  store(claim: Claim, stored: Stored, refresh: Refresh): Promise<void>;
+  /** Ends the claim of a refresh that has failed. */
+  fail(claim: Claim, failure: Failure): Promise<void>;
+  /** Marks a connection as broken that nothing can refresh. */
+  end(stored: Stored, error: string): Promise<void>;
+}
+
+export interface Failure {
+  error: string;
+  /** The provider has ended the connection. */
+  isFinal: boolean;
 }
 
 const MAX_STORE_ATTEMPTS = 6;
@@ -58,12 +70,13 @@ export function createConnectionRows(pool: Pool, logger: Logger): ConnectionRows
       const { rowCount } = await ownRead(() => pool.query(CLAIM, [id, tenantID, generation, claimID]));
       return rowCount === 1 ? { id: claimID, oauthConnectionID: id } : undefined;
     },
-    async store({ id, oauthConnectionID }, { tokens, expiresAt, refreshAt, scopes }) {
+    async store({ id, oauthConnectionID }, stored, { tokens, expiresAt, refreshAt, scopes }) {
       const values = [oauthConnectionID, id, tokens, expiresAt, refreshAt, scopes && JSON.stringify(scopes)];
       // The earlier tokens may be invalid now: an outage of Postgres of some seconds must not lose the connection.
       for (let attempt = 1; ; attempt += 1)
         try {
-          await pool.query(STORE, values);
+          const { rowCount } = await pool.query(STORE, values);
+          if (rowCount === 0) await leave(stored, tokens);
           return;
         } catch (error) {
           if (attempt === MAX_STORE_ATTEMPTS) throw error;
@@ -71,17 +84,23 @@ export function createConnectionRows(pool: Pool, logger: Logger): ConnectionRows
           await sleep(2 ** attempt * 250);
         }
     },
-    async markBroken({ id, oauthConnectionID }) {
-      await pool.query(BREAK, [oauthConnectionID, id]);
+    async fail({ id, oauthConnectionID }, { error, isFinal }) {
+      await pool.query(FAIL, [oauthConnectionID, id, error, isFinal]);
     },
-    async release({ id, oauthConnectionID }) {
-      await pool.query(RELEASE, [oauthConnectionID, id]);
+    async end({ id, generation }, error) {
+      await pool.query(END, [id, generation, error]);
     },
   };
+
+  async function leave(stored: Stored, tokens: string): Promise<void> {
+    const { id, tenantID, creatorID, provider, accountSubject, accountEmail } = stored;
+    await pool.query(LEAVE, [id, tenantID, creatorID, provider, accountSubject, accountEmail, tokens]);
+  }
 }
 
 const READ = `
-select id, tenant_id as "tenantID", provider, coalesce(account_email, account_subject) as account, tokens, status, generation,
+select id, tenant_id as "tenantID", provider, creator_id as "creatorID", account_subject as "accountSubject",
+  account_email as "accountEmail", tokens, status, generation,
   coalesce(refresh_at <= now(), false) as "isDue", coalesce(expires_at <= now(), false) as "isExpired",
   coalesce(refreshed_at > now() - interval '30 seconds', false) as "isJustRefreshed"
 from oauth_connection where id = $1 and tenant_id = $2`;
@@ -89,16 +108,26 @@ from oauth_connection where id = $1 and tenant_id = $2`;
 // Longer than the wait for the provider and the storing of its answer.
 const CLAIM = `
 update oauth_connection set refresh_claim = $4, refresh_until = now() + interval '60 seconds'
-where id = $1 and tenant_id = $2 and generation = $3 and status = 'connected'
+where id = $1 and tenant_id = $2 and generation = $3 and status <> 'broken'
   and (refresh_until is null or refresh_until < now())`;
 
 const FREE = 'refresh_claim = null, refresh_until = null';
 
 const STORE = `
 update oauth_connection set tokens = $3, expires_at = $4, refresh_at = $5, scopes = coalesce($6::jsonb, scopes),
-  refreshed_at = now(), generation = generation + 1, ${FREE}
+  refreshed_at = now(), generation = generation + 1, status = 'connected', last_error = null, ${FREE}
 where id = $1 and refresh_claim = $2`;
 
-const BREAK = `update oauth_connection set status = 'broken', ${FREE} where id = $1 and refresh_claim = $2`;
+// A connection whose provider is away for some minutes is not shown as failing.
+const FAIL = `
+update oauth_connection set last_error = $3, ${FREE},
+  status = case when $4 then 'broken' when expires_at < now() - interval '10 minutes' then 'failing' else status end
+where id = $1 and refresh_claim = $2`;
 
-const RELEASE = `update oauth_connection set ${FREE} where id = $1 and refresh_claim = $2`;
+const END = `
+update oauth_connection set status = 'broken', last_error = $3 where id = $1 and generation = $2 and status <> 'broken'`;
+
+const LEAVE = `
+insert into oauth_revocation (oauth_connection_id, tenant_id, creator_id, provider, account_subject, account_email, tokens)
+select $1::uuid, $2::uuid, $3::uuid, $4, $5::text, $6::text, $7::text
+where not exists (select from oauth_connection where id = $1 and (account_subject <> $5) is not true)`;

@@ -26,11 +26,15 @@ export interface CodeExchange {
   nonce: string;
 }
 
-/** A provider's token endpoint. A refused code or refresh token is an error with `details.reason` `invalid_grant`. */
+/** A provider's endpoints for tokens. A refused code or refresh token is an error with `details.reason` `invalid_grant`. */
 export interface TokenEndpoint {
   exchange(request: CodeExchange): Promise<Grant>;
   refresh(refreshToken: string): Promise<Grant>;
+  /** Ends the validity of a token. One that the provider does not know any more is none that remains. Absent: not offered. */
+  revoke?(token: string, kind: TokenKind, signal: AbortSignal): Promise<void>;
 }
+
+export type TokenKind = 'access_token' | 'refresh_token';
 
 /** Time limit of the provider's answer; shorter than the claim of a refresh. */
 const ANSWER_MS = 15_000;
@@ -39,10 +43,12 @@ const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 
 export function createTokenEndpoint(provider: OAuthProvider, fetch: OutboundFetch): TokenEndpoint {
   const tokenURL = new URL(provider.tokenURL);
+  const revocationURL = provider.revocationURL === undefined ? undefined : new URL(provider.revocationURL);
   const server: oauth.AuthorizationServer = {
     // Without ID tokens this is only a name and is not compared.
     issuer: provider.issuer ?? tokenURL.origin,
     token_endpoint: tokenURL.href,
+    ...(revocationURL && { revocation_endpoint: revocationURL.href }),
     id_token_signing_alg_values_supported: algorithms,
   };
   const client: oauth.Client = { client_id: provider.clientID };
@@ -52,9 +58,9 @@ export function createTokenEndpoint(provider: OAuthProvider, fetch: OutboundFetc
       : oauth.ClientSecretPost(provider.clientSecret);
 
   /** The configuration decides about encryption and requires it in production. */
-  const options = () => ({
+  const options = ({ protocol }: URL = tokenURL) => ({
     [oauth.customFetch]: throughGate(fetch),
-    [oauth.allowInsecureRequests]: tokenURL.protocol === 'http:',
+    [oauth.allowInsecureRequests]: protocol === 'http:',
     signal: AbortSignal.timeout(ANSWER_MS),
   });
 
@@ -88,6 +94,17 @@ export function createTokenEndpoint(provider: OAuthProvider, fetch: OutboundFetc
         );
         return grantOf(await oauth.processRefreshTokenResponse(server, client, response));
       }),
+    ...(revocationURL && {
+      revoke: (token, kind, signal) =>
+        explained(revocationURL, async () => {
+          const response = await oauth.revocationRequest(server, client, clientAuthentication, token, {
+            ...options(revocationURL),
+            signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
+            additionalParameters: { token_type_hint: kind },
+          });
+          if (!response.ok) await oauth.processRevocationResponse(response).catch(unlessGone);
+        }),
+    }),
   };
 }
 
@@ -140,6 +157,11 @@ function grantOf(response: oauth.TokenEndpointResponse): Grant {
     scopes: response.scope === undefined ? null : response.scope.split(' ').filter(Boolean),
     account: claims ? { subject: claims.sub, email: typeof claims.email === 'string' ? claims.email : null } : null,
   };
+}
+
+/** Google's error for a token that is not valid any more, which the standard takes for success. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof oauth.ResponseBodyError && error.error === 'invalid_token')) throw error;
 }
 
 async function explained<T>(url: URL, work: () => Promise<T>): Promise<T> {

@@ -37,6 +37,8 @@ export const retentions = {
   query_cache: { for: 0, old: since('expires_at') },
   result_page: { for: 0, old: since('expires_at') },
   oauth_flow: { for: 0, old: since('expires_at') },
+  // Longer than revoking is tried; for deployments whose workers are away.
+  oauth_revocation: { for: 7, old: since('created_at') },
   // Milliseconds since 1970, as the library that counts writes them.
   rate_limit: { for: 0, old: 'expire < ((extract(epoch from now()) - $1) * 1000)::bigint' },
   worker_session: { for: 7, old: since('ended_at') },

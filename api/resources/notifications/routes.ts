@@ -17,7 +17,7 @@ export const notificationRoutes = [
     path: '/api/v1/notifications',
     summary: 'List notifications',
     description:
-      'Returns what the current user should know, newest first: a form or an approval that waits, a schedule or a listener of theirs that has stopped, a tenant that they were added to. The last 200 are kept, for 90 days.',
+      'Returns what the current user should know, newest first: a form or an approval that waits, a schedule, a listener or an OAuth connection of theirs that has stopped, a tenant that they were added to. The last 200 are kept, for 90 days.',
     query: NotificationList,
     response: Notifications,
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import { AppError } from '#shared/errors.ts';
+import { tellRevokers } from '#shared/oauth-revocations.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
@@ -12,15 +13,16 @@ export const deleteConnection = tenantRoute({
   method: 'delete',
   path: '/oauth-connections/:oauthConnectionID',
   summary: 'Delete an OAuth connection',
-  description: 'Deletes a connected account and its tokens. While a datasource uses it, the answer is 409.',
+  description:
+    'Deletes a connected account and its tokens, which a worker revokes at the provider, unless that offers no revocation or another connection has the same account. While a datasource uses it, the answer is 409.',
   permission: 'datasource.delete',
   object: ({ params }) => `datasource:${params.oauthConnectionID}`,
   params: OAuthConnectionID,
   response: z.object({ message: Message }),
   errors: ['409'],
 
-  async handle({ params, em }) {
-    return em.transactional(async (tx) => {
+  async handle({ params, em, log }, { backplane }) {
+    await em.transactional(async (tx) => {
       // Locked, so that no datasource is bound to it meanwhile.
       const connection = await getConnection(tx, params.oauthConnectionID, { lock: true });
       const used = await tx.count(Datasource, {
@@ -29,7 +31,8 @@ export const deleteConnection = tenantRoute({
       if (used > 0)
         throw new AppError('CONFLICT', `${used} ${used === 1 ? 'datasource uses' : 'datasources use'} this connection`);
       await deleteAsset(tx, 'datasource', connection);
-      return { message: 'OAuth connection deleted' };
     });
+    tellRevokers(backplane.messages, log);
+    return { message: 'OAuth connection deleted' };
   },
 });

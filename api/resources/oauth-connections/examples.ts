@@ -12,6 +12,7 @@ export const exampleConnection = {
   accountEmail: 'ada@example.com',
   scopes: ['openid', 'email', 'https://www.googleapis.com/auth/spreadsheets.readonly'],
   status: 'connected',
+  lastError: null,
   expiresAt: '2026-03-05T15:05:12.000Z',
   refreshedAt: exampleTimes.updatedAt,
   ...exampleCreator,

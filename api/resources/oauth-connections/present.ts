@@ -17,6 +17,7 @@ export function presentConnection(connection: OAuthConnectionEntity): z.input<ty
     accountEmail,
     scopes,
     status,
+    lastError: connection.lastError ?? null,
     expiresAt: connection.expiresAt?.toISOString() ?? null,
     refreshedAt: connection.refreshedAt?.toISOString() ?? null,
     creatorID,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { oauthConnectionStates } from '#shared/db/entities/oauth-connection.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { exampleConnection } from './examples.ts';
@@ -21,8 +22,11 @@ export const OAuthConnection = z
     accountEmail: z.string().nullable(),
     scopes: z.array(z.string()),
     status: z
-      .enum(['connected', 'broken'])
-      .describe('`broken`: the provider ended it, and the account must be connected again'),
+      .enum(oauthConnectionStates)
+      .describe(
+        '`failing`: its tokens have expired and cannot be refreshed, which every use tries again. `broken`: the provider ended it, and the account must be connected again. The creator is notified of both',
+      ),
+    lastError: z.string().nullable().describe('Why its tokens could not be refreshed the last time; null: they could'),
     expiresAt: z.iso
       .datetime()
       .nullable()

@@ -1,7 +1,5 @@
-import { LockMode } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { subjectsOf } from '#shared/caller.ts';
-import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
 import { OAuthFlow } from '#shared/db/entities/oauth-flow.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { readActingVersion } from '#shared/db/standing.ts';
@@ -11,7 +9,6 @@ import type { Logger } from '#shared/logger.ts';
 import type { OAuthProvider } from '#shared/oauth-providers.ts';
 import { oauthExchange } from '#shared/queues/oauth-exchange.ts';
 import type { ApiContext } from '../../context.ts';
-import { createAsset } from '../../db/assets.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';
 import { createAuthorizer, denied } from '../../http/authorize.ts';
 import { publicRoute, type Request, type Response } from '../../http/route.ts';
@@ -20,6 +17,7 @@ import { type FlowOutcome, sendOutcome } from './page.ts';
 import { getProvider, redirectURIOf } from './providers.ts';
 import { CallbackQuery, Provider } from './schemas.ts';
 import { readState, type State } from './state.ts';
+import { storeGrant } from './store-grant.ts';
 
 export const finishFlow = publicRoute({
   name: 'finishOauth',
@@ -37,7 +35,7 @@ export const finishFlow = publicRoute({
   async handle({ params, query, request, response, log }, context) {
     const provider = getProvider(context.config.oauth, params.provider);
     const state = readState(context.secrets, query.state);
-    const outcome = await outcomeOf({ provider, state, query, request, response }, context, log);
+    const outcome = await outcomeOf({ provider, state, query, request, response, log }, context);
     sendOutcome(response, outcome, state?.origin ?? null);
     return {};
   },
@@ -49,22 +47,25 @@ interface Return {
   query: z.output<typeof CallbackQuery>;
   request: Request;
   response: Response;
+  log: Logger;
 }
 
 /** Every error is shown as a page, because the user waits in the window. */
-async function outcomeOf(back: Return, context: ApiContext, log: Logger): Promise<FlowOutcome> {
+async function outcomeOf(back: Return, context: ApiContext): Promise<FlowOutcome> {
+  const { provider, log } = back;
   try {
     const oauthConnectionID = await finish(back, context);
-    return { type: 'OAUTH_SUCCESS', oauthConnectionID, provider: back.provider.name };
+    return { type: 'OAUTH_SUCCESS', oauthConnectionID, provider: provider.name };
   } catch (error) {
     const { code, message } = toAppError(error);
     if (code === 'INTERNAL_ERROR') log.error({ err: error }, 'an OAuth flow could not be finished');
-    else log.info({ err: error, provider: back.provider.name }, 'an OAuth flow has failed');
-    return { type: 'OAUTH_FAILURE', error: message, provider: back.provider.name };
+    else log.info({ err: error, provider: provider.name }, 'an OAuth flow has failed');
+    return { type: 'OAUTH_FAILURE', error: message, provider: provider.name };
   }
 }
 
-async function finish({ provider, state, query, request, response }: Return, context: ApiContext): Promise<string> {
+async function finish(back: Return, context: ApiContext): Promise<string> {
+  const { provider, state, query, request, response, log } = back;
   if (state?.provider !== provider.name)
     throw flowError('state: this service did not issue it for this provider; start the connection again');
   if (state.expiresAt < Date.now()) throw flowError('This took more than ten minutes: begin again');
@@ -88,13 +89,7 @@ async function finish({ provider, state, query, request, response }: Return, con
     { lanes: { user: caller.id, tenant: tenantID } },
   );
   const fields = { ...granted, expiresAt: dateOf(expiresAt), refreshAt: dateOf(refreshAt) };
-  if (flow.oauthConnectionID) await renew(em, flow.oauthConnectionID, fields);
-  else
-    await createAsset(em, caller, 'datasource', OAuthConnection, {
-      id: oauthConnectionID,
-      provider: provider.name,
-      ...fields,
-    });
+  await storeGrant(context, { flow, grant: { oauthConnectionID, provider: provider.name, fields }, log });
   return oauthConnectionID;
 }
 
@@ -121,22 +116,6 @@ async function requireRights(
   if (version === null) throw denied();
   const authorizer = createAuthorizer(policy, { tenantID, version, subjects: subjectsOf(caller) });
   await authorizer.require([{ permission: 'datasource.update', object: `datasource:${oauthConnectionID ?? '*'}` }]);
-}
-
-type Granted = Pick<
-  OAuthConnection,
-  'tokens' | 'expiresAt' | 'refreshAt' | 'scopes' | 'accountSubject' | 'accountEmail'
->;
-
-/** A refresh under way loses its claim, since its tokens belong to the old account. */
-async function renew(em: EntityManager, id: string, granted: Granted): Promise<void> {
-  await em.transactional(async (tx) => {
-    const connection = await tx.findOne(OAuthConnection, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
-    if (!connection) throw new AppError('NOT_FOUND', 'The OAuth connection has been deleted meanwhile');
-    const generation = connection.generation + 1;
-    const free = { refreshedAt: null, refreshClaim: null, refreshUntil: null };
-    tx.assign(connection, { ...granted, ...free, status: 'connected', generation });
-  });
 }
 
 function dateOf(text: string | null): Date | null {

@@ -23,6 +23,7 @@ import { Membership } from './membership.ts';
 import { Notification } from './notification.ts';
 import { OAuthConnection } from './oauth-connection.ts';
 import { OAuthFlow } from './oauth-flow.ts';
+import { OAuthRevocation } from './oauth-revocation.ts';
 import { Operator } from './operator.ts';
 import { OperatorAudit } from './operator-audit.ts';
 import { OperatorSession } from './operator-session.ts';
@@ -91,6 +92,7 @@ export const entities = [
   TenantFileChunk,
   OAuthConnection,
   OAuthFlow,
+  OAuthRevocation,
   Operator,
   OperatorSession,
   OperatorAudit,

@@ -1,6 +1,5 @@
+import type { Notification as Message } from '../../realtime/notifications.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
-
-export const notificationKinds = ['collectionRequest', 'cronJobStopped', 'listenerStopped', 'tenantJoined'] as const;
 
 /** Something that a user should know. Triggers write it in the transaction of its cause, and keep the last 200 of a user. */
 export const NotificationSchema = defineEntity({
@@ -11,10 +10,10 @@ export const NotificationSchema = defineEntity({
     id: p.uuid().primary(),
     tenantID: p.uuid(),
     userID: p.uuid(),
-    kind: p.string().$type<(typeof notificationKinds)[number]>(),
+    kind: p.string().$type<Message['kind']>(),
     title: p.string(),
     description: p.text().nullable(),
-    /** The request, cron job, listener or tenant. */
+    /** What it is about. */
     subjectID: p.uuid().nullable(),
     /** A path from the address of the admin UI. */
     action: p.text(),

@@ -1,5 +1,12 @@
 import { defineEntity, identified, p, tenantFilter } from '../base.ts';
 
+/**
+ * `failing`: its tokens have expired and cannot be refreshed, which every use tries again. `broken`: the provider has ended it, and a
+ * person must connect again.
+ */
+export const oauthConnectionStates = ['connected', 'failing', 'broken'] as const;
+export type OAuthConnectionStatus = (typeof oauthConnectionStates)[number];
+
 /** An account at an OAuth provider that a tenant may use. Its tokens are sealed; only workers open and refresh them. */
 export const OAuthConnectionSchema = defineEntity({
   name: 'OAuthConnection',
@@ -21,8 +28,10 @@ export const OAuthConnectionSchema = defineEntity({
     /** When the access token is to be refreshed: shortly before it expires. */
     refreshAt: p.datetime().nullable(),
     refreshedAt: p.datetime().nullable(),
-    /** `broken`: the provider refuses the refresh token, and a person must connect again. */
-    status: p.string().$type<'connected' | 'broken'>().default('connected'),
+    /** See `oauthConnectionStates`. */
+    status: p.string().$type<OAuthConnectionStatus>().default('connected'),
+    /** Why the tokens could not be refreshed the last time; null: they could. */
+    lastError: p.text().nullable(),
     /** Raised with every change of the tokens. */
     generation: p.integer().default(1),
     /** The claim of the worker that refreshes the tokens, and its end: one refresh at a time over all workers. */

@@ -77,6 +77,7 @@ import { Migration20261123154500_ImportJobs } from './Migration20261123154500_Im
 import { Migration20261123184000_AIToolCalls } from './Migration20261123184000_AIToolCalls.ts';
 import { Migration20261123191000_RollbackJobs } from './Migration20261123191000_RollbackJobs.ts';
 import { Migration20261123213000_ToolApprovals } from './Migration20261123213000_ToolApprovals.ts';
+import { Migration20261125160000_OAuthRevocations } from './Migration20261125160000_OAuthRevocations.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -159,6 +160,7 @@ const classes = {
   Migration20261123184000_AIToolCalls,
   Migration20261123191000_RollbackJobs,
   Migration20261123213000_ToolApprovals,
+  Migration20261125160000_OAuthRevocations,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -81,4 +81,5 @@ export const migrationNames = [
   'Migration20261123184000_AIToolCalls',
   'Migration20261123191000_RollbackJobs',
   'Migration20261123213000_ToolApprovals',
+  'Migration20261125160000_OAuthRevocations',
 ] as const;

@@ -3,6 +3,7 @@ import { rotateAllSecrets } from '#ops/rotate-all-secrets.ts';
 import { readConfig } from '#shared/config.ts';
 import { createKeyRing } from '#shared/crypto.ts';
 import { newID } from '#shared/ids.ts';
+import { REVOCATIONS_CHANNEL } from '#shared/oauth-revocations.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { createConnectionRows } from '#workers/oauth/rows.ts';
@@ -12,6 +13,7 @@ import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { publicURL, testLogger } from '../../support/environment.ts';
 import { aMember, anApiKey, aTenant, type TestTenant, type TestUser } from '../../support/factories.ts';
 import { connecting, denyingAccount, type OidcProvider, startOidcProvider } from '../../support/oidc-provider.ts';
+import { eventually } from '../../support/settle.ts';
 
 const ui = 'https://admin.example.com';
 const ada = 'ada@example.com';
@@ -27,12 +29,13 @@ beforeAll(async () => {
   const acme = {
     authorizationURL: `${provider.issuer}/auth`,
     tokenURL: `${provider.issuer}/token`,
+    revocationURL: `${provider.issuer}/token/revocation`,
     issuer: provider.issuer,
     ...connecting,
     scopes: ['openid', 'email'],
     authorizationParams: { login_hint: 'anyone', state: 'no', client_id: 'no' },
   };
-  const plain = { ...acme, issuer: undefined, scopes: [], clientSecret: 'wrong' };
+  const plain = { ...acme, issuer: undefined, revocationURL: undefined, scopes: [], clientSecret: 'wrong' };
   cluster = await startCluster({
     workers: 2,
     settings: {
@@ -519,10 +522,50 @@ describe('a token', () => {
           },
         },
       });
-    expect((await api.get(`T/oauth-connections/${id}`)).body.oauthConnection.status).toBe('broken');
+    expect(await shown(id)).toMatchObject({ status: 'broken', lastError: expect.stringMatching(/: invalid_grant$/) });
+    const notification = {
+      kind: 'connectionStopped',
+      subjectID: id,
+      title: `acme (${ada}) must be connected again`,
+      description: expect.stringMatching(/refused the request: invalid_grant$/),
+      action: `../tenants/${tenant.id}/oauth-connections/${id}`,
+    };
+    expect(await toldCreator()).toMatchObject([{ ...notification, readAt: null }]);
 
     await connect(ada, `?oauthConnectionID=${id}`);
     expect((await whoAmI(datasourceID)).status).toBe(200);
+    expect(await shown(id)).toMatchObject({ status: 'connected', lastError: null });
+    expect(await toldCreator()).toMatchObject([{ ...notification, readAt: expect.any(String) }]);
+  });
+
+  const shown = async (id: string) => (await api.get(`T/oauth-connections/${id}`)).body.oauthConnection;
+  const toldCreator = async () => (await cluster.as(tenant.creator).get('/api/v1/notifications')).body.notifications;
+
+  test('that could not be refreshed for ten minutes is shown as failing until it can be refreshed', async () => {
+    await using other = await startOidcProvider();
+    await api.patch(`T/datasources/${datasourceID}`, {
+      datasourceOptions: { ...restOptions(id), baseUrl: other.issuer },
+    });
+    const dataQuery = { dataQueryTitle: 'Q', datasourceID, dataQueryOptions: { apiEndpoint: '/jwks' } };
+    const ask = () => api.patch('T/queries/queryTest', { dataQuery });
+    provider.setAway(true);
+
+    await expire(id, 60);
+    await ask();
+    expect(await shown(id)).toMatchObject({ status: 'connected', lastError: expect.stringMatching(/127\.0\.0\.1/) });
+    expect(await toldCreator()).toEqual([]);
+    await expire(id, 601);
+    await ask();
+    await ask();
+    expect(await shown(id)).toMatchObject({ status: 'failing' });
+    expect(await toldCreator()).toMatchObject([
+      { kind: 'connectionStopped', subjectID: id, title: `acme (${ada}) cannot be refreshed` },
+    ]);
+
+    provider.setAway(false);
+    expect((await ask()).status).toBe(200);
+    expect(await shown(id)).toMatchObject({ status: 'connected', lastError: null });
+    expect(await toldCreator()).toMatchObject([{ readAt: expect.any(String) }]);
   });
 
   test('is used until it expires while the provider is down, and then the error says so', async () => {
@@ -566,21 +609,24 @@ describe('a token', () => {
 
   test('that arrives after the account was connected again is dropped', async () => {
     const rows = createConnectionRows(cluster.pool, testLogger);
-    const claim = await rows.claim(await rows.read(tenant.id, id), newID());
+    const stored = await rows.read(tenant.id, id);
+    const claim = await rows.claim(stored, newID());
     expect(claim).toBeDefined();
     await connect('eve@example.com', `?oauthConnectionID=${id}`);
     const before = await rowOf(id);
 
-    if (claim) await rows.store(claim, { tokens: 'old', expiresAt: null, refreshAt: null, scopes: null });
+    if (claim) await rows.store(claim, stored, { tokens: 'old', expiresAt: null, refreshAt: null, scopes: null });
 
     expect(await rowOf(id)).toEqual(before);
   });
 
   test('that cannot be stored is stored on a later attempt', async () => {
     const rows = createConnectionRows(cluster.pool, testLogger);
-    const claim = await rows.claim(await rows.read(tenant.id, id), newID());
+    const before = await rows.read(tenant.id, id);
+    const claim = await rows.claim(before, newID());
     await cluster.pool.query('alter table oauth_connection rename to oauth_connection_away');
-    const stored = claim && rows.store(claim, { tokens: 'new', expiresAt: null, refreshAt: null, scopes: ['a'] });
+    const stored =
+      claim && rows.store(claim, before, { tokens: 'new', expiresAt: null, refreshAt: null, scopes: ['a'] });
     await cluster.pool.query('select pg_sleep(0.2)');
     await cluster.pool.query('alter table oauth_connection_away rename to oauth_connection');
 
@@ -602,6 +648,8 @@ describe('a token', () => {
     expect((await whoAmI(datasourceID)).status).toBe(200);
     await expire(id);
     expect(await whoAmI(datasourceID)).toMatchObject({ status: 502, body: { error: { message: /connect it again/ } } });
+    expect(await shown(id)).toMatchObject({ status: 'broken', lastError: expect.stringMatching(/no refresh token/) });
+    expect(await toldCreator()).toMatchObject([{ kind: 'connectionStopped', subjectID: id }]);
   });
 
   test('is sent only to the hosts of its provider', async () => {
@@ -648,5 +696,182 @@ describe('a token', () => {
     const onlyNext = createKeyRing(keys.slice(0, 1));
     expect(failed).toBe(0);
     expect(JSON.parse(onlyNext.open(String(tokens), sealedColumns.oauthTokens.context(id)))).toEqual(before);
+  });
+});
+
+describe('tokens that no connection has any more', () => {
+  /** Another connection of the same account would keep them valid. */
+  let account: string;
+  beforeEach(() => {
+    account = `${newID()}@example.com`;
+  });
+
+  const waiting = async () =>
+    (await cluster.pool.query('select * from oauth_revocation where tenant_id = $1', [tenant.id])).rows;
+
+  async function revoked(tokens: Awaited<ReturnType<typeof tokensOf>>): Promise<void> {
+    await eventually(async () => expect([await provider.valid(tokens), await waiting()]).toEqual([[], []]));
+  }
+
+  const both = ['accessToken', 'refreshToken'];
+
+  test('are revoked at the provider when their connection is deleted', async () => {
+    const id = await connect(account);
+    const tokens = await tokensOf(id);
+    expect(await provider.valid(tokens)).toEqual(both);
+
+    expect((await api.delete(`T/oauth-connections/${id}`)).status).toBe(200);
+
+    await revoked(tokens);
+  });
+
+  test('are revoked when their tenant is deleted', async () => {
+    const tokens = await tokensOf(await connect(account));
+
+    expect((await api.delete('T/')).status).toBe(200);
+
+    await revoked(tokens);
+  });
+
+  test('are kept sealed while the provider is away, and revoked when it is back', async () => {
+    const id = await connect(account);
+    const tokens = await tokensOf(id);
+    provider.setAway(true);
+
+    const started = performance.now();
+    expect((await api.delete(`T/oauth-connections/${id}`)).status).toBe(200);
+    expect(performance.now() - started).toBeLessThan(2_000);
+    await eventually(async () => {
+      const [row] = await waiting();
+      expect(row).toMatchObject({ attempts: 1, provider: 'acme', account_email: account });
+      // The first pause.
+      expect(row.ready_at - Date.now()).toBeLessThan(6_000);
+      expect(JSON.parse(cluster.context.secrets.open(row.tokens, sealedColumns.revocationTokens.context(id)))).toEqual(
+        tokens,
+      );
+    });
+
+    provider.setAway(false);
+    expect(await provider.valid(tokens)).toEqual(both);
+    await makeDue();
+    await revoked(tokens);
+  });
+
+  /** Makes the workers try again at once. */
+  async function makeDue(): Promise<void> {
+    await cluster.pool.query('update oauth_revocation set ready_at = now() where tenant_id = $1', [tenant.id]);
+    await cluster.context.backplane.messages.publish(REVOCATIONS_CHANNEL, {});
+  }
+
+  test('are given up after three days, and the creator of the connection is told', async () => {
+    const id = await connect(account);
+    provider.setAway(true);
+    await api.delete(`T/oauth-connections/${id}`);
+    await eventually(async () => expect(await waiting()).toMatchObject([{ attempts: 1 }]));
+
+    await cluster.pool.query('update oauth_revocation set attempts = 79 where tenant_id = $1', [tenant.id]);
+    await makeDue();
+
+    await eventually(async () => expect(await waiting()).toEqual([]));
+    expect((await cluster.as(tenant.creator).get('/api/v1/notifications')).body.notifications).toMatchObject([
+      {
+        kind: 'connectionNotRevoked',
+        tenantID: tenant.id,
+        subjectID: id,
+        title: `Remove the access at acme (${account})`,
+        description: expect.stringMatching(/could not be ended at the provider: .*127\.0\.0\.1/),
+      },
+    ]);
+  });
+
+  test('are revoked once, by one of several workers', async () => {
+    const id = await connect(account);
+    const tokens = await tokensOf(id);
+    provider.setAway(true);
+    await api.delete(`T/oauth-connections/${id}`);
+    await eventually(async () => expect((await waiting())[0]?.attempts).toBe(1));
+    provider.setAway(false);
+    const count = provider.revocations;
+
+    await makeDue();
+    await Promise.all(
+      Array.from({ length: 5 }, () => cluster.context.backplane.messages.publish(REVOCATIONS_CHANNEL, {})),
+    );
+    await revoked(tokens);
+
+    // The refresh token and the access token.
+    expect(provider.revocations - count).toBe(2);
+  });
+
+  test('stay valid as long as another connection has the account', async () => {
+    const [first, second] = [await connect(account), await connect(account)];
+    const other = await tokensOf(second);
+    const datasourceID = await aRestDatasource(second);
+    const count = provider.revocations;
+
+    await api.delete(`T/oauth-connections/${first}`);
+    await eventually(async () => expect(await waiting()).toEqual([]));
+
+    expect(provider.revocations).toBe(count);
+    expect((await whoAmI(datasourceID)).status).toBe(200);
+    await api.delete(`T/datasources/${datasourceID}`);
+    await api.delete(`T/oauth-connections/${second}`);
+    await revoked(other);
+  });
+
+  test('are revoked when their connection gets another account, and not when it gets the same again', async () => {
+    const id = await connect(account);
+    const first = await tokensOf(id);
+    await connect(account, `?oauthConnectionID=${id}`);
+    expect([await waiting(), await provider.valid(first)]).toEqual([[], both]);
+    const second = await tokensOf(id);
+
+    await connect(`other-${account}`, `?oauthConnectionID=${id}`);
+
+    await revoked(second);
+    expect(await provider.valid(await tokensOf(id))).toEqual(both);
+  });
+
+  test('are revoked when their connection could not be stored', async () => {
+    await cluster.pool.query(`insert into quota (owner_id, name, max) values ($1, 'oauthConnections', 0)`, [tenant.id]);
+    const browser = aBrowser();
+    const count = provider.revocations;
+
+    const { message } = told(await browser.visit(await begin(browser), { as: account }));
+
+    expect(message).toMatchObject({ type: 'OAUTH_FAILURE', error: expect.stringMatching(/OAuth connections/) });
+    await eventually(async () => expect([provider.revocations - count, await waiting()]).toEqual([2, []]));
+  });
+
+  test('are revoked when a refresh ends after the deletion', async () => {
+    const id = await connect(account);
+    const rows = createConnectionRows(cluster.pool, testLogger);
+    const stored = await rows.read(tenant.id, id);
+    const claim = await rows.claim(stored, newID());
+    await api.delete(`T/oauth-connections/${id}`);
+    await eventually(async () => expect(await waiting()).toEqual([]));
+    provider.setAway(true);
+
+    if (claim)
+      await rows.store(claim, stored, { tokens: stored.tokens, expiresAt: null, refreshAt: null, scopes: null });
+
+    expect(await waiting()).toMatchObject([{ oauth_connection_id: id, provider: 'acme', account_subject: account }]);
+    await cluster.pool.query('delete from oauth_revocation where tenant_id = $1', [tenant.id]);
+  });
+
+  test.each(['plain', 'gone'])('of the provider "%s", which cannot revoke them, are forgotten', async (name) => {
+    const id = await connect(account);
+    await cluster.pool.query('update oauth_connection set provider = $2 where id = $1', [id, name]);
+    const count = provider.revocations;
+
+    await api.delete(`T/oauth-connections/${id}`);
+
+    await eventually(async () => expect(await waiting()).toEqual([]));
+    expect(provider.revocations).toBe(count);
+    const { notifications } = (await cluster.as(tenant.creator).get('/api/v1/notifications')).body;
+    expect(notifications.map(({ title }: { title: string }) => title)).toEqual(
+      // The deployment has lost its client there, and only the person can end the access.
+      name === 'gone' ? [`Remove the access at gone (${account})`] : [],
+    );
   });
 });

@@ -165,8 +165,8 @@ test('two processes may delete the same tenant concurrently', async () => {
   expect(await rowsOf(tenant.id)).toEqual(LEFT);
 });
 
-/** Of a full tenant that was deleted: its listener with a connection, and what an earlier one has left. */
-const LEFT = { listener_residue: 2 };
+/** Of a full tenant that was deleted: its listener with a connection, what an earlier one has left, and tokens to be revoked. */
+const LEFT = { listener_residue: 2, oauth_revocation: 2 };
 
 const A_CHAT = `
 with session as (insert into ai_session (id, tenant_id, owner_id, chat_id) values ($1, $3, $3, 'a') returning id),
@@ -321,6 +321,10 @@ async function aFullTenant(): Promise<TestTenant> {
     [body.instanceID, tenant.id, workflow.id],
   );
   await anOAuthConnection(cluster, { tenant });
+  await pool.query(
+    `insert into oauth_revocation (tenant_id, oauth_connection_id, creator_id, provider, tokens) values ($1, $1, $1, 'acme', '')`,
+    [tenant.id],
+  );
   await api.get(`/api/v1/oauth/acme/${tenant.id}/url`);
   await pool.query(
     `with e as (insert into run_event (instance_id, seq, node_id, status) values ($1, 1, 'start', 'RUNNING'))

@@ -24,6 +24,7 @@ async function open(
   answer: Parameters<typeof startHTTP>[0],
   more: Partial<OAuthProvider> = {},
   outbound = openOutbound,
+  { revocationPath }: { revocationPath?: string } = {},
 ): Promise<Opened> {
   const server = await startHTTP(answer);
   const fetch = createOutboundFetch(outbound);
@@ -31,6 +32,7 @@ async function open(
     name: 'acme',
     authorizationURL: `${server.origin}/auth`,
     tokenURL: `${server.origin}/token`,
+    ...(revocationPath && { revocationURL: server.origin + revocationPath }),
     clientID: 'c',
     clientSecret: 'the-secret',
     clientSecretIn: 'body',
@@ -119,6 +121,61 @@ describe('an answer', () => {
     await using acme = await open((_request, response) => json(response, tokens), {}, createOutbound({ allow: [] }));
     await expect(acme.endpoint.exchange(brought)).rejects.toMatchObject({ details: { reason: 'not-allowed' } });
     expect(acme.server.seen).toEqual([]);
+  });
+});
+
+describe('a revocation', () => {
+  const openWith = (
+    answer: Parameters<typeof startHTTP>[0],
+    clientSecretIn: OAuthProvider['clientSecretIn'] = 'body',
+  ) => open(answer, { clientSecretIn }, openOutbound, { revocationPath: '/revoke' });
+  const signal = new AbortController().signal;
+
+  test.each<OAuthProvider['clientSecretIn']>(['body', 'header'])(
+    'names the token, its kind and the client, whose secret is in the %s',
+    async (clientSecretIn) => {
+      await using acme = await openWith((_request, response) => void response.end(), clientSecretIn);
+
+      await acme.endpoint.revoke?.('the-token', 'refresh_token', signal);
+
+      const [request] = acme.server.seen;
+      expect(request).toMatchObject({ method: 'POST', url: '/revoke' });
+      expect(Object.fromEntries(new URLSearchParams(request?.body))).toEqual({
+        token: 'the-token',
+        token_type_hint: 'refresh_token',
+        ...(clientSecretIn === 'body' && { client_id: 'c', client_secret: 'the-secret' }),
+      });
+      expect(request?.headers.authorization?.split(' ')[0]).toBe(clientSecretIn === 'header' ? 'Basic' : undefined);
+    },
+  );
+
+  test.each<[string, Parameters<typeof startHTTP>[0]]>([
+    ['204', (_, r) => void r.writeHead(204).end()],
+    ['that the token is not valid any more', (_, r) => json(r, { error: 'invalid_token' }, 400)],
+  ])('that is answered by %s is done', async (_what, answer) => {
+    await using acme = await openWith(answer);
+    await expect(acme.endpoint.revoke?.('the-token', 'access_token', signal)).resolves.toBeUndefined();
+  });
+
+  test.each<[string, Parameters<typeof startHTTP>[0], object]>([
+    ['an error', (_, r) => json(r, { error: 'unsupported_token_type' }, 400), { message: /unsupported_token_type$/ }],
+    ['an error of the client', (_, r) => json(r, { error: 'invalid_client' }, 401), { message: /client ID or secret/ }],
+    ['an error with the status 200', (_, r) => json(r, { error: 'nope' }), { message: /refused the request: nope$/ }],
+    ['503', (_, r) => json(r, {}, 503), { message: /answered 503$/ }],
+    ['a page', (_, r) => void r.writeHead(404, { 'content-type': 'text/html' }).end('<p>'), {}],
+    ['nothing', (_, r) => void r.socket?.destroy(), {}],
+  ])('that is answered by %s is not done', async (_what, answer, expected) => {
+    await using acme = await openWith(answer);
+    const error: unknown = await acme.endpoint
+      .revoke?.('the-token', 'access_token', signal)
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'UPSTREAM_FAILED', ...expected });
+    expect(JSON.stringify([error, String(error)])).not.toMatch(/the-token|the-secret/);
+  });
+
+  test('is not offered without an address', async () => {
+    await using acme = await open((_request, response) => void response.end());
+    expect(acme.endpoint.revoke).toBeUndefined();
   });
 });
 
