@@ -175,7 +175,8 @@ export function settingsTests(stage: () => Stage): void {
 
     await context.route('https://acme.test/**', (route) => route.fulfill({ body: 'The provider' }));
     await page.getByRole('link', { name: 'Accounts' }).click();
-    await page.getByLabel('Provider').fill('acme');
+    await page.getByRole('heading', { name: 'Accounts' }).waitFor();
+    await page.getByRole('textbox', { name: 'Provider' }).fill('acme');
     await expectAccessible(page, { name: 'settings-accounts', shows: 'No account is connected', schemes: ['light'] });
     const opened = page.waitForEvent('popup');
     await page.getByRole('button', { name: 'Connect' }).click();
@@ -184,7 +185,7 @@ export function settingsTests(stage: () => Stage): void {
     expect(new URL(popup.url()).searchParams.get('state')).toMatch(/./);
     await popup.close();
     await page.getByRole('alert').getByText('closed before the account was connected').waitFor();
-    await page.getByLabel('Provider').fill('unheard-of');
+    await page.getByRole('textbox', { name: 'Provider' }).fill('unheard-of');
     await page.getByRole('button', { name: 'Connect' }).click();
     await page
       .getByRole('alert')
