@@ -6,7 +6,16 @@ import type { Repeat, RunEventPayload } from '#shared/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Pin } from '#shared/workflow/test-mode.ts';
-import { briefError, endsTheRun, isRepeatable, nullOutput, retriesOf, retryDelay, shownError } from './outcome.ts';
+import {
+  briefError,
+  endsTheRun,
+  isRepeatable,
+  LONGEST_PAUSE_MS,
+  nullOutput,
+  retriesOf,
+  retryDelay,
+  shownError,
+} from './outcome.ts';
 import { outputText } from './outputs.ts';
 import type { Run } from './run.ts';
 import type { KeptOutput } from './run-state.ts';
@@ -140,8 +149,8 @@ export function failFrame(run: Run, frame: Frame, { resolved, error }: Failure):
   const { node } = frame;
   const policy = run.version.policies[node.index];
   const failures = run.state.countFailure(frame);
-  if (isRepeatable(error, policy) && failures <= retriesOf(policy)) {
-    const ms = retryDelay(policy?.retryDelayMs ?? 0, failures, error.retryAfter);
+  const ms = retryDelay(policy?.retryDelayMs ?? 0, failures, error.retryAfter);
+  if (isRepeatable(error, policy) && failures <= retriesOf(policy) && ms <= LONGEST_PAUSE_MS) {
     const dueAt = new Date(Date.now() + ms).toISOString();
     run.record(frame, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error), dueAt }) });
     return { wait: { kind: 'time', purpose: 'retry', ms } };

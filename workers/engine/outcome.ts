@@ -6,6 +6,8 @@ import type { NodePolicy } from '#shared/workflow/options.ts';
 
 /** Characters of details and of causes that are kept with an outcome. */
 const MAX_DETAILS = 4_000;
+/** A day, as for a delay. A server that asks for a longer pause is not asked again: its header may hold any date. */
+export const LONGEST_PAUSE_MS = 86_400_000;
 
 /** The error of an attempt as it is stored. Its `details.cause` is what led to it. */
 export function shownError({ code, message, details: all }: AppError): ShownError {

@@ -74,6 +74,23 @@ test('every attempt has the same key, up to the retry limit of the node', async 
   expect(new Set(server.seen.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
 });
 
+test('a further attempt comes when the server has asked for it, and none if that is more than a day away', async () => {
+  const asked: number[] = [];
+  await using server = await startHTTP(({ url }, response) => {
+    if (url !== '/soon') response.setHeader('retry-after', url === '/never' ? '+275760-09-13T00:00:00.000Z' : '86401');
+    else if (asked.push(performance.now()) === 1) response.setHeader('retry-after', '1');
+    json(response, {}, asked.length === 2 ? 200 : 503);
+  });
+  const call = (path: string) => run({ url: server.origin + path, retryLimit: 2, retryDelaySeconds: 0 });
+
+  for (const path of ['/tomorrow', '/never']) {
+    const { row } = await call(path);
+    expect(row).toMatchObject({ status: 'FAILED', error: { code: 'UPSTREAM_FAILED', nodeID: 'call', attempt: 1 } });
+  }
+  expect((await call('/soon')).row.status).toBe('COMPLETED');
+  expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThan(990);
+});
+
 test('an error status fails the node, unless it is accepted', async () => {
   await using server = await startHTTP((_request, response) => json(response, { why: 'no' }, 404));
 
