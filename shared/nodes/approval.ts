@@ -49,6 +49,7 @@ export const approval = defineNode({
   needsEdge: ['expired'],
   pure: false,
   clocked: false,
+  asks: true,
   timeoutSeconds: 60,
   defaultValue: { title: 'Approve', expiryMinutes: 60 },
 });

@@ -62,6 +62,7 @@ export const dataCollection = defineNode({
   usualExit: 'output',
   pure: false,
   clocked: false,
+  asks: true,
   forms: ['formSchema'],
   timeoutSeconds: 60,
   defaultValue: { title: 'Ask', fields: [{ key: 'answer', label: 'Answer', required: true }], expiryMinutes: 60 },

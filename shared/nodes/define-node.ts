@@ -64,6 +64,8 @@ export interface NodeDefinition<
    * for those whose time the sandbox measures: code that waits for its turn there has not begun yet.
    */
   readonly clocked: boolean;
+  /** A person is asked, for the `expiryMinutes` of the config; a node that names none has the workflow's `humanInLoopTimeout`. */
+  readonly asks?: true;
   /** Whether the keys of the node's value become keys of `ctx`, beside the value itself under `outputVariable`. */
   readonly spreads?: (config: z.output<Config>) => boolean;
   /** Fields of the config that are code or evaluated later: templates inside them are left alone. */

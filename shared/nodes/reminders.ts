@@ -18,10 +18,11 @@ interface Reminding {
   reminders?: readonly z.output<typeof Reminder>[] | undefined;
 }
 
-/** Minutes after the question was asked, in order, each once. */
+/** Minutes after the question was asked, in order, each once, while it is asked: its time may be another than when they were checked. */
 export function reminderTimes({ expiryMinutes, reminders = [] }: Reminding): number[] {
   const times = reminders.map(({ minutes, from }) => (from === 'asked' ? minutes : expiryMinutes - minutes));
-  return [...new Set(times)].sort((one, other) => one - other);
+  const whileAsked = times.filter((at) => at > 0 && (expiryMinutes === 0 || at < expiryMinutes));
+  return [...new Set(whileAsked)].sort((one, other) => one - other);
 }
 
 /** Refuses reminders that would come when nothing is asked any more, or not yet. */

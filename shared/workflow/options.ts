@@ -23,8 +23,12 @@ const fields = {
     .default([])
     .refine((list) => new Set(list.map(({ key }) => key)).size === list.length, { message: 'keys must be unique' }),
   workflowRunTimeout: Duration.optional(),
-  workflowTaskTimeout: Duration.optional(),
-  humanInLoopTimeout: Duration.optional(),
+  workflowTaskTimeout: Duration.optional().describe(
+    'Accepted, and without effect: no step of the engine itself has a limit',
+  ),
+  humanInLoopTimeout: Duration.optional().describe(
+    'How long a question waits for its answer whose node has no `expiryMinutes`; an hour without it',
+  ),
   defaultNodeTimeoutSeconds: timeoutSeconds,
   defaultRetryLimit: retryLimit,
   defaultRetryDelaySeconds: retryDelaySeconds,
@@ -72,6 +76,13 @@ export function nodePolicy(node: GraphNode, options: WorkflowOptions): NodePolic
     retryOn: z.array(RetryClass).safeParse(own.retryOn).data ?? kind?.retryOn ?? options.defaultRetryOn,
     errorHandling: ErrorHandling.options.find((option) => option === own.errorHandling),
   };
+}
+
+/** The config of a node that asks a person, with the time of the workflow unless the node has its own. */
+export function withTimeToAnswer({ definition, data }: GraphNode, options: WorkflowOptions, config: unknown): unknown {
+  const { humanInLoopTimeout } = options;
+  if (!definition.asks || humanInLoopTimeout === undefined || data.expiryMinutes !== undefined) return config;
+  return { ...(config as object), expiryMinutes: parseDuration(humanInLoopTimeout) / 60_000 };
 }
 
 function numeric(value: unknown): number | undefined {

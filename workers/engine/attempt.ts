@@ -7,6 +7,7 @@ import type { Rights } from '#shared/policy/rights.ts';
 import { untilReachable } from '#shared/until-reachable.ts';
 import { resolveConfig } from '#shared/workflow/arguments.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
+import { withTimeToAnswer } from '#shared/workflow/options.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import { RefusedWrite } from '../dry-run.ts';
 import { maskIn } from '../http/status.ts';
@@ -59,7 +60,7 @@ export async function attempt(process: Process, { run, frame, fact, proceed }: A
     if (node.variables) task.variables = await readVariables(process, run, { node, task });
     task.variables = withLinks(task.variables, frame, { run, links: process.nodes.formLinks });
     if (run.state.hasApart) task.scope = await readScope(process, run, { frame, waiting });
-    resolved = resolveConfig(node, task.scope, rootsOf(task.variables));
+    resolved = withTimeToAnswer(node, run.version.options, resolveConfig(node, task.scope, rootsOf(task.variables)));
     task.fact = await untilReachable(() => factFor(process, run, frame, fact), waiting);
     // A node that continues after its wait was checked before it parked.
     const assets = task.fact ? [] : namedAssets(node.definition, resolved);

@@ -25,6 +25,38 @@ describe('the question of a run', () => {
     ['start>ask', 'ask:output>end', 'ask:late>end'],
   );
 
+  test('has the time of its workflow if its node has none, and reminders only within it', async () => {
+    const { expiryMinutes: _, ...form } = ask;
+    const asks = {
+      own: ask,
+      ofWorkflow: { ...form, reminders: [{ minutes: 2 }, { minutes: 30 }, { minutes: 1, from: 'expiry' }] },
+      approval: { type: 'approval' },
+    };
+    const shape = graph({ start: { type: 'start' }, ...asks }, ['start>own', 'start>ofWorkflow', 'start>approval']);
+    const versionID = await deployment.saveVersion(shape, { humanInLoopTimeout: '10 min' });
+    const plainID = await deployment.saveVersion(graph({ start: { type: 'start' }, form }, ['start>form']));
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+    const { instanceID: plain } = await deployment.runs.accept(deployment.newRun(plainID));
+
+    const asked = async (id: string) => {
+      const { rows } = await deployment.pool.query<{ node: string; minutes: number; reminders: number[] | null }>(
+        `select node_id as node, round(extract(epoch from expires_at - created_at) / 60)::int as minutes,
+           collection_config -> 'reminders' as reminders
+         from collection_request where instance_id = $1 order by node_id`,
+        [id],
+      );
+      return rows;
+    };
+    await eventually(async () => {
+      expect(await asked(instanceID)).toEqual([
+        { node: 'approval', minutes: 10, reminders: null },
+        { node: 'ofWorkflow', minutes: 10, reminders: [2, 9] },
+        { node: 'own', minutes: 60, reminders: null },
+      ]);
+      expect(await asked(plain)).toEqual([{ node: 'form', minutes: 60, reminders: null }]);
+    });
+  });
+
   async function accepted(shape = alone, more: Partial<NewRun> = {}): Promise<string> {
     const versionID = await deployment.saveVersion(shape);
     return (await deployment.runs.accept(deployment.newRun(versionID, {}, more))).instanceID;
