@@ -14,6 +14,9 @@ export const VersionName = z
     return z.NEVER;
   });
 
+/** In JSON, where a number is no text. */
+export const VersionInBody = z.union([z.int().min(1).max(999_999_999), VersionName]);
+
 /** What a version is compared with. */
 export const DiffQuery = z.object({
   against: VersionName.optional().describe(

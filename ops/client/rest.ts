@@ -16452,7 +16452,9 @@ export interface components {
             /** @default [] */
             inputDefinitions?: components["schemas"]["InputDefinition"][];
             workflowRunTimeout?: number | string;
+            /** @description Accepted, and without effect: no step of the engine itself has a limit */
             workflowTaskTimeout?: number | string;
+            /** @description How long a question waits for its answer whose node has no `expiryMinutes`; an hour without it */
             humanInLoopTimeout?: number | string;
             defaultNodeTimeoutSeconds?: number;
             defaultRetryLimit?: number;
@@ -16593,7 +16595,7 @@ export interface components {
              */
             from?: ("start" | "failed") | components["schemas"]["RerunFromNode"];
             /** @description `original`: that of the run; or the id or the number of a version */
-            version?: ("original" | "published") | string;
+            version?: ("original" | "published") | (number | string);
             /** @description The inputs of the run */
             args?: {
                 [key: string]: components["schemas"]["Json"];
@@ -16645,7 +16647,7 @@ export interface components {
              */
             from?: ("start" | "failed") | components["schemas"]["RerunFromNode"];
             /** @description `original`: that of the run; or the id or the number of a version */
-            version?: ("original" | "published") | string;
+            version?: ("original" | "published") | (number | string);
             label?: string;
         };
         /**
@@ -16757,7 +16759,7 @@ export interface components {
             /** @description The stored workflow that this is a test of */
             workflowID?: string | null;
             /** @description Without `nodes`: the id or the number of the version of the workflow to test; by default the one saved last */
-            version?: string;
+            version?: number | string;
             /** @description The inputs of the run */
             args?: {
                 [key: string]: components["schemas"]["Json"];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { IterationPath } from '#shared/workflow/frame.ts';
-import { VersionName } from '../../http/version-name.ts';
+import { VersionInBody } from '../../http/version-name.ts';
 import { exampleRerun, exampleRerunAnswer } from './examples.ts';
 import { runInputs, Tags } from './run-schemas.ts';
 
@@ -18,7 +18,7 @@ export const RerunFrom = z
   );
 
 export const RerunVersion = z
-  .union([z.enum(['original', 'published']), VersionName])
+  .union([z.enum(['original', 'published']), VersionInBody])
   .describe('`original`: that of the run; or the id or the number of a version');
 
 export const Rerun = z

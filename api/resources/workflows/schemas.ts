@@ -6,7 +6,7 @@ import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
 import type { Spellings } from '../../http/spelling.ts';
 import { Title } from '../../http/text.ts';
-import { VersionName } from '../../http/version-name.ts';
+import { VersionInBody } from '../../http/version-name.ts';
 import {
   exampleSummary,
   exampleWorkflow,
@@ -82,7 +82,7 @@ export const WorkflowTest = z
     workflowEdges: Edges.optional(),
     workflowOptions: Options.nullish(),
     workflowID: ID.nullish().describe('The stored workflow that this is a test of'),
-    version: VersionName.optional().describe(
+    version: VersionInBody.optional().describe(
       'Without `nodes`: the id or the number of the version of the workflow to test; by default the one saved last',
     ),
     ...runInputs,

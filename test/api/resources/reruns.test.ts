@@ -149,7 +149,7 @@ test('with another version, nodes are taken over only if they and those before t
 
   const published = (await rerun(failed, { from: 'failed', version: 'published' })).body;
   const named = (await rerun(failed, { from: 'failed', version: draft.body.workflow.versionID })).body;
-  const numbered = (await rerun(failed, { from: 'failed', version: '1' })).body;
+  const numbered = (await rerun(failed, { from: 'failed', version: 1 })).body;
 
   expect(published).toMatchObject({ reused: ['start', 'draw'], changed: [] });
   expect(await ended(published.instanceID)).toMatchObject({ status: 'COMPLETED', versionNumber: 2 });

@@ -212,7 +212,7 @@ describe('a saved version', () => {
     const { id } = body.workflow;
     await api().patch(`T/workflows/${id}`, { ...chain({}, { is: 'draft' }), draft: true });
 
-    const [latest, first] = [await tested({ workflowID: id }), await tested({ workflowID: id, version: '1' })];
+    const [latest, first] = [await tested({ workflowID: id }), await tested({ workflowID: id, version: 1 })];
     const none = await api().post('T/workflows/test', { workflowID: id, version: '9' });
 
     expect([latest.output, first.output]).toEqual([{ is: 'draft' }, { is: 'published' }]);
