@@ -154,6 +154,9 @@ function counted(ahead: number): string {
 
 const count = (rows: string) => `(select count(*)::int from (${rows} limit ${MAX_COUNTED + 1}) counted)`;
 
+/** Runs of one request have the same time. The first condition is that of an index. */
+const BEFORE_OWN = `${QUEUED_SINCE} <= own.since and (${QUEUED_SINCE}, id) < (own.since, own.id)`;
+
 const FACTS = `
 with own as (
   select *, ${CREATOR} as of_creator, ${LINE} as of_line, ${QUEUED_SINCE} as since from workflow_instance where id = $1 and tenant_id = $2
@@ -175,9 +178,9 @@ select (own.ready_at is not null or own.kept_since is not null) and own.held_by 
   (select h.id from workflow_instance h
    where h.tenant_id = $2 and h.concurrency_key = own.concurrency_key and ${HOLDS_KEY} and h.id <> $1 order by h.id limit 1) as holder,
   ${count(`select from workflow_instance where tenant_id = $2 and concurrency_key = own.concurrency_key and is_blocked and completed_at is null
-    and ${QUEUED_SINCE} < own.since`)} as "aheadOfKey",
+    and ${BEFORE_OWN}`)} as "aheadOfKey",
   ${count(`select from workflow_instance where ${QUEUED} and ${CREATOR} = own.of_creator and tenant_id = $2 and ${LINE} = own.of_line
-    and class = own.class and ${QUEUED_SINCE} < own.since`)} as ahead,
+    and class = own.class and ${BEFORE_OWN}`)} as ahead,
   (select max_runs from tenant_dispatch d where d.tenant_id = $2) as "maxRuns",
   (select count(*)::int from busy) as "tenantPlaces",
   (own.limits ->> 'runs')::int as "workflowLimit",

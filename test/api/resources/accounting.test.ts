@@ -215,8 +215,31 @@ describe('the reason why a run waits', () => {
     const reasons = await Promise.all(ids.map(reasonOf));
 
     expect(reasons.filter(({ code }) => code === 'queue')).toMatchObject([{ position: 0 }]);
-    expect(reasons.filter(({ code }) => code === 'workflow-limit')).toHaveLength(3);
-    expect(reasons.at(-1).message).toMatch(/ahead; the limit of the workflow is 1 at once$/);
+    const limited = reasons.filter(({ code }) => code === 'workflow-limit');
+    expect(limited.map(({ position }) => position)).toEqual([1, 2, 3]);
+    expect(limited.at(-1).message).toBe('2 runs are ahead; the limit of the workflow is 1 at once');
+  });
+
+  test('estimates by how long the last runs of the workflow took, for as many at once as may be', async () => {
+    const { id, versionID } = await aWorkflow(cluster, { tenant });
+    await cluster.pool.query(
+      `insert into workflow_instance (id, tenant_id, workflow_id, version_id, status, caller, deadline_at, started_at, completed_at)
+       select uuidv7(), $1, $2, $3, 'COMPLETED', '{}', now(), now() - make_interval(secs => s), now() from unnest(array[20, 40]) s`,
+      [tenant.id, id, versionID],
+    );
+    const limits = limitsOf(WorkflowOptions.parse({ maxRunsAtOnce: 2 }), { workflowID: id, input: {} });
+    const caller = { type: 'user', id: tenant.creator.id, origin: 'direct' } as const;
+    const aRun = () => cluster.newRun(versionID, {}, { tenantID: tenant.id, workflowID: id, caller, limits });
+    const ids = await cluster.runs.acceptMany([1, 2, 3, 4, 5].map(aRun));
+    await cluster.runs.refill().catch(() => undefined);
+
+    const reasons = (await Promise.all(ids.map(reasonOf))).filter(({ code }) => code === 'workflow-limit');
+
+    expect(reasons.map(({ position, estimateSeconds }) => [position, estimateSeconds])).toEqual([
+      [1, 15],
+      [2, 30],
+      [3, 45],
+    ]);
   });
 
   test('names the key, and the run that holds it', async () => {
