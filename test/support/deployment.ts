@@ -65,6 +65,7 @@ export interface EventRow {
   status: string;
   exit: string | null;
   payload: JsonObject | null;
+  created_at: Date;
 }
 
 export async function startDeployment(

@@ -119,6 +119,39 @@ describe('a run, from acceptance to its end', () => {
     expect((await failing(['timeout', 'code'])).row).toMatchObject({ status: 'FAILED', error: { attempt: 2 } });
   });
 
+  test('attempts are as many, as long and as far apart as the node says, else its kind, else all nodes of the workflow', async () => {
+    await using service = await startHTTP(({ url }, response) => {
+      if (url === '/busy') response.writeHead(503).end();
+    });
+    const call = (path: string, more: object = {}) => ({ type: 'http', url: service.origin + path, ...more });
+    const shape = graph(
+      {
+        start: { type: 'start' },
+        busy: call('/busy'),
+        silent: call('/silent', { retryLimit: 0 }),
+        end: { type: 'end' },
+      },
+      ['start>busy', 'start>silent', 'busy:error>end', 'silent:error>end'],
+    );
+    const versionID = await deployment.saveVersion(shape, {
+      defaultNodeTimeoutSeconds: 1,
+      defaultRetryLimit: 5,
+      defaultRetryDelaySeconds: 0.3,
+      nodeDefaults: { http: { retryLimit: 3 } },
+    });
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+
+    await eventually(async () => expect((await deployment.read(instanceID)).status).toBe('COMPLETED'), 30_000);
+
+    const failures = (await deployment.events(instanceID)).filter(({ status }) => status === 'FAILED');
+    const of = (id: string) => failures.filter(({ node_id }) => node_id === id);
+    expect(of('silent').map(({ payload }) => payload)).toMatchObject([{ error: { code: 'NODE_TIMEOUT' } }]);
+    expect(of('busy').map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4]);
+    const [third] = of('busy').slice(2);
+    // Four times as long as the first, which is 375 ms at most.
+    expect(Date.parse(String(third?.payload?.dueAt)) - Number(third?.created_at)).toBeGreaterThan(400);
+  });
+
   test('an end with status failure fails the run', async () => {
     const { row } = await run(
       graph({ start: { type: 'start' }, end: { type: 'end', status: 'failure' } }, ['start>end']),
