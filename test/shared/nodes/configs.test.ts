@@ -24,6 +24,12 @@ const wrong: Readonly<Record<string, [JsonObject, string][]>> = {
     [{ branches: [] }, 'branches'],
     [{ branches: [{ id: 'a', conditions: [{ operator: 'like', leftValue: 1 }] }] }, 'branches.0.conditions.0.operator'],
     [{ branches: twice({ id: 'a', conditions: [{ operator: 'is_empty', leftValue: 1 }] }) }, 'branches'],
+    [{ branches: [{ id: 'a', expression: 'ctx.input.n > 1' }] }, 'branches.0.conditions'],
+    [{ branches: [{ id: 'a', conditionType: 'equals', leftOperand: 1, rightOperand: 1 }] }, 'branches.0.conditions'],
+    [
+      { branches: [{ id: 'a', conditions: [{ operator: 'is_empty', leftValue: 1 }] }], evaluationMode: 'all_matches' },
+      'evaluationMode',
+    ],
   ],
   switch: [
     [{ switchValue: 1, cases: [] }, 'cases'],
