@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -36,7 +36,7 @@ beforeAll(async () => {
   // Of whom one operation signs in.
   await anOperator(cluster, loginFixture);
   await installed;
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
   await rm(dir, { recursive: true, force: true });
@@ -94,9 +94,41 @@ test('the packed client compiles under strict in a project of its own, with code
   expect(await compile(dir, 'use.ts')).toBe('');
 }, 60_000);
 
+test('the package has compiled JavaScript with its declarations and what that imports, whatever a killed pack has left', async () => {
+  const folder = join(dir, 'node_modules/gantry-client');
+  const names = (await readdir(join(folder, 'dist'), { recursive: true })).filter((name) => name.includes('.'));
+  const modules = names.filter((name) => name.endsWith('.js')).map((name) => name.slice(0, -3));
+  const sources = { client: await sourcesIn('client'), cli: await sourcesIn('cli') };
+
+  expect((await readdir(folder)).toSorted()).toEqual(['README.md', 'dist', 'node_modules', 'package.json']);
+  expect(names.toSorted()).toEqual(modules.flatMap((name) => [`${name}.d.ts`, `${name}.js`]).toSorted());
+  expect(modules.filter((name) => name.startsWith('client/')).toSorted()).toEqual(sources.client);
+  expect(sources.cli).toEqual(expect.arrayContaining(modules.filter((name) => name.startsWith('cli/'))));
+  expect((await readdir(join(folder, 'node_modules'))).filter((name) => !name.startsWith('.')).toSorted()).toEqual([
+    'commander',
+    'eventsource-parser',
+    'openapi-fetch',
+    'openapi-typescript-helpers',
+  ]);
+  expect(await readFile(join(folder, 'README.md'), 'utf8')).toContain('# The typed client');
+});
+
+test('git sees nothing of a pack that was killed', async () => {
+  const ignored = (await readFile(new URL('../../.gitignore', import.meta.url), 'utf8')).split('\n');
+
+  expect(ignored).toEqual(expect.arrayContaining(['node_modules/', 'ops/client/dist/', 'ops/client/README.md']));
+});
+
+async function sourcesIn(folder: string): Promise<string[]> {
+  const names = await readdir(new URL(`../../ops/${folder}`, import.meta.url));
+  return names
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => `${folder}/${name.slice(0, -3)}`)
+    .toSorted();
+}
+
 test('the package has the command line', async () => {
-  const bin = join(dir, 'node_modules/gantry-client/dist/cli/bin.js');
-  const { stdout } = await promisify(execFile)(process.execPath, [bin, 'workflows', '--help']);
+  const { stdout } = await promisify(execFile)(join(dir, 'node_modules/.bin/gantry'), ['workflows', '--help']);
 
   expect(stdout).toContain('push');
 });
