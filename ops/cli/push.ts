@@ -49,8 +49,12 @@ async function push(session: Session, file: WorkflowFile, options: PushOptions):
   // A draft that is the same may still wait to be published.
   const isPublished = existing.publishedVersionID === existing.versionID;
   if (isSame && (isPublished || options.draft)) return { workflowID, title, action: 'unchanged' };
-  if (!options.dryRun) await gantry.call('updateWorkflow', { path: { ...path, workflowID }, body });
-  return { workflowID, title, action: 'update' };
+  if (options.dryRun) return { workflowID, title, action: 'update' };
+  const { workflow } = await gantry.call('updateWorkflow', { path: { ...path, workflowID }, body });
+  // A file written by hand leaves out what the service fills in, so it differs from what is stored and changes nothing.
+  const isLeft = stableJSON(fileOf(workflow)) === stableJSON(fileOf(existing));
+  const isStillPublished = workflow.publishedVersionID === existing.publishedVersionID;
+  return { workflowID, title, action: isLeft && isStillPublished ? 'unchanged' : 'update' };
 }
 
 async function existingOf({ gantry, path }: Session, { workflowID, title }: WorkflowFile) {

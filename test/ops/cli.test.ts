@@ -236,6 +236,25 @@ describe('workflows', () => {
     expect(await readFile(join(folder, 'workflow.json'), 'utf8')).toBe(text);
   });
 
+  test('are written by hand, with code in files or not, and are unchanged when they are pushed again', async () => {
+    const title = `By hand ${Date.now()}`;
+    const folder = join(dir, 'by-hand');
+    const { nodes: workflowNodes, edges: workflowEdges } = graph(
+      { start: { type: 'start' }, a: { type: 'javascript', code: { file: 'code/a.js' } }, b: code('return 2') },
+      ['start>a', 'a>b'],
+    );
+    await mkdir(join(folder, 'code'), { recursive: true });
+    await writeFile(join(folder, 'code/a.js'), 'return 1');
+    await writeFile(join(folder, 'workflow.json'), JSON.stringify({ title, workflowNodes, workflowEdges }));
+    const push = async () => (await json(['workflows', 'push', folder]))[0].action;
+
+    const actions = [await push(), await push()];
+    await writeFile(join(folder, 'code/a.js'), 'return 2');
+    actions.push(await push(), await push());
+
+    expect(actions).toEqual(['create', 'unchanged', 'update', 'unchanged']);
+  });
+
   test('are not read from outside of their folder', async () => {
     const { id } = await aWorkflow(cluster, { tenant, title: 'Sly', ...noops(1) });
     await gantry(['workflows', 'pull', id, '--dir', dir]);
