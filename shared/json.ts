@@ -23,8 +23,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether lists and objects in a value have more parts together. Ends as soon as that is known. */
-export function hasMoreParts(value: unknown, max: number): boolean {
+/** Whether lists and objects in a value have more parts together, without those of `except`. Ends as soon as that is known. */
+export function hasMoreParts(value: unknown, max: number, except?: object): boolean {
   let count = 0;
   const left: object[] = isObject(value) ? [value] : [];
   for (let at = left.pop(); at !== undefined && count <= max; at = left.pop()) {
@@ -32,13 +32,13 @@ export function hasMoreParts(value: unknown, max: number): boolean {
     // The keys of a large object take a third of the time of its values.
     const keys = Object.keys(at);
     count += keys.length;
-    if (count <= max) for (const key of keys) pushObject(left, Reflect.get(at, key));
+    if (count <= max) for (const key of keys) pushObject(left, Reflect.get(at, key), except);
   }
   return count > max;
 }
 
-function pushObject(list: object[], value: unknown): void {
-  if (isObject(value)) list.push(value);
+function pushObject(list: object[], value: unknown, except: object | undefined): void {
+  if (isObject(value) && value !== except) list.push(value);
 }
 
 function isObject(value: unknown): value is object {

@@ -21,6 +21,7 @@ import { createToolRegistry, type ToolRegistry } from '../tools/registry.ts';
 import type { ToolCaller } from '../tools/tool.ts';
 import { clientOf, createCancellations, nameClient } from './cancellation.ts';
 import { describeResource, RESOURCE_PATH, requireOrigin, withChallenge } from './door.ts';
+import { refuseManyParts } from './message-size.ts';
 import { createMCPServer } from './server.ts';
 import type { Session } from './session.ts';
 
@@ -74,6 +75,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
     const body = request.method === 'POST' ? await readMessage(request, response, session) : undefined;
     // One of a thousand calls would count as one request.
     if (Array.isArray(body)) throw new AppError('INVALID_REQUEST', 'Batches of messages are not supported: send one');
+    refuseManyParts(body);
     nameClient(body, response);
     const { tenantID } = session.caller;
     const sender = { tenantID, callerID: callerOf(session.identity).id, sessionID: clientOf(request) };

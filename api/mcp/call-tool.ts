@@ -1,6 +1,7 @@
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import { toAppError } from '#shared/errors.ts';
 import type { ApiContext } from '../context.ts';
+import { refuseManyNames } from '../tools/argument-names.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { ToolAnswer, ToolArguments } from '../tools/tool.ts';
 import { AWAIT, askForApproval, awaitApproval, mustWait } from './approval.ts';
@@ -56,6 +57,7 @@ function namedIn({ name, arguments: args }: ToolArguments): Asked['params'] {
   if (typeof name !== 'string' || name === CALL) throw invalidParams('name: expected the name of a tool');
   if (args !== undefined && (typeof args !== 'object' || args === null || Array.isArray(args)))
     throw invalidParams('arguments: expected an object');
+  refuseManyNames(args ?? {});
   return { name, arguments: args as ToolArguments | undefined };
 }
 

@@ -1,4 +1,5 @@
 import { AppError } from '#shared/errors.ts';
+import { refuseManyNames } from './argument-names.ts';
 import type { InProcess, InProcessRequest } from './in-process.ts';
 import type { RouteTool, ToolAnswer, ToolArguments, ToolCaller, ToolOptions } from './tool.ts';
 
@@ -33,6 +34,7 @@ export function requestOf(
   { args, signal }: { args: ToolArguments } & ToolOptions,
 ): InProcessRequest {
   const { route, fields } = tool;
+  refuseManyNames(args);
   const given = asFields(tool, args);
   const path = route.path.replace(/:(\w+)/g, (_parameter, name: string) =>
     encodeURIComponent(name === 'tenantID' ? tenantID : textOf(name, given[name])),

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '#api/http/route.ts';
+import { type MCP, startMCP } from '#api/mcp/listen.ts';
 import { routes } from '#api/resources/index.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { costOf, longestHold } from '../support/event-loop.ts';
@@ -151,6 +152,53 @@ describe('five megabytes', () => {
       expect(body.diff.nodes.changed).toEqual([{ id: 'a', paths: [['config', 'b', 'c', 1]] }]);
     });
     expect(hold).toBeLessThan(max);
+  });
+});
+
+describe('a message of five megabytes to the MCP service', () => {
+  let mcp: MCP;
+  beforeAll(async () => {
+    const config = { ...cluster.config, mcp: { ...cluster.config.mcp, port: 0 } };
+    mcp = await startMCP({ config, logger: cluster.context.logger, context: cluster.context });
+  });
+  afterAll(() => mcp[Symbol.asyncDispose]());
+
+  async function send(text: string): Promise<string> {
+    const response = await fetch(`http://127.0.0.1:${mcp.port}/tenants/${tenant.id}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: text,
+    });
+    return response.text();
+  }
+
+  const messageOf = (method: string, params: string, more = '') =>
+    `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}${more}}`;
+  const call = (args: string) => messageOf('tools/call', `{"name":"execute_workflow","arguments":${args}}`);
+  const names = hostile('many keys', LARGE);
+  const ofOther = `,${names.slice(1, -1)}`;
+  const max = 3 * Math.min(...repeat(3, () => costOfJSON(names)));
+
+  test.each([
+    ['names of arguments', call(names), 'arguments: a tool has at most'],
+    [
+      'names of arguments of a call by call_tool',
+      messageOf('tools/call', `{"name":"call_tool","arguments":{"name":"execute_workflow","arguments":${names}}}`),
+      'arguments: a tool has at most',
+    ],
+    ['parameters', messageOf('tools/list', `{"a":1${ofOther}}`), 'message: has more than'],
+    ['fields of _meta', messageOf('tools/list', `{"_meta":${names}}`), 'message: has more than'],
+  ])('with many %s', async (_where, text, answer) => {
+    const answers: string[] = [];
+
+    const hold = await longestHold(max, async () => answers.push(await send(text)));
+
+    expect(hold).toBeLessThan(max);
+    expect(answers[0]).toContain(answer);
   });
 });
 

@@ -1,0 +1,19 @@
+import { AppError } from '#shared/errors.ts';
+import { hasMoreParts, isJsonObject } from '#shared/json.ts';
+import { refuseManyNames } from '../tools/argument-names.ts';
+
+/** Of a message without the arguments of a call. */
+const MAX_PARTS = 1_000;
+
+/**
+ * Refuses messages that the library of the protocol would work on for seconds: it goes through all of a message but the values of
+ * arguments, several times and at once.
+ */
+export function refuseManyParts(message: unknown): void {
+  if (!isJsonObject(message)) return;
+  const { method, params } = message;
+  const args = method === 'tools/call' && isJsonObject(params) ? params.arguments : undefined;
+  if (isJsonObject(args)) refuseManyNames(args);
+  if (hasMoreParts(message, MAX_PARTS, isJsonObject(args) ? args : undefined))
+    throw new AppError('VALIDATION_ERROR', `message: has more than ${MAX_PARTS} parts beside the arguments of a call`);
+}
