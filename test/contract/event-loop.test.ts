@@ -202,6 +202,25 @@ describe('a message of five megabytes to the MCP service', () => {
   });
 });
 
+describe('a file of ten megabytes', () => {
+  test.each([
+    ['letters', 'a'],
+    ['what might begin a tag', '< '],
+  ])('that consists of %s', async (_what, unit) => {
+    const text = unit.repeat(9_900_000 / unit.length);
+    const path = `${cluster.baseURL}/api/v1/tenants/${tenant.id}/widgets/upload`;
+    const headers = { authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}` };
+    const form = new FormData();
+    form.append('file', new Blob([text]), 'a.txt');
+
+    const hold = await longestHold(MAX_SMALL, async () => {
+      const response = await fetch(path, { method: 'POST', headers, body: form });
+      expect(response.status).toBe(201);
+    });
+    expect(hold).toBeLessThan(MAX_SMALL);
+  });
+});
+
 describe('a bundle of five megabytes', () => {
   type Items = ReturnType<typeof changed>;
   const textOf = (items: Items) => JSON.stringify({ bundle: { bundleVersion: 1, items } });

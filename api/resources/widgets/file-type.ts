@@ -1,16 +1,17 @@
 import { isUtf8 } from 'node:buffer';
+import { takingTurns } from '#shared/pauses.ts';
 import { imageTypeOf } from '../../http/image-type.ts';
 
 /** Types that a browser shows in place: it runs nothing in them. SVG and HTML can contain scripts. */
 const SHOWN = /^(image|video|audio)\//;
 
 /** The type of a file by its bytes; undefined for files that widgets do not show. */
-export function widgetFileTypeOf(bytes: Buffer): string | undefined {
+export async function widgetFileTypeOf(bytes: Buffer): Promise<string | undefined> {
   const image = imageTypeOf(bytes);
   if (image) return image;
   const known = signatures.find(({ offset, text }) => begins(bytes, offset, text));
   if (known) return known.type;
-  return isText(bytes) && !isMarkup(bytes) ? 'text/plain' : undefined;
+  return isUtf8(bytes) && (await isPlain(bytes)) ? 'text/plain' : undefined;
 }
 
 export function isShownInPlace(fileType: string): boolean {
@@ -30,13 +31,20 @@ function begins(bytes: Buffer, offset: number, text: string): boolean {
   return bytes.subarray(offset, offset + text.length).equals(Buffer.from(text, 'latin1'));
 }
 
-/** UTF-8 without control characters but white space. */
-function isText(bytes: Buffer): boolean {
-  const isControl = (byte: number) => byte < 0x20 && !(byte >= 0x09 && byte <= 0x0d);
-  return isUtf8(bytes) && !bytes.some(isControl);
-}
-
+/** Control characters, but for white space. */
+const CONTROL = /[^\t-\r -\xff]/;
 /** HTML, SVG and XML, which other programs may open as such. */
-function isMarkup(bytes: Buffer): boolean {
-  return /<\s*(!doctype|html|head|body|script|svg|iframe|\?xml|img|a\s)/i.test(bytes.toString());
+const MARKUP = /<\s{0,99}(!doctype|html|head|body|script|svg|iframe|\?xml|img|a\s)/i;
+const PIECE = 256 * 1024;
+/** A match of `MARKUP` is shorter, so one that begins in a piece is found with it. */
+const OVERLAP = 128;
+
+/** Piece by piece: ten megabytes would hold the event loop for half a second. In UTF-8, what is looked for is the same byte by byte. */
+async function isPlain(bytes: Buffer): Promise<boolean> {
+  const begins = Array.from({ length: Math.ceil(bytes.length / PIECE) }, (_, piece) => piece * PIECE);
+  for await (const begin of takingTurns(begins)) {
+    const text = bytes.toString('latin1', begin, begin + PIECE + OVERLAP);
+    if (CONTROL.test(text) || MARKUP.test(text)) return false;
+  }
+  return true;
 }

@@ -35,7 +35,7 @@ export const uploadWidgetFile = tenantRoute({
 
   async handle({ tenantID, identity, em, file }, { files }) {
     const { bytes, fileName } = await file();
-    const fileType = widgetFileTypeOf(bytes);
+    const fileType = await widgetFileTypeOf(bytes);
     if (!fileType)
       throw new AppError(
         'VALIDATION_ERROR',
