@@ -5,7 +5,7 @@ import { loopTurns } from '#shared/loop-turns.ts';
 import { atOnce, inTurns, nextRound } from '#shared/pauses.ts';
 import type { Turn } from '#shared/turns.ts';
 import { withBytes } from '#shared/work.ts';
-import { LARGE_BYTES } from './body.ts';
+import { bodyReader, LARGE_BYTES } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { reportUnknown } from './handling.ts';
 import type { Parsed, Route } from './route.ts';
@@ -18,9 +18,10 @@ export type AnyParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
 
 /** Checks the ids of the path before it reads the body, then query and body together. */
 export async function parseRequest(route: Route, exchange: Exchange, turn: Turn): Promise<AnyParsed> {
-  const { request, handling } = exchange;
+  const { request, handling, context } = exchange;
   const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
   if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
+  if (route.realm === 'public') await route.admit?.({ params, request }, context);
   const bytes = await holdBytes(exchange, turn, mostBytes(route, exchange));
   exchange.held = { turn, bytes };
   const { query, body } = await withBytes(turn, bytes, () => parseContent(route, exchange, turn));
@@ -28,7 +29,8 @@ export async function parseRequest(route: Route, exchange: Exchange, turn: Turn)
 }
 
 async function parseContent(route: Route, exchange: Exchange, turn: Turn): Promise<Omit<AnyParsed, 'params'>> {
-  const { request, response, readBody, handling } = exchange;
+  const { request, response, handling } = exchange;
+  const readBody = isForStrangers(route) ? readStrangersBody : exchange.readBody;
   const mayParse = (bytes?: number) => loopTurns.enter(turn, bytes);
   if (!route.body) await mayParse();
   const { value, bytes } = route.body ? await readBody(request, response, mayParse) : { value: undefined, bytes: 0 };
@@ -49,10 +51,20 @@ async function parseContent(route: Route, exchange: Exchange, turn: Turn): Promi
   return { query, body };
 }
 
+/** An address with a password has a fiftieth of it. Requests without a credential could have five megabytes each, again and again. */
+const STRANGERS_BYTES = 20_000;
+const readStrangersBody = bodyReader({ maxBytes: STRANGERS_BYTES });
+
+function isForStrangers(route: Route): boolean {
+  return route.realm === 'public' && route.admit === undefined;
+}
+
 /** What a body of the route may have; 0 for one that is not read here, because no schema describes it. */
-function mostBytes({ realm, body, upload }: Route, { context }: Exchange): number {
+function mostBytes(route: Route, { context }: Exchange): number {
+  const { realm, body, upload } = route;
   if (upload) return upload.maxBytes;
-  return realm === 'public' && body === undefined ? 0 : context.config.http.maxBodyBytes;
+  if (realm === 'public' && body === undefined) return 0;
+  return isForStrangers(route) ? STRANGERS_BYTES : context.config.http.maxBodyBytes;
 }
 
 /** Draws the bytes of the body and of what is made from it, before they are read. They are given back when the answer is sent. */

@@ -222,8 +222,16 @@ export type OperatorRouteDefinition<P extends Z, Q extends Z, B extends Z, R ext
 /** An idempotency key belongs to a caller, so a route without one takes none. */
 export type PublicRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Verb<never> &
   Shapes<P, Q, B, R> & {
+    /** Refuses a request before its body is read. Without it a body has at most `STRANGERS_BYTES`. */
+    admit?: (input: Stranger<z.output<P>>, context: ApiContext) => Promise<void>;
     handle: Handler<PublicInput<P, Q, B>, R>;
   };
+
+/** What is known of a request that needs no credential until its body is read. */
+interface Stranger<Params> {
+  params: Params;
+  request: Request;
+}
 
 /** A route as data. The input types are erased here; `mount.ts` parses with the route's own schemas before it calls. */
 export type Route =
@@ -240,7 +248,12 @@ export type Route =
     })
   | (ErasedShapes & { realm: 'user'; handle: ErasedHandler; complete?: ErasedCompletion })
   | (ErasedShapes & { realm: 'operator'; isRecordedByHandler?: boolean; handle: ErasedHandler })
-  | (ErasedShapes & { realm: 'public'; handle: ErasedHandler });
+  | (ErasedShapes & {
+      realm: 'public';
+      // biome-ignore lint/suspicious/noExplicitAny: as below
+      admit?: (input: Stranger<any>, context: ApiContext) => Promise<void>;
+      handle: ErasedHandler;
+    });
 
 /** Routes that the API reference lists under one tag. */
 export interface RouteGroup {

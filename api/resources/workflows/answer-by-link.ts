@@ -8,7 +8,7 @@ import { FORMS_PATH } from '#shared/form-links.ts';
 import type { ApiContext } from '../../context.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';
 import { Message } from '../../http/answer-parts.ts';
-import { publicRoute, type Request } from '../../http/route.ts';
+import { publicRoute } from '../../http/route.ts';
 import { linkExpiryOf } from './answer-link.ts';
 import { sendForm, sendNoForm } from './form-page.ts';
 import { Form, FormToken, ShownToHolder, Submission } from './request-schemas.ts';
@@ -27,12 +27,13 @@ export const readForm = publicRoute({
   response: z.object({ form: Form }),
   isSecret: true,
   errors: ['404', '409', '429'],
+  admit: ({ request }, { formLimits }) => formLimits.countNetwork(request.ip),
 
   async handle({ params, request, response }, context) {
     response.vary('accept');
     const wantsPage = request.accepts(['json', 'html']) === 'html';
     try {
-      const { request: asked } = await openForm({ token: params.token, request }, context);
+      const { request: asked } = await openForm(params.token, context);
       const form = ShownToHolder.parse(asked.collectionConfig);
       if (wantsPage) sendForm(response, form);
       return { form: { ...form, expiresAt: linkExpiryOf(asked)?.toISOString() ?? null } };
@@ -60,8 +61,13 @@ export const submitForm = publicRoute({
   isSecret: true,
   errors: ['404', '409', '429'],
 
-  async handle({ params, body, request }, context) {
-    const { em, request: asked } = await openForm({ token: params.token, request }, context);
+  async admit({ params, request }, { formLimits, formLinks }) {
+    await formLimits.countNetwork(request.ip);
+    if (!formLinks.read(params.token)) throw unknownLink();
+  },
+
+  async handle({ params, body }, context) {
+    const { em, request: asked } = await openForm(params.token, context);
     await takeAnswer({ em, runs: context.runs }, asked, {
       ...body,
       submittedBy: null,
@@ -80,11 +86,7 @@ interface Opened {
 }
 
 /** The open request of a link. Links that were altered, and links to what does not exist, get the same answer. */
-async function openForm(
-  { token, request }: { token: string; request: Request },
-  { orm, formLinks, formLimits }: ApiContext,
-): Promise<Opened> {
-  await formLimits.countNetwork(request.ip);
+async function openForm(token: string, { orm, formLinks, formLimits }: ApiContext): Promise<Opened> {
   const place = formLinks.read(token);
   if (!place) throw unknownLink();
   const { tenantID, instanceID, nodeID, path } = place;

@@ -454,16 +454,24 @@ describe.skipIf(found.path === null)('the page of a link, in a browser', () => {
 });
 
 // The last one: its network has no requests left then.
-test('links are limited by link and by network, and stand in no line of the log', async () => {
+test('links are limited by link and by network, before a body is read, and stand in no line of the log', async () => {
   const { requestID } = await asked();
   const link = await linkTo(requestID);
   const answers = [];
   for (let at = 0; at <= 30; at += 1) answers.push(await call(link));
   expect(answers.map(({ status }) => status)).toEqual([...Array<number>(30).fill(200), 429]);
 
+  const sendBroken = async (url: string) => {
+    const headers = { 'content-type': 'application/json' };
+    return (await fetch(url, { method: 'POST', headers, body: '{' })).status;
+  };
+  // Who reads the body says that it is broken.
+  expect([await sendBroken(link), await sendBroken(`${link}x`)]).toEqual([400, 404]);
+
   const flood = await Promise.all(Array.from({ length: 120 }, () => fetch(`${cluster.baseURL}/api/v1/forms/nothing`)));
   expect(flood.some(({ status }) => status === 429)).toBe(true);
   expect(flood.find(({ status }) => status === 429)?.headers.get('retry-after')).toMatch(/^\d+$/);
+  expect(await sendBroken(link)).toBe(429);
   await fetch(link, { method: 'PUT' });
 
   const lines = log.filter((line) => line.includes('/forms/'));

@@ -76,6 +76,12 @@ describe('signing in', () => {
     }
   });
 
+  test('reads no large body, since anyone may send one', async () => {
+    const { status, body } = await cluster.as(undefined).post(LOGIN, { email: 'x'.repeat(21_000), password: 'x' });
+
+    expect({ status, code: body.error.code }).toEqual({ status: 413, code: 'PAYLOAD_TOO_LARGE' });
+  });
+
   test('names the malformed field', async () => {
     const { status, body } = await cluster.as(undefined).post(LOGIN, { email: 'no address', password: '' });
 
