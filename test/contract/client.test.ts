@@ -94,7 +94,7 @@ test('the packed client compiles under strict in a project of its own, with code
   expect(await compile(dir, 'use.ts')).toBe('');
 }, 60_000);
 
-test('the package has compiled JavaScript with its declarations and what that imports, whatever a killed pack has left', async () => {
+test('the package has compiled JavaScript with its declarations and what that imports, also after a killed pack', async () => {
   const folder = join(dir, 'node_modules/gantry-client');
   const names = (await readdir(join(folder, 'dist'), { recursive: true })).filter((name) => name.includes('.'));
   const modules = names.filter((name) => name.endsWith('.js')).map((name) => name.slice(0, -3));

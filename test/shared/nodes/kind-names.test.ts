@@ -43,6 +43,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['ops/cli/runs.ts', ['start'], 'a choice'],
   ['ops/client/events.ts', ['dataQuery', 'delay'], 'types of fields'],
   ['ops/client/rest.ts', ['dataQuery', 'delay', 'start'], 'types of fields'],
+  ['ops/console/client/settings.ts', ['ai'], 'a part of a key of the cache'],
   ['ops/console/client/workflows.ts', ['start', 'end'], 'the graph of a new workflow'],
   ['ops/console/ui/question.ts', ['approval'], 'a type of collection'],
   ['ops/samples/install.ts', ['dataQuery'], 'a type of item'],
