@@ -28,6 +28,10 @@ const home = join(root, '.gantry', 'console');
 
 // React would be its larger build for developers, for example in tests.
 process.env.NODE_ENV = 'production';
+// The bundler's threads cost more than they save beside other processes: 4.9 s of processor time with them, 4.2 s without.
+process.env.RAYON_NUM_THREADS ??= '1';
+process.env.ROLLDOWN_WORKER_THREADS ??= '1';
+process.env.ROLLDOWN_MAX_BLOCKING_THREADS ??= '2';
 
 const folder = resolve(process.argv[2] ?? consoleFolder());
 if (existsSync(join(folder, 'index.html'))) console.log(`The console is built already: ${folder}`);
