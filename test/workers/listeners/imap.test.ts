@@ -7,6 +7,7 @@ import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { receiveEvents } from '#test/support/received-events.ts';
 import { eventually } from '#test/support/settle.ts';
+import { eventOfMessage } from '#workers/listeners/sources/imap-message.ts';
 import { type EmbeddedDovecot, startDovecot } from '../../servers/dovecot.ts';
 
 let dir: string;
@@ -179,6 +180,15 @@ test('a large message is read in part, and one that is hostile stops nothing', a
   expect(long).toMatchObject({ subject: 'long', isTruncated: true, text: expect.stringMatching(/^a{78}\n/) });
   expect(second).toMatchObject({ unreadable: expect.any(String) });
   expect(third).toMatchObject({ subject: 'last' });
+});
+
+test('a message whose date the server spells wrongly is an event without that date', async () => {
+  const source = Buffer.from(aMessage('odd'));
+  const message = { seq: 1, uid: 7, size: source.length, source, internalDate: '31-Foo-2026 25:00:00 +0000' };
+
+  const event = await eventOfMessage(message, { maxAttachmentBytes: 0 });
+
+  expect(event).toMatchObject({ uid: 7, receivedAt: null, subject: 'odd' });
 });
 
 test('a mailbox that is not there or may only be read is named', async () => {

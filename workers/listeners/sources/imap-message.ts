@@ -15,7 +15,7 @@ export async function eventOfMessage(
   { maxAttachmentBytes }: Limits,
 ): Promise<JsonObject & { messageID: string | null }> {
   const isTruncated = source.length < size;
-  const about = { uid, bytes: size, receivedAt: new Date(internalDate).toISOString(), isTruncated };
+  const about = { uid, bytes: size, receivedAt: timeOf(internalDate), isTruncated };
   let email: Email;
   try {
     email = await PostalMime.parse(source, PARSING);
@@ -40,6 +40,12 @@ export async function eventOfMessage(
     headers: email.headers.map(({ key, value }) => ({ name: key, value })),
     attachments: email.attachments.map((attachment) => presentAttachment(attachment, most)),
   };
+}
+
+/** Null if the server's date is none: `toISOString` would throw, and the listener would come to no later message. */
+function timeOf(date: Date | string): string | null {
+  const time = new Date(date);
+  return Number.isNaN(time.getTime()) ? null : time.toISOString();
 }
 
 /** The members of a group count as addresses of their own. */
