@@ -10,7 +10,7 @@ export interface Grant {
   accessToken: string;
   /** Null: none, or when refreshing, unchanged. */
   refreshToken: string | null;
-  /** Null: the provider does not say. */
+  /** Null: the provider does not say, or it is endless. */
   lifeMs: number | null;
   /** Null: the requested ones. */
   scopes: string[] | null;
@@ -38,6 +38,7 @@ export type TokenKind = 'access_token' | 'refresh_token';
 
 /** Time limit of the provider's answer; shorter than the claim of a refresh. */
 const ANSWER_MS = 15_000;
+const MAX_LIFE_S = 100 * 365 * 24 * 3_600;
 
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
@@ -153,10 +154,15 @@ function grantOf(response: oauth.TokenEndpointResponse): Grant {
   return {
     accessToken: response.access_token,
     refreshToken: response.refresh_token ?? null,
-    lifeMs: response.expires_in === undefined ? null : response.expires_in * 1000,
+    lifeMs: lifeOf(response),
     scopes: response.scope === undefined ? null : response.scope.split(' ').filter(Boolean),
     account: claims ? { subject: claims.sub, email: typeof claims.email === 'string' ? claims.email : null } : null,
   };
+}
+
+/** A life beyond a hundred years is none that ends: its end may be later than the last date that there is. */
+function lifeOf({ expires_in }: oauth.TokenEndpointResponse): number | null {
+  return expires_in === undefined || expires_in > MAX_LIFE_S ? null : expires_in * 1_000;
 }
 
 /** Google's error for a token that is not valid any more, which the standard takes for success. */

@@ -85,6 +85,19 @@ describe('a token request', () => {
   });
 });
 
+test.each([
+  [3_600, 3_600_000],
+  ['3600', 3_600_000],
+  [0, 0],
+  [1e13, null],
+  [1.7e308, null],
+])('a token that lives for %s seconds has a life of %s ms', async (expires_in, lifeMs) => {
+  await using acme = await open((_request, response) => json(response, { ...tokens, expires_in }));
+
+  expect(await acme.endpoint.exchange(brought)).toMatchObject({ lifeMs });
+  expect(await acme.endpoint.refresh('r')).toMatchObject({ lifeMs });
+});
+
 describe('an answer', () => {
   test.each<[string, Parameters<typeof startHTTP>[0], object]>([
     ['a no', (_, r) => json(r, { error: 'invalid_grant' }, 400), { details: { reason: 'invalid_grant' } }],
