@@ -1,7 +1,7 @@
 import { CHAT_LEASE_MS, CHAT_PATIENCE_MS } from '#shared/ai/chat.ts';
 import { presentCall, type StoredPart, TOOL_CALL, type ToolCall } from '#shared/ai/tool-calls.ts';
 import type { Caller } from '#shared/caller.ts';
-import { settleLostCall } from '#shared/db/ai-usage.ts';
+import { requireRoomForAnswer, settleLostCall } from '#shared/db/ai-usage.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, type Query } from '#shared/db/query.ts';
 import { AppError, reviveError, toWireError, WireError } from '#shared/errors.ts';
@@ -86,6 +86,7 @@ export async function insertAnswer(
   { isResumable, place }: Answering,
 ): Promise<void> {
   const { tenantID, caller } = chat;
+  await requireRoomForAnswer(query, tenantID);
   const seconds = CHAT_PATIENCE_MS / 1_000;
   const said = [JSON.stringify(caller), place, messageID, fromPart];
   await query(BEGIN, [answerID, sessionID, tenantID, String(isResumable), seconds, ...said]);

@@ -38,21 +38,53 @@ export async function reserveCall(pool: Pool, call: AICall): Promise<void> {
   const { id, tenantID, caller, purpose, model, tokens, timeoutMs } = call;
   await inTransaction(pool, async (client) => {
     const query = onClient(client);
-    await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`ai.${tenantID}`]);
-    for (const budget of await readBudgets(query, tenantID)) requireRoom(budget, tokens);
+    await lockCalls(query, tenantID);
+    for (const budget of await readBudgets(query, tenantID)) {
+      // A call of a chat has the place of its answer.
+      const isPlace = budget.quota === 'aiCalls' && purpose !== 'chat';
+      requireRoom(isPlace ? { ...budget, used: await countPlaces(query, tenantID) } : budget, tokens);
+    }
     const userID = caller.userID ?? (caller.type === 'user' ? caller.id : null);
     const keyID = caller.type === 'apiKey' ? caller.id : null;
     await query(RESERVE, [id, tenantID, userID, keyID, purpose, model, tokens, timeoutMs / 1_000]);
   });
 }
 
+/** Throws RATE_LIMITED if an answer of a chat finds no place. Holds the lock of `reserveCall` until the transaction ends. */
+export async function requireRoomForAnswer(query: Query, tenantID: string): Promise<void> {
+  await lockCalls(query, tenantID);
+  for (const budget of await readBudgets(query, tenantID, ['aiCalls']))
+    requireRoom({ ...budget, used: await countPlaces(query, tenantID) }, 0);
+}
+
+/** Places among the calls at once. An answer keeps its place while tools are called: its next call must not find it taken. */
+async function countPlaces(query: Query, tenantID: string): Promise<number> {
+  const { rows } = await query<{ taken: number }>(PLACES, [tenantID]);
+  return rows[0]?.taken ?? 0;
+}
+
+const PLACES = `
+select (
+  (select count(*) from ai_answer where tenant_id = $1
+    and status in ('calling', 'waiting', 'streaming') and not is_unwanted and alive_until > now())
+  + (select count(*) from ai_call where tenant_id = $1 and ended_at is null and expires_at > now() and purpose <> 'chat')
+)::integer as taken`;
+
+async function lockCalls(query: Query, tenantID: string): Promise<void> {
+  await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`ai.${tenantID}`]);
+}
+
 const RESERVE = `
 insert into ai_call (id, tenant_id, day, user_id, api_key_id, purpose, model, reserved_tokens, expires_at)
 values ($1, $2, (now() at time zone 'utc')::date, $3, $4, $5, $6, $7, now() + make_interval(secs => $8))`;
 
-export async function readBudgets(query: Query, tenantID: string): Promise<AIBudget[]> {
+export async function readBudgets(
+  query: Query,
+  tenantID: string,
+  wanted: readonly AIBudget['quota'][] = names,
+): Promise<AIBudget[]> {
   const { rows } = await query<Record<AIBudget['quota'], number | null>>(OWN, [tenantID]);
-  return (await readQuotas(query, names, tenantID)).map(({ quota, max, used }) => {
+  return (await readQuotas(query, wanted, tenantID)).map(({ quota, max, used }) => {
     // Safe: only these were read.
     const name = quota as AIBudget['quota'];
     const own = rows[0]?.[name] ?? max;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelMessage } from 'ai';
 import type { z } from 'zod';
 import { CHAT_CHANNEL, type ChatSignal, MAX_CALLS, TOOLS_CHANNEL } from '#shared/ai/chat.ts';
@@ -99,8 +100,8 @@ export async function answerChat(needs: Needs, question: ChatQuestion, signal: A
       messages: [{ role: 'user', content: JSON.stringify([conversation.messages, taken.tools]) }],
       ...{ maxOutputTokens: MAX_OUTPUT_TOKENS, signal: until },
     };
-    const answer = await ai.counted(request, (call) =>
-      stream(call, request, { writer, taken, messages: conversation.messages }),
+    const answer = await whenThereIsRoom(until, () =>
+      ai.counted(request, (call) => stream(call, request, { writer, taken, messages: conversation.messages })),
     );
     writer.speak();
     await writer.flush();
@@ -118,6 +119,20 @@ export async function answerChat(needs: Needs, question: ChatQuestion, signal: A
     clearInterval(beat);
     tell();
   }
+}
+
+const ROOM_MS = 500;
+const MAX_LOOKS = 10;
+
+/** The answer has a place, but the call of the one that it replaces may not have ended yet. */
+async function whenThereIsRoom<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  for (let look = 1; ; look += 1)
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof AppError && error.reason === 'aiCalls') || look === MAX_LOOKS) throw error;
+      await sleep(ROOM_MS, undefined, { signal });
+    }
 }
 
 function noRight(): AppError {

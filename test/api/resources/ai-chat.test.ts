@@ -256,23 +256,15 @@ test('an answer to an API key ends soon after the key was disabled, also one for
 const forget = (subject: string) =>
   changeRules(tenantEntityManager(cluster.context.orm.em, tenant.id), tenant.id, { remove: [{ subject }] });
 
-test('forty slow chats of one tenant do not keep a chat and a generated workflow of another waiting', async () => {
+test('of twelve slow chats of one tenant eight are answered, in any process, and they keep no other tenant waiting', async () => {
   const last = Promise.withResolvers<void>();
-  const begun = provider.seen.length;
-  const slow = Array.from({ length: 40 }, () => ({ pieces: ['Hel', 'lo.'], until: last.promise }));
-  // Of as many as go on at once.
+  const slow = Array.from({ length: 12 }, () => ({ pieces: ['Hel', 'lo.'], until: last.promise }));
   provider.play(...slow.slice(0, 8));
-  const members = await Promise.all(slow.slice(0, 2).map(() => aMember(cluster, { tenant, can: ['ai.execute'] })));
   const going = new AbortController();
   const chats = slow.map((_, n) =>
-    chat({ id: `slow-${n}`, messages: [user('One')] }, { as: members[n % 2] ?? tenant.creator, signal: going.signal }),
+    chat({ id: `slow-${n}`, messages: [user('One')] }, { signal: going.signal, ...(n % 2 && { at: elsewhere() }) }),
   );
-  const ended = Promise.allSettled(chats);
-  await eventually(async () => {
-    const { rows } = await cluster.pool.query(`select from ai_answer where tenant_id = $1`, [tenant.id]);
-    expect(rows).toHaveLength(40);
-  });
-  await eventually(() => expect(provider.seen.length).toBe(begun + 8));
+  const answers = await Promise.all(chats);
 
   const other = await aTenant(cluster);
   const began = performance.now();
@@ -282,11 +274,40 @@ test('forty slow chats of one tenant do not keep a chat and a generated workflow
 
   expect([generated.status, said.status]).toEqual([200, 200]);
   expect(performance.now() - began).toBeLessThan(5_000);
-  expect(provider.seen.length).toBe(begun + 10);
-  going.abort();
+  const refused = answers.filter(({ status }) => status !== 200);
+  expect(refused.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual(Array(4).fill([429, '2']));
+  expect(await refused[0]?.json()).toMatchObject({
+    error: { message: 'This tenant has 8 calls of language models under way, and may have 8' },
+  });
+  const { rows } = await cluster.pool.query('select from ai_session where tenant_id = $1', [tenant.id]);
+  expect(rows).toHaveLength(8);
   last.resolve();
-  await ended;
+  going.abort();
 });
+
+test('an answer has the place of the one that it replaces, and keeps it between its calls', async () => {
+  const admin = cluster.as(tenant.creator).in(tenant);
+  await admin.post('T/ai-config', { maxCalls: 1 });
+  const last = Promise.withResolvers<void>();
+  provider.play({ pieces: ['Hel', 'lo.'], until: last.promise }, { pieces: ['Second.'] });
+  const first = await chat({ messages: [user('One')] });
+  await chunksOf(first).next();
+  // As while tools are called.
+  await cluster.pool.query('update ai_call set ended_at = now() where tenant_id = $1', [tenant.id]);
+
+  const other = await chat({ id: 'b', messages: [user('One')] });
+  const generated = await admin.post('T/workflows/aigenerate', { aiPrompt: 'Nothing' });
+  // The call of the first answer, which ends a moment later.
+  await cluster.pool.query(UNDER_WAY, [tenant.id]);
+  const second = await chat({ messages: [user('Two', 'm2')] }, { at: elsewhere() });
+
+  expect([other.status, generated.status, second.status]).toEqual([429, 429, 200]);
+  expect((await read(second)).text).toBe('Second.');
+  last.resolve();
+});
+
+const UNDER_WAY = `
+update ai_call set id = gen_random_uuid(), ended_at = null, expires_at = now() + interval '1 second' where tenant_id = $1`;
 
 test('a provider that is busy or lies ends an answer, and leaves no call under way', async () => {
   provider.play({ status: 429, headers: { 'retry-after': '1' } }, { status: 429, headers: { 'retry-after': '7' } });
