@@ -6,7 +6,9 @@ import { newID } from '#shared/ids.ts';
 import { startAIProvider } from '#test/servers/ai-provider.ts';
 import { readChunks } from '#test/support/chat.ts';
 import { createClient } from '#test/support/client.ts';
+import { startCluster } from '#test/support/cluster.ts';
 import { startDeployment } from '#test/support/deployment.ts';
+import { aTenant, chain } from '#test/support/factories.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 
@@ -117,4 +119,44 @@ test('a chat goes on after its API process was killed with a tool, and after its
   expect(usage).toMatchObject({ calls: { used: 0 }, days: [{ calls: 4 }] });
   // That of the worker that was killed counts as reserved.
   expect(usage.today.used).toBeGreaterThan(8_000);
+});
+
+test('the tool of an ai node is called once, although the worker of the node was killed meanwhile', async () => {
+  await using provider = await startAIProvider();
+  const settings = { ...provider.settings, WORKER_SESSION_SECONDS: '2' };
+  await using cluster = await startCluster({ workers: false, settings });
+  const startWorker = () => spawnNode(['workers/main.ts', 'workflow.runs'], cluster.env);
+  await using first = startWorker();
+  const tenant = await aTenant(cluster);
+  const admin = cluster.as(tenant.creator).in(tenant);
+  const node = { type: 'ai', prompt: 'Go', tools: ['create_variable'] };
+  const saved = await admin.post('T/workflows', {
+    title: 'Asks',
+    ...chain({ ask: node }, { answer: '{{ctx.aiAnswer}}' }),
+  });
+  const call = { name: 'create_variable', arguments: { name: 'rate', value: 1 } };
+  provider.play({ calls: [call] }, { calls: [call] }, { pieces: ['Added.'] });
+  const { pool } = cluster;
+  const blocker = await pool.connect();
+  await blocker.query('begin; lock table tenant_variable in share mode');
+
+  const { instanceID } = (await admin.post(`T/workflows/${saved.body.workflow.id}/execute`, { args: {} })).body;
+  await eventually(async () => {
+    const begun = await pool.query(`select from ai_tool_call where tool = 'create_variable' and attempts > 0`);
+    expect(begun.rowCount).toBe(1);
+  }, 30_000);
+  await first.kill('SIGKILL');
+  await blocker.query('rollback');
+  blocker.release();
+  await using _second = startWorker();
+  await eventually(async () => {
+    const { body } = await admin.get(`T/workflows/instances/${instanceID}`);
+    expect(body).toMatchObject({ status: 'COMPLETED', output: { answer: 'Added.' } });
+  }, 40_000);
+
+  expect((await admin.get('T/variables')).body.variables).toHaveLength(1);
+  const calls = await pool.query(`select status from ai_tool_call where tool = 'create_variable'`);
+  expect(calls.rows).toEqual([{ status: 'done' }]);
+  // The model was asked again, by the second worker; what the killed one had reserved counts.
+  expect(provider.seen).toHaveLength(3);
 });
