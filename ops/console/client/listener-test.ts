@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { type AnyServerPayload, getSocket, useIsConnected } from './socket.ts';
+import { type AnyServerPayload, getSocket, joinRoom } from './socket.ts';
 
 export type TestedEvent = AnyServerPayload<'listener_test_event'> & { key: number };
 
@@ -10,12 +10,9 @@ let lastKey = 0;
 
 /** What a listener receives while the page is open, newest first. Nothing is recorded that would not be without it. */
 export function useListenerTest(listenerID: string): { events: readonly TestedEvent[]; refused: string | undefined } {
-  const isConnected = useIsConnected();
   const [events, setEvents] = useState<readonly TestedEvent[]>([]);
   const [refused, setRefused] = useState<string>();
   useEffect(() => {
-    if (!isConnected) return;
-    const room = `listener_test:${listenerID}`;
     const socket = getSocket();
     const onEvent = (event: AnyServerPayload<'listener_test_event'>) => {
       if (event.listenerID !== listenerID) return;
@@ -24,11 +21,12 @@ export function useListenerTest(listenerID: string): { events: readonly TestedEv
       setEvents((before) => [next, ...before].slice(0, MAX_SHOWN));
     };
     socket.on('listener_test_event', onEvent);
-    socket.emit('join_room', room, ({ success, error }) => setRefused(success ? undefined : error?.message));
+    setRefused(undefined);
+    const leave = joinRoom(`listener_test:${listenerID}`, ({ message }) => setRefused(message));
     return () => {
       socket.off('listener_test_event', onEvent);
-      if (socket.connected) socket.emit('leave_room', room);
+      leave();
     };
-  }, [isConnected, listenerID]);
+  }, [listenerID]);
   return { events, refused };
 }

@@ -50,7 +50,7 @@ export function useLiveRun(place: Place) {
   });
 
   useEffect(() => {
-    if (!isLive || !isConnected) return;
+    if (!isLive) return;
     const key = ['run', tenantID, instanceID];
     const current = () => queries.getQueryData<Run>(key);
     let waiting: TimelineEvent[] = [];
@@ -75,6 +75,7 @@ export function useLiveRun(place: Place) {
       if (update.outputOmitted) void queries.invalidateQueries({ queryKey: key });
     };
     const socket = getSocket();
+    setRefused(undefined);
     socket.on('workflow_node_update', onNode);
     socket.on('workflow_status_update', onStatus);
     const leave = watchRun(instanceID, {
@@ -87,7 +88,7 @@ export function useLiveRun(place: Place) {
       socket.off('workflow_status_update', onStatus);
       leave();
     };
-  }, [isLive, isConnected, instanceID, tenantID, queries]);
+  }, [isLive, instanceID, tenantID, queries]);
 
   const denied = head.error instanceof APIError && head.error.status < 500 ? head.error : refused;
   return { run, error: read.error ?? (isLive ? denied : undefined) ?? null, isConnected, refetch: read.refetch };

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { runsRead } from './reads.ts';
-import { getSocket, type ServerPayload, useIsConnected, watchRun } from './socket.ts';
+import { getSocket, type ServerPayload, watchRun } from './socket.ts';
 import type { RunSummary } from './types.ts';
 
 const ended = new Set<string>(['COMPLETED', 'FAILED', 'CANCELLED']);
@@ -15,14 +15,13 @@ type Read = ReturnType<typeof runsRead>;
 /** Watches those runs of a list that have not ended, and writes what happens to them into what was read. */
 export function useLiveRuns(queryKey: Read['queryKey'], runs: readonly RunSummary[]): void {
   const queries = useQueryClient();
-  const isConnected = useIsConnected();
   const watched = runs
     .filter((run) => !hasEnded(run))
     .map(({ instanceID }) => instanceID)
     .join(' ');
 
   useEffect(() => {
-    if (!isConnected || watched === '') return;
+    if (watched === '') return;
     const ids = watched.split(' ');
     const onStatus = ({ instanceID, status, error, at }: ServerPayload<'workflow_status_update'>) => {
       if (!ids.includes(instanceID)) return;
@@ -41,5 +40,5 @@ export function useLiveRuns(queryKey: Read['queryKey'], runs: readonly RunSummar
       socket.off('workflow_status_update', onStatus);
       for (const each of leave) each();
     };
-  }, [watched, isConnected, queries, queryKey]);
+  }, [watched, queries, queryKey]);
 }

@@ -7,10 +7,15 @@ export type { AnyServerPayload, ServerPayload } from '../../../shared/realtime/e
 
 type ServerEvents = { [E in AnyServerEvent]: (payload: AnyServerPayload<E>) => void };
 
+interface Refusal {
+  code: string;
+  message: string;
+}
+
 interface Joined {
   success: boolean;
   seq?: number;
-  error?: { code: string; message: string };
+  error?: Refusal;
 }
 
 interface ClientEvents {
@@ -18,6 +23,9 @@ interface ClientEvents {
   join_room: (room: string, answer: (joined: Joined) => void) => void;
   leave_room: (room: string) => void;
 }
+
+/** After this time a socket or a room that the server could not open is asked for again. */
+const AGAIN_MS = 1_000;
 
 let socket: Socket<ServerEvents, ClientEvents> | undefined;
 let isConnected = false;
@@ -53,8 +61,10 @@ export function getSocket(): Socket<ServerEvents, ClientEvents> {
   socket.on('disconnect', (reason) => {
     setConnected(false);
     // The client does not come back by itself when the server has closed the socket.
-    if (reason === 'io server disconnect' && getSession()) setTimeout(() => socket?.connect(), 1_000);
+    if (reason === 'io server disconnect') connectLater();
   });
+  // Nor when the server has refused it, as one does that does not reach its database.
+  socket.on('connect_error', () => !socket?.active && connectLater());
   return socket;
 }
 
@@ -73,22 +83,52 @@ export function useIsConnected(): boolean {
 export interface Watcher {
   /** Events after this number are sent. */
   lastSeq(): number;
-  onRefused?(error: { code: string; message: string }): void;
+  onRefused?(error: Refusal): void;
 }
 
 /** Joins a run now and after each reconnect; the answer leaves it. */
 export function watchRun(instanceID: string, { lastSeq, onRefused }: Watcher): () => void {
+  return stayIn(instanceID, {
+    enter: (answered) => getSocket().emit('workflow_run_join', { instanceID, lastSeq: lastSeq() }, answered),
+    ...(onRefused && { onRefused }),
+  });
+}
+
+/** Joins a room now and after each reconnect; the answer leaves it. */
+export function joinRoom(room: string, onRefused?: (error: Refusal) => void): () => void {
+  const enter = (answered: (joined: Joined) => void) => getSocket().emit('join_room', room, answered);
+  return stayIn(room, { enter, ...(onRefused && { onRefused }) });
+}
+
+interface Stay {
+  enter(answered: (joined: Joined) => void): void;
+  onRefused?(error: Refusal): void;
+}
+
+/** The only place that joins again: a page that also did so would hide that this has failed. */
+function stayIn(room: string, { enter, onRefused }: Stay): () => void {
   const own = getSocket();
-  const join = () =>
-    own.emit('workflow_run_join', { instanceID, lastSeq: lastSeq() }, ({ success, error }) => {
-      if (!success && error) onRefused?.(error);
+  let again: ReturnType<typeof setTimeout> | undefined;
+  const join = () => {
+    clearTimeout(again);
+    enter(({ success, error }) => {
+      if (success || !error) return;
+      if (error.code === 'PERMISSION_DENIED') onRefused?.(error);
+      // The server has too much to do, or does not reach its database: that says nothing of what the caller may see.
+      else again = setTimeout(() => own.connected && join(), AGAIN_MS);
     });
+  };
   if (own.connected) join();
   own.on('connect', join);
   return () => {
+    clearTimeout(again);
     own.off('connect', join);
-    if (own.connected) own.emit('leave_room', instanceID);
+    if (own.connected) own.emit('leave_room', room);
   };
+}
+
+function connectLater(): void {
+  setTimeout(() => getSession() && socket?.connect(), AGAIN_MS);
 }
 
 function setConnected(now: boolean): void {
