@@ -1,12 +1,7 @@
-import { type Policy, seesSomething } from '#shared/policy/enforcer.ts';
+import { type Asker, type Policy, seesSomething } from '#shared/policy/enforcer.ts';
 import { type AssetChange, type ChangedAsset, changedAssets } from '#shared/realtime/asset-changes.ts';
-import type { ApiContext } from '../context.ts';
 import { followRows } from './follow-rows.ts';
-import { requireGrant } from './join.ts';
-import { rooms } from './rooms.ts';
-import { type ClientSocket, hasRoom } from './socket.ts';
-
-type Context = Pick<ApiContext, 'authenticator' | 'policy' | 'pool' | 'logger'>;
+import { type Member, type RoomContext, type Sockets, tellMembers, tenantsWithRoom } from './tenant-room.ts';
 
 interface Row {
   tenantID: string;
@@ -20,7 +15,7 @@ interface Row {
 }
 
 /** Tells sockets in the rooms of tenants which assets have changed. */
-export function startAssetChanges(sockets: () => Iterable<ClientSocket>, context: Context): Disposable {
+export function startAssetChanges(sockets: Sockets, context: RoomContext): Disposable {
   return followRows<Row>(
     {
       name: 'asset_changes',
@@ -28,18 +23,16 @@ export function startAssetChanges(sockets: () => Iterable<ClientSocket>, context
       owner: 'tenant_id',
       fields: `'tenantID', tenant_id, 'entity', entity, 'id', asset_id, 'action', action, 'version', version,
         'changedBy', changed_by, 'at', created_at`,
-      wanted: () => tenantsOf(sockets()),
-      deliver: (rows) => sendAssetChanges([...sockets()], context, coalesce(rows)),
+      wanted: () => tenantsWithRoom(sockets()),
+      async deliver(rows) {
+        for (const [tenantID, changes] of Map.groupBy(coalesce(rows), (change) => change.tenantID)) {
+          const hear = (member: Member) => findHeard(context, member, changes);
+          await tellMembers(sockets, context, { tenantID, event: 'asset_changed', hear });
+        }
+      },
     },
     context,
   );
-}
-
-function tenantsOf(sockets: Iterable<ClientSocket>): string[] {
-  const tenants = [...sockets].flatMap(({ data }) =>
-    [...data.rooms].flatMap(([room, { grant }]) => (room === rooms.tenant(grant.tenantID) ? grant.tenantID : [])),
-  );
-  return [...new Set(tenants)];
 }
 
 /** Changed assets of one kind of a tenant that are told one by one; for more, clients read the list again. */
@@ -69,53 +62,18 @@ function mergeChanges(changes: readonly (Row & { entity: ChangedAsset })[]): Ass
   return [{ ...last, action, at: new Date(last.at).toISOString() }];
 }
 
-/** Slow sockets do not get them: they would be held for them, and the lists say the same. */
-async function sendAssetChanges(
-  sockets: readonly ClientSocket[],
-  context: Context,
-  changes: readonly AssetChange[],
-): Promise<void> {
-  for (const [tenantID, ofTenant] of Map.groupBy(changes, (change) => change.tenantID)) {
-    const room = rooms.tenant(tenantID);
-    const members = Map.groupBy(
-      sockets.filter(({ data }) => data.rooms.has(room)),
-      ({ data }) => data.userID,
-    );
-    for (const [userID, own] of members) {
-      const heard = await findHeard(context, { userID, tenantID }, ofTenant);
-      for (const socket of own) send(socket, room, heard);
-    }
-  }
-}
-
-function send(socket: ClientSocket, room: string, changes: readonly AssetChange[]): void {
-  for (const change of changes)
-    if (socket.data.rooms.has(room) && hasRoom(socket)) socket.emit('asset_changed', change);
-}
-
-/** What the user may list and read. A deleted asset has no rules of its own any more: only those on all of its kind count. */
+/** What a user may list and read. A deleted asset has no rules of its own any more: only those on all of its kind count. */
 async function findHeard(
-  context: Context,
-  { userID, tenantID }: { userID: string; tenantID: string },
+  { policy }: RoomContext,
+  member: Member,
   changes: readonly AssetChange[],
 ): Promise<AssetChange[]> {
-  try {
-    const version = await requireGrant(context, userID, { tenantID });
-    const heard: AssetChange[] = [];
-    for (const change of changes)
-      if (await mayHear(context.policy, { tenantID, version, subjects: [userID] }, change)) heard.push(change);
-    return heard;
-  } catch (error) {
-    context.logger.debug({ err: error }, 'changes of assets are not sent to a user who is no member');
-    return [];
-  }
+  const heard: AssetChange[] = [];
+  for (const change of changes) if (await mayHear(policy, member, change)) heard.push(change);
+  return heard;
 }
 
-async function mayHear(
-  policy: Policy,
-  asker: { tenantID: string; version: number; subjects: string[] },
-  { entity, id }: AssetChange,
-): Promise<boolean> {
+async function mayHear(policy: Policy, asker: Asker, { entity, id }: AssetChange): Promise<boolean> {
   const type = changedAssets[entity];
   if (!seesSomething(await policy.sights({ ...asker, type, action: 'list' }))) return false;
   if (id === null) return true;

@@ -20,8 +20,10 @@ import { sendIntakeUpdate } from './intake.ts';
 import { sendListenerEvents } from './listener-events.ts';
 import { createListenerTests, sendListenerTests } from './listener-tests.ts';
 import { startNotifications } from './notifications.ts';
+import { startQuestionChanges } from './question-changes.ts';
 import { recheck, startRechecks } from './recheck.ts';
 import { sendReminders } from './reminders.ts';
+import { startRunChanges } from './run-changes.ts';
 import type { SocketServer } from './socket.ts';
 import { createSocketLimits } from './socket-limits.ts';
 import type { RunWatch } from './watch.ts';
@@ -86,7 +88,7 @@ export function createGateway({ server, context, watch, connections }: Dependenc
   io.on(TEST_BROADCAST, (broadcast) => sendListenerTests(() => io.of('/').sockets.values(), broadcast));
   io.on(REMINDER_BROADCAST, (broadcast) => void sendReminders(() => io.of('/').sockets.values(), context, broadcast));
 
-  const news = [startAssetChanges, startNotifications].map((start) =>
+  const news = [startAssetChanges, startNotifications, startRunChanges, startQuestionChanges].map((start) =>
     start(() => io.of('/').sockets.values(), context),
   );
   // A namespace has events and a state of its own, for which the types of a server have no place.

@@ -119,7 +119,7 @@ export async function requireGrant(
   return version;
 }
 
-async function holdsAny(policy: Policy, asker: Asker, { permissions, object }: AnyOf): Promise<boolean> {
+export async function holdsAny(policy: Policy, asker: Asker, { permissions, object }: AnyOf): Promise<boolean> {
   for (const permission of permissions) {
     const [, action] = splitPermission(permission);
     if (await policy.can({ ...asker, object, action })) return true;

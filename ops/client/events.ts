@@ -402,6 +402,18 @@ export interface components {
             /** Format: date-time */
             timestamp: string;
         };
+        workflow_data_collection_changed: {
+            /** Format: uuid */
+            tenantID: string;
+            /** @description Null: so many have changed that the list is to be read again */
+            collectionRequestID: string | null;
+            instanceID: string | null;
+            /** @description Null also for a run of a graph that was not saved */
+            workflowID: string | null;
+            status: ("PENDING" | "COMPLETED" | "EXPIRED" | "CANCELLED") | null;
+            /** Format: date-time */
+            at: string;
+        };
         workflow_data_collection_reminder: {
             /** Format: uuid */
             instanceID: string;
@@ -487,6 +499,18 @@ export interface components {
             /** Format: date-time */
             at: string;
         };
+        workflow_run_changed: {
+            /** Format: uuid */
+            tenantID: string;
+            /** @description Null: so many have changed that the list is to be read again */
+            instanceID: string | null;
+            /** @description Null also for a run of a graph that was not saved */
+            workflowID: string | null;
+            status: ("PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED") | null;
+            errorCode: string | null;
+            /** Format: date-time */
+            at: string;
+        };
         workflow_run_join: {
             /** Format: uuid */
             instanceID?: string;
@@ -558,6 +582,8 @@ export interface ServerEvents {
     workflow_data_collection_request: (message: components["schemas"]["workflow_data_collection_request"]) => void;
     workflow_log: (message: components["schemas"]["workflow_log"]) => void;
     asset_changed: (message: components["schemas"]["asset_changed"]) => void;
+    workflow_run_changed: (message: components["schemas"]["workflow_run_changed"]) => void;
+    workflow_data_collection_changed: (message: components["schemas"]["workflow_data_collection_changed"]) => void;
     notification: (message: components["schemas"]["notification"]) => void;
     import_job_update: (message: components["schemas"]["import_job_update"]) => void;
     workflow_data_collection_reminder: (message: components["schemas"]["workflow_data_collection_reminder"]) => void;

@@ -11,6 +11,7 @@ import { IntakeUpdate } from './intake.ts';
 import { ListenerNotice } from './listener-events.ts';
 import { ListenerTest } from './listener-tests.ts';
 import { Notification } from './notifications.ts';
+import { QuestionChange, RunChange } from './run-changes.ts';
 import { AttemptErrorShape, RunErrorShape, RunWait } from './run-shapes.ts';
 import { widgetEvents } from './widget-events.ts';
 
@@ -82,6 +83,10 @@ export const serverEvents = {
 export const tenantEvents = {
   /** To those who may list and read the asset; several changes of a second are told together. */
   asset_changed: AssetChange,
+  /** To those who may watch the run: it is new, or its status has changed. Of the newest runs, within about a second. */
+  workflow_run_changed: RunChange,
+  /** To those who may answer: a question waits for an answer, or no longer does. */
+  workflow_data_collection_changed: QuestionChange,
   /** To all sockets of its user, whether they are in a room or not. */
   notification: Notification,
   /** To all sockets of the user who began the job, at most twice a second. */

@@ -49,6 +49,14 @@ const frozen: { [Event in keyof typeof events.server]: object[] } = {
       at,
     },
   ],
+  workflow_run_changed: [
+    { tenantID: id, instanceID: id, workflowID: null, status: 'FAILED', errorCode: 'NODE_FAILED', at },
+    { tenantID: id, instanceID: null, workflowID: null, status: null, errorCode: null, at },
+  ],
+  workflow_data_collection_changed: [
+    { tenantID: id, collectionRequestID: id, instanceID: id, workflowID: id, status: 'PENDING', at },
+    { tenantID: id, collectionRequestID: null, instanceID: null, workflowID: null, status: null, at },
+  ],
   notification: [
     {
       notificationID: id,

@@ -10,7 +10,7 @@ export interface TestSocket extends AsyncDisposable {
   readonly raw: Socket;
   /** What has arrived but for news, in order. */
   readonly messages: SocketMessage[];
-  /** Changes of assets and notifications, which come beside what a test watches. */
+  /** Notifications and changes of assets, runs and questions, which come beside what a test watches. */
   readonly news: SocketMessage[];
   /** Emits and answers with the acknowledgement. */
   // biome-ignore lint/suspicious/noExplicitAny: an acknowledgement has the shape its event gives it
@@ -23,7 +23,7 @@ export async function openSocket(baseURL: string, token: string | undefined): Pr
   const messages: SocketMessage[] = [];
   const news: SocketMessage[] = [];
   raw.onAny((event: string, payload: unknown) => {
-    const list = event === 'asset_changed' || event === 'notification' ? news : messages;
+    const list = event.endsWith('_changed') || event === 'notification' ? news : messages;
     list.push({ event, payload });
   });
   await new Promise<void>((resolve, reject) => {

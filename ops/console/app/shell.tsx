@@ -3,10 +3,11 @@ import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { useNotifications, useWaiting } from '../client/inbox.ts';
+import { useWaiting } from '../client/inbox.ts';
 import { useMay } from '../client/may.ts';
 import { tenantsRead } from '../client/reads.ts';
 import { useIsConnected } from '../client/socket.ts';
+import { useTenantRoom } from '../client/tenant-room.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Commands } from './commands.tsx';
 import { type Page, pages } from './pages.ts';
@@ -97,7 +98,7 @@ function Navigation({ tenantID }: { tenantID: string }) {
 /** The inbox, with the number of what waits for the caller, if anything does. */
 function Waiting({ tenantID }: { tenantID: string }) {
   const count = useWaiting(tenantID);
-  useNotifications();
+  useTenantRoom(tenantID);
   if (count === 0) return null;
   return (
     <Link className="waiting" to="/t/$tenantID/inbox" params={{ tenantID }} aria-label={`Inbox, ${count} waiting`}>

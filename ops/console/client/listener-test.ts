@@ -22,7 +22,7 @@ export function useListenerTest(listenerID: string): { events: readonly TestedEv
     };
     socket.on('listener_test_event', onEvent);
     setRefused(undefined);
-    const leave = joinRoom(`listener_test:${listenerID}`, ({ message }) => setRefused(message));
+    const leave = joinRoom(`listener_test:${listenerID}`, { onRefused: ({ message }) => setRefused(message) });
     return () => {
       socket.off('listener_test_event', onEvent);
       leave();

@@ -94,24 +94,31 @@ export function watchRun(instanceID: string, { lastSeq, onRefused }: Watcher): (
   });
 }
 
-/** Joins a room now and after each reconnect; the answer leaves it. */
-export function joinRoom(room: string, onRefused?: (error: Refusal) => void): () => void {
-  const enter = (answered: (joined: Joined) => void) => getSocket().emit('join_room', room, answered);
-  return stayIn(room, { enter, ...(onRefused && { onRefused }) });
+interface InRoom {
+  onRefused?(error: Refusal): void;
+  /** Joined again: what was sent meanwhile is lost. */
+  onAgain?(): void;
 }
 
-interface Stay {
+/** Joins a room now and after each reconnect; the answer leaves it. */
+export function joinRoom(room: string, more: InRoom): () => void {
+  return stayIn(room, { enter: (answered) => getSocket().emit('join_room', room, answered), ...more });
+}
+
+interface Stay extends InRoom {
   enter(answered: (joined: Joined) => void): void;
-  onRefused?(error: Refusal): void;
 }
 
 /** The only place that joins again: a page that also did so would hide that this has failed. */
-function stayIn(room: string, { enter, onRefused }: Stay): () => void {
+function stayIn(room: string, { enter, onRefused, onAgain }: Stay): () => void {
   const own = getSocket();
+  let hasJoined = false;
   let again: ReturnType<typeof setTimeout> | undefined;
   const join = () => {
     clearTimeout(again);
     enter(({ success, error }) => {
+      if (success && hasJoined) onAgain?.();
+      hasJoined ||= success;
       if (success || !error) return;
       if (error.code === 'PERMISSION_DENIED') onRefused?.(error);
       // The server has too much to do, or does not reach its database: that says nothing of what the caller may see.

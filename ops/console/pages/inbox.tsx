@@ -69,7 +69,7 @@ function List<T>({ title, empty, error, onRetry, rows, idOf, columns, children }
 }
 
 function Questions({ tenantID }: { tenantID: string }) {
-  const { data, error, refetch } = useQuery({ ...requestsRead(tenantID), refetchInterval: 5_000 });
+  const { data, error, refetch } = useQuery(requestsRead(tenantID));
   const columns: Column<Schemas['CollectionRequest']>[] = [
     {
       head: 'Question',

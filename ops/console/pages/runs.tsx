@@ -6,6 +6,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useLiveRuns } from '../client/live-runs.ts';
 import { useMay } from '../client/may.ts';
 import { runsRead, workflowsRead } from '../client/reads.ts';
+import { SLOW_MS } from '../client/tenant-room.ts';
 import type { RunSummary } from '../client/types.ts';
 import { type RunFilter, runOrigins, runStatuses } from '../run/filter.ts';
 import type { Action } from '../run/many-runs.tsx';
@@ -21,9 +22,6 @@ import { Ago, Duration } from '../ui/time.tsx';
 const StartRun = lazy(() => import('../run/start-run.tsx').then(({ StartRun: one }) => ({ default: one })));
 const ManyRuns = lazy(() => import('../run/many-runs.tsx').then(({ ManyRuns: one }) => ({ default: one })));
 
-/** How often new runs are looked for; those in the list change by themselves. */
-const REFRESH_MS = 5_000;
-
 const originWords: Record<string, string> = {
   direct: 'Started by hand or API',
   workflow: 'Another workflow',
@@ -38,7 +36,7 @@ export function RunsPage() {
   const { tenantID } = useParams({ from: '/shell/t/$tenantID/runs' });
   const filter = useSearch({ from: '/shell/t/$tenantID/runs' });
   const read = runsRead(tenantID, filter);
-  const { data, error, isPending, isPlaceholderData, refetch } = useQuery({ ...read, refetchInterval: REFRESH_MS });
+  const { data, error, isPending, isPlaceholderData, refetch } = useQuery({ ...read, refetchInterval: SLOW_MS });
   const navigate = useNavigate({ from: '/t/$tenantID/runs' });
   const [isStarting, starting] = useDisclosure(false);
   const [action, setAction] = useState<Action>();

@@ -56,6 +56,8 @@ export function runTests(stage: () => Stage): void {
     }
     await keyboard.press('Enter');
     await page.getByRole('link', { name: 'Answer the question' }).waitFor();
+    // Told in the room of the tenant.
+    await page.getByRole('link', { name: /^Inbox, \d+ waiting/ }).waitFor();
     runPath = new URL(page.url()).pathname;
     await press(page.getByRole('link', { name: 'Answer the question' }));
 
@@ -116,10 +118,13 @@ export function runTests(stage: () => Stage): void {
     const waits = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 60 } }, ['start>wait']);
     const { id } = await aWorkflow(cluster, { tenant, ...waits });
     const { as } = cluster;
+    await page.goto(cluster.baseURL + path(`/runs?workflowID=${id}`));
+    await page.getByText('No run matches the filter.').waitFor();
     for (let n = 0; n < 3; n += 1)
       await as(tenant.creator).post(`/api/v1/tenants/${tenant.id}/workflows/${id}/execute`, {});
 
-    await page.goto(cluster.baseURL + path(`/runs?workflowID=${id}`));
+    // Told in the room of the tenant: the list itself is read again after half a minute.
+    await expect.poll(() => page.getByRole('row').filter({ hasText: 'Waiting' }).count()).toBe(3);
     await page.getByRole('button', { name: 'All of these' }).click();
     await page.getByRole('menuitem', { name: 'Cancel' }).click();
     await page.getByText('3 runs that have not ended will be cancelled').waitFor();

@@ -1,0 +1,108 @@
+import type { Pool } from '#shared/db/pool.ts';
+import type { Logger } from '#shared/logger.ts';
+
+/** A row at the head of a list of a tenant. */
+interface Head {
+  id: string;
+  tenantID: string;
+  state: string;
+  /** Its state can change. */
+  isOpen: boolean;
+  /** Since it was written last. */
+  ageMs: number;
+}
+
+export interface Heads {
+  /** For the log, and of the prepared statement. */
+  name: string;
+  /** SQL that answers with heads: the newest of the tenants `$1`, and the rows `$2` of these. It reads a bounded number for each. */
+  text: string;
+  /** Tenants of which something may be told here; while there are none, nothing is read. */
+  wanted(): Iterable<string>;
+  /** The ids of rows of the tenant that have changed or are new. */
+  deliver(tenantID: string, ids: readonly string[]): Promise<void>;
+}
+
+interface Needs {
+  pool: Pool;
+  logger: Logger;
+}
+
+const EVERY_MS = 1_000;
+/** More tenants are looked at in turns. */
+const TENANTS_AT_ONCE = 25;
+/** Open rows of a tenant that have left the head and are still followed. */
+const MAX_FOLLOWED = 300;
+
+interface Tenant {
+  states: Map<string, Head>;
+  lookedAt: number;
+}
+
+/**
+ * Compares the heads of lists with what they were a second ago, in each API process and only for tenants in whose rooms sockets are. Rows
+ * with many writes can be followed like this: no index of the time of the last write is needed, which each write would have to change,
+ * and no process tells the others.
+ */
+export function followHeads({ name, text, wanted, deliver }: Heads, { pool, logger }: Needs): Disposable {
+  /** The tenant that was looked at longest ago comes first. */
+  const tenants = new Map<string, Tenant>();
+  let isBusy = false;
+
+  /** In turns, and with what is known of them. */
+  function choose(now: number): [string, Tenant][] {
+    const present = new Set(wanted());
+    for (const tenantID of tenants.keys()) if (!present.has(tenantID)) tenants.delete(tenantID);
+    for (const tenantID of present)
+      if (!tenants.has(tenantID)) tenants.set(tenantID, { states: new Map(), lookedAt: now - EVERY_MS });
+    const chosen = [...tenants].slice(0, TENANTS_AT_ONCE);
+    for (const [tenantID, tenant] of chosen) {
+      tenants.delete(tenantID);
+      tenants.set(tenantID, tenant);
+    }
+    return chosen;
+  }
+
+  async function look(): Promise<void> {
+    const now = performance.now();
+    const chosen = choose(now);
+    if (chosen.length === 0) return;
+    const followed = chosen.flatMap(([, { states }]) => openOf(states).slice(0, MAX_FOLLOWED));
+    const values = [chosen.map(([tenantID]) => tenantID), followed];
+    const { rows } = await pool.query<Head>({ name, text, values });
+    const byTenant = Map.groupBy(rows, ({ tenantID }) => tenantID);
+    for (const [tenantID, before] of chosen) {
+      const heads = byTenant.get(tenantID) ?? [];
+      const changed = changedOf(heads, before, now).map(({ id }) => id);
+      if (changed.length > 0) await deliver(tenantID, changed);
+      // Only now: what could not be delivered is found again.
+      tenants.set(tenantID, { states: new Map(heads.map((head) => [head.id, head])), lookedAt: now });
+    }
+  }
+
+  const timer = setInterval(() => {
+    if (isBusy) return;
+    isBusy = true;
+    look()
+      .catch((error: unknown) => logger.warn({ err: error, name }, 'heads of lists not read; the next look will'))
+      .finally(() => {
+        isBusy = false;
+      });
+  }, EVERY_MS).unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+function openOf(states: Tenant['states']): string[] {
+  return [...states.values()].flatMap(({ id, isOpen }) => (isOpen ? [id] : []));
+}
+
+/** A write becomes visible when its transaction commits, so a row that appears may be a little older than the look before. */
+const LATE_MS = 5_000;
+
+/** A row that was not in the head is told only if it was written since: another may have made room for it. */
+function changedOf(heads: readonly Head[], { states, lookedAt }: Tenant, now: number): Head[] {
+  return heads.filter(({ id, state, ageMs }) => {
+    const before = states.get(id);
+    return before ? before.state !== state : ageMs < now - lookedAt + LATE_MS;
+  });
+}

@@ -1,0 +1,16 @@
+import { onPool } from '#shared/db/query.ts';
+import { readApproverNames } from '#shared/policy/approvers.ts';
+import { holdsAny } from './join.ts';
+import type { Member, RoomContext } from './tenant-room.ts';
+
+/** Whether a member may answer questions: those of workflows that they may execute, if they name no others. Reads the member's names once. */
+export function mayAnswer({ policy, pool }: RoomContext, member: Member) {
+  let names: Promise<string[]> | undefined;
+  return async ({ workflowID, approvers }: { workflowID: string | null; approvers?: readonly string[] | null }) => {
+    const object = `workflow:${workflowID ?? '*'}`;
+    if (!(await holdsAny(policy, member, { permissions: ['workflow.execute'], object }))) return false;
+    if (!approvers) return true;
+    names ??= readApproverNames(onPool(pool), member.tenantID, member.userID);
+    return (await names).some((name) => approvers.includes(name));
+  };
+}

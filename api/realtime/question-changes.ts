@@ -1,0 +1,61 @@
+import { AT_ONCE, type QuestionChange } from '#shared/realtime/run-changes.ts';
+import { followHeads } from './follow-heads.ts';
+import { mayAnswer } from './may-answer.ts';
+import { type Member, type RoomContext, type Sockets, tellMembers, tenantsWithRoom } from './tenant-room.ts';
+
+interface Row {
+  collectionRequestID: string;
+  instanceID: string;
+  workflowID: string | null;
+  status: NonNullable<QuestionChange['status']>;
+  approvers: string[] | null;
+  at: Date;
+}
+
+/** Tells sockets in the rooms of tenants which questions wait for an answer, and which no longer do. */
+export function startQuestionChanges(sockets: Sockets, context: RoomContext): Disposable {
+  return followHeads(
+    {
+      name: 'question_heads',
+      text: QUESTION_HEADS,
+      wanted: () => tenantsWithRoom(sockets()),
+      async deliver(tenantID, ids) {
+        const { rows } = await context.pool.query<Row>(CHANGED, [ids, tenantID]);
+        const hear = (member: Member) => findHeard(context, member, rows);
+        await tellMembers(sockets, context, { tenantID, event: 'workflow_data_collection_changed', hear });
+      },
+    },
+    context,
+  );
+}
+
+export const QUESTION_HEADS = `
+select c.id, c.tenant_id as "tenantID", c.status as state, c.status = 'PENDING' as "isOpen",
+       (extract(epoch from now() - c.updated_at) * 1000)::float8 as "ageMs"
+from collection_request c
+where c.id = any(array(
+  select n.id from unnest($1::uuid[]) t(id) cross join lateral (
+    select id from collection_request where tenant_id = t.id and status = 'PENDING' order by created_at desc limit 150
+  ) n
+  union select unnest($2::uuid[])
+))`;
+
+// Approvers of a question that names none are null; a list that is not one of texts names none of the members.
+const CHANGED = `
+select id as "collectionRequestID", instance_id as "instanceID", workflow_id as "workflowID", status, updated_at as at,
+       case when jsonb_exists(collection_config, 'approvers') then array(
+         select jsonb_array_elements_text(case jsonb_typeof(collection_config->'approvers')
+           when 'array' then collection_config->'approvers' else '[]' end)) end as approvers
+from collection_request where id = any($1::uuid[]) and tenant_id = $2 order by updated_at, id`;
+
+async function findHeard(context: RoomContext, member: Member, rows: readonly Row[]): Promise<QuestionChange[]> {
+  const { tenantID } = member;
+  const may = mayAnswer(context, member);
+  const heard: Row[] = [];
+  for (const row of rows) if (await may(row)) heard.push(row);
+  const last = heard.at(-1);
+  if (last && heard.length > AT_ONCE) return [{ ...nothing, tenantID, at: last.at.toISOString() }];
+  return heard.map(({ approvers: _, at, ...row }) => ({ tenantID, ...row, at: at.toISOString() }));
+}
+
+const nothing = { collectionRequestID: null, instanceID: null, workflowID: null, status: null };

@@ -1,0 +1,62 @@
+import type { Asker } from '#shared/policy/enforcer.ts';
+import type { AnyServerPayload, events } from '#shared/realtime/events.ts';
+import type { ApiContext } from '../context.ts';
+import { requireGrant } from './join.ts';
+import { rooms } from './rooms.ts';
+import { type ClientSocket, hasRoom } from './socket.ts';
+
+export type RoomContext = Pick<ApiContext, 'authenticator' | 'policy' | 'pool' | 'logger'>;
+
+export type Sockets = () => Iterable<ClientSocket>;
+
+/** A user in the room of a tenant. */
+export type Member = Asker & { userID: string };
+
+/** The tenants in whose rooms these sockets are. */
+export function tenantsWithRoom(sockets: Iterable<ClientSocket>): string[] {
+  const tenants = [...sockets].flatMap(({ data }) =>
+    [...data.rooms].flatMap(([room, { grant }]) => (room === rooms.tenant(grant.tenantID) ? grant.tenantID : [])),
+  );
+  return [...new Set(tenants)];
+}
+
+interface News<E extends keyof typeof events.server> {
+  tenantID: string;
+  event: E;
+  /** What this user may hear. Asked once for all their sockets. */
+  hear(member: Member): Promise<readonly AnyServerPayload<E>[]>;
+}
+
+/** Sends to the sockets in the room of a tenant. Slow ones do not get it: it would be held for them, and lists say the same. */
+export async function tellMembers<E extends keyof typeof events.server>(
+  sockets: Sockets,
+  context: RoomContext,
+  { tenantID, event, hear }: News<E>,
+): Promise<void> {
+  const room = rooms.tenant(tenantID);
+  const isIn = (socket: ClientSocket) => socket.data.rooms.has(room) && hasRoom(socket);
+  const members = Map.groupBy([...sockets()].filter(isIn), ({ data }) => data.userID);
+  for (const [userID, own] of members) {
+    const heard = await heardBy(context, userID, { tenantID, event, hear });
+    for (const socket of own) {
+      // Event and payload belong together, which `emit` cannot express for a name that varies.
+      const emit = socket.emit.bind(socket) as (event: string, payload: unknown) => boolean;
+      // It may have left meanwhile, or be slow from here on.
+      for (const payload of heard) if (isIn(socket)) emit(event, payload);
+    }
+  }
+}
+
+async function heardBy<E extends keyof typeof events.server>(
+  context: RoomContext,
+  userID: string,
+  { tenantID, event, hear }: News<E>,
+): Promise<readonly AnyServerPayload<E>[]> {
+  try {
+    const version = await requireGrant(context, userID, { tenantID });
+    return await hear({ tenantID, version, subjects: [userID], userID });
+  } catch (error) {
+    context.logger.debug({ err: error, event }, 'not sent to a user in the room of a tenant');
+    return [];
+  }
+}

@@ -1,0 +1,51 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { type AnyServerPayload, getSocket, joinRoom } from './socket.ts';
+
+/** Lists are read again so often without a word of the server, in case that its message was lost. */
+export const SLOW_MS = 30_000;
+/** Changes of this time lead to one reading. */
+const BATCH_MS = 1_000;
+
+const onRuns = ['runs', 'overview'] as const;
+const onQuestions = ['requests', 'overview'] as const;
+
+/** Reads lists again when the server tells of changes in the tenant, and after the connection was lost. */
+export function useTenantRoom(tenantID: string): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    const socket = getSocket();
+    const due = new Set<string>();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = (keys: readonly string[]) => {
+      for (const key of keys) due.add(key);
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        for (const key of due) void queries.invalidateQueries({ queryKey: [key, tenantID] });
+        due.clear();
+      }, BATCH_MS);
+    };
+    const onRun = (change: AnyServerPayload<'workflow_run_changed'>) => {
+      if (change.tenantID === tenantID) read(onRuns);
+    };
+    const onQuestion = (change: AnyServerPayload<'workflow_data_collection_changed'>) => {
+      if (change.tenantID === tenantID) read(onQuestions);
+    };
+    const onNotification = ({ kind }: AnyServerPayload<'notification'>) => {
+      if (kind === 'toolApproval') read(['tool-calls', 'overview']);
+    };
+    socket
+      .on('workflow_run_changed', onRun)
+      .on('workflow_data_collection_changed', onQuestion)
+      .on('notification', onNotification);
+    const leave = joinRoom(`tenant:${tenantID}`, { onAgain: () => read([...onRuns, ...onQuestions]) });
+    return () => {
+      clearTimeout(timer);
+      leave();
+      socket
+        .off('workflow_run_changed', onRun)
+        .off('workflow_data_collection_changed', onQuestion)
+        .off('notification', onNotification);
+    };
+  }, [tenantID, queries]);
+}
