@@ -1,23 +1,33 @@
 /**
  * `npm run openapi`: writes the OpenAPI document of the route table to `ops/openapi.json`, the AsyncAPI document of the
- * events on sockets to `ops/asyncapi.json`, and to `ops/client` what the typed client makes of both.
+ * events on sockets to `ops/asyncapi.json`, and to `ops/client` what the typed client and the console make of both.
+ * With `--check` it writes nothing, and fails when a file differs.
  */
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { describeRoutes } from '#api/http/openapi/describe-routes.ts';
 import { describeEvents } from '#api/realtime/describe-events.ts';
 import { routeGroups } from '#api/resources/index.ts';
 import { clientFiles } from './tools/client-types.ts';
 
 const rest = describeRoutes(routeGroups);
-await writeJSON('openapi.json', rest);
 const events = describeEvents();
-await writeJSON('asyncapi.json', events);
-for (const [name, text] of Object.entries(await clientFiles(rest, events))) await write(`client/${name}`, text);
-
-function writeJSON(name: string, document: object): Promise<void> {
-  return write(name, `${JSON.stringify(document, null, 2)}\n`);
+const files = {
+  'openapi.json': json(rest),
+  'asyncapi.json': json(events),
+  ...Object.fromEntries(
+    Object.entries(await clientFiles(rest, events)).map(([name, text]) => [`client/${name}`, text]),
+  ),
+};
+const check = process.argv.includes('--check');
+for (const [name, text] of Object.entries(files)) {
+  const file = new URL(name, import.meta.url);
+  if (!check) await writeFile(file, text);
+  else if ((await readFile(file, 'utf8')) !== text) {
+    console.error(`ops/${name} is not what the routes and events say: npm run openapi writes it`);
+    process.exitCode = 1;
+  }
 }
 
-async function write(name: string, text: string): Promise<void> {
-  await writeFile(new URL(name, import.meta.url), text);
+function json(document: object): string {
+  return `${JSON.stringify(document, null, 2)}\n`;
 }

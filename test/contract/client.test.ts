@@ -4,10 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { describeRoutes } from '#api/http/openapi/describe-routes.ts';
 import type { Route } from '#api/http/route.ts';
-import { describeEvents } from '#api/realtime/describe-events.ts';
-import { routeGroups, routes } from '#api/resources/index.ts';
+import { routes } from '#api/resources/index.ts';
 import {
   createGantry,
   type Gantry,
@@ -16,7 +14,6 @@ import {
   type OperationName,
   type RunEvent,
 } from '#ops/client/index.ts';
-import { clientFiles } from '#ops/tools/client-types.ts';
 import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { anOperator, aTenant, aWorkflow, type TestTenant } from '#test/support/factories.ts';
@@ -41,13 +38,6 @@ afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
   await rm(dir, { recursive: true, force: true });
 });
-
-test('the files in the repository match the documents ("npm run openapi" writes them)', async () => {
-  for (const [name, text] of Object.entries(await clientFiles(describeRoutes(routeGroups), describeEvents()))) {
-    const written = await readFile(new URL(`../../ops/client/${name}`, import.meta.url), 'utf8');
-    expect({ name, isCurrent: written === text }).toEqual({ name, isCurrent: true });
-  }
-}, 60_000);
 
 /** Uses the client as a program of another team does. */
 const use = `
