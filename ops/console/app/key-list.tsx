@@ -15,7 +15,7 @@ const keys = [
 export function KeyList({ onClose }: { onClose: () => void }) {
   const [isOn, setOn] = useState(hasSingleKeys);
   return (
-    <Modal opened onClose={onClose} title="Keys" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={onClose} title="Keys">
       <Stack>
         <table className="list">
           <caption className="unseen">Keys, and what they do</caption>

@@ -49,7 +49,7 @@ export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () =
     event.preventDefault();
   };
   return (
-    <Modal opened onClose={onClose} title="Commands" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={onClose} title="Commands">
       <TextInput
         aria-label="Command"
         placeholder="A page, a workflow, a tenant …"

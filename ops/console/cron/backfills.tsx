@@ -6,7 +6,7 @@ import { useMay } from '../client/may.ts';
 import type { Schemas } from '../client/types.ts';
 import { faultsOf } from '../ui/faults.ts';
 import { Problem } from '../ui/problem.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { type Column, Scroller, Table } from '../ui/table.tsx';
 import { Moment } from '../ui/time.tsx';
 
 type Backfill = Schemas['CronBackfill'];
@@ -48,9 +48,9 @@ export function Backfills({ place }: { place: CronJobPlace }) {
       {stop.error && <Problem error={stop.error} />}
       {may('cronjob.update') && <Start place={place} />}
       {data && data.length > 0 && (
-        <div className="scroller">
+        <Scroller label="Backfills">
           <Table caption="Backfills" columns={columns} rows={data} idOf={({ backfillID }) => backfillID} />
-        </div>
+        </Scroller>
       )}
     </Stack>
   );

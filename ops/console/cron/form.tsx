@@ -1,14 +1,15 @@
-import { Button, Group, JsonInput, Modal, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { JsonInput, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { createCronJob, saveCronJob, schedulePreviewRead } from '../client/cron.ts';
 import { useMay } from '../client/may.ts';
 import { dataQueriesRead } from '../client/queries-of-tenant.ts';
 import { workflowsRead } from '../client/reads.ts';
 import type { Schemas } from '../client/types.ts';
 import { faultsOf } from '../ui/faults.ts';
-import { Problem, wordsOf } from '../ui/problem.tsx';
+import { FormDialog } from '../ui/form.tsx';
+import { wordsOf } from '../ui/problem.tsx';
 import { Moment } from '../ui/time.tsx';
 
 type CronJob = Schemas['CronJob'];
@@ -51,114 +52,98 @@ export function CronJobForm({ tenantID, job, onSaved, onClose }: Props) {
     onSuccess: onClose,
   });
   const faults = faultsOf(save.error);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate();
-  };
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      // What is typed is not lost by a click beside it.
-      closeOnClickOutside={false}
+    <FormDialog
       title={job ? 'Change the cron job' : 'New cron job'}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      verb={job ? 'Save' : 'Create'}
+      save={save}
+      onClose={onClose}
     >
-      <form onSubmit={submit} noValidate>
+      <TextInput
+        label="Title"
+        required
+        data-autofocus
+        value={draft.cronJobTitle}
+        error={faults.get('cronJobTitle')}
+        onChange={({ currentTarget: { value } }) => set({ cronJobTitle: value })}
+      />
+      <TextInput
+        label="Schedule"
+        description="Minute, hour, day, month, day of the week"
+        required
+        className="code"
+        value={draft.cronJobSchedule}
+        error={faults.get('cronJobSchedule')}
+        onChange={({ currentTarget: { value } }) => set({ cronJobSchedule: value })}
+      />
+      <TextInput
+        label="Time zone"
+        value={draft.timezone}
+        error={faults.get('timezone')}
+        onChange={({ currentTarget: { value } }) => set({ timezone: value })}
+      />
+      <InWords tenantID={tenantID} schedule={draft.cronJobSchedule} timezone={draft.timezone} />
+      <Select
+        label="Runs"
+        allowDeselect={false}
+        data={[
+          { value: 'workflow', label: 'A workflow' },
+          { value: 'dataQuery', label: 'A query' },
+        ]}
+        value={draft.cronJobType}
+        onChange={(next) => set({ cronJobType: next as CronJob['cronJobType'], subject: '' })}
+      />
+      <Subject
+        tenantID={tenantID}
+        type={draft.cronJobType}
+        value={draft.subject}
+        fault={faults.get('cronJobConfig')}
+        onChange={(subject) => set({ subject })}
+      />
+      <JsonInput
+        label="Inputs"
+        description="JSON by the names of the inputs"
+        autosize
+        minRows={2}
+        maxRows={10}
+        validationError="This is not JSON"
+        value={draft.inputs}
+        onChange={(inputs) => set({ inputs })}
+      />
+      <details className="group">
+        <summary>If something is in the way</summary>
         <Stack gap="sm">
-          <TextInput
-            label="Title"
-            required
-            data-autofocus
-            value={draft.cronJobTitle}
-            error={faults.get('cronJobTitle')}
-            onChange={({ currentTarget: { value } }) => set({ cronJobTitle: value })}
-          />
-          <TextInput
-            label="Schedule"
-            description="Minute, hour, day, month, day of the week"
-            required
-            className="code"
-            value={draft.cronJobSchedule}
-            error={faults.get('cronJobSchedule')}
-            onChange={({ currentTarget: { value } }) => set({ cronJobSchedule: value })}
-          />
-          <TextInput
-            label="Time zone"
-            value={draft.timezone}
-            error={faults.get('timezone')}
-            onChange={({ currentTarget: { value } }) => set({ timezone: value })}
-          />
-          <InWords tenantID={tenantID} schedule={draft.cronJobSchedule} timezone={draft.timezone} />
           <Select
-            label="Runs"
+            label="If the run before goes on"
             allowDeselect={false}
-            data={[
-              { value: 'workflow', label: 'A workflow' },
-              { value: 'dataQuery', label: 'A query' },
-            ]}
-            value={draft.cronJobType}
-            onChange={(next) => set({ cronJobType: next as CronJob['cronJobType'], subject: '' })}
+            data={Object.entries(overlaps).map(([value, label]) => ({ value, label }))}
+            value={draft.overlapPolicy}
+            onChange={(next) => set({ overlapPolicy: next as CronJob['overlapPolicy'] })}
           />
-          <Subject
-            tenantID={tenantID}
-            type={draft.cronJobType}
-            value={draft.subject}
-            fault={faults.get('cronJobConfig')}
-            onChange={(subject) => set({ subject })}
+          <Select
+            label="If ticks were missed"
+            allowDeselect={false}
+            data={Object.entries(missed).map(([value, label]) => ({ value, label }))}
+            value={draft.missedRunPolicy}
+            onChange={(next) => set({ missedRunPolicy: next as CronJob['missedRunPolicy'] })}
           />
-          <JsonInput
-            label="Inputs"
-            description="JSON by the names of the inputs"
-            autosize
-            minRows={2}
-            maxRows={10}
-            validationError="This is not JSON"
-            value={draft.inputs}
-            onChange={(inputs) => set({ inputs })}
+          <NumberInput
+            label="Further attempts"
+            hideControls
+            value={draft.retryAttempts}
+            error={faults.get('retryAttempts')}
+            onChange={(next) => set({ retryAttempts: next as number })}
           />
-          <details className="group">
-            <summary>If something is in the way</summary>
-            <Stack gap="sm">
-              <Select
-                label="If the run before goes on"
-                allowDeselect={false}
-                data={Object.entries(overlaps).map(([value, label]) => ({ value, label }))}
-                value={draft.overlapPolicy}
-                onChange={(next) => set({ overlapPolicy: next as CronJob['overlapPolicy'] })}
-              />
-              <Select
-                label="If ticks were missed"
-                allowDeselect={false}
-                data={Object.entries(missed).map(([value, label]) => ({ value, label }))}
-                value={draft.missedRunPolicy}
-                onChange={(next) => set({ missedRunPolicy: next as CronJob['missedRunPolicy'] })}
-              />
-              <NumberInput
-                label="Further attempts"
-                hideControls
-                value={draft.retryAttempts}
-                error={faults.get('retryAttempts')}
-                onChange={(next) => set({ retryAttempts: next as number })}
-              />
-              <NumberInput
-                label="Seconds until a run is given up"
-                hideControls
-                value={draft.timeoutSeconds}
-                error={faults.get('timeoutSeconds')}
-                onChange={(next) => set({ timeoutSeconds: next as number })}
-              />
-            </Stack>
-          </details>
-          {save.error && <Problem error={save.error} />}
-          <Group justify="flex-end">
-            <Button type="submit" loading={save.isPending}>
-              {job ? 'Save' : 'Create'}
-            </Button>
-          </Group>
+          <NumberInput
+            label="Seconds until a run is given up"
+            hideControls
+            value={draft.timeoutSeconds}
+            error={faults.get('timeoutSeconds')}
+            onChange={(next) => set({ timeoutSeconds: next as number })}
+          />
         </Stack>
-      </form>
-    </Modal>
+      </details>
+    </FormDialog>
   );
 }
 

@@ -1,8 +1,8 @@
-import { Button, Group, JsonInput, Modal, Stack } from '@mantine/core';
+import { JsonInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { addRow, changeRow, type DatabaseTable, type Row, type TablePlace } from '../client/database.ts';
-import { Problem } from '../ui/problem.tsx';
+import { FormDialog } from '../ui/form.tsx';
 
 interface Props {
   place: TablePlace;
@@ -34,29 +34,9 @@ export function RowDialog({ place, table, row, onSaved, onClose }: Props) {
       onClose();
     },
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate();
-  };
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={row ? 'Edit the row' : 'Add a row'}
-      size="lg"
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
-      <form onSubmit={submit}>
-        <Stack>
-          <JsonInput label="Row" autosize minRows={4} maxRows={20} data-autofocus value={text} onChange={setText} />
-          {save.error && <Problem error={save.error} />}
-          <Group justify="flex-end">
-            <Button type="submit" loading={save.isPending}>
-              Save the row
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog title={row ? 'Edit the row' : 'Add a row'} verb="Save the row" size="lg" save={save} onClose={onClose}>
+      <JsonInput label="Row" autosize minRows={4} maxRows={20} data-autofocus value={text} onChange={setText} />
+    </FormDialog>
   );
 }

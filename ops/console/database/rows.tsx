@@ -18,7 +18,7 @@ import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { cellText } from '../ui/result-table.tsx';
 import { saveFile } from '../ui/save-file.ts';
-import { type Column, Table } from '../ui/table.tsx';
+import { type Column, Scroller, Table } from '../ui/table.tsx';
 import { RowDialog } from './row-dialog.tsx';
 import type { DatabaseView } from './view.ts';
 
@@ -74,8 +74,7 @@ export function Rows({ place, table, view, onView }: Props) {
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton h={200} />}
       {data && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-        <section className="panel scroller" tabIndex={0} aria-label="Rows">
+        <Scroller label="Rows" isPanel>
           <Table
             caption="Rows"
             columns={isChangeable ? [...columns, actions] : columns}
@@ -87,7 +86,7 @@ export function Rows({ place, table, view, onView }: Props) {
               {q ? 'No row matches the filter.' : 'The table is empty.'}
             </Text>
           )}
-        </section>
+        </Scroller>
       )}
       <Paging page={page} next={data?.nextPage ?? null} onGo={(next) => onView({ ...view, page: next })} />
       {edited && (

@@ -1,20 +1,7 @@
-import '@xyflow/react/dist/style.css';
-import { useComputedColorScheme } from '@mantine/core';
-import {
-  Background,
-  type Connection,
-  Controls,
-  type Edge,
-  Handle,
-  MarkerType,
-  type Node,
-  type NodeChange,
-  type NodeProps,
-  Position,
-  ReactFlow,
-} from '@xyflow/react';
+import { type Connection, type Edge, MarkerType, type Node, type NodeChange, type NodeProps } from '@xyflow/react';
 import { useMemo } from 'react';
 import { HEIGHT, WIDTH } from '../run/lay-out.ts';
+import { GraphView, NodeBox } from '../ui/graph-view.tsx';
 import { type Draft, type DraftNode, nameOf, withEdge, withoutEdge, withoutNode } from './draft.ts';
 
 interface Shown extends Record<string, unknown> {
@@ -35,7 +22,6 @@ interface Props {
 
 /** The graph: nodes are moved, connected and removed. All but the moving can be done without it, by the panel of a node. */
 export function Canvas({ draft, selected, faults, onSelect, onChange }: Props) {
-  const scheme = useComputedColorScheme();
   const nodes = useMemo(
     () =>
       draft.nodes.map((node): ShownNode => {
@@ -73,38 +59,26 @@ export function Canvas({ draft, selected, faults, onSelect, onChange }: Props) {
   const onConnect = ({ source, target }: Connection) =>
     onChange((old) => withEdge(old, { source, target, exit: null }));
   return (
-    <section className="graph" aria-label="Graph of the workflow; the list of steps below has the same nodes">
-      <ReactFlow
-        nodes={nodes}
-        edges={edges}
-        nodeTypes={nodeTypes}
-        onNodesChange={onNodesChange}
-        onEdgesDelete={(removed) => onChange((old) => removed.reduce((left, { id }) => withoutEdge(left, id), old))}
-        onConnect={onConnect}
-        onPaneClick={() => onSelect(undefined)}
-        colorMode={scheme}
-        deleteKeyCode="Delete"
-        fitView
-        fitViewOptions={{ maxZoom: 1, minZoom: 0.3 }}
-        minZoom={0.05}
-        preventScrolling={false}
-      >
-        <Background />
-        <Controls showInteractive={false} />
-      </ReactFlow>
-    </section>
+    <GraphView
+      label="Graph of the workflow; the list of steps below has the same nodes"
+      nodes={nodes}
+      edges={edges}
+      nodeTypes={nodeTypes}
+      onNodesChange={onNodesChange}
+      onEdgesDelete={(removed) => onChange((old) => removed.reduce((left, { id }) => withoutEdge(left, id), old))}
+      onConnect={onConnect}
+      onPaneClick={() => onSelect(undefined)}
+      deleteKeyCode="Delete"
+    />
   );
 }
 
 function StepNode({ data: { node, faults } }: NodeProps<ShownNode>) {
   return (
-    <div className="node editable" data-tone={faults > 0 ? 'bad' : undefined}>
-      <Handle type="target" position={Position.Top} />
-      <strong title={nameOf(node)}>{nameOf(node)}</strong>
+    <NodeBox title={nameOf(node)} tone={faults > 0 ? 'bad' : undefined} editable>
       <span className="status" data-tone={faults > 0 ? 'bad' : 'idle'}>
         {faults > 0 ? `${faults} ${faults === 1 ? 'fault' : 'faults'}` : node.type}
       </span>
-      <Handle type="source" position={Position.Bottom} />
-    </div>
+    </NodeBox>
   );
 }

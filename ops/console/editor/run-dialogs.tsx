@@ -37,7 +37,7 @@ export function TestRun({ place, base, draft, onClose }: Props & { draft: Draft 
     test.mutate();
   };
   return (
-    <Modal opened onClose={onClose} title="Test" size="lg" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={onClose} title="Test" size="lg">
       <form onSubmit={submit}>
         <Stack>
           <JsonInput label="Input" autosize minRows={3} maxRows={10} value={input} onChange={setInput} />
@@ -84,7 +84,7 @@ export function TestRun({ place, base, draft, onClose }: Props & { draft: Draft 
 
 export function RunPublished({ place, base, onClose }: Props) {
   return (
-    <Modal opened onClose={onClose} title="Run" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={onClose} title="Run">
       {base.versionID !== base.publishedVersionID && (
         <Text size="sm" mb="sm">
           The published version is run, not the draft.

@@ -37,7 +37,7 @@ export function Versions({
     onSuccess: onClose,
   });
   return (
-    <Modal opened onClose={onClose} title="Versions" size="xl" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={onClose} title="Versions" size="xl">
       <Stack>
         {error && <Problem error={error} />}
         {act.error && <Problem error={act.error} />}

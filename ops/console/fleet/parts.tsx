@@ -2,7 +2,7 @@ import { Group, Text, Title } from '@mantine/core';
 import { type ComponentProps, useEffect, useId, useState } from 'react';
 import type { Schemas } from '../client/types.ts';
 import { Icon } from '../ui/icon.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { type Column, Scroller, Table } from '../ui/table.tsx';
 import { durationText } from '../ui/time.tsx';
 
 type RowsOf<T> = ComponentProps<typeof Table<T>> & { empty: string };
@@ -25,9 +25,9 @@ export function Panel<T>({
           {said ? `${said}, ` : ''}read <Age at={at} /> ago
         </Text>
       </Group>
-      <div className="panel scroller">
+      <Scroller label={title} isPanel>
         <Rows caption={title} {...rows} />
-      </div>
+      </Scroller>
     </section>
   );
 }

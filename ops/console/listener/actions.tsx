@@ -1,6 +1,6 @@
-import { Button, Checkbox, Group, Modal, Select, Stack, Text } from '@mantine/core';
+import { Button, Checkbox, Group, Select, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { addAction, changeAction, deleteAction, type ListenerPlace } from '../client/listeners.ts';
 import { useMay } from '../client/may.ts';
 import { dataQueriesRead } from '../client/queries-of-tenant.ts';
@@ -8,8 +8,8 @@ import { workflowsRead } from '../client/reads.ts';
 import type { Schemas } from '../client/types.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { faultsIn } from '../ui/faults.ts';
+import { FormDialog } from '../ui/form.tsx';
 import { JSONView } from '../ui/json.tsx';
-import { Problem } from '../ui/problem.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
 import type { Layout, Schema } from '../ui/schema-parts.ts';
 
@@ -126,47 +126,27 @@ function ActionDialog({ place, forms, action, onSaved, onClose }: DialogProps) {
     },
     onSuccess: onClose,
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate();
-  };
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      closeOnClickOutside={false}
-      title={action ? 'Change the action' : 'New action'}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
-      <form onSubmit={submit} noValidate>
-        <Stack gap="sm">
-          <Select
-            label="What it does"
-            allowDeselect={false}
-            data={Object.values(forms).map(({ actionType, label }) => ({ value: actionType, label }))}
-            value={type}
-            onChange={(next) => next && setType(next)}
-          />
-          {form && (
-            <SchemaForm
-              key={type}
-              schema={form.schema as Schema}
-              uischema={form.uischema as unknown as Layout}
-              value={config}
-              faults={faultsIn('actionConfig', save.error)}
-              choices={choices}
-              onChange={(next) => setDrafts({ ...drafts, [type]: next })}
-            />
-          )}
-          <Checkbox label="On" checked={isEnabled} onChange={({ currentTarget: { checked } }) => setEnabled(checked)} />
-          {save.error && <Problem error={save.error} />}
-          <Group justify="flex-end">
-            <Button type="submit" loading={save.isPending}>
-              Save
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog title={action ? 'Change the action' : 'New action'} verb="Save" save={save} onClose={onClose}>
+      <Select
+        label="What it does"
+        allowDeselect={false}
+        data={Object.values(forms).map(({ actionType, label }) => ({ value: actionType, label }))}
+        value={type}
+        onChange={(next) => next && setType(next)}
+      />
+      {form && (
+        <SchemaForm
+          key={type}
+          schema={form.schema as Schema}
+          uischema={form.uischema as unknown as Layout}
+          value={config}
+          faults={faultsIn('actionConfig', save.error)}
+          choices={choices}
+          onChange={(next) => setDrafts({ ...drafts, [type]: next })}
+        />
+      )}
+      <Checkbox label="On" checked={isEnabled} onChange={({ currentTarget: { checked } }) => setEnabled(checked)} />
+    </FormDialog>
   );
 }

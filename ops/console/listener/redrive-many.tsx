@@ -27,7 +27,7 @@ export function RedriveMany({ place, onClose }: { place: ListenerPlace; onClose:
     onSettled: () => queries.invalidateQueries({ queryKey: ['listener-events', place] }),
   });
   return (
-    <Modal opened onClose={onClose} title="Redrive dead letters" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={onClose} title="Redrive dead letters">
       <Stack>
         <Select
           label="Received in the"

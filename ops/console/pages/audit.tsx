@@ -12,7 +12,7 @@ import type { Schemas } from '../client/types.ts';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { type Column, PageButtons, Table } from '../ui/table.tsx';
+import { type Column, PageButtons, Scroller, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 
 type Entry = Schemas['AuditLog'];
@@ -85,7 +85,7 @@ function Entries({ tenantID, entries, view, onView }: EntriesProps) {
   return (
     <div className={shown ? 'split' : undefined}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-      <section className="panel scroller" tabIndex={0} aria-label="Entries">
+      <Scroller label="Entries" isPanel>
         <Table
           caption="Entries, newest first"
           columns={columns}
@@ -93,7 +93,7 @@ function Entries({ tenantID, entries, view, onView }: EntriesProps) {
           idOf={({ auditLogID }) => auditLogID}
           selected={selected}
         />
-      </section>
+      </Scroller>
       {shown && (
         <Paper withBorder p="sm">
           <EntryPanel key={selected} entry={shown} actor={actorOf(shown)} onClose={() => onView(rest)} />

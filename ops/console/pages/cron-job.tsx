@@ -21,6 +21,7 @@ import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
+import { Scroller } from '../ui/table.tsx';
 import { Ago, Moment } from '../ui/time.tsx';
 import { WhoChanged } from '../ui/who-changed.tsx';
 
@@ -166,7 +167,7 @@ function Ticks({ place }: { place: CronJobPlace }) {
   if (error) return <Problem error={error} />;
   if (ticks?.length === 0) return <Text size="sm">None yet.</Text>;
   return (
-    <div className="scroller">
+    <Scroller label="Past ticks">
       <table className="list">
         <caption className="unseen">Past ticks, newest first</caption>
         <thead>
@@ -206,6 +207,6 @@ function Ticks({ place }: { place: CronJobPlace }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroller>
   );
 }

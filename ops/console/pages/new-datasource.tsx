@@ -1,13 +1,12 @@
-import { Button, Container, Paper, Select, Skeleton, Stack, TextInput } from '@mantine/core';
+import { Select, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { createDatasource, datasourceFormsRead } from '../client/sources.ts';
 import type { Schemas } from '../client/types.ts';
 import { type Options, OptionsForm } from '../datasource/options.tsx';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
-import { PageTitle } from '../ui/page.tsx';
-import { Problem } from '../ui/problem.tsx';
+import { NewForm, NewPage } from '../ui/form.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 
 type Forms = Readonly<Record<string, Schemas['DatasourceForm']>>;
@@ -17,12 +16,9 @@ export function NewDatasourcePage() {
   const { tenantID } = useParams({ from: '/shell/t/$tenantID/datasources/new' });
   const { data: forms, error, refetch } = useQuery(datasourceFormsRead(tenantID));
   return (
-    <Container size="sm">
-      <PageTitle title="New datasource" />
-      {error && <Problem error={error} onRetry={() => void refetch()} />}
-      {!forms && !error && <Skeleton h={320} />}
+    <NewPage title="New datasource" error={error} onRetry={() => void refetch()}>
       {forms && <NewDatasource key={tenantID} tenantID={tenantID} forms={forms} />}
-    </Container>
+    </NewPage>
   );
 }
 
@@ -67,49 +63,35 @@ function NewDatasource({ tenantID, forms }: { tenantID: string; forms: Forms }) 
     },
   });
   useUnsaved(Object.keys(drafts).length > 0);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    create.mutate();
-  };
   return (
-    <Paper withBorder p="md">
-      <form onSubmit={submit} noValidate>
-        <Stack gap="sm">
-          <Select
-            label="Type"
-            required
-            searchable
-            allowDeselect={false}
-            data={choicesOf(forms)}
-            value={type ?? null}
-            error={faultsOf(create.error).get('datasourceType')}
-            onChange={(next) => next && setType(next)}
-          />
-          <TextInput
-            label="Title"
-            required
-            value={title}
-            error={faultsOf(create.error).get('datasourceTitle')}
-            onChange={({ currentTarget: { value } }) => setTitle(value)}
-          />
-          {form && (
-            <OptionsForm
-              key={type}
-              tenantID={tenantID}
-              form={form}
-              options={options}
-              faults={faultsIn('datasourceOptions', create.error)}
-              onChange={(next) => setDrafts({ ...drafts, [form.datasourceType]: next })}
-            />
-          )}
-          {create.error && <Problem error={create.error} />}
-          <div>
-            <Button type="submit" loading={create.isPending}>
-              Create
-            </Button>
-          </div>
-        </Stack>
-      </form>
-    </Paper>
+    <NewForm save={create}>
+      <Select
+        label="Type"
+        required
+        searchable
+        allowDeselect={false}
+        data={choicesOf(forms)}
+        value={type ?? null}
+        error={faultsOf(create.error).get('datasourceType')}
+        onChange={(next) => next && setType(next)}
+      />
+      <TextInput
+        label="Title"
+        required
+        value={title}
+        error={faultsOf(create.error).get('datasourceTitle')}
+        onChange={({ currentTarget: { value } }) => setTitle(value)}
+      />
+      {form && (
+        <OptionsForm
+          key={type}
+          tenantID={tenantID}
+          form={form}
+          options={options}
+          faults={faultsIn('datasourceOptions', create.error)}
+          onChange={(next) => setDrafts({ ...drafts, [form.datasourceType]: next })}
+        />
+      )}
+    </NewForm>
   );
 }

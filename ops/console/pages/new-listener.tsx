@@ -1,13 +1,12 @@
-import { Button, Container, Paper, Select, Skeleton, Stack, TextInput } from '@mantine/core';
+import { Select, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { createListener, listenerFormsRead } from '../client/listeners.ts';
 import { allDatasourcesRead } from '../client/sources.ts';
 import type { Schemas } from '../client/types.ts';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
-import { PageTitle } from '../ui/page.tsx';
-import { Problem } from '../ui/problem.tsx';
+import { NewForm, NewPage } from '../ui/form.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
 import type { Layout, Schema } from '../ui/schema-parts.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
@@ -19,14 +18,11 @@ export function NewListenerPage() {
   const sources = useQuery(allDatasourcesRead(tenantID));
   const error = forms.error ?? sources.error;
   return (
-    <Container size="sm">
-      <PageTitle title="New listener" />
-      {error && <Problem error={error} onRetry={() => void forms.refetch()} />}
-      {!(forms.data && sources.data) && !error && <Skeleton h={320} />}
+    <NewPage title="New listener" error={error} onRetry={() => void forms.refetch()}>
       {forms.data && sources.data && (
         <NewListener key={tenantID} tenantID={tenantID} forms={forms.data.schemas} sources={sources.data} />
       )}
-    </Container>
+    </NewPage>
   );
 }
 
@@ -61,54 +57,40 @@ function NewListener({ tenantID, forms, sources }: Props) {
     },
   });
   useUnsaved(Object.keys(drafts).length > 0);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    create.mutate();
-  };
   const faults = faultsOf(create.error);
   return (
-    <Paper withBorder p="md">
-      <form onSubmit={submit} noValidate>
-        <Stack gap="sm">
-          <TextInput
-            label="Title"
-            required
-            value={title}
-            error={faults.get('listenerTitle')}
-            onChange={({ currentTarget: { value } }) => setTitle(value)}
-          />
-          <Select
-            label="Datasource"
-            description="Of a type that can be listened to"
-            required
-            searchable
-            allowDeselect={false}
-            nothingFoundMessage="None"
-            data={sources
-              .filter(({ datasourceType }) => forms[datasourceType])
-              .map((one) => ({ value: one.datasourceID, label: `${one.datasourceTitle}, ${one.datasourceType}` }))}
-            value={datasourceID ?? null}
-            error={faults.get('datasourceID')}
-            onChange={(next) => next && setDatasourceID(next)}
-          />
-          {form && (
-            <SchemaForm
-              key={form.datasourceType}
-              schema={form.schema as Schema}
-              uischema={form.uischema as unknown as Layout}
-              value={config}
-              faults={faultsIn('listenerConfig', create.error)}
-              onChange={(next) => setDrafts({ ...drafts, [form.datasourceType]: next })}
-            />
-          )}
-          {create.error && <Problem error={create.error} />}
-          <div>
-            <Button type="submit" loading={create.isPending}>
-              Create
-            </Button>
-          </div>
-        </Stack>
-      </form>
-    </Paper>
+    <NewForm save={create}>
+      <TextInput
+        label="Title"
+        required
+        value={title}
+        error={faults.get('listenerTitle')}
+        onChange={({ currentTarget: { value } }) => setTitle(value)}
+      />
+      <Select
+        label="Datasource"
+        description="Of a type that can be listened to"
+        required
+        searchable
+        allowDeselect={false}
+        nothingFoundMessage="None"
+        data={sources
+          .filter(({ datasourceType }) => forms[datasourceType])
+          .map((one) => ({ value: one.datasourceID, label: `${one.datasourceTitle}, ${one.datasourceType}` }))}
+        value={datasourceID ?? null}
+        error={faults.get('datasourceID')}
+        onChange={(next) => next && setDatasourceID(next)}
+      />
+      {form && (
+        <SchemaForm
+          key={form.datasourceType}
+          schema={form.schema as Schema}
+          uischema={form.uischema as unknown as Layout}
+          value={config}
+          faults={faultsIn('listenerConfig', create.error)}
+          onChange={(next) => setDrafts({ ...drafts, [form.datasourceType]: next })}
+        />
+      )}
+    </NewForm>
   );
 }

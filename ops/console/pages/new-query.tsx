@@ -1,15 +1,14 @@
-import { Button, Container, Paper, Select, Skeleton, Stack, TextInput } from '@mantine/core';
+import { Select, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useMay } from '../client/may.ts';
 import { createDataQuery, queryFormsRead } from '../client/queries-of-tenant.ts';
 import { allDatasourcesRead } from '../client/sources.ts';
 import type { Schemas } from '../client/types.ts';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
-import { PageTitle } from '../ui/page.tsx';
-import { Problem } from '../ui/problem.tsx';
-import { OtherFaults, SchemaForm } from '../ui/schema-form.tsx';
+import { NewForm, NewPage } from '../ui/form.tsx';
+import { SchemaForm } from '../ui/schema-form.tsx';
 import type { Layout, Schema } from '../ui/schema-parts.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 
@@ -25,12 +24,9 @@ export function NewQueryPage() {
   const sources = useQuery({ ...allDatasourcesRead(tenantID), enabled: may('datasource.list') });
   const error = forms.error ?? sources.error;
   return (
-    <Container size="sm">
-      <PageTitle title="New query" />
-      {error && <Problem error={error} onRetry={() => void forms.refetch()} />}
-      {!forms.data && !error && <Skeleton h={320} />}
+    <NewPage title="New query" error={error} onRetry={() => void forms.refetch()}>
       {forms.data && <NewQuery key={tenantID} tenantID={tenantID} forms={forms.data} sources={sources.data ?? []} />}
-    </Container>
+    </NewPage>
   );
 }
 
@@ -67,10 +63,6 @@ function NewQuery({ tenantID, forms, sources }: Props) {
   });
   useUnsaved(Object.keys(drafts).length > 0);
   const faults = faultsIn('dataQueryOptions', create.error);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    create.mutate();
-  };
   const choices = sources
     .filter(({ datasourceType }) => forms[datasourceType])
     .map(({ datasourceID, datasourceTitle, datasourceType }) => ({
@@ -78,43 +70,32 @@ function NewQuery({ tenantID, forms, sources }: Props) {
       label: `${datasourceTitle}, ${datasourceType}`,
     }));
   return (
-    <Paper withBorder p="md">
-      <form onSubmit={submit} noValidate>
-        <Stack gap="sm">
-          <TextInput
-            label="Title"
-            required
-            value={title}
-            error={faultsOf(create.error).get('dataQueryTitle')}
-            onChange={({ currentTarget: { value } }) => setTitle(value)}
-          />
-          <Select
-            label="Datasource"
-            searchable
-            allowDeselect={false}
-            data={[{ value: OWN, label: 'The database of the tenant' }, ...choices]}
-            value={chosen}
-            onChange={(next) => next && setChosen(next)}
-          />
-          {form && (
-            <SchemaForm
-              key={chosen}
-              schema={form.schema as Schema}
-              uischema={form.uischema as unknown as Layout}
-              value={options}
-              faults={faults}
-              onChange={(next) => setDrafts({ ...drafts, [chosen]: next })}
-            />
-          )}
-          {create.error && faults.size === 0 && <Problem error={create.error} />}
-          {create.error && faults.size > 0 && <OtherFaults faults={[create.error.message]} />}
-          <div>
-            <Button type="submit" loading={create.isPending}>
-              Create
-            </Button>
-          </div>
-        </Stack>
-      </form>
-    </Paper>
+    <NewForm save={create}>
+      <TextInput
+        label="Title"
+        required
+        value={title}
+        error={faultsOf(create.error).get('dataQueryTitle')}
+        onChange={({ currentTarget: { value } }) => setTitle(value)}
+      />
+      <Select
+        label="Datasource"
+        searchable
+        allowDeselect={false}
+        data={[{ value: OWN, label: 'The database of the tenant' }, ...choices]}
+        value={chosen}
+        onChange={(next) => next && setChosen(next)}
+      />
+      {form && (
+        <SchemaForm
+          key={chosen}
+          schema={form.schema as Schema}
+          uischema={form.uischema as unknown as Layout}
+          value={options}
+          faults={faults}
+          onChange={(next) => setDrafts({ ...drafts, [chosen]: next })}
+        />
+      )}
+    </NewForm>
   );
 }

@@ -1,11 +1,11 @@
 import { Button, CopyButton, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useSessionStorage } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { createKey } from '../client/people.ts';
 import { faultsOf } from '../ui/faults.ts';
+import { DialogForm } from '../ui/form.tsx';
 import { Notice } from '../ui/notice.tsx';
-import { Problem } from '../ui/problem.tsx';
 import { Permissions } from './permissions.tsx';
 import { RoleChoice } from './role-choice.tsx';
 
@@ -21,7 +21,7 @@ interface Props {
 export function AddKey({ tenantID, onCreated, onClose }: Props) {
   const [key, setKey] = useState<string>();
   return (
-    <Modal opened onClose={onClose} title="New API key" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={onClose} title="New API key">
       {key === undefined ? (
         <Form
           tenantID={tenantID}
@@ -72,49 +72,37 @@ function Form({ tenantID, onCreated }: { tenantID: string; onCreated: (key: stri
     },
   });
   const faults = faultsOf(create.error);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    create.mutate();
-  };
   return (
-    <form onSubmit={submit} noValidate>
-      <Stack>
-        <TextInput
-          label="Name"
-          required
-          data-autofocus
-          value={draft.apiKeyName}
-          error={faults.get('apiKeyName')}
-          onChange={(event) => setDraft({ ...draft, apiKeyName: event.currentTarget.value })}
-        />
-        <TextInput
-          label="Expires"
-          description="Empty: never"
-          type="datetime-local"
-          value={draft.expiry}
-          error={faults.get('apiKeyExpiry')}
-          onChange={(event) => setDraft({ ...draft, expiry: event.currentTarget.value })}
-        />
-        <RoleChoice
-          tenantID={tenantID}
-          value={draft.roleIDs}
-          onChange={(roleIDs) => setDraft({ ...draft, roleIDs })}
-          fault={faults.get('roleIDs')}
-        />
-        <Text size="sm">Permissions of its own, besides those of its roles:</Text>
-        <Permissions
-          tenantID={tenantID}
-          value={draft.apiKeyPermissions}
-          onChange={(apiKeyPermissions) => setDraft({ ...draft, apiKeyPermissions })}
-          fault={faults.get('apiKeyPermissions')}
-        />
-        {create.error && faults.size === 0 && <Problem error={create.error} />}
-        <Group justify="flex-end">
-          <Button type="submit" loading={create.isPending}>
-            Create
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm verb="Create" save={create} faults={faults}>
+      <TextInput
+        label="Name"
+        required
+        data-autofocus
+        value={draft.apiKeyName}
+        error={faults.get('apiKeyName')}
+        onChange={(event) => setDraft({ ...draft, apiKeyName: event.currentTarget.value })}
+      />
+      <TextInput
+        label="Expires"
+        description="Empty: never"
+        type="datetime-local"
+        value={draft.expiry}
+        error={faults.get('apiKeyExpiry')}
+        onChange={(event) => setDraft({ ...draft, expiry: event.currentTarget.value })}
+      />
+      <RoleChoice
+        tenantID={tenantID}
+        value={draft.roleIDs}
+        onChange={(roleIDs) => setDraft({ ...draft, roleIDs })}
+        fault={faults.get('roleIDs')}
+      />
+      <Text size="sm">Permissions of its own, besides those of its roles:</Text>
+      <Permissions
+        tenantID={tenantID}
+        value={draft.apiKeyPermissions}
+        onChange={(apiKeyPermissions) => setDraft({ ...draft, apiKeyPermissions })}
+        fault={faults.get('apiKeyPermissions')}
+      />
+    </DialogForm>
   );
 }

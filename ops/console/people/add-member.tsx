@@ -1,10 +1,9 @@
-import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useSessionStorage } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
-import type { FormEvent } from 'react';
 import { addMember } from '../client/people.ts';
 import { faultsOf } from '../ui/faults.ts';
-import { Problem } from '../ui/problem.tsx';
+import { FormDialog } from '../ui/form.tsx';
 import { RoleChoice } from './role-choice.tsx';
 
 const EMPTY = { userEmail: '', roleIDs: [] as string[] };
@@ -26,37 +25,23 @@ export function AddMember({ tenantID, onAdded, onClose }: Props) {
     },
   });
   const faults = faultsOf(add.error);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    add.mutate();
-  };
   return (
-    <Modal opened onClose={onClose} title="Add a member" closeButtonProps={{ 'aria-label': 'Close' }}>
-      <form onSubmit={submit} noValidate>
-        <Stack>
-          <TextInput
-            label="E-mail address"
-            type="email"
-            required
-            data-autofocus
-            value={draft.userEmail}
-            error={faults.get('userEmail')}
-            onChange={(event) => setDraft({ ...draft, userEmail: event.currentTarget.value })}
-          />
-          <RoleChoice
-            tenantID={tenantID}
-            value={draft.roleIDs}
-            onChange={(roleIDs) => setDraft({ ...draft, roleIDs })}
-            fault={faults.get('roleIDs')}
-          />
-          {add.error && faults.size === 0 && <Problem error={add.error} />}
-          <Group justify="flex-end">
-            <Button type="submit" loading={add.isPending}>
-              Add
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog title="Add a member" verb="Add" save={add} faults={faults} onClose={onClose}>
+      <TextInput
+        label="E-mail address"
+        type="email"
+        required
+        data-autofocus
+        value={draft.userEmail}
+        error={faults.get('userEmail')}
+        onChange={(event) => setDraft({ ...draft, userEmail: event.currentTarget.value })}
+      />
+      <RoleChoice
+        tenantID={tenantID}
+        value={draft.roleIDs}
+        onChange={(roleIDs) => setDraft({ ...draft, roleIDs })}
+        fault={faults.get('roleIDs')}
+      />
+    </FormDialog>
   );
 }

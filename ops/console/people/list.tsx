@@ -1,7 +1,7 @@
 import { Button, Paper, Skeleton, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Problem } from '../ui/problem.tsx';
-import { type Column, PageButtons, Table } from '../ui/table.tsx';
+import { type Column, PageButtons, Scroller, Table } from '../ui/table.tsx';
 import { TextFilter } from '../ui/text-filter.tsx';
 import type { PeopleView } from './view.ts';
 
@@ -38,8 +38,7 @@ export function PeopleList<T>(props: Props<T>) {
       {!rows && !error && <Skeleton h={240} />}
       <div className={panel ? 'split' : undefined}>
         {rows && (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-          <section className="panel scroller" tabIndex={0} aria-label={title}>
+          <Scroller label={title} isPanel>
             {rows.length === 0 ? (
               <Text p="xl" ta="center" c="dimmed">
                 {view.search ? 'Nothing matches the filter.' : 'None yet.'}
@@ -47,7 +46,7 @@ export function PeopleList<T>(props: Props<T>) {
             ) : (
               <Table caption={title} columns={columns} rows={rows} idOf={idOf} selected={view.shown} />
             )}
-          </section>
+          </Scroller>
         )}
         {panel && (
           <Paper withBorder p="sm">

@@ -4,7 +4,7 @@ import { useMemberNames } from '../client/members.ts';
 import { type QueryPlace, queryRunsRead } from '../client/queries-of-tenant.ts';
 import type { Schemas } from '../client/types.ts';
 import { Problem } from '../ui/problem.tsx';
-import { type Column, PageButtons, Table } from '../ui/table.tsx';
+import { type Column, PageButtons, Scroller, Table } from '../ui/table.tsx';
 import { Ago, durationText } from '../ui/time.tsx';
 
 type QueryRun = Schemas['DataQueryRunRecord'];
@@ -56,9 +56,9 @@ export function History({ place, cursor, onGo }: Props) {
   if (data.runs.length === 0) return <Text size="sm">It has not been run yet.</Text>;
   return (
     <>
-      <div className="scroller">
+      <Scroller label="Runs of the query">
         <Table caption="Runs of the query" columns={columns} rows={data.runs} idOf={({ queryRunID }) => queryRunID} />
-      </div>
+      </Scroller>
       <PageButtons cursor={cursor} next={data.nextCursor} onGo={onGo} />
     </>
   );

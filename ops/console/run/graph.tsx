@@ -1,17 +1,6 @@
-import '@xyflow/react/dist/style.css';
-import { useComputedColorScheme } from '@mantine/core';
-import {
-  Background,
-  Controls,
-  type Edge,
-  Handle,
-  type Node,
-  type NodeChange,
-  type NodeProps,
-  Position,
-  ReactFlow,
-} from '@xyflow/react';
+import type { Edge, Node, NodeChange, NodeProps } from '@xyflow/react';
 import { useCallback, useMemo } from 'react';
+import { GraphView, NodeBox } from '../ui/graph-view.tsx';
 import { Status, type Tone, toneOf, wordOf } from '../ui/status.tsx';
 import type { GraphNode, Graph as GraphOfRun } from './graph-of.ts';
 import { HEIGHT, layOut, WIDTH } from './lay-out.ts';
@@ -37,7 +26,6 @@ export function Graph({
   selected: string | undefined;
   onSelect: (step: string) => void;
 }) {
-  const scheme = useComputedColorScheme();
   const places = useMemo(() => layOut(graph), [graph]);
   const byID = useMemo(() => new Map(nodes.map((one) => [one.nodeID, one])), [nodes]);
   const selectedID = selected?.split('@')[0];
@@ -70,35 +58,24 @@ export function Graph({
     [byID, onSelect, selectedID],
   );
   return (
-    <section className="graph" aria-label="Graph of the run; the timeline lists the same steps">
-      <ReactFlow
-        nodes={shown}
-        edges={edges}
-        nodeTypes={nodeTypes}
-        onNodesChange={onNodesChange}
-        colorMode={scheme}
-        nodesDraggable={false}
-        nodesConnectable={false}
-        edgesFocusable={false}
-        deleteKeyCode={null}
-        fitView
-        fitViewOptions={{ maxZoom: 1, minZoom: 0.3 }}
-        minZoom={0.05}
-        preventScrolling={false}
-      >
-        <Background />
-        <Controls showInteractive={false} />
-      </ReactFlow>
-    </section>
+    <GraphView
+      label="Graph of the run; the timeline lists the same steps"
+      nodes={shown}
+      edges={edges}
+      nodeTypes={nodeTypes}
+      onNodesChange={onNodesChange}
+      nodesDraggable={false}
+      nodesConnectable={false}
+      edgesFocusable={false}
+      deleteKeyCode={null}
+    />
   );
 }
 
 function StepNode({ data: { node, steps } }: NodeProps<ShownNode>) {
   const tone: Tone | 'none' = steps ? toneOf(steps.shown.status) : 'none';
   return (
-    <div className="node" data-tone={tone}>
-      <Handle type="target" position={Position.Top} isConnectable={false} />
-      <strong title={node.title}>{node.title}</strong>
+    <NodeBox title={node.title} tone={tone}>
       {steps ? (
         <State steps={steps} />
       ) : (
@@ -106,8 +83,7 @@ function StepNode({ data: { node, steps } }: NodeProps<ShownNode>) {
           {node.kind}
         </span>
       )}
-      <Handle type="source" position={Position.Bottom} isConnectable={false} />
-    </div>
+    </NodeBox>
   );
 }
 

@@ -32,12 +32,7 @@ export function ManyRuns({ tenantID, filter, action, onClose }: Props) {
     onClose();
   };
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={action === 'cancel' ? 'Cancel runs' : 'Re-run runs'}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened onClose={close} title={action === 'cancel' ? 'Cancel runs' : 'Re-run runs'}>
       {batchID === undefined ? (
         <Ask tenantID={tenantID} filter={filter} action={action} onBegun={(batch) => setBatchID(batch.batchID)} />
       ) : (

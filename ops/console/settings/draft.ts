@@ -29,8 +29,3 @@ export function useSettings<T extends object>({ saved, send, queryKey }: Setting
   };
   return { draft, set, isDirty, save, faults: faultsOf(save.error) };
 }
-
-/** What a field of a whole number holds: nothing is null, and a text that is no number goes to the API, which refuses it. */
-export function wholeNumber(typed: string | number): number | null {
-  return typed === '' ? null : (typed as number);
-}

@@ -1,6 +1,6 @@
-import { Button, Paper, Stack, Text } from '@mantine/core';
-import type { FormEvent, ReactNode } from 'react';
-import { Problem } from '../ui/problem.tsx';
+import { Button, NumberInput, Paper, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Form } from '../ui/form.tsx';
 
 interface Props {
   title: string;
@@ -14,28 +14,21 @@ interface Props {
 
 /** A group of settings that are saved together. */
 export function SettingsForm({ title, mayChange, isDirty, save, faults, children }: Props) {
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate();
-  };
+  const button = (
+    <div>
+      <Button type="submit" disabled={!isDirty} loading={save.isPending}>
+        Save
+      </Button>{' '}
+      <Text span size="sm" role="status">
+        {save.isSuccess && !isDirty && 'Saved.'}
+      </Text>
+    </div>
+  );
   return (
     <Section title={title}>
-      <form onSubmit={submit} noValidate>
-        <Stack gap="sm">
-          {children}
-          {save.error && faults.size === 0 && <Problem error={save.error} />}
-          {mayChange && (
-            <div>
-              <Button type="submit" disabled={!isDirty} loading={save.isPending}>
-                Save
-              </Button>{' '}
-              <Text span size="sm" role="status">
-                {save.isSuccess && !isDirty && 'Saved.'}
-              </Text>
-            </div>
-          )}
-        </Stack>
-      </form>
+      <Form save={save} faults={faults} button={mayChange && button}>
+        {children}
+      </Form>
     </Section>
   );
 }
@@ -48,5 +41,27 @@ export function Section({ title, children }: { title: string; children: ReactNod
       </Text>
       {children}
     </Paper>
+  );
+}
+
+interface LimitProps {
+  label: string;
+  description: string;
+  maw?: number;
+  readOnly: boolean;
+  value: number | null;
+  error: string | undefined;
+  onChange: (value: number | null) => void;
+}
+
+/** A whole number, or nothing for what holds without it. A text that is no number goes to the API, which refuses it. */
+export function LimitInput({ value, onChange, ...input }: LimitProps) {
+  return (
+    <NumberInput
+      {...input}
+      hideControls
+      value={value ?? ''}
+      onChange={(typed) => onChange(typed === '' ? null : (typed as number))}
+    />
   );
 }

@@ -1,20 +1,10 @@
-import {
-  Button,
-  Checkbox,
-  Group,
-  Modal,
-  PasswordInput,
-  SegmentedControl,
-  Stack,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
+import { Checkbox, PasswordInput, SegmentedControl, Textarea, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import type { Schemas } from '../client/types.ts';
 import { createVariable, updateVariable, type Variable } from '../client/variables.ts';
 import { faultsOf } from '../ui/faults.ts';
-import { Problem } from '../ui/problem.tsx';
+import { FormDialog } from '../ui/form.tsx';
 
 interface Props {
   tenantID: string;
@@ -46,86 +36,73 @@ export function VariableDialog({ tenantID, variable, onSaved, onClose }: Props) 
     onSuccess: onClose,
   });
   const faults = faultsOf(save.error);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate();
-  };
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={variable ? variable.name : 'New variable'}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      verb="Save"
+      save={save}
+      faults={faults}
+      onClose={onClose}
     >
-      <form onSubmit={submit} noValidate>
-        <Stack gap="sm">
-          {!variable && (
-            <>
-              <TextInput
-                label="Name"
-                description="Workflows read it as vars.<name>"
-                required
-                data-autofocus
-                value={name}
-                error={faults.get('name')}
-                onChange={(event) => setName(event.currentTarget.value)}
-              />
-              <Checkbox
-                label="Secret"
-                description="Stored encrypted, never shown again, for the fields of HTTP nodes only"
-                checked={isSecret}
-                onChange={(event) => setSecret(event.currentTarget.checked)}
-              />
-            </>
-          )}
-          {!isSecret && (
-            <SegmentedControl
-              aria-label="Kind of value"
-              data={[
-                { value: 'text', label: 'Text' },
-                { value: 'json', label: 'JSON' },
-              ]}
-              value={kind}
-              onChange={(next) => setKind(next as 'text' | 'json')}
-            />
-          )}
-          {isSecret ? (
-            <PasswordInput
-              label="Value"
-              description={variable ? 'Empty: it stays as it is' : undefined}
-              autoComplete="off"
-              visibilityToggleButtonProps={{ 'aria-label': 'Show the value' }}
-              value={text}
-              error={faults.get('value')}
-              onChange={(event) => setText(event.currentTarget.value)}
-            />
-          ) : (
-            <Textarea
-              label="Value"
-              autosize
-              minRows={2}
-              maxRows={14}
-              className="code"
-              value={text}
-              error={faults.get('value')}
-              onChange={(event) => setText(event.currentTarget.value)}
-            />
-          )}
+      {!variable && (
+        <>
           <TextInput
-            label="Description"
-            value={description}
-            error={faults.get('description')}
-            onChange={(event) => setDescription(event.currentTarget.value)}
+            label="Name"
+            description="Workflows read it as vars.<name>"
+            required
+            data-autofocus
+            value={name}
+            error={faults.get('name')}
+            onChange={(event) => setName(event.currentTarget.value)}
           />
-          {save.error && faults.size === 0 && <Problem error={save.error} />}
-          <Group justify="flex-end">
-            <Button type="submit" loading={save.isPending}>
-              Save
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+          <Checkbox
+            label="Secret"
+            description="Stored encrypted, never shown again, for the fields of HTTP nodes only"
+            checked={isSecret}
+            onChange={(event) => setSecret(event.currentTarget.checked)}
+          />
+        </>
+      )}
+      {!isSecret && (
+        <SegmentedControl
+          aria-label="Kind of value"
+          data={[
+            { value: 'text', label: 'Text' },
+            { value: 'json', label: 'JSON' },
+          ]}
+          value={kind}
+          onChange={(next) => setKind(next as 'text' | 'json')}
+        />
+      )}
+      {isSecret ? (
+        <PasswordInput
+          label="Value"
+          description={variable ? 'Empty: it stays as it is' : undefined}
+          autoComplete="off"
+          visibilityToggleButtonProps={{ 'aria-label': 'Show the value' }}
+          value={text}
+          error={faults.get('value')}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+      ) : (
+        <Textarea
+          label="Value"
+          autosize
+          minRows={2}
+          maxRows={14}
+          className="code"
+          value={text}
+          error={faults.get('value')}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+      )}
+      <TextInput
+        label="Description"
+        value={description}
+        error={faults.get('description')}
+        onChange={(event) => setDescription(event.currentTarget.value)}
+      />
+    </FormDialog>
   );
 }
 

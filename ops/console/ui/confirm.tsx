@@ -18,7 +18,7 @@ export function Confirm({
 }) {
   const act = useMutation({ mutationFn: onConfirm, onSuccess: onClose });
   return (
-    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={onClose} title={title}>
       <Stack>
         <Text>
           <bdi>{question}</bdi>

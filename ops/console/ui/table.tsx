@@ -45,6 +45,17 @@ export function Table<T>({ caption, columns, rows, idOf, selected }: Props<T>) {
   );
 }
 
+/** Around a table whose rows may have nothing to go to: where it is wider than the page, it is scrolled by keyboard too. */
+export function Scroller({ label, isPanel, children }: { label: string; isPanel?: true; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for controls
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <div className={isPanel ? 'panel scroller' : 'scroller'} role="group" tabIndex={0} aria-label={label}>
+      {children}
+    </div>
+  );
+}
+
 /** The way through a list that the API answers in pages; undefined is the first one. */
 export function PageButtons({
   cursor,

@@ -1,4 +1,4 @@
-import { Button, Group, NumberInput, PasswordInput, Select, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, PasswordInput, Select, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
@@ -13,13 +13,13 @@ import {
   testAIConfig,
 } from '../../client/settings.ts';
 import type { Schemas } from '../../client/types.ts';
-import { useSettings, wholeNumber } from '../../settings/draft.ts';
-import { Section, SettingsForm } from '../../settings/form.tsx';
+import { useSettings } from '../../settings/draft.ts';
+import { LimitInput, Section, SettingsForm } from '../../settings/form.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { PageTitle } from '../../ui/page.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { type Column, Scroller, Table } from '../../ui/table.tsx';
 import { Moment } from '../../ui/time.tsx';
 
 /** The language model that the tenant uses, and what it has used of it. */
@@ -97,11 +97,10 @@ function Model({ tenantID, config, onDeleted }: ModelProps) {
     },
   });
   const count = (name: 'maxTokensPerDay' | 'maxTokensPerMonth' | 'maxCalls') => ({
-    value: draft[name] ?? '',
+    value: draft[name],
     error: form.faults.get(name),
     readOnly: !mayChange,
-    hideControls: true,
-    onChange: (typed: string | number) => set({ [name]: wholeNumber(typed) }),
+    onChange: (value: number | null) => set({ [name]: value }),
   });
   return (
     <Stack>
@@ -127,9 +126,9 @@ function Model({ tenantID, config, onDeleted }: ModelProps) {
           visibilityToggleButtonProps={{ 'aria-label': 'Show the key' }}
           {...text('apiKey')}
         />
-        <NumberInput label="Tokens a day" description="Empty: as the quota" {...count('maxTokensPerDay')} />
-        <NumberInput label="Tokens a month" description="Empty: as the quota" {...count('maxTokensPerMonth')} />
-        <NumberInput label="Calls at once" description="Empty: as the quota" {...count('maxCalls')} />
+        <LimitInput label="Tokens a day" description="Empty: as the quota" {...count('maxTokensPerDay')} />
+        <LimitInput label="Tokens a month" description="Empty: as the quota" {...count('maxTokensPerMonth')} />
+        <LimitInput label="Calls at once" description="Empty: as the quota" {...count('maxCalls')} />
       </SettingsForm>
       {mayChange && (
         <Section title="Test">
@@ -216,9 +215,9 @@ function Usage({ tenantID }: { tenantID: string }) {
             </div>
           </dl>
           {usage.days.length > 0 && (
-            <div className="scroller">
+            <Scroller label="Use by day">
               <Table caption="Use by day" columns={dayColumns} rows={usage.days} idOf={({ day }) => day} />
-            </div>
+            </Scroller>
           )}
         </Stack>
       )}

@@ -1,15 +1,15 @@
-import { NumberInput, Skeleton, Stack, Text } from '@mantine/core';
+import { Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useMay } from '../../client/may.ts';
 import { dispatchRead, quotasRead, saveDispatch } from '../../client/settings.ts';
 import type { Schemas } from '../../client/types.ts';
-import { useSettings, wholeNumber } from '../../settings/draft.ts';
-import { Section, SettingsForm } from '../../settings/form.tsx';
+import { useSettings } from '../../settings/draft.ts';
+import { LimitInput, Section, SettingsForm } from '../../settings/form.tsx';
 import { quotaAmount, quotaName } from '../../settings/quotas.ts';
 import { PageTitle } from '../../ui/page.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { type Column, Scroller, Table } from '../../ui/table.tsx';
 
 /** How much the tenant may have at once, and in all. */
 export function LimitSettingsPage() {
@@ -44,15 +44,14 @@ function AtOnce({ tenantID, dispatch }: { tenantID: string; dispatch: Schemas['D
         Operators grant {grantedMaxRuns === null ? 'any number' : grantedMaxRuns.toLocaleString()}; the share of the
         workers is {weight}. Workflows have limits of their own, too.
       </Text>
-      <NumberInput
+      <LimitInput
         label="Runs that workers have at once"
         description="Empty: as many as are granted"
         maw={320}
-        hideControls
         readOnly={!mayChange}
-        value={draft.maxRuns ?? ''}
+        value={draft.maxRuns}
         error={form.faults.get('maxRuns')}
-        onChange={(typed) => set({ maxRuns: wholeNumber(typed) })}
+        onChange={(maxRuns) => set({ maxRuns })}
       />
     </SettingsForm>
   );
@@ -85,14 +84,14 @@ function Quotas({ quotas }: { quotas: Schemas['TenantQuotas'] }) {
       <Text size="sm" mb="xs">
         What would exceed one is refused. Operators of the deployment raise them.
       </Text>
-      <div className="scroller">
+      <Scroller label="Quotas">
         <Table
           caption="Quotas"
           columns={columns}
           rows={rows.toSorted((one, other) => share(other) - share(one))}
           idOf={({ name }) => name}
         />
-      </div>
+      </Scroller>
     </Section>
   );
 }

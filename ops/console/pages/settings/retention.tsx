@@ -1,11 +1,11 @@
-import { NumberInput, Skeleton, Stack, Text } from '@mantine/core';
+import { Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useMay } from '../../client/may.ts';
 import { auditRetentionRead, runRetentionRead, saveAuditRetention, saveRunRetention } from '../../client/settings.ts';
 import type { Schemas } from '../../client/types.ts';
-import { useSettings, wholeNumber } from '../../settings/draft.ts';
-import { SettingsForm } from '../../settings/form.tsx';
+import { useSettings } from '../../settings/draft.ts';
+import { LimitInput, SettingsForm } from '../../settings/form.tsx';
 import { PageTitle } from '../../ui/page.tsx';
 import { Problem } from '../../ui/problem.tsx';
 
@@ -46,23 +46,21 @@ function Runs({ tenantID, retention }: { tenantID: string; retention: Schemas['R
         {inForce.runs !== null && `, ${inForce.runs.toLocaleString()} runs of each workflow`}. The deployment allows{' '}
         {maxDays.toLocaleString()} days. Runs that are no longer kept are deleted within minutes.
       </Text>
-      <NumberInput
+      <LimitInput
         label="Days"
         description="Empty: as the deployment has it"
-        hideControls
         readOnly={!mayChange}
-        value={draft.days ?? ''}
+        value={draft.days}
         error={form.faults.get('days')}
-        onChange={(typed) => set({ days: wholeNumber(typed) })}
+        onChange={(days) => set({ days })}
       />
-      <NumberInput
+      <LimitInput
         label="Newest runs of each workflow"
         description="Empty: all of them, so long"
-        hideControls
         readOnly={!mayChange}
-        value={draft.runs ?? ''}
+        value={draft.runs}
         error={form.faults.get('runs')}
-        onChange={(typed) => set({ runs: wholeNumber(typed) })}
+        onChange={(runs) => set({ runs })}
       />
     </SettingsForm>
   );
@@ -82,14 +80,13 @@ function Audit({ tenantID, retention }: { tenantID: string; retention: Schemas['
         In force: {inForce.toLocaleString()} days. The deployment allows {maxDays.toLocaleString()}. Older entries are
         deleted within minutes, with their seals.
       </Text>
-      <NumberInput
+      <LimitInput
         label="Days of the trail"
         description="Empty: as the deployment has it"
-        hideControls
         readOnly={!mayChange}
-        value={draft.days ?? ''}
+        value={draft.days}
         error={form.faults.get('days')}
-        onChange={(typed) => set({ days: wholeNumber(typed) })}
+        onChange={(days) => set({ days })}
       />
     </SettingsForm>
   );

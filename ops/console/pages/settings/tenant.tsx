@@ -175,7 +175,7 @@ function Delete({ tenant: { tenantID, tenantTitle }, onClose }: { tenant: Tenant
     },
   });
   return (
-    <Modal opened onClose={onClose} title="Delete the tenant" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={onClose} title="Delete the tenant">
       <Stack>
         <Text size="sm">
           Its title is <bdi>{tenantTitle}</bdi>

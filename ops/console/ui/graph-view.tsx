@@ -1,0 +1,45 @@
+import '@xyflow/react/dist/style.css';
+import { useComputedColorScheme } from '@mantine/core';
+import { Background, Controls, Handle, type Node, Position, ReactFlow, type ReactFlowProps } from '@xyflow/react';
+import type { ReactNode } from 'react';
+import type { Tone } from './status.tsx';
+
+/** A graph to look at and to choose from; what else can be done with it, its props say. */
+export function GraphView<N extends Node>({ label, ...flow }: ReactFlowProps<N> & { label: string }) {
+  const scheme = useComputedColorScheme();
+  return (
+    <section className="graph" aria-label={label}>
+      <ReactFlow
+        colorMode={scheme}
+        fitView
+        fitViewOptions={{ maxZoom: 1, minZoom: 0.3 }}
+        minZoom={0.05}
+        preventScrolling={false}
+        {...flow}
+      >
+        <Background />
+        <Controls showInteractive={false} />
+      </ReactFlow>
+    </section>
+  );
+}
+
+interface BoxProps {
+  title: string;
+  tone: Tone | 'none' | undefined;
+  /** Edges can be drawn from it and to it. */
+  editable?: boolean;
+  children: ReactNode;
+}
+
+/** A node of a graph: its title, and its state or kind. */
+export function NodeBox({ title, tone, editable = false, children }: BoxProps) {
+  return (
+    <div className={editable ? 'node editable' : 'node'} data-tone={tone}>
+      <Handle type="target" position={Position.Top} isConnectable={editable} />
+      <strong title={title}>{title}</strong>
+      {children}
+      <Handle type="source" position={Position.Bottom} isConnectable={editable} />
+    </div>
+  );
+}
