@@ -4,10 +4,10 @@ import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.t
 /** The tenant's own database: tables, rows and SQL. */
 export function databaseTests(stage: () => Stage): void {
   test('a table is made after its SQL is shown, gets rows, which are found and changed, and is dropped', async () => {
-    const { cluster, page, path } = stage();
+    const { page, go, path } = stage();
     const table = `parts_${Date.now()}`;
     const dialog = page.getByRole('dialog');
-    await page.goto(cluster.baseURL + path('/database'));
+    await go(path('/database'));
     await page.getByRole('button', { name: 'New table' }).click();
     await dialog.getByRole('textbox', { name: 'Table' }).fill(table);
     await dialog.getByRole('button', { name: 'Add a column' }).click();
@@ -91,8 +91,8 @@ export function databaseTests(stage: () => Stage): void {
   }, 60_000);
 
   test('SQL shows what every statement answered, and its text stays when the page is left', async () => {
-    const { cluster, page, path } = stage();
-    await page.goto(cluster.baseURL + path('/database?tab=sql'));
+    const { page, go, path } = stage();
+    await go(path('/database?tab=sql'));
     const text = page.getByRole('textbox', { name: 'SQL' });
     await text.fill("select 1 as one; select n, '<img src=x>' as mark from generate_series(1, 3) n");
     await page.getByRole('button', { name: 'Run the SQL' }).click();

@@ -5,7 +5,7 @@ import { expectAccessible, HOSTILE, type Stage } from './stage.ts';
 /** Listeners: their state, what they have received, dead letters, and the test mode. */
 export function listenerTests(stage: () => Stage): void {
   test('dead letters are looked into, redriven one corrected, and all after their number is said', async () => {
-    const { cluster, page, path, tenant } = stage();
+    const { cluster, page, go, path, tenant } = stage();
     const script = 'return event.body.order.id > 0 ? { order: event.body.order } : null;';
     const actions = [{ actionType: 'transform', actionConfig: { script } }];
     const { id } = await aListener(cluster, { tenant, title: HOSTILE.slice(0, 150), actions });
@@ -17,7 +17,7 @@ export function listenerTests(stage: () => Stage): void {
     };
     for (const n of [1, 2, 3]) await deliver({ n, text: HOSTILE });
 
-    await page.goto(cluster.baseURL + path('/listeners'));
+    await go(path('/listeners'));
     await page
       .getByRole('row', { name: new RegExp(`Connected webhook ${tenant.creator.email}`) })
       .first()
@@ -51,11 +51,11 @@ export function listenerTests(stage: () => Stage): void {
   }, 40_000);
 
   test('events are shown as they come, the listener is deactivated, and its settings are a form', async () => {
-    const { cluster, page, path, tenant } = stage();
+    const { cluster, page, go, path, tenant } = stage();
     const script = 'return { doubled: event.body.n * 2 };';
     const actions = [{ actionType: 'transform', actionConfig: { script } }];
     const { id } = await aListener(cluster, { tenant, title: 'Orders', actions });
-    await page.goto(cluster.baseURL + path(`/listeners/${id}?tab=test`));
+    await go(path(`/listeners/${id}?tab=test`));
     await page.getByText('Events are shown here as they come.').waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     let n = 20;
@@ -99,7 +99,7 @@ export function listenerTests(stage: () => Stage): void {
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await list.getByLabel('Settings of trigger_workflow').waitFor({ state: 'detached' });
 
-    await page.goto(cluster.baseURL + path('/listeners'));
+    await go(path('/listeners'));
     await page.getByRole('button', { name: 'New listener' }).click();
     await page.getByRole('combobox', { name: 'Datasource' }).click();
     await page

@@ -4,14 +4,14 @@ import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.t
 /** Who did what, and who may do what. */
 export function peopleTests(stage: () => Stage): void {
   test('who changed a query is read from its page: who, and from what to what', async () => {
-    const { cluster, page, path, tenant } = stage();
+    const { cluster, page, go, path, tenant } = stage();
     const client = cluster.as(tenant.creator).in(tenant);
     const { body } = await client.post('T/queries', {
       ...{ dataQueryTitle: 'Audited', datasourceType: 'tenantdb', dataQueryOptions: { query: 'select 1' } },
     });
     const { dataQueryID } = body.dataQuery;
     await client.patch(`T/queries/${dataQueryID}`, { dataQueryTitle: HOSTILE.slice(0, 150) });
-    await page.goto(cluster.baseURL + path(`/queries/${dataQueryID}`));
+    await go(path(`/queries/${dataQueryID}`));
     await page.getByRole('link', { name: 'Who changed this' }).click();
     await page.getByRole('heading', { name: 'History of an asset' }).waitFor();
     const change = page.getByRole('row', { name: /updateQuery Done/ });
@@ -28,7 +28,7 @@ export function peopleTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'audit-entry', shows: 'History of this' });
     expect(await page.locator('img[src="x"]').count()).toBe(0);
 
-    await page.goto(cluster.baseURL + path(`/audit?assetID=${dataQueryID}&method=POST`));
+    await go(path(`/audit?assetID=${dataQueryID}&method=POST`));
     await page.getByRole('row', { name: /createQuery Done/ }).waitFor();
     expect(await page.getByRole('row').count()).toBe(2);
     await page.getByRole('button', { name: 'Export' }).click();
@@ -41,9 +41,9 @@ export function peopleTests(stage: () => Stage): void {
     await page.getByRole('status').getByText('Intact').waitFor();
   }, 40_000);
   test('a role is made, a member invited with it, and their page says what they may do, by which role', async () => {
-    const { cluster, page, path } = stage();
+    const { page, go, path } = stage();
     const name = `Reader ${Date.now()}`;
-    await page.goto(cluster.baseURL + path('/roles'));
+    await go(path('/roles'));
     await page.getByRole('button', { name: 'New role' }).click();
     await page.getByText(/^workflow, 0 of/).click();
     await page.getByRole('checkbox', { name: 'workflow.read' }).check();
@@ -56,7 +56,7 @@ export function peopleTests(stage: () => Stage): void {
     await page.getByRole('checkbox', { name: 'Everything' }).waitFor();
     await expectAccessible(page, { name: 'role', shows: 'Save the role' });
 
-    await page.goto(cluster.baseURL + path('/members'));
+    await go(path('/members'));
     await page.getByRole('button', { name: 'Add a member' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('E-mail address').fill('not an address');
@@ -81,9 +81,9 @@ export function peopleTests(stage: () => Stage): void {
   }, 40_000);
 
   test('an API key is shown once, works, and is refused after it is revoked', async () => {
-    const { cluster, page, path, tenant } = stage();
+    const { cluster, page, go, path, tenant } = stage();
     const name = `Key ${Date.now()}`;
-    await page.goto(cluster.baseURL + path('/api-keys'));
+    await go(path('/api-keys'));
     await page.getByRole('button', { name: 'New API key' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Name' }).fill(name);

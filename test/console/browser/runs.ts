@@ -163,8 +163,8 @@ export function runTests(stage: () => Stage): void {
   test.each(pages)(
     '$name: no finding by axe, and no sideways scroll',
     async ({ name, path, shows }) => {
-      const { cluster, page } = stage();
-      await page.goto(cluster.baseURL + path());
+      const { page, go } = stage();
+      await go(path());
       await expectAccessible(page, { name, shows });
     },
     20_000,

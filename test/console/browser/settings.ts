@@ -8,7 +8,7 @@ import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.t
 /** Settings of the tenant, and the approvals that one of them asks for. */
 export function settingsTests(stage: () => Stage): void {
   test('calls over MCP wait once a setting says so, are counted in the header, and are approved or refused', async () => {
-    const { cluster, tenant, page, path } = stage();
+    const { cluster, tenant, page, go, path } = stage();
     const { context, config } = cluster;
     const settings = { ...config, mcp: { ...config.mcp, port: 0 } };
     await using mcp = await startMCP({ config: settings, logger: context.logger, context });
@@ -20,7 +20,7 @@ export function settingsTests(stage: () => Stage): void {
     const { put } = cluster.as(tenant.creator).in(tenant);
     await put('T/tool-approval-policy', { policy: 'none', byAnother: false });
 
-    await page.goto(cluster.baseURL + path('/settings/tools'));
+    await go(path('/settings/tools'));
     await page.getByRole('radio', { name: 'Those that may destroy something' }).check();
     await expectAccessible(page, { name: 'settings-tools', shows: 'Another person must approve' });
     await page.getByRole('button', { name: 'Save' }).click();
@@ -36,7 +36,7 @@ export function settingsTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'inbox-calls', shows: 'delete_workflow' });
 
     const open = async (id: string) => {
-      await page.goto(cluster.baseURL + path('/inbox'));
+      await go(path('/inbox'));
       await calls.getByRole('row').filter({ hasText: id }).getByRole('link').click();
       await page.getByLabel('Input of the call').getByText(id).waitFor();
     };
@@ -53,7 +53,7 @@ export function settingsTests(stage: () => Stage): void {
     const { rows } = await cluster.pool.query('select id from workflow where id = any($1)', [[doomed.id, spared.id]]);
     expect(rows).toEqual([{ id: spared.id }]);
 
-    await page.goto(cluster.baseURL + path('/inbox'));
+    await go(path('/inbox'));
     await page.getByText('No call waits for a decision.').waitFor();
     await page.getByText('Decided ones too').click();
     await calls.getByRole('row', { name: /Refused/ }).waitFor();
@@ -72,9 +72,9 @@ export function settingsTests(stage: () => Stage): void {
   }, 60_000);
 
   test('a tenant changes its name, logo, limits and retention; what the API refuses is said at the field', async () => {
-    const { cluster, tenant, page, path } = stage();
+    const { cluster, tenant, page, go, path } = stage();
     const title = `Tenant ${Date.now()}`;
-    await page.goto(cluster.baseURL + path('/settings'));
+    await go(path('/settings'));
     await page.getByLabel('Title').fill('');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.locator('[aria-invalid="true"]').waitFor();
@@ -123,11 +123,11 @@ export function settingsTests(stage: () => Stage): void {
   }, 60_000);
 
   test('variables are kept, secrets never shown; a model is set and tested; an account is connected in a window', async () => {
-    const { cluster, tenant, page, path, context } = stage();
+    const { cluster, tenant, page, go, path, context } = stage();
     const dialog = page.getByRole('dialog');
     await using provider = await startAIProvider();
     await cluster.as(tenant.creator).in(tenant).delete('T/ai-config');
-    await page.goto(cluster.baseURL + path('/settings/variables'));
+    await go(path('/settings/variables'));
     const [greeting, token] = [`greeting_${Date.now()}`, `token_${Date.now()}`];
     for (const [name, value, isSecret] of [
       [greeting, HOSTILE, false],

@@ -20,6 +20,8 @@ export interface Stage extends AsyncDisposable {
   faults: string[];
   /** The console's path of the tenant with this behind it. */
   path(rest?: string): string;
+  /** Leads the page, or another one of the console, to this path. */
+  go(path: string, page?: Page): Promise<void>;
   /** A page of another user or another server. */
   open(user: { email: string }, baseURL?: string): Promise<Page>;
   /** A page without a session, which the test closes. */
@@ -32,7 +34,9 @@ export const HOSTILE = `<img src=x onerror="throw 1"> \u202egnp.exe \u05e9\u05dc
 export async function openStage(executablePath: string): Promise<Stage> {
   await using resources = new AsyncDisposableStack();
   const { folder } = await builtConsole();
-  const cluster = resources.use(await startCluster({ settings: { CONSOLE_DIR: folder } }));
+  const cluster = resources.use(
+    await startCluster({ settings: { CONSOLE_DIR: folder, AUDIT_BUFFER_SECONDS: '0.05' } }),
+  );
   const tenant = await aTenant(cluster);
   const call = createCall(cluster.baseURL, await cluster.tokenFor(tenant.creator));
   await installSample(call, await readSample('order-approval'), { tenantID: tenant.id });
@@ -57,7 +61,10 @@ export async function openStage(executablePath: string): Promise<Stage> {
     const opened = await newPage();
     const session = { token: await cluster.tokenFor({ email }), email, renewal: { kind: 'development' } };
     const stored = JSON.stringify({ ...session, expiresAt: Date.now() + 3_000_000 });
-    await opened.addInitScript(`sessionStorage.setItem('gantry.session', ${JSON.stringify(stored)})`);
+    // An empty document, or one that says that no server answered, has no storage.
+    await opened.addInitScript(
+      `if (origin !== 'null') sessionStorage.setItem('gantry.session', ${JSON.stringify(stored)})`,
+    );
     await opened.goto(`${baseURL}/console/t/${tenant.id}/inbox`);
     return opened;
   };
@@ -70,6 +77,7 @@ export async function openStage(executablePath: string): Promise<Stage> {
     page,
     faults,
     path: (rest = '') => `/console/t/${tenant.id}${rest}`,
+    go: (path, led = page) => go(led, cluster.baseURL + path),
     open,
     async visit(url) {
       const visited = await newPage();
@@ -80,23 +88,43 @@ export async function openStage(executablePath: string): Promise<Stage> {
   };
 }
 
+/**
+ * Within the console as by a link: to load a page anew takes five times the processor time, and axe with it. The page that
+ * is open is loaded anew all the same, since a link to itself would leave its dialogs open.
+ */
+async function go(page: Page, url: string): Promise<void> {
+  const inConsole = new URL('/console/t/', url).href;
+  const isOther = new URL(page.url()).pathname !== new URL(url).pathname;
+  if (page.url().startsWith(inConsole) && isOther)
+    await page.evaluate(`history.pushState(null, '', ${JSON.stringify(url)})`);
+  else await page.goto(url);
+}
+
 /** The browser writes an error for each answer that refuses something; other faults stay. */
 export function forgetRefusals({ faults }: Stage, status: number): void {
   faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes(`status of ${status}`)));
 }
+
+/** Those of a desk, and of the narrowest telephone. No break of the styles lies between 320 and 576. */
+const WIDTHS = [1280, 320];
 
 /** Findings of axe, and sideways scroll, at two widths in both colour schemes. `SCREENSHOTS` names a folder for pictures. */
 export async function expectAccessible(
   page: Page,
   { name, shows, schemes = ['light', 'dark'] }: { name: string; shows: string; schemes?: ('light' | 'dark')[] },
 ): Promise<void> {
-  for (const [at, colorScheme] of schemes.entries()) {
+  // The second scheme takes the widths in the other order: each change of them is another layout.
+  for (const [colorScheme, widths, rules] of [
+    ['light', WIDTHS, EVERYTHING],
+    ['dark', WIDTHS.toReversed(), COLOURS],
+  ] as const) {
+    if (!schemes.includes(colorScheme)) continue;
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    for (const width of [1280, 400]) {
+    for (const width of widths) {
       await page.setViewportSize({ width, height: 800 });
       await page.getByText(shows).first().waitFor();
-      expect({ colorScheme, width, ...(await findingsOn(page, at === 0 ? EVERYTHING : COLOURS)) }).toEqual({
-        ...{ colorScheme, width, violations: [], hasSidewaysScroll: false },
+      expect({ colorScheme, width, ...(await findingsOn(page, rules)) }).toEqual({
+        ...{ colorScheme, width, violations: [], wider: [] },
       });
       const { SCREENSHOTS: folder } = process.env;
       if (folder) await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png`, fullPage: true });
@@ -113,6 +141,11 @@ const SETTLED = `Promise.allSettled(
     .map(({ finished }) => finished)
 ).then(() => undefined)`;
 
+interface Shown {
+  outerHTML: string;
+  getBoundingClientRect(): { right: number };
+}
+
 const EVERYTHING = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] };
 
 /** What another colour scheme can change: the rules that read colours. */
@@ -121,7 +154,7 @@ const COLOURS = { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-t
 async function findingsOn(
   page: Page,
   rules: typeof EVERYTHING | typeof COLOURS,
-): Promise<{ violations: string[]; hasSidewaysScroll: boolean }> {
+): Promise<{ violations: string[]; wider: string[] }> {
   // A page keeps it until the next one is loaded.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe.source);
   // Colours that still change are those of neither scheme.
@@ -133,13 +166,17 @@ async function findingsOn(
       };
     };
     const { document, innerWidth } = globalThis as unknown as {
-      document: { documentElement: { scrollWidth: number } };
+      document: { documentElement: { scrollWidth: number }; querySelectorAll(selector: string): Iterable<Shown> };
       innerWidth: number;
     };
+    const scrolls = document.documentElement.scrollWidth > innerWidth;
+    const wider = [...(scrolls ? document.querySelectorAll('body *') : [])].filter(
+      (element) => element.getBoundingClientRect().right > innerWidth,
+    );
     const { violations } = await runner.run(document, { ...options, resultTypes: ['violations'], preload: false });
     return {
       violations: violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`)),
-      hasSidewaysScroll: document.documentElement.scrollWidth > innerWidth,
+      wider: scrolls ? ['the page scrolls sideways', ...wider.map(({ outerHTML }) => outerHTML.slice(0, 150))] : [],
     };
   }, rules);
 }

@@ -6,8 +6,8 @@ export function workflowTests(stage: () => Stage): void {
   let editorPath: string;
 
   test('a workflow is made, gets a step, is refused at its node, corrected, published and run', async () => {
-    const { cluster, page, path, tenant } = stage();
-    await page.goto(cluster.baseURL + path('/workflows'));
+    const { cluster, page, go, path, tenant } = stage();
+    await go(path('/workflows'));
     await page.getByRole('button', { name: 'New workflow' }).click();
     await page.getByRole('dialog').getByLabel('Title').fill('Made in the editor');
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
@@ -50,8 +50,8 @@ export function workflowTests(stage: () => Stage): void {
   }, 40_000);
 
   test('an unsaved graph is tested with an output that is given', async () => {
-    const { cluster, page, context, tenant } = stage();
-    await page.goto(cluster.baseURL + editorPath);
+    const { cluster, page, go, context, tenant } = stage();
+    await go(editorPath);
     await page.getByRole('button', { name: 'Test', exact: true }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Outputs that are given').fill('{"javascript": {"output": {"answer": 1}}}');
@@ -70,10 +70,10 @@ export function workflowTests(stage: () => Stage): void {
   }, 20_000);
 
   test('two authors: the second is told, nothing is overwritten, and an earlier version is restored', async () => {
-    const { cluster, page, open, tenant } = stage();
+    const { cluster, page, go, open, tenant } = stage();
     const other = await open(tenant.creator);
     for (const one of [page, other]) {
-      await one.goto(cluster.baseURL + editorPath);
+      await go(editorPath, one);
       await one.getByText('Version 2, published').waitFor();
     }
     const rename = async (one: typeof page, title: string) => {
@@ -107,14 +107,14 @@ export function workflowTests(stage: () => Stage): void {
   }, 40_000);
 
   test('a workflow is found, cloned and deleted after a question', async () => {
-    const { cluster, page, path } = stage();
-    await page.goto(cluster.baseURL + path('/workflows?search=Made'));
+    const { page, go, path } = stage();
+    await go(path('/workflows?search=Made'));
     await page.getByRole('row', { name: /^Made in the editor Published, with a later draft/ }).waitFor();
     expect(await page.getByRole('row').count()).toBe(2);
     await page.getByRole('button', { name: 'Actions for Made in the editor' }).click();
     await page.getByRole('menuitem', { name: 'Clone' }).click();
     await page.getByText('Version 1').waitFor();
-    await page.goto(cluster.baseURL + path('/workflows?search=Made'));
+    await go(path('/workflows?search=Made'));
     await expect.poll(() => page.getByRole('row').count()).toBe(3);
     await page.getByRole('button', { name: /^Actions for Made.*cop/i }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
@@ -123,10 +123,10 @@ export function workflowTests(stage: () => Stage): void {
   }, 30_000);
 
   test('the list and the editor: no finding by axe, and no sideways scroll', async () => {
-    const { cluster, page, path } = stage();
-    await page.goto(cluster.baseURL + path('/workflows'));
+    const { page, go, path } = stage();
+    await go(path('/workflows'));
     await expectAccessible(page, { name: 'workflows', shows: 'Order approval' });
-    await page.goto(cluster.baseURL + editorPath);
+    await go(editorPath);
     await page.getByText('Steps as a list').click();
     await page.getByRole('button', { name: 'JavaScript', exact: true }).click();
     await page.getByText('After an error').first().waitFor({ state: 'attached' });
