@@ -191,7 +191,9 @@ test('refused requests are recorded, and what strangers try is not', async () =>
 test('filters narrow the list, pages join without a gap, and wrong fields are named', async () => {
   const own = await aTenant(cluster);
   const key = await anApiKey(cluster, { tenant: own });
-  for (let n = 0; n < 7; n += 1) await admin(own).post('T/folders', { folderTitle: `F${n}`, entityType: 'workflow' });
+  let folderID = '';
+  for (let n = 0; n < 7; n += 1)
+    folderID = (await admin(own).post('T/folders', { folderTitle: `F${n}`, entityType: 'workflow' })).body.folder.id;
   await cluster.withKey(key).in(own).get('T/folders');
   await eventually(async () =>
     expect((await logs(`method=POST&status=success`, own)).length).toBeGreaterThanOrEqual(7),
@@ -201,6 +203,18 @@ test('filters narrow the list, pages join without a gap, and wrong fields are na
     expect(byKey).toMatchObject([{ subType: 'GET', metadata: { authType: 'apiKey' } }]);
   });
 
+  await admin(own).patch(`T/folders/${folderID}`, { folderTitle: 'Other' });
+  await eventually(async () => expect(await logs('assetType=folder&status=200', own)).toHaveLength(1));
+  const now = encodeURIComponent(new Date().toISOString());
+  for (const [query, count] of [
+    [`method=POST&userID=${own.creator.id}&type=API_REQUEST&status=201&from=2026-01-01T00:00:00Z&to=${now}`, 7],
+    [`method=POST&from=${now}`, 0],
+    ['method=POST&status=404', 0],
+    [`userID=${newID()}`, 0],
+    ['type=CRON_TICK', 0],
+    ['assetType=variable', 0],
+  ] as const)
+    expect(await logs(query, own), query).toHaveLength(count);
   const all = await logs('path=/api/v1/tenants/&method=POST', own);
   const joined: Log[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -261,6 +275,14 @@ test('seals verify; a row that is changed, removed, added or moved is found, and
      select min(seq) - 1, uuidv7(), tenant_id, 'entry', 'API_REQUEST', 'GET', '{}', now() from audit_record where tenant_id = $1 group by tenant_id`,
     `with two as (select seq, lead(seq) over (order by seq) as other from audit_record where tenant_id = $1 order by seq limit 1)
      update audit_record r set id = uuidv7() from two where r.tenant_id = $1 and r.seq = two.other`,
+    // The first two change places; each is as it was.
+    `with two as (delete from audit_record where tenant_id = $1 and seq in
+       (select seq from audit_record where tenant_id = $1 order by seq limit 2) returning *),
+     swapped as materialized (select two.*, sum(seq) over () - seq as other from two)
+     insert into audit_record (seq, id, tenant_id, kind, entry_id, type, action, user_id, api_key_id, path, asset_type, asset_id,
+       status, duration_ms, details, created_at) overriding system value
+     select other, id, tenant_id, kind, entry_id, type, action, user_id, api_key_id, path, asset_type, asset_id,
+       status, duration_ms, details, created_at from swapped order by other`,
     `update audit_seal set hash = sha256('other') where tenant_id = $1 and number = 1`,
   ];
   for (const statement of tampering) {
