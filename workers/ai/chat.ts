@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelMessage } from 'ai';
 import type { z } from 'zod';
-import { CHAT_CHANNEL, type ChatSignal, MAX_CALLS, TOOLS_CHANNEL } from '#shared/ai/chat.ts';
+import { CHAT_CHANNEL, type ChatSignal, MAX_CALLS, MAX_STEPS, TOOLS_CHANNEL } from '#shared/ai/chat.ts';
 import { asData, dataRule } from '#shared/ai/data.ts';
 import type { StoredPart } from '#shared/ai/tool-calls.ts';
 import { tooLate } from '#shared/ask.ts';
@@ -139,6 +139,13 @@ function noRight(): AppError {
   return new AppError('PERMISSION_DENIED', 'You may no longer use the language model', { reason: 'permission' });
 }
 
+function tooManySteps(): AppError {
+  return new AppError('UPSTREAM_FAILED', `The language model asks for more tools after ${MAX_STEPS} steps with tools`, {
+    retry: false,
+    details: { reason: 'too-many-steps' },
+  });
+}
+
 interface Streaming {
   writer: ChunkWriter;
   taken: TakenStep;
@@ -154,7 +161,7 @@ interface StepAnswer extends Answered {
 async function stream(
   { model, settings, note }: CountedCall,
   request: AIRequest,
-  { writer, taken: { messageID, rows, tools }, messages }: Streaming,
+  { writer, taken: { messageID, rows, step, tools }, messages }: Streaming,
 ): Promise<StepAnswer> {
   const { streamText, toUIMessageStream } = await loadSDK();
   const { maxOutputTokens, signal } = request;
@@ -189,6 +196,8 @@ async function stream(
   note(usage);
   const { inputTokens = 0, outputTokens = 0 } = usage;
   const calls = (await result.toolCalls).slice(0, MAX_CALLS).map(wantedCall);
+  // No tool was offered in this step. A model that asks for one all the same would go on until the tokens of its tenant are used up.
+  if (calls.length > 0 && step >= MAX_STEPS) throw tooManySteps();
   const shown = calls.map(({ id, tool, input }) => ({
     ...{ type: 'tool-input-available', toolCallId: id, toolName: tool, input, dynamic: true },
   }));

@@ -307,7 +307,7 @@ test('an answer has the place of the one that it replaces, and keeps it between 
 });
 
 const UNDER_WAY = `
-update ai_call set id = gen_random_uuid(), ended_at = null, expires_at = now() + interval '1 second' where tenant_id = $1`;
+update ai_call set id = gen_random_uuid(), ended_at = null, expires_at = now() + interval '2 seconds' where tenant_id = $1`;
 
 test('a provider that is busy or lies ends an answer, and leaves no call under way', async () => {
   provider.play({ status: 429, headers: { 'retry-after': '1' } }, { status: 429, headers: { 'retry-after': '7' } });

@@ -70,6 +70,25 @@ test('what a search finds can be called in the next step, with its form, and the
   expect(chunks.filter(({ type }) => type === 'tool-output-available')).toHaveLength(2);
 });
 
+test('an answer ends at its limit of steps, also with a model that asks for tools which it is not offered', async () => {
+  const last = Promise.withResolvers<void>();
+  const again = call('list_workflows');
+  provider.play({ pieces: ['I look.'], until: last.promise, ...again }, again, again);
+  const begun = provider.seen.length;
+
+  const saying = aChat(cluster, tenant).say('Look until you drop');
+  await eventually(async () => {
+    const late = `update ai_answer set step = 24 where tenant_id = $1 and status = 'streaming'`;
+    expect((await cluster.pool.query(late, [tenant.id])).rowCount).toBe(1);
+  }, 30_000);
+  last.resolve();
+  const chunks = await saying;
+
+  expect(chunks.filter(({ type }) => type === 'tool-output-available')).toHaveLength(1);
+  expect(chunks.at(-1)).toMatchObject({ type: 'error', errorText: expect.stringContaining('after 25 steps') });
+  expect([provider.seen.length - begun, sent().tools]).toEqual([2, undefined]);
+});
+
 test('a tool that changes something waits for the confirmation in the row, and is done with it', async () => {
   const workflow = await aWorkflow(cluster, { tenant });
   provider.play(call('delete_workflow', { workflowID: workflow.id }), { pieces: ['It is gone.'] });
