@@ -1,3 +1,5 @@
+import { apart } from './work.ts';
+
 interface Waiting<In, Out> {
   item: In;
   resolve: (out: Out) => void;
@@ -45,6 +47,6 @@ export function batched<In, Out>(
   return (item) =>
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject });
-      if (!running) void drain();
+      if (!running) void apart(drain);
     });
 }

@@ -71,13 +71,20 @@ interface Work {
   turn: Turn;
   place: Place | undefined;
   bytes: HeldBytes | undefined;
+  /** Aborted when nobody waits for the work any longer, and it may end where it waits. */
+  gone?: (() => AbortSignal) | undefined;
 }
 
 const current = new AsyncLocalStorage<Work | undefined>();
 
 /** Runs work that has no place and may hold these bytes. */
-export function withBytes<T>(turn: Turn, bytes: HeldBytes, work: () => T): T {
-  return current.run({ turn, place: undefined, bytes }, work);
+export function withBytes<T>(turn: Turn, bytes: HeldBytes, work: () => T, gone?: Work['gone']): T {
+  return current.run({ turn, place: undefined, bytes, gone }, work);
+}
+
+/** Runs work that is not the caller's alone: neither its turn nor its end is that of the caller. */
+export function apart<T>(work: () => T): T {
+  return current.run(undefined, work);
 }
 
 /** The place of the work that calls. */
@@ -88,6 +95,11 @@ export function placeOfWork(): Place | undefined {
 /** The bytes that the work that calls holds; undefined where no limited work does. */
 export function bytesOfWork(): HeldBytes | undefined {
   return current.getStore()?.bytes;
+}
+
+/** Aborted when nobody waits for the work that calls any longer; undefined where it goes on all the same. */
+export function goneOfWork(): AbortSignal | undefined {
+  return current.getStore()?.gone?.();
 }
 
 /** The turn of the work that calls; of the deployment itself where no tenant's work does. */

@@ -21,6 +21,7 @@ import { notFound } from '../auth/user-token.ts';
 import { tenantEntityManager } from '../db/tenant-em.ts';
 import { createAuthorizer, denied } from './authorize.ts';
 import type { Exchange } from './exchange.ts';
+import { goneSignal, refuseGone } from './gone.ts';
 import { describeUnknown, openHandling, reportUnknown } from './handling.ts';
 import { ID, TenantID } from './id.ts';
 import { answerAtMostOnce, answerOnce, createKeys, noTenant, REPLAYED, readClaim } from './idempotency.ts';
@@ -224,7 +225,10 @@ async function handle(
     return { status: route.status ?? 200, response: describe(answered) };
   };
   const claimed = { tenantID, claim: idempotency };
-  const answer = await (held ? withBytes(held.turn, held.bytes, runClaimed) : runClaimed());
+  refuseGone(response);
+  // What only reads may end at any wait. What changes something goes on once it has begun.
+  const gone = route.method === 'get' ? () => goneSignal(response) : undefined;
+  const answer = await (held ? withBytes(held.turn, held.bytes, runClaimed, gone) : runClaimed());
   if (!('complete' in route) || !route.complete) return answer;
   const completed = await route.complete(answer.response, input, context).catch(endReplay);
   return { ...answer, response: describe(completed) };

@@ -7,6 +7,7 @@ import type { Turn } from '#shared/turns.ts';
 import { withBytes } from '#shared/work.ts';
 import { bodyReader, LARGE_BYTES } from './body.ts';
 import type { Exchange } from './exchange.ts';
+import { refuseGone } from './gone.ts';
 import { reportUnknown } from './handling.ts';
 import type { Parsed, Route } from './route.ts';
 import { readUpload, type UploadedFile } from './upload.ts';
@@ -31,7 +32,7 @@ export async function parseRequest(route: Route, exchange: Exchange, turn: Turn)
 async function parseContent(route: Route, exchange: Exchange, turn: Turn): Promise<Omit<AnyParsed, 'params'>> {
   const { request, response, handling } = exchange;
   const readBody = isForStrangers(route) ? readStrangersBody : exchange.readBody;
-  const mayParse = (bytes?: number) => loopTurns.enter(turn, bytes);
+  const mayParse = (size?: number) => loopTurns.enter(turn, size)?.then(() => refuseGone(response));
   if (!route.body) await mayParse();
   const { value, bytes } = route.body ? await readBody(request, response, mayParse) : { value: undefined, bytes: 0 };
   const isUpdate = route.method === 'patch' || route.method === 'put';

@@ -1,7 +1,7 @@
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Exchange } from './exchange.ts';
-import type { Response } from './route.ts';
+import { goneSignal } from './gone.ts';
 
 /** What handlers of every realm may use. */
 export interface Tools {
@@ -17,7 +17,6 @@ export function createTools(
 ): Tools {
   let em: EntityManager | undefined;
   let log: Logger | undefined;
-  let signal: AbortSignal | undefined;
   return {
     get em() {
       em ??= own.em();
@@ -29,17 +28,7 @@ export function createTools(
       return log;
     },
     get signal() {
-      signal ??= whenGone(response);
-      return signal;
+      return goneSignal(response);
     },
   };
-}
-
-function whenGone(response: Response): AbortSignal {
-  const controller = new AbortController();
-  if (response.destroyed) controller.abort();
-  response.once('close', () => {
-    if (!response.writableFinished) controller.abort();
-  });
-  return controller.signal;
 }

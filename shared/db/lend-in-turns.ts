@@ -2,7 +2,7 @@ import { AppError } from '../errors.ts';
 import { createLane } from '../lanes.ts';
 import { creatorOf } from '../shares.ts';
 import type { Turn } from '../turns.ts';
-import { turnOfWork } from '../work.ts';
+import { goneOfWork, turnOfWork } from '../work.ts';
 import type { Pool, PoolClient } from './pool.ts';
 
 interface Limits {
@@ -36,12 +36,18 @@ export function lendInTurns(pool: Pool, { maxWaitMs = 5_000, maxWaiting = 500 }:
     const key = creatorOf(turn);
     if ((waiting.get(key) ?? 0) >= maxWaiting) throw tooMany(maxWaiting);
     count(key, 1);
-    const tooLong = new AbortController();
-    const timer = setTimeout(() => tooLong.abort(), maxWaitMs);
-    const hasPlace = await lane.wait(turn, tooLong.signal);
+    const end = new AbortController();
+    const leave = () => end.abort();
+    const timer = setTimeout(leave, maxWaitMs);
+    const gone = goneOfWork();
+    gone?.addEventListener('abort', leave);
+    const hasPlace = !gone?.aborted && (await lane.wait(turn, end.signal));
+    gone?.removeEventListener('abort', leave);
     clearTimeout(timer);
     count(key, -1);
-    if (!hasPlace) throw new AppError('UNAVAILABLE', 'The database is busy with other requests', { retryAfter: 2 });
+    if (hasPlace) return;
+    gone?.throwIfAborted();
+    throw new AppError('UNAVAILABLE', 'The database is busy with other requests', { retryAfter: 2 });
   }
 
   async function lend(): Promise<PoolClient> {

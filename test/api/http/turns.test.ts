@@ -40,9 +40,13 @@ const taking = tenantRoute({
   idempotent: false,
   body: z.object({ list: z.array(z.object({ a: z.number() })) }),
   response: z.object({ n: z.number() }),
-  handle: async ({ body }) => ({ n: body.list.length }),
+  async handle({ body }) {
+    taken += 1;
+    return { n: body.list.length };
+  },
 });
 
+let taken = 0;
 let api: SmallApi;
 let busy: { url: string; token: string; send(path: string, body?: unknown): ReturnType<Client['send']> };
 let other: typeof busy;
@@ -91,6 +95,40 @@ test.each(['entities', 'pool'] as const)(
   },
   30_000,
 );
+
+test('a client that goes away leaves the line for a connection, and what it asked for does not begin', async () => {
+  await using closing = new AsyncDisposableStack();
+  const lock = new pg.Client({ connectionString: api.context.config.db.url });
+  await lock.connect();
+  closing.defer(() => lock.end());
+  await lock.query('select pg_advisory_lock($1)', [LOCK]);
+  const before = taken;
+  const { pool } = api.context;
+  const headers = { authorization: `Bearer ${busy.token}`, 'content-type': 'application/json' };
+  const leaving = new AbortController();
+  const send = (path: string, init: RequestInit) =>
+    fetch(`${busy.url}/${path}`, { ...init, headers, signal: leaving.signal }).catch(() => 'gone');
+  const reads = Array.from({ length: REQUESTS }, () => send('slow/pool', {}));
+  await eventually(() => expect(pool.waitingCount).toBe(REQUESTS - HELD));
+  await lock.query('begin; lock table audit_record in share mode');
+  const changes = Array.from({ length: 10 }, () => send('take', { method: 'POST', body: '{"list":[]}' }));
+  // Their entries in the audit trail come before their handlers.
+  await eventually(async () => {
+    const { rows } = await lock.query(
+      "select 1 from pg_locks where relation = 'audit_record'::regclass and not granted",
+    );
+    expect(rows).toHaveLength(1);
+  });
+
+  leaving.abort();
+  expect(new Set(await Promise.all([...reads, ...changes]))).toEqual(new Set(['gone']));
+
+  await eventually(() => expect(pool.waitingCount).toBe(0), 2_000);
+  await lock.query('commit');
+  await lock.query('select pg_advisory_unlock($1)', [LOCK]);
+  expect(await busy.send('take', { list: [] })).toMatchObject({ status: 200 });
+  expect(taken).toBe(before + 1);
+}, 30_000);
 
 /** Sends so many requests at once, again and again, until it is ended; a thread of its own, whose time is not counted. */
 const flood = `
