@@ -29,7 +29,6 @@ describe.skipIf(found.path === null)('the console', () => {
     expect(faults).toEqual([]);
   });
 
-  describe('signing in', () => signInTests(() => stage));
   describe('runs', () => runTests(() => stage));
   describe('workflows', () => workflowTests(() => stage));
   describe('queries and cron jobs', () => assetTests(() => stage));
@@ -39,4 +38,6 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('people', () => peopleTests(() => stage));
   describe('settings', () => settingsTests(() => stage));
   describe('in trouble', () => troubleTests(() => stage));
+  // The last, because the database then belongs to an identity provider, and no API starts on it without that.
+  describe('signing in', () => signInTests(() => stage));
 });

@@ -19,12 +19,24 @@ export function nodeEnvironment(settings: Record<string, string>): Record<string
   return { ...settings, PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
 }
 
+/** A test that waits for a process that has failed says only that nobody answers. */
+function tellWhyItEnds(child: ChildProcess, args: string[]): void {
+  let written = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    written = (written + text).slice(-2_000);
+  });
+  child.on('close', (code) => {
+    if (code) process.stderr.write(`${args.join(' ')} has ended with exit code ${code}:\n${written}\n`);
+  });
+}
+
 /** A Gantry process as in production: its own memory, its own connections, and it can be killed. */
 export function spawnNode(args: string[], env: Record<string, string>): Spawned {
   const child = spawn(process.execPath, args, {
     env: nodeEnvironment(env),
-    stdio: ['ignore', 'ignore', process.env.TEST_LOG_LEVEL ? 'inherit' : 'ignore', 'ipc'],
+    stdio: ['ignore', 'ignore', process.env.TEST_LOG_LEVEL ? 'inherit' : 'pipe', 'ipc'],
   });
+  tellWhyItEnds(child, args);
   const ended = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
   return {
     pid: child.pid ?? 0,
