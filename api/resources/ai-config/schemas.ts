@@ -14,12 +14,19 @@ const settings = {
   baseURL: z
     .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
     .max(2_000)
+    .refine(isPlain, 'must have neither a user nor a password, a query or a fragment: the key is `apiKey`')
     .transform((url) => url.replace(/\/+$/, ''))
     .nullish()
     .describe("Null: the provider's own address. Another address needs the key again"),
   model: z.string().trim().min(1).max(255).nullish(),
   apiKey: z.string().min(1).max(4_000).nullish().describe('The mask stands for the stored key'),
 };
+
+/** Paths are added behind it; and unlike the key, it is shown. */
+function isPlain(text: string): boolean {
+  const url = URL.parse(text);
+  return url === null || url.username + url.password + url.search + url.hash === '';
+}
 
 /** Undefined leaves, null clears. */
 export const AIConfigChange = z

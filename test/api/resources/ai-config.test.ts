@@ -96,6 +96,10 @@ test('what is missing or wrong in a configuration is named', async () => {
     [{ model: 'm' }, 'apiKey'],
     [{ provider: 'openai-compatible', model: 'm' }, 'baseURL'],
     [{ provider: 'openai-compatible', model: 'm', baseURL: 'file:///etc/passwd' }, 'baseURL'],
+    ...['u:p@a.test/v1', 'a.test/v1?key=k', 'a.test/v1#k'].map((at): [object, string] => [
+      { provider: 'openai-compatible', model: 'm', apiKey: 'k', baseURL: `https://${at}` },
+      'baseURL',
+    ]),
     [{ provider: 'mystery', model: 'm' }, 'provider'],
     [{ provider: 'anthropic', model: 'm', apiKey: MASK }, 'apiKey'],
     ...['\u0004', 'schlüssel', 'k\n', ' k'].map((apiKey): [object, string] => [
