@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type AuditFilter, readEntries } from '#shared/audit/read-records.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { nextRound } from '#shared/pauses.ts';
 import { exportFormats } from '../../http/export-formats.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { presentEntry } from './present.ts';
@@ -10,6 +11,8 @@ import { ExportQuery } from './schemas.ts';
 
 /** Entries that a statement reads: at most some megabytes. */
 const PORTION = 500;
+/** Entries that are written in one round of the event loop: about 1 ms, and a whole portion 11 to 20 ms. */
+const SLICE = 50;
 
 export const exportAuditLogs = tenantRoute({
   name: 'exportAuditLogs',
@@ -43,7 +46,10 @@ async function* portionsOf(pool: Pool, tenantID: string, filter: AuditFilter): A
   let before: string | undefined;
   do {
     const { entries, next } = await readEntries(pool, { tenantID, filter, before }, { limit: PORTION });
-    yield entries.map((entry) => presentEntry(tenantID, entry));
+    for (let from = 0; from < entries.length; from += SLICE) {
+      await nextRound();
+      yield entries.slice(from, from + SLICE).map((entry) => presentEntry(tenantID, entry));
+    }
     before = next;
   } while (before !== undefined);
 }
