@@ -7,14 +7,13 @@ import { resolveTemplates } from '#shared/workflow/arguments.ts';
 import { decide, evaluateWith } from '../nodes/evaluate.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
 import type { ActionContext, RunAction } from './action.ts';
-import { SCRIPT_MS } from './transform-event.ts';
+import { runScript, SCRIPT_MS } from './transform-event.ts';
 
 export function createFilter(sandbox: Sandbox): RunAction {
   return async (config, context) => {
     const { script: code, ...conditions } = requireValue(filter.config, config, ['actionConfig']);
-    const { tenantID, event, signal } = context;
     const passes = code
-      ? Boolean(await sandbox.run({ tenantID, code, args: { event }, timeoutMs: SCRIPT_MS }, signal))
+      ? Boolean(await runScript(sandbox, { ...context, code }))
       : await holds(conditions, context, sandbox);
     return passes ? {} : { isFiltered: true };
   };
