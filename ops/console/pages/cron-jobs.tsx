@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { cronJobsRead } from '../client/cron.ts';
 import type { Schemas } from '../client/types.ts';
@@ -21,6 +21,7 @@ export function CronJobsPage() {
   const { tenantID } = useParams({ from });
   const filter = useSearch({ from });
   const navigate = useNavigate({ from: '/t/$tenantID/cron' });
+  const queries = useQueryClient();
   const [isNew, asNew] = useDisclosure(false);
   const read = useQuery(cronJobsRead(tenantID, filter));
   const columns: Column<Row>[] = [
@@ -59,7 +60,10 @@ export function CronJobsPage() {
       {isNew && (
         <CronJobForm
           tenantID={tenantID}
-          onSaved={(cronJobID) => navigate({ to: '/t/$tenantID/cron/$cronJobID', params: { tenantID, cronJobID } })}
+          onSaved={async (cronJobID) => {
+            await queries.invalidateQueries({ queryKey: ['cron-jobs', tenantID] });
+            await navigate({ to: '/t/$tenantID/cron/$cronJobID', params: { tenantID, cronJobID } });
+          }}
           onClose={asNew.close}
         />
       )}
