@@ -3,6 +3,8 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { addRow, changeRow, type DatabaseTable, type Row, type TablePlace } from '../client/database.ts';
 import { FormDialog } from '../ui/form.tsx';
+import { MAX_EDITED } from '../ui/json.tsx';
+import { Notice } from '../ui/notice.tsx';
 
 interface Props {
   place: TablePlace;
@@ -16,8 +18,11 @@ interface Props {
 /** A row as JSON, since a field of text could tell neither null from empty nor a number from its digits. */
 export function RowDialog({ place, table, row, onSaved, onClose }: Props) {
   const names = table.databaseTableColumns.map(({ databaseTableColumnName }) => databaseTableColumnName);
+  const cells = row ? names.map((name) => [name, row[name]] as const) : [];
+  const isLong = ([, value]: readonly [string, unknown]) => (JSON.stringify(value)?.length ?? 0) > MAX_EDITED;
+  const leftOut = cells.filter(isLong).map(([name]) => name);
   const [text, setText] = useState(() =>
-    JSON.stringify(row ? Object.fromEntries(names.map((name) => [name, row[name]])) : {}, null, 2),
+    JSON.stringify(Object.fromEntries(cells.filter((cell) => !isLong(cell))), null, 2),
   );
   const save = useMutation({
     mutationFn: async () => {
@@ -37,6 +42,11 @@ export function RowDialog({ place, table, row, onSaved, onClose }: Props) {
   return (
     <FormDialog title={row ? 'Edit the row' : 'Add a row'} verb="Save the row" size="lg" save={save} onClose={onClose}>
       <JsonInput label="Row" autosize minRows={4} maxRows={20} data-autofocus value={text} onChange={setText} />
+      {leftOut.length > 0 && (
+        <Notice tone="wait">
+          Too long to be edited here, and left as it is unless you add it: {leftOut.join(', ')}.
+        </Notice>
+      )}
     </FormDialog>
   );
 }

@@ -43,8 +43,8 @@ export function SQLPage({ tenantID }: { tenantID: string }) {
       </div>
       {run.error && <Problem error={run.error} />}
       {run.data?.map((result, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: results have no key, and stay in the order of their statements
-        <Result key={index} result={result} number={index + 1} />
+        // biome-ignore lint/suspicious/noArrayIndexKey: results stay in the order of their statements
+        <Result key={`${run.submittedAt} ${index}`} result={result} number={index + 1} />
       ))}
     </Stack>
   );

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { eventRead, type ListenerPlace, redriveEvent } from '../client/listeners.ts';
-import { JSONView } from '../ui/json.tsx';
+import { JSONView, MAX_EDITED } from '../ui/json.tsx';
 import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -103,13 +103,15 @@ function headerLines(headers: Event['headers']): string {
 function Redrive({ place, event, onShow }: { place: Place; event: Event; onShow: Props['onShow'] }) {
   const queries = useQueryClient();
   const [isEditing, setEditing] = useState(false);
-  const [text, setText] = useState(event.bodyText ?? '');
+  const isLong = (event.bodyText?.length ?? 0) > MAX_EDITED;
+  const shown = isLong ? '' : (event.bodyText ?? '');
+  const [text, setText] = useState(shown);
   const [headers, setHeaders] = useState('');
   const redrive = useMutation({
     mutationFn: () => {
       if (!isEditing) return redriveEvent(place, {});
       const given = headers.trim() === '' ? {} : { headers: JSON.parse(headers) as [string, string][] };
-      return redriveEvent(place, { ...(text !== event.bodyText && { bodyText: text }), ...given });
+      return redriveEvent(place, { ...(text !== shown && { bodyText: text }), ...given });
     },
     onSuccess: onShow,
     onSettled: () =>
@@ -124,6 +126,9 @@ function Redrive({ place, event, onShow }: { place: Place; event: Event; onShow:
         <>
           <Textarea
             label="Body"
+            description={
+              isLong && 'The body is too long to be edited here. What is written takes its place; empty: it stays'
+            }
             autosize
             minRows={4}
             maxRows={16}

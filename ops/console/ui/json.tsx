@@ -4,6 +4,9 @@ import { useState } from 'react';
 /** More than this makes a page slow; all of it can be saved as a file. */
 const MAX_SHOWN = 50_000;
 
+/** A field with a megabyte of text freezes the page for longer than 10 s, since all its lines are laid out at once. */
+export const MAX_EDITED = 20_000;
+
 /** Characters that turn the text after them around are shown by their codes: a name must not look like another. */
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
 

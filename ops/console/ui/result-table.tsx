@@ -12,7 +12,6 @@ const MAX_CELL = 300;
 /** What a query answered: rows as a table, other values as JSON. */
 export function ResultTable({ answer }: { answer: Schemas['DataQueryAnswer'] }) {
   const { dataQueryResult: result, columns, durationMs, affectedRows, truncated, isCached } = answer;
-  const [from, setFrom] = useState(0);
   const isRows = Array.isArray(result) && result.length > 0 && result.every(isObject);
   const said = [
     `${Math.round(durationMs)} ms`,
@@ -29,29 +28,11 @@ export function ResultTable({ answer }: { answer: Schemas['DataQueryAnswer'] }) 
       {isRows ? (
         <RowsTable
           label="Rows of the answer"
-          rows={result.slice(from, from + ROWS)}
+          rows={result}
           names={columns?.map(({ name }) => name) ?? Object.keys(result[0] ?? {})}
         />
       ) : (
         <JSONView value={result} label="Answer" />
-      )}
-      {isRows && result.length > ROWS && (
-        <Group gap="xs" mt="xs">
-          <Button size="xs" variant="default" disabled={from === 0} onClick={() => setFrom(from - ROWS)}>
-            Before
-          </Button>
-          <Button
-            size="xs"
-            variant="default"
-            disabled={from + ROWS >= result.length}
-            onClick={() => setFrom(from + ROWS)}
-          >
-            Next
-          </Button>
-          <Text size="sm">
-            {(from + 1).toLocaleString()} to {Math.min(from + ROWS, result.length).toLocaleString()}
-          </Text>
-        </Group>
       )}
     </div>
   );
@@ -64,34 +45,51 @@ interface RowsProps {
 }
 
 export function RowsTable({ label, rows, names }: RowsProps) {
+  const [from, setFrom] = useState(0);
+  const to = Math.min(from + ROWS, rows.length);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section className="json" tabIndex={0} aria-label={label}>
-      <table className="list">
-        <caption className="unseen">{label}</caption>
-        <thead>
-          <tr>
-            {names.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows of an answer have no key, and stay in their order
-            <tr key={index}>
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      <section className="json" tabIndex={0} aria-label={label}>
+        <table className="list">
+          <caption className="unseen">{label}</caption>
+          <thead>
+            <tr>
               {names.map((name) => (
-                <td key={name} className="clip">
-                  <bdi>{cellText(row[name])}</bdi>
-                </td>
+                <th key={name} scope="col">
+                  {name}
+                </th>
               ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+          </thead>
+          <tbody>
+            {rows.slice(from, to).map((row, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: rows of an answer have no key, and stay in their order
+              <tr key={index}>
+                {names.map((name) => (
+                  <td key={name} className="clip">
+                    <bdi>{cellText(row[name])}</bdi>
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {rows.length > ROWS && (
+        <Group gap="xs" mt="xs">
+          <Button size="xs" variant="default" disabled={from === 0} onClick={() => setFrom(from - ROWS)}>
+            Before
+          </Button>
+          <Button size="xs" variant="default" disabled={to === rows.length} onClick={() => setFrom(to)}>
+            Next
+          </Button>
+          <Text size="sm">
+            {(from + 1).toLocaleString()} to {to.toLocaleString()}
+          </Text>
+        </Group>
+      )}
+    </>
   );
 }
 

@@ -4,7 +4,7 @@ import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.t
 /** The tenant's own database: tables, rows and SQL. */
 export function databaseTests(stage: () => Stage): void {
   test('a table is made after its SQL is shown, gets rows, which are found and changed, and is dropped', async () => {
-    const { page, go, path } = stage();
+    const { cluster, tenant, page, go, path } = stage();
     const table = `parts_${Date.now()}`;
     const dialog = page.getByRole('dialog');
     await go(path('/database'));
@@ -58,6 +58,17 @@ export function databaseTests(stage: () => Stage): void {
     await dialog.getByLabel('Row').fill(JSON.stringify({ id: 2, title: 'Nut' }));
     await dialog.getByRole('button', { name: 'Save the row' }).click();
     await page.getByRole('row', { name: /^2 Nut/ }).waitFor();
+
+    const long = `repeat('<img src=x> ' || chr(8238), 100000)`;
+    const client = cluster.as(tenant.creator).in(tenant);
+    await client.post('T/database/execute-raw-sql', { sql: `update ${table} set title = ${long} where id = 2` });
+    await page.reload();
+    await page.getByRole('row', { name: /^2 <img src=x>.*1,300,000 characters/ }).waitFor();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByText('Too long to be edited here').waitFor();
+    await dialog.getByRole('button', { name: 'Save the row' }).click();
+    await page.getByRole('row', { name: /^2 <img src=x>.*1,300,000 characters/ }).waitFor();
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
     await page.getByRole('button', { name: 'Delete' }).click();
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No row matches the filter.').waitFor();
@@ -94,10 +105,13 @@ export function databaseTests(stage: () => Stage): void {
     const { page, go, path } = stage();
     await go(path('/database?tab=sql'));
     const text = page.getByRole('textbox', { name: 'SQL' });
-    await text.fill("select 1 as one; select n, '<img src=x>' as mark from generate_series(1, 3) n");
+    await text.fill(
+      "select 1 as one; select n, '<img src=x>' as mark from generate_series(1, 3) n; select n, md5(n::text) from generate_series(1, 500) n",
+    );
     await page.getByRole('button', { name: 'Run the SQL' }).click();
     await page.getByText('Statement 1: SELECT, 1 rows').waitFor();
     await page.getByText('Statement 2: SELECT, 3 rows').waitFor();
+    await page.getByRole('region', { name: 'Statement 3' }).getByText('1 to 200').waitFor();
     expect(await page.getByRole('row', { name: /^3 <img src=x>/ }).count()).toBe(1);
     await expectAccessible(page, { name: 'database-sql', shows: 'Statement 2' });
     expect(await page.locator('img[src="x"]').count()).toBe(0);

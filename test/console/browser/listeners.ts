@@ -15,7 +15,7 @@ export function listenerTests(stage: () => Stage): void {
       const { status } = await fetch(address, { method: 'POST', headers, body: JSON.stringify(body) });
       expect(status).toBeLessThan(300);
     };
-    for (const n of [1, 2, 3]) await deliver({ n, text: HOSTILE });
+    for (const n of [1, 2, 3]) await deliver({ n, text: HOSTILE.repeat(n === 3 ? 6_000 : 1) });
 
     await go(path('/listeners'));
     await page
@@ -29,6 +29,7 @@ export function listenerTests(stage: () => Stage): void {
     await expect.poll(() => page.getByRole('row', { name: /Dead letter/ }).count(), { timeout: 15_000 }).toBe(3);
     await page.getByRole('button', { name: 'just now' }).first().click();
     await page.getByLabel('Body of the event').getByText('"n":3').waitFor();
+    await page.getByText(/The first 50,000 of [\d,]+ characters/).waitFor();
     await page.getByLabel('Headers of the event').getByText('x-note: <b>noted</b>').waitFor();
     expect(new URL(page.url()).search).toMatch(/^\?state=dead&event=/);
     await expectAccessible(page, { name: 'listener-event', shows: 'Body as received' });
