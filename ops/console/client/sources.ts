@@ -99,3 +99,28 @@ export async function testDatasource(path: DatasourcePlace): Promise<void> {
 export async function testOptions(tenantID: string, given: Schemas['DatasourceTest']): Promise<void> {
   await body(rest.POST(`${DATASOURCES}/test`, { params: { path: { tenantID } }, body: given }));
 }
+
+export type DatasourceFile = Schemas['DatasourceFile'];
+
+/** Of those that datasources read: the newest first, as many as a page of the API holds. */
+export function filesRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['datasource-files', tenantID],
+    queryFn: async () => {
+      const params = { path: { tenantID }, query: { limit: 100 } };
+      return (await body(rest.GET(`${DATASOURCES}/files`, { params }))).files;
+    },
+  });
+}
+
+export async function uploadFile(tenantID: string, file: File): Promise<DatasourceFile> {
+  const form = new FormData();
+  form.append('file', file);
+  const params = { path: { tenantID } };
+  return body(rest.POST(`${DATASOURCES}/upload`, { params, body: { file: '' }, bodySerializer: () => form }));
+}
+
+/** Refused while datasources use it. */
+export async function deleteFile(path: { tenantID: string; fileID: string }): Promise<void> {
+  await body(rest.DELETE(`${DATASOURCES}/files/{fileID}`, { params: { path } }));
+}

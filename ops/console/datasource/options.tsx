@@ -9,6 +9,7 @@ import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
 import type { Layout, Schema } from '../ui/schema-parts.ts';
+import { Files, withFile } from './files.tsx';
 
 export type Options = Readonly<Record<string, unknown>>;
 
@@ -49,6 +50,15 @@ export function OptionsForm({ tenantID, datasourceID, form, options, faults, onC
           onChange(next);
         }}
       />
+      {form.category === 'file' && (
+        <Files
+          tenantID={tenantID}
+          onUse={(file) => {
+            test.reset();
+            onChange(withFile(form.schema as Schema, options, file));
+          }}
+        />
+      )}
       {usesAccount && (
         <Text size="sm">
           <Link className="link" to="/t/$tenantID/settings/accounts" params={{ tenantID }}>

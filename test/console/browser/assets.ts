@@ -21,7 +21,9 @@ export function assetTests(stage: () => Stage): void {
     await page
       .getByRole('textbox', { name: /^(SQL|Query)/ })
       .first()
-      .fill("select n, '<img src=x>' as mark from generate_series(1, {{inputs.rows}}) n");
+      .fill(
+        `select n, repeat('<img src=x>', case n when 205 then 100000 else 1 end) as mark from generate_series(1, {{inputs.rows}}) n`,
+      );
     await page.getByText('without the changes').waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('without the changes').waitFor({ state: 'detached' });
@@ -31,6 +33,7 @@ export function assetTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Next' }).click();
     await page.getByText('201 to 205').waitFor();
     expect(await page.getByRole('cell', { name: '201', exact: true }).count()).toBe(1);
+    await page.getByRole('cell', { name: /^<img src=x>.*1,100,000 characters/ }).waitFor();
     expect(await page.locator('img[src="x"]').count()).toBe(0);
     await expectAccessible(page, { name: 'query', shows: '201 to 205' });
 
@@ -120,6 +123,29 @@ export function assetTests(stage: () => Stage): void {
     await page.getByRole('heading', { name: 'Far away' }).waitFor();
     expect(await page.content()).not.toContain('hidden-word');
     await expectAccessible(page, { name: 'datasource', shows: 'What uses it' });
+
+    // A file is uploaded where the datasource is described that reads it.
+    await go(path('/datasources/new'));
+    await page.getByRole('combobox', { name: 'Type' }).fill('Excel');
+    await page.getByRole('option', { name: /^Excel/ }).click();
+    await page.getByLabel('Title').fill('Prices');
+    const file = { name: 'prices.csv', mimeType: 'text/csv', buffer: Buffer.from('name,price\nBolt,1\n') };
+    await page.locator('input[type="file"]').setInputFiles(file);
+    await page.getByRole('row', { name: /^prices.csv 18 / }).waitFor();
+    await expectAccessible(page, { name: 'datasource-file', shows: 'Uploaded files', schemes: ['light'] });
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'Prices' }).waitFor();
+    await page.getByRole('button', { name: 'Test', exact: true }).click();
+    await page.getByRole('status').getByText('Connected').waitFor();
+    await page.getByRole('button', { name: 'Delete prices.csv' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await dialog
+      .getByRole('alert')
+      .getByText(/uses this file/)
+      .waitFor();
+    forgetRefusals(stage(), 409);
+    await dialog.getByRole('button', { name: 'Keep it' }).click();
 
     await go(path('/datasources/new'));
     await page.getByRole('combobox', { name: 'Type' }).fill('REST');
