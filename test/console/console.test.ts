@@ -4,6 +4,7 @@ import { findChromium } from '../servers/chromium.ts';
 import { assetTests } from './browser/assets.ts';
 import { databaseTests } from './browser/database.ts';
 import { fleetTests } from './browser/fleet.ts';
+import { largeTests } from './browser/large.ts';
 import { listenerTests } from './browser/listeners.ts';
 import { peopleTests } from './browser/people.ts';
 import { runTests } from './browser/runs.ts';
@@ -35,6 +36,7 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('listeners', () => listenerTests(() => stage));
   describe('the fleet', () => fleetTests(() => stage));
   describe('the database', () => databaseTests(() => stage));
+  describe('large ones', () => largeTests(() => stage));
   describe('people', () => peopleTests(() => stage));
   describe('settings', () => settingsTests(() => stage));
   describe('in trouble', () => troubleTests(() => stage));

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { aWorkflow } from '#test/support/factories.ts';
+import { graph, noop } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
+import type { Stage } from './stage.ts';
+import { type Work, workOf } from './trace.ts';
+
+const NODES = 200;
+const MAX_TASK_MS = 400;
+const MAX_DRAWN_MS = 1_500;
+/** The limits are of processor time; a busy machine may take longer. */
+const SLOW = { timeout: 30_000 };
+
+/** Runs and answers that are as large as they may be. */
+export function largeTests(stage: () => Stage): void {
+  test('a run of 200 nodes is drawn in 1.5 s; no task of the page takes over 400 ms, then and while it runs', async () => {
+    const { cluster, tenant, page, go, path } = stage();
+    const ids = Array.from({ length: NODES }, (_, n) => `n${n}`);
+    const asks = { type: 'dataCollection', fields: [{ key: 'answer', label: 'Answer' }] };
+    const { id } = await aWorkflow(cluster, {
+      tenant,
+      title: 'Large',
+      ...graph({ start: { type: 'start' }, asks, ...Object.fromEntries(ids.map((one) => [one, noop])) }, [
+        ...['start>asks', 'asks>n0'],
+        ...ids.slice(1).map((one, n) => `${ids[n]}:yes>${one}`),
+      ]),
+    });
+    const client = cluster.as(tenant.creator).in(tenant);
+    const { instanceID } = (await client.post(`T/workflows/${id}/execute`, {})).body;
+    let collectionRequestID = '';
+    await eventually(async () => {
+      const { body } = await client.get('T/workflows/data-collection?status=PENDING');
+      const found = body.requests.find((one: { instanceID: string }) => one.instanceID === instanceID);
+      expect(found).toBeDefined();
+      ({ collectionRequestID } = found);
+    });
+    await go(path('/runs'));
+    await page.getByRole('link', { name: 'Large' }).first().waitFor();
+    const drawn = await workOf(page, async () => {
+      await go(path(`/runs/${instanceID}?view=graph`));
+      await page
+        .locator('.react-flow__node')
+        .nth(NODES + 1)
+        .waitFor();
+      await page.getByRole('status').getByText('Waiting').waitFor();
+    });
+    const running = await workOf(page, async () => {
+      const submit = `T/workflows/data-collection/${collectionRequestID}/submit`;
+      expect((await client.post(submit, { submittedData: { answer: 'yes' } })).status).toBe(200);
+      await page.getByRole('status').getByText('Completed').waitFor(SLOW);
+      await page.locator(`[aria-label="n${NODES - 1}, condition, Success"]`).waitFor(SLOW);
+    });
+    show({ drawn, running });
+    expect(drawn.sum).toBeLessThan(MAX_DRAWN_MS);
+    expect(Math.max(drawn.longest, running.longest)).toBeLessThan(MAX_TASK_MS);
+  }, 120_000);
+
+  test('an answer of 10,000 rows of ten columns keeps no task of the page over 400 ms', async () => {
+    const { cluster, tenant, page, go, path } = stage();
+    const columns = Array.from({ length: 10 }, (_, n) => `md5((n + ${n})::text) as c${n}`);
+    const made = await cluster
+      .as(tenant.creator)
+      .in(tenant)
+      .post('T/queries', {
+        ...{ dataQueryTitle: 'Long', datasourceType: 'tenantdb' },
+        dataQueryOptions: { query: `select n, ${columns.join(', ')} from generate_series(1, 10000) n` },
+      });
+    await go(path(`/queries/${made.body.dataQuery.dataQueryID}`));
+    const run = page.getByRole('tabpanel', { name: 'Run' }).getByRole('button', { name: 'Run' });
+    const answered = await workOf(page, async () => {
+      await run.click();
+      await page.getByText('10,000 rows').waitFor();
+      await page.getByRole('button', { name: 'Next' }).click();
+      await page.getByText('201 to 400').waitFor();
+    });
+    show({ answered });
+    expect(answered.longest).toBeLessThan(MAX_TASK_MS);
+  }, 40_000);
+}
+
+/** With SHOW_WORK, the figures: milliseconds of processor time. */
+function show(works: Record<string, Work>): void {
+  if (process.env.SHOW_WORK) process.stderr.write(`${JSON.stringify(works)}\n`);
+}
