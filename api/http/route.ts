@@ -170,7 +170,7 @@ type PermissionCheck<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTy
       object?: never;
       forMembers?: never;
     }
-  /** Answers every member, also one without any permission: only for what is about the caller alone. */
+  /** Answers every member, also one without any permission: only for what the handler narrows to what the caller may see. */
   | { forMembers: true; permission?: never; object?: never; access?: never };
 
 /** Not undefined. The types of a definition say what it is. */

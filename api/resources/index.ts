@@ -21,6 +21,7 @@ import { notificationRoutes } from './notifications/routes.ts';
 import { oauthRoutes } from './oauth/routes.ts';
 import { oauthConnectionRoutes } from './oauth-connections/routes.ts';
 import { operatorRoutes } from './operator/routes.ts';
+import { overviewRoutes } from './overview/routes.ts';
 import { dataQueryRoutes } from './queries/routes.ts';
 import { operatorQuotaRoutes, quotaRoutes } from './quotas/routes.ts';
 import { retentionRoutes } from './retention/routes.ts';
@@ -45,7 +46,7 @@ export const routeGroups: readonly RouteGroup[] = [
   {
     tag: 'Tenants',
     description: 'A tenant is an isolated workspace. Everything else belongs to one.',
-    routes: [...tenantRoutes, ...quotaRoutes, ...dispatchRoutes],
+    routes: [...tenantRoutes, ...overviewRoutes, ...quotaRoutes, ...dispatchRoutes],
   },
   {
     tag: 'Database',

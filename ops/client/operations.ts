@@ -14,6 +14,8 @@ export const operations = {
   deleteTenant: {"method":"delete","path":"/api/v1/tenants/{tenantID}"},
   uploadTenantLogo: {"method":"post","path":"/api/v1/tenants/{tenantID}/upload-logo"},
   getTenantLogo: {"method":"get","path":"/api/v1/tenant-logos/{logoID}","answers":"blob"},
+  getOverview: {"method":"get","path":"/api/v1/tenants/{tenantID}/overview"},
+  searchTenant: {"method":"get","path":"/api/v1/tenants/{tenantID}/search"},
   getQuotas: {"method":"get","path":"/api/v1/tenants/{tenantID}/quotas"},
   getDispatch: {"method":"get","path":"/api/v1/tenants/{tenantID}/dispatch"},
   updateDispatch: {"method":"patch","path":"/api/v1/tenants/{tenantID}/dispatch"},

@@ -224,6 +224,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what needs attention
+         * @description Returns the state of a tenant for a start page: questions, runs, dead letters, and what has stopped, as far as the caller may see them. It looks at the newest 1,000 of each. Every member may ask.
+         */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search a tenant
+         * @description Finds by title, among the newest 5,000 of each type, what the caller may list and read. Every member may ask.
+         */
+        get: operations["searchTenant"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/quotas": {
         parameters: {
             query?: never;
@@ -10690,6 +10730,7 @@ export interface components {
              */
             url: string;
         };
+        GetOverviewAnswer: components["schemas"]["Success"] & components["schemas"]["Overview"];
         GetQueryAnswer: {
             /** @constant */
             success: true;
@@ -12358,6 +12399,171 @@ export interface components {
             toLength?: number;
         };
         /**
+         * @description A part is null if the caller has no right to any of it
+         * @example {
+         *       "questions": {
+         *         "count": 0,
+         *         "isMore": false,
+         *         "newest": []
+         *       },
+         *       "runs": {
+         *         "failed": {
+         *           "count": 1,
+         *           "isMore": false,
+         *           "newest": [
+         *             {
+         *               "instanceID": "01990d3e-5c00-7a10-8000-000000000009",
+         *               "workflowID": "01990d3e-5c00-7a10-8000-000000000005",
+         *               "workflowTitle": "Approve an order",
+         *               "createdAt": "2026-03-05T14:05:12.480Z"
+         *             }
+         *           ]
+         *         },
+         *         "running": {
+         *           "count": 0,
+         *           "isMore": false,
+         *           "newest": []
+         *         },
+         *         "waiting": {
+         *           "count": 0,
+         *           "isMore": false,
+         *           "newest": []
+         *         },
+         *         "pending": {
+         *           "count": 0,
+         *           "isMore": false,
+         *           "newest": []
+         *         }
+         *       },
+         *       "deadLetters": {
+         *         "count": 0,
+         *         "isMore": false
+         *       },
+         *       "stoppedCronJobs": {
+         *         "count": 0,
+         *         "isMore": false,
+         *         "newest": []
+         *       },
+         *       "stoppedListeners": null
+         *     }
+         */
+        Overview: {
+            /** @description That the caller may answer */
+            questions: {
+                /** @description At most 100 */
+                count: number;
+                /** @description There are more than 100 */
+                isMore: boolean;
+                newest: {
+                    /** Format: uuid */
+                    collectionRequestID: string;
+                    /** Format: uuid */
+                    instanceID: string;
+                    nodeID: string;
+                    title: string | null;
+                    /** Format: date-time */
+                    createdAt: string;
+                }[];
+            } | null;
+            runs: {
+                /** @description Accepted in the last 24 hours */
+                failed: {
+                    /** @description At most 100 */
+                    count: number;
+                    /** @description There are more than 100 */
+                    isMore: boolean;
+                    newest: {
+                        /** Format: uuid */
+                        instanceID: string;
+                        workflowID: string | null;
+                        /** @description Null if the workflow was never stored or was deleted */
+                        workflowTitle: string | null;
+                        /** Format: date-time */
+                        createdAt: string;
+                    }[];
+                };
+                running: {
+                    /** @description At most 100 */
+                    count: number;
+                    /** @description There are more than 100 */
+                    isMore: boolean;
+                    newest: {
+                        /** Format: uuid */
+                        instanceID: string;
+                        workflowID: string | null;
+                        /** @description Null if the workflow was never stored or was deleted */
+                        workflowTitle: string | null;
+                        /** Format: date-time */
+                        createdAt: string;
+                    }[];
+                };
+                waiting: {
+                    /** @description At most 100 */
+                    count: number;
+                    /** @description There are more than 100 */
+                    isMore: boolean;
+                    newest: {
+                        /** Format: uuid */
+                        instanceID: string;
+                        workflowID: string | null;
+                        /** @description Null if the workflow was never stored or was deleted */
+                        workflowTitle: string | null;
+                        /** Format: date-time */
+                        createdAt: string;
+                    }[];
+                };
+                /** @description That have not begun */
+                pending: {
+                    /** @description At most 100 */
+                    count: number;
+                    /** @description There are more than 100 */
+                    isMore: boolean;
+                    newest: {
+                        /** Format: uuid */
+                        instanceID: string;
+                        workflowID: string | null;
+                        /** @description Null if the workflow was never stored or was deleted */
+                        workflowTitle: string | null;
+                        /** Format: date-time */
+                        createdAt: string;
+                    }[];
+                };
+            } | null;
+            /** @description Events of listeners that were given up in the last 24 hours */
+            deadLetters: {
+                /** @description At most 100 */
+                count: number;
+                /** @description There are more than 100 */
+                isMore: boolean;
+            } | null;
+            /** @description By the service, after failures */
+            stoppedCronJobs: {
+                /** @description At most 100 */
+                count: number;
+                /** @description There are more than 100 */
+                isMore: boolean;
+                newest: {
+                    /** Format: uuid */
+                    id: string;
+                    title: string;
+                    reason: string | null;
+                }[];
+            } | null;
+            /** @description By the service, after failures */
+            stoppedListeners: {
+                /** @description At most 100 */
+                count: number;
+                /** @description There are more than 100 */
+                isMore: boolean;
+                newest: {
+                    /** Format: uuid */
+                    id: string;
+                    title: string;
+                    reason: string | null;
+                }[];
+            } | null;
+        };
+        /**
          * @example {
          *       "id": "01990d3e-5c00-7a10-8000-000000000001",
          *       "tenantID": "01990d3e-5c00-7a10-8000-000000000001",
@@ -13169,6 +13375,31 @@ export interface components {
             /** @description Of the runs themselves */
             output: components["schemas"]["OutputChange"][];
         };
+        /**
+         * @example {
+         *       "type": "workflow",
+         *       "id": "01990d3e-5c00-7a10-8000-000000000005",
+         *       "title": "Approve an order"
+         *     }
+         */
+        SearchResult: {
+            /** @enum {string} */
+            type: "workflow" | "run" | "dataQuery" | "datasource" | "cronJob" | "listener" | "appPage" | "dashboard" | "widget";
+            /** Format: uuid */
+            id: string;
+            /** @description Of a run the title of its workflow */
+            title: string;
+            /**
+             * @description Of a run
+             * @enum {string}
+             */
+            status?: "PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED";
+        };
+        /** @description Those whose titles begin with the text come first */
+        SearchResults: {
+            results: components["schemas"]["SearchResult"][];
+        };
+        SearchTenantAnswer: components["schemas"]["Success"] & components["schemas"]["SearchResults"];
         SendWorkflowEventAnswer: components["schemas"]["Success"] & components["schemas"]["WorkflowEventSent"];
         SetAiConfigAnswer: {
             /** @constant */
@@ -17959,6 +18190,138 @@ export interface operations {
                 };
             };
             400: components["responses"]["400"];
+            503: components["responses"]["503"];
+        };
+    };
+    getOverview: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What needs attention */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "questions": {
+                     *         "count": 0,
+                     *         "isMore": false,
+                     *         "newest": []
+                     *       },
+                     *       "runs": {
+                     *         "failed": {
+                     *           "count": 1,
+                     *           "isMore": false,
+                     *           "newest": [
+                     *             {
+                     *               "instanceID": "01990d3e-5c00-7a10-8000-000000000009",
+                     *               "workflowID": "01990d3e-5c00-7a10-8000-000000000005",
+                     *               "workflowTitle": "Approve an order",
+                     *               "createdAt": "2026-03-05T14:05:12.480Z"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "running": {
+                     *           "count": 0,
+                     *           "isMore": false,
+                     *           "newest": []
+                     *         },
+                     *         "waiting": {
+                     *           "count": 0,
+                     *           "isMore": false,
+                     *           "newest": []
+                     *         },
+                     *         "pending": {
+                     *           "count": 0,
+                     *           "isMore": false,
+                     *           "newest": []
+                     *         }
+                     *       },
+                     *       "deadLetters": {
+                     *         "count": 0,
+                     *         "isMore": false
+                     *       },
+                     *       "stoppedCronJobs": {
+                     *         "count": 0,
+                     *         "isMore": false,
+                     *         "newest": []
+                     *       },
+                     *       "stoppedListeners": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetOverviewAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    searchTenant: {
+        parameters: {
+            query: {
+                /** @description Part of a title; of a run the id, the end of it, or a tag */
+                q: string;
+                /** @description Only these, separated by commas */
+                types?: string;
+                /** @description Of each type */
+                limit?: number;
+            };
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Result of "Search a tenant" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "results": [
+                     *         {
+                     *           "type": "workflow",
+                     *           "id": "01990d3e-5c00-7a10-8000-000000000005",
+                     *           "title": "Approve an order"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SearchTenantAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
             503: components["responses"]["503"];
         };
     };

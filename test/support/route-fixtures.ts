@@ -427,6 +427,7 @@ const queries: Record<string, string> = {
   'delete /api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName': '?cascade=true',
   'get /api/v1/tenants/:tenantID/ai/chat/session': '?id=a-chat',
   'get /api/v1/tenants/:tenantID/folders': '?entityType=workflow',
+  'get /api/v1/tenants/:tenantID/search': '?q=a',
   'get /api/v1/tenants/:tenantID/widgets/files': '?path={widgetFilePath}',
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/:eventID/shadow-replay': '?wait=0',
   // The run of the fixture does not end.

@@ -1,8 +1,6 @@
-import { type FilterQuery, raw } from '@mikro-orm/postgresql';
-import { textArray } from '#shared/db/array.ts';
+import type { FilterQuery } from '@mikro-orm/postgresql';
 import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
-import { onEntities } from '#shared/db/query.ts';
-import { readApproverNames } from '#shared/policy/approvers.ts';
+import { answerableBy } from '../../db/answerable.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { answerURLOf } from './answer-link.ts';
@@ -23,10 +21,10 @@ export const listCollectionRequests = tenantRoute({
   errors: ['413'],
 
   async handle({ query, em, tenantID, identity, visible }, { formLinks }) {
-    const names = identity.apiKeyID ? [] : await readApproverNames(onEntities(em), tenantID, identity.userID);
     const { status } = query;
-    const where = {
-      $and: [await visible('workflow.execute', 'workflow_id'), mayAnswer(names), status ? { status } : {}],
+    const answerable = await answerableBy(em, { tenantID, identity });
+    const where: FilterQuery<CollectionRequest> = {
+      $and: [await visible('workflow.execute', 'workflow_id'), answerable, status ? { status } : {}],
     };
     const { rows, fields } = await findPage(em, CollectionRequest, {
       where,
@@ -39,14 +37,3 @@ export const listCollectionRequests = tenantRoute({
     return { requests, ...fields };
   },
 });
-
-/** The request names no approvers, or one of these names. */
-function mayAnswer(names: readonly string[]): FilterQuery<CollectionRequest> {
-  const named = (row: string) =>
-    `exists (select from jsonb_array_elements_text(${row}.collection_config->'approvers') as name where name = any(?::text[]))`;
-  const fragment = raw(
-    (row) => `(not jsonb_exists(${row}.collection_config, 'approvers') or ${named(row)})`,
-    [textArray(names)],
-  );
-  return { [fragment.key]: [] };
-}

@@ -1,10 +1,13 @@
 import { Modal, Text, TextInput, useMantineColorScheme } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useMay } from '../client/may.ts';
-import { tenantsRead, workflowsRead } from '../client/reads.ts';
+import { tenantsRead } from '../client/reads.ts';
+import { type Found, searchRead } from '../client/search.ts';
 import { type Area, areas } from '../settings/areas.ts';
+import { wordOf } from '../ui/status.tsx';
 import { type Page, pages } from './pages.ts';
 import { endSession } from './session.ts';
 
@@ -19,7 +22,11 @@ interface Command {
 /** So many fit; the others are found by typing more. */
 const MAX_SHOWN = 12;
 
-/** Commands found by words: pages, workflows, tenants and settings. */
+/** Of them, so many may be pages and settings: what the tenant has is shown as well. */
+const MAX_OWN = 7;
+const TYPING_MS = 150;
+
+/** Commands found by words: pages, tenants and settings, and what the tenant has. */
 export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () => void }) {
   const commands = useCommands(onKeys);
   const [typed, setTyped] = useState('');
@@ -27,9 +34,11 @@ export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () =
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
   const words = typed.toLowerCase().split(/\s+/);
-  const found = commands
-    .filter(({ verb, name }) => words.every((word) => `${verb} ${name}`.toLowerCase().includes(word)))
-    .slice(0, MAX_SHOWN);
+  const own = commands.filter(({ verb, name }) =>
+    words.every((word) => `${verb} ${name}`.toLowerCase().includes(word)),
+  );
+  const { assets, isSearching } = useAssets(typed);
+  const found = [...own.slice(0, assets.length > 0 ? MAX_OWN : MAX_SHOWN), ...assets].slice(0, MAX_SHOWN);
   const chosen = Math.min(at, found.length - 1);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the chosen one is brought into view when it changes
   useEffect(
@@ -52,7 +61,7 @@ export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () =
     <Modal opened onClose={onClose} title="Commands">
       <TextInput
         aria-label="Command"
-        placeholder="A page, a workflow, a tenant …"
+        placeholder="A page, a title, a run, a tenant …"
         role="combobox"
         aria-expanded
         aria-controls={id}
@@ -82,7 +91,7 @@ export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () =
         ))}
       </div>
       <Text size="sm" role="status" className={found.length > 0 ? 'unseen' : undefined} mt="xs">
-        {found.length === 0 ? 'Nothing matches.' : `${found.length} commands`}
+        {found.length > 0 ? `${found.length} commands` : isSearching ? 'Searching …' : 'Nothing matches.'}
       </Text>
     </Modal>
   );
@@ -94,8 +103,6 @@ function useCommands(onKeys: () => void): Command[] {
   const may = useMay();
   const { setColorScheme } = useMantineColorScheme();
   const { data: tenants = [] } = useQuery(tenantsRead);
-  const canList = tenantID !== undefined && may('workflow.list');
-  const { data: workflows = [] } = useQuery({ ...workflowsRead(tenantID ?? ''), enabled: canList });
   const ofTenant = (inTenant: string): Command[] => [
     ...pages
       .filter(({ needs }: Page) => needs.length === 0 || needs.some(may))
@@ -109,14 +116,6 @@ function useCommands(onKeys: () => void): Command[] {
         ...{ key: `settings ${to}`, verb: 'Change the settings:', name: title },
         run: () => navigate({ to, params: { tenantID: inTenant } }),
       })),
-    ...workflows.map(({ id, title }) => ({
-      ...{ key: id, verb: 'Open the workflow', name: title },
-      run: () =>
-        navigate({
-          to: '/t/$tenantID/workflows/$workflowID',
-          params: { tenantID: inTenant, workflowID: id },
-        }),
-    })),
   ];
   return [
     ...(tenantID === undefined ? [] : ofTenant(tenantID)),
@@ -133,4 +132,43 @@ function useCommands(onKeys: () => void): Command[] {
     { key: 'keys', verb: 'Show the', name: 'keys', run: onKeys },
     { key: 'out', verb: 'Sign', name: 'out', run: () => endSession() },
   ];
+}
+
+const verbs: Record<Found['type'], string> = {
+  workflow: 'Open the workflow',
+  run: 'Open the run',
+  dataQuery: 'Open the query',
+  datasource: 'Open the datasource',
+  cronJob: 'Open the cron job',
+  listener: 'Open the listener',
+};
+const verbWords = new Set(Object.values(verbs).join(' ').toLowerCase().split(' '));
+
+/** What the tenant has whose title contains the text; words such as “open the query” may stand before it. */
+function useAssets(typed: string): { assets: Command[]; isSearching: boolean } {
+  const { tenantID = '' } = useParams({ strict: false });
+  const navigate = useNavigate();
+  const words = typed.trim().toLowerCase().split(/\s+/);
+  const first = words.findIndex((word) => !verbWords.has(word));
+  const [text] = useDebouncedValue(words.slice(Math.max(first, 0)).join(' '), TYPING_MS);
+  const isWanted = tenantID !== '' && text.length > 1;
+  const { data = [], isFetching } = useQuery({ ...searchRead(tenantID, text), enabled: isWanted });
+  const assets = (isWanted ? data : []).map(({ type, id, title, status }) => ({
+    ...{ key: id, verb: verbs[type] },
+    name: status ? `${title} · ${wordOf(status)} · ${id.slice(-8)}` : title,
+    run: () => navigate(placeOf(tenantID, type, id)),
+  }));
+  return { assets, isSearching: isWanted && isFetching };
+}
+
+function placeOf(tenantID: string, type: Found['type'], id: string) {
+  const places = {
+    workflow: { to: '/t/$tenantID/workflows/$workflowID', params: { tenantID, workflowID: id } },
+    run: { to: '/t/$tenantID/runs/$instanceID', params: { tenantID, instanceID: id } },
+    dataQuery: { to: '/t/$tenantID/queries/$dataQueryID', params: { tenantID, dataQueryID: id } },
+    datasource: { to: '/t/$tenantID/datasources/$datasourceID', params: { tenantID, datasourceID: id } },
+    cronJob: { to: '/t/$tenantID/cron/$cronJobID', params: { tenantID, cronJobID: id } },
+    listener: { to: '/t/$tenantID/listeners/$listenerID', params: { tenantID, listenerID: id } },
+  } as const;
+  return places[type];
 }

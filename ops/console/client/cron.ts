@@ -101,15 +101,3 @@ export async function startBackfill(path: CronJobPlace, from: string, to: string
 export async function stopBackfill(path: CronJobPlace & { backfillID: string }): Promise<void> {
   await body(rest.DELETE(`${BACKFILLS}/{backfillID}/stop`, { params: { path } }));
 }
-
-/** The ids of cron jobs that the service has stopped. */
-export function stoppedCronJobsRead(tenantID: string) {
-  return queryOptions({
-    queryKey: ['cron-jobs', tenantID, 'stopped'],
-    queryFn: async () => {
-      const { status } = await body(rest.GET(`${CRON_JOBS}/status/connections`, { params: { path: { tenantID } } }));
-      return Object.entries(status).flatMap(([id, { state }]) => (state === 'stopped' ? [id] : []));
-    },
-    refetchInterval: 30_000,
-  });
-}

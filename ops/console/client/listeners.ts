@@ -137,16 +137,3 @@ export async function redriveEvents(path: ListenerPlace, from: string, to: strin
     if (!answer.hasMore) return redriven;
   }
 }
-
-/** How many events of the last day, of all listeners, are dead letters. */
-export function deadLettersOfDayRead(tenantID: string) {
-  return queryOptions({
-    queryKey: ['dead-letters-of-day', tenantID],
-    queryFn: async () => {
-      const from = new Date(Date.now() - 86_400_000).toISOString();
-      const params = { path: { tenantID }, query: { from } };
-      return (await body(rest.GET('/api/v1/tenants/{tenantID}/accounting', { params }))).events.total.dead;
-    },
-    refetchInterval: 30_000,
-  });
-}

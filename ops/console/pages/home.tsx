@@ -2,18 +2,16 @@ import { Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { type CronJobPlace, cronJobRead, stoppedCronJobsRead } from '../client/cron.ts';
-import { deadLettersOfDayRead } from '../client/listeners.ts';
 import { useMay } from '../client/may.ts';
-import { requestsRead, runsRead, tenantsRead, workflowsRead } from '../client/reads.ts';
+import { isNewRead, type Overview, overviewRead } from '../client/overview.ts';
+import { tenantsRead } from '../client/reads.ts';
 import { toolCallsRead } from '../client/tool-approvals.ts';
+import type { RunStatus } from '../client/types.ts';
+import type { RunFilter } from '../run/filter.ts';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { questionTitle } from '../ui/question.ts';
 import { Status } from '../ui/status.tsx';
 import { Ago } from '../ui/time.tsx';
-
-const MAX_LISTED = 6;
 
 /** What needs the caller now. */
 export function HomePage() {
@@ -21,68 +19,86 @@ export function HomePage() {
   const { data: tenants } = useQuery(tenantsRead);
   const title = tenants?.find((one) => one.tenantID === tenantID)?.tenantTitle ?? 'Tenant';
   const may = useMay();
-  const workflows = useQuery({ ...workflowsRead(tenantID), enabled: may('workflow.list') });
+  const isNew = useQuery({ ...isNewRead(tenantID), enabled: may('workflow.create') && may('workflow.list') });
+  const { data, error, refetch } = useQuery(overviewRead(tenantID));
   return (
     <>
       <PageTitle title={title} />
-      {workflows.data?.length === 0 && may('workflow.create') && <FirstSteps tenantID={tenantID} />}
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
-        {may('workflow.execute') && <Questions tenantID={tenantID} />}
-        {may('ai.approve') && <Calls tenantID={tenantID} />}
-        {may('workflow.read') && (
-          <>
+      {isNew.data && <FirstSteps tenantID={tenantID} />}
+      {error && <Problem error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Skeleton h={320} />}
+      {data && (
+        <SimpleGrid cols={{ base: 1, md: 2 }}>
+          {data.questions && <Questions tenantID={tenantID} questions={data.questions} />}
+          {may('ai.approve') && <Calls tenantID={tenantID} />}
+          {data.runs && (
             <Runs
               tenantID={tenantID}
               title="Failed in the last 24 hours"
-              empty="None."
+              runs={data.runs.failed}
               filter={{ status: 'FAILED', since: 'day' }}
             />
-            {may('listener.list') && <DeadLetters tenantID={tenantID} />}
-            {may('cronjob.list') && <StoppedJobs tenantID={tenantID} />}
-            <Runs tenantID={tenantID} title="Running now" empty="None." filter={{ status: 'RUNNING' }} />
-            <Runs tenantID={tenantID} title="Not started yet" empty="None." filter={{ status: 'PENDING' }} />
-          </>
-        )}
-      </SimpleGrid>
+          )}
+          {data.deadLetters && <DeadLetters tenantID={tenantID} letters={data.deadLetters} />}
+          {data.stoppedCronJobs && <StoppedJobs tenantID={tenantID} jobs={data.stoppedCronJobs} />}
+          {data.stoppedListeners && <StoppedListeners tenantID={tenantID} listeners={data.stoppedListeners} />}
+          {data.runs && (
+            <>
+              <Runs tenantID={tenantID} title="Running now" runs={data.runs.running} filter={{ status: 'RUNNING' }} />
+              <Runs tenantID={tenantID} title="Waiting" runs={data.runs.waiting} filter={{ status: 'WAITING' }} />
+              <Runs
+                tenantID={tenantID}
+                title="Not started yet"
+                runs={data.runs.pending}
+                filter={{ status: 'PENDING' }}
+              />
+            </>
+          )}
+        </SimpleGrid>
+      )}
     </>
   );
 }
 
-function Section({ title, children }: { title: string; children: ReactNode }) {
+interface Counted {
+  count: number;
+  isMore: boolean;
+}
+
+/** The API counts no further. */
+function countText({ count, isMore }: Counted): string {
+  return `${count.toLocaleString()}${isMore ? ' or more' : ''}`;
+}
+
+function Section({ title, of: { count }, children }: { title: string; of: Counted; children: ReactNode }) {
   return (
     <Paper withBorder p="md" component="section" aria-label={title}>
       <Text component="h2" fw={600} mb="xs">
         {title}
       </Text>
-      {children}
+      {count === 0 ? <Text c="dimmed">None.</Text> : <Stack gap="xs">{children}</Stack>}
     </Paper>
   );
 }
 
-function Questions({ tenantID }: { tenantID: string }) {
-  const { data, error } = useQuery(requestsRead(tenantID));
+function Questions({ tenantID, questions }: { tenantID: string; questions: NonNullable<Overview['questions']> }) {
   return (
-    <Section title="Questions that wait for an answer">
-      {error && <Problem error={error} />}
-      {!data && !error && <Skeleton h={40} />}
-      {data?.requests.length === 0 && <Text c="dimmed">None.</Text>}
-      <Stack gap="xs">
-        {data?.requests.slice(0, MAX_LISTED).map((request) => (
-          <Link
-            key={request.collectionRequestID}
-            className="link"
-            to="/t/$tenantID/inbox/$requestID"
-            params={{ tenantID, requestID: request.collectionRequestID }}
-          >
-            <bdi>{questionTitle(request)}</bdi>
-          </Link>
-        ))}
-        {(data?.totalCount ?? 0) > MAX_LISTED && (
-          <Link className="link" to="/t/$tenantID/inbox" params={{ tenantID }}>
-            All {data?.totalCount}
-          </Link>
-        )}
-      </Stack>
+    <Section title="Questions that wait for an answer" of={questions}>
+      {questions.newest.map(({ collectionRequestID, title, nodeID }) => (
+        <Link
+          key={collectionRequestID}
+          className="link"
+          to="/t/$tenantID/inbox/$requestID"
+          params={{ tenantID, requestID: collectionRequestID }}
+        >
+          <bdi>{title ?? nodeID}</bdi>
+        </Link>
+      ))}
+      {questions.count > questions.newest.length && (
+        <Link className="link" to="/t/$tenantID/inbox" params={{ tenantID }}>
+          All {countText(questions)}
+        </Link>
+      )}
     </Section>
   );
 }
@@ -92,7 +108,7 @@ function Calls({ tenantID }: { tenantID: string }) {
   const { data } = useQuery(toolCallsRead(tenantID, { isWaiting: true }));
   if (!data?.totalCount) return null;
   return (
-    <Section title="Calls of tools that wait for a decision">
+    <Section title="Calls of tools that wait for a decision" of={{ count: data.totalCount, isMore: false }}>
       <Link className="link" to="/t/$tenantID/inbox" params={{ tenantID }}>
         {data.totalCount.toLocaleString()} in the inbox
       </Link>
@@ -100,85 +116,77 @@ function Calls({ tenantID }: { tenantID: string }) {
   );
 }
 
-function DeadLetters({ tenantID }: { tenantID: string }) {
-  const { data: count, error } = useQuery(deadLettersOfDayRead(tenantID));
+function DeadLetters({ tenantID, letters }: { tenantID: string; letters: Counted }) {
   return (
-    <Section title="Dead letters of the last 24 hours">
-      {error && <Problem error={error} />}
-      {count === undefined && !error && <Skeleton h={40} />}
-      {count === 0 && <Text c="dimmed">None.</Text>}
-      {count !== undefined && count > 0 && (
-        <Link className="link" to="/t/$tenantID/listeners" params={{ tenantID }}>
-          {count.toLocaleString()} events of listeners
-        </Link>
-      )}
+    <Section title="Dead letters of the last 24 hours" of={letters}>
+      <Link className="link" to="/t/$tenantID/listeners" params={{ tenantID }}>
+        {countText(letters)} events of listeners
+      </Link>
     </Section>
   );
 }
 
-function StoppedJobs({ tenantID }: { tenantID: string }) {
-  const { data: ids, error } = useQuery(stoppedCronJobsRead(tenantID));
+type Stopped = NonNullable<Overview['stoppedCronJobs']>;
+
+function StoppedJobs({ tenantID, jobs }: { tenantID: string; jobs: Stopped }) {
   return (
-    <Section title="Stopped cron jobs">
-      {error && <Problem error={error} />}
-      {!ids && !error && <Skeleton h={40} />}
-      {ids?.length === 0 && <Text c="dimmed">None.</Text>}
-      <Stack gap="xs">
-        {ids?.slice(0, MAX_LISTED).map((cronJobID) => (
-          <StoppedJob key={cronJobID} place={{ tenantID, cronJobID }} />
-        ))}
-        {ids && ids.length > MAX_LISTED && <Text size="sm">And {ids.length - MAX_LISTED} others.</Text>}
-      </Stack>
+    <Section title="Stopped cron jobs" of={jobs}>
+      {jobs.newest.map(({ id, title, reason }) => (
+        <div key={id}>
+          <Link className="link" to="/t/$tenantID/cron/$cronJobID" params={{ tenantID, cronJobID: id }}>
+            <bdi>{title}</bdi>
+          </Link>{' '}
+          {reason && <span className="note">{reason}</span>}
+        </div>
+      ))}
+      <Others of={jobs} />
     </Section>
   );
 }
 
-function StoppedJob({ place }: { place: CronJobPlace }) {
-  const { data: job } = useQuery(cronJobRead(place));
+function StoppedListeners({ tenantID, listeners }: { tenantID: string; listeners: Stopped }) {
   return (
-    <div>
-      <Link className="link" to="/t/$tenantID/cron/$cronJobID" params={place}>
-        <bdi>{job?.cronJobTitle ?? place.cronJobID.slice(-8)}</bdi>
-      </Link>{' '}
-      {job?.stopReason && <span className="note">{job.stopReason}</span>}
-    </div>
+    <Section title="Stopped listeners" of={listeners}>
+      {listeners.newest.map(({ id, title, reason }) => (
+        <div key={id}>
+          <Link className="link" to="/t/$tenantID/listeners/$listenerID" params={{ tenantID, listenerID: id }}>
+            <bdi>{title}</bdi>
+          </Link>{' '}
+          {reason && <span className="note">{reason}</span>}
+        </div>
+      ))}
+      <Others of={listeners} />
+    </Section>
   );
 }
 
-function Runs({
-  tenantID,
-  title,
-  empty,
-  filter,
-}: {
+function Others({ of: { count, isMore, newest } }: { of: Counted & { newest: readonly unknown[] } }) {
+  const others = count - newest.length;
+  return others > 0 ? <Text size="sm">And {countText({ count: others, isMore })} others.</Text> : null;
+}
+
+interface RunsProps {
   tenantID: string;
   title: string;
-  empty: string;
-  filter: Parameters<typeof runsRead>[1];
-}) {
-  const { data, error } = useQuery({ ...runsRead(tenantID, filter), refetchInterval: 10_000 });
-  const runs = data?.instances ?? [];
+  runs: NonNullable<Overview['runs']>['failed'];
+  filter: RunFilter & { status: RunStatus };
+}
+
+function Runs({ tenantID, title, runs, filter }: RunsProps) {
   return (
-    <Section title={title}>
-      {error && <Problem error={error} />}
-      {!data && !error && <Skeleton h={40} />}
-      {data && runs.length === 0 && <Text c="dimmed">{empty}</Text>}
-      <Stack gap="xs">
-        {runs.slice(0, MAX_LISTED).map(({ instanceID, workflowTitle, status, createdAt }) => (
-          <div key={instanceID}>
-            <Status of={status} />{' '}
-            <Link className="link" to="/t/$tenantID/runs/$instanceID" params={{ tenantID, instanceID }} search={{}}>
-              <bdi>{workflowTitle ?? 'Unsaved workflow'}</bdi>
-            </Link>{' '}
-            <Ago at={createdAt} />
-          </div>
-        ))}
-        {runs.length > 0 && (
-          <Link className="link" to="/t/$tenantID/runs" params={{ tenantID }} search={filter}>
-            Show in the list
-          </Link>
-        )}
-      </Stack>
+    <Section title={title} of={runs}>
+      {runs.newest.map(({ instanceID, workflowTitle, createdAt }) => (
+        <div key={instanceID}>
+          <Status of={filter.status} />{' '}
+          <Link className="link" to="/t/$tenantID/runs/$instanceID" params={{ tenantID, instanceID }} search={{}}>
+            <bdi>{workflowTitle ?? 'Unsaved workflow'}</bdi>
+          </Link>{' '}
+          <Ago at={createdAt} />
+        </div>
+      ))}
+      <Link className="link" to="/t/$tenantID/runs" params={{ tenantID }} search={filter}>
+        {countText(runs)} in the list
+      </Link>
     </Section>
   );
 }

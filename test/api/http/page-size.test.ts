@@ -1,17 +1,17 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { requireFits, textSizeOf } from '#api/db/page-size.ts';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { readLatestVersions, requireVersionsFit } from '#api/db/workflow-versions.ts';
 import { findPage } from '#api/http/paging.ts';
 import { requireActionsFit } from '#api/resources/listeners/find.ts';
 import { Listener } from '#shared/db/entities/listener.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { onPool } from '#shared/db/query.ts';
 import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { explaining } from '../../support/explaining.ts';
 import { aTenant, type TestTenant } from '../../support/factories.ts';
 import { paramFixture } from '../../support/route-fixtures.ts';
+import { statementsOf } from '../../support/statements.ts';
 
 let cluster: Cluster;
 let tenant: TestTenant;
@@ -182,25 +182,6 @@ test('a page of listeners, and their actions, are measured by reading the rows o
   expect(rowsRead.size).toBe(2);
   expect(Math.max(...rowsRead.values())).toBeLessThan(100);
 });
-
-interface Statement {
-  sql: string;
-  values: unknown[];
-}
-
-/** The statements of an entity manager, as Postgres gets them. */
-async function statementsOf(em: EntityManager, work: () => Promise<unknown>): Promise<Statement[]> {
-  const spy = vi.spyOn(em.getConnection(), 'execute');
-  try {
-    await work();
-    return spy.mock.calls.map(([query, values = []]) => {
-      let n = 0;
-      return { sql: String(query).replace(/\?/g, () => `$${++n}`), values: Array.isArray(values) ? values : [] };
-    });
-  } finally {
-    spy.mockRestore();
-  }
-}
 
 async function isRefused(path: string, api = client()): Promise<void> {
   expect(await api.get(path)).toMatchObject({

@@ -1,0 +1,161 @@
+import { type FilterQuery, raw } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
+import { CronJob } from '#shared/db/entities/cron-job.ts';
+import { Listener } from '#shared/db/entities/listener.ts';
+import { ListenerEvent } from '#shared/db/entities/listener-event.ts';
+import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import { amongNewest } from '../../db/among-newest.ts';
+import { answerableBy } from '../../db/answerable.ts';
+import { type TenantInput, tenantRoute } from '../../http/route.ts';
+import { findTitles } from './find-titles.ts';
+import { MAX_COUNTED, MAX_SHOWN, Overview } from './schemas.ts';
+
+type Input = Pick<
+  TenantInput<z.ZodUndefined, z.ZodUndefined, z.ZodUndefined>,
+  'em' | 'tenantID' | 'visible' | 'extent' | 'identity'
+>;
+type Status = WorkflowInstance['status'];
+
+export const getOverview = tenantRoute({
+  name: 'getOverview',
+  method: 'get',
+  path: '/overview',
+  summary: 'Get what needs attention',
+  description:
+    'Returns the state of a tenant for a start page: questions, runs, dead letters, and what has stopped, as far as the caller may see them. It looks at the newest 1,000 of each. Every member may ask.',
+  forMembers: true,
+  response: Overview,
+
+  handle: (input) => readOverview(input),
+});
+
+export async function readOverview(input: Input): Promise<z.input<typeof Overview>> {
+  const { extent } = input;
+  const readsRuns = (await extent('workflow.read')) !== 'none';
+  const readsListeners = (await extent('listener.read')) !== 'none';
+  return {
+    questions: (await extent('workflow.execute')) === 'none' ? null : await findQuestions(input),
+    runs: readsRuns ? await findAllRuns(input) : null,
+    deadLetters: readsListeners ? await countDeadLetters(input) : null,
+    stoppedCronJobs: (await extent('cronjob.read')) === 'none' ? null : await findStoppedCronJobs(input),
+    stoppedListeners: readsListeners ? await findStoppedListeners(input) : null,
+  };
+}
+
+/** Looked at in each state; of these, one more than is counted is read. */
+const MAX_LOOKED_AT = 1_000;
+const limit = MAX_COUNTED + 1;
+const newestFirst = [{ createdAt: 'desc' as const }, { id: 'desc' as const }];
+
+function counted(rows: readonly unknown[]) {
+  return { count: Math.min(rows.length, MAX_COUNTED), isMore: rows.length > MAX_COUNTED };
+}
+
+function aDayAgo(): Date {
+  return new Date(Date.now() - 86_400_000);
+}
+
+async function findAllRuns(input: Input) {
+  return {
+    failed: await findRuns(input, 'FAILED', { createdAt: { $gte: aDayAgo() } }),
+    running: await findRuns(input, 'RUNNING'),
+    waiting: await findRuns(input, 'WAITING'),
+    pending: await findRuns(input, 'PENDING'),
+  };
+}
+
+async function findRuns({ em, tenantID, visible }: Input, status: Status, more: FilterQuery<WorkflowInstance> = {}) {
+  const newest = amongNewest({ table: 'workflow_instance', tenantID, status, max: MAX_LOOKED_AT });
+  // A chunk of a map is a part of its run.
+  const where = { $and: [{ status, mapID: null }, newest, more, await visible('workflow.read', 'workflow_id')] };
+  const fields = ['id', 'workflowID', 'createdAt'] as const;
+  const rows = await em.find(WorkflowInstance, where, { fields, orderBy: newestFirst, limit });
+  const shown = rows.slice(0, MAX_SHOWN);
+  const titles = await findTitles(em, shown);
+  return {
+    ...counted(rows),
+    newest: shown.map(({ id, workflowID, createdAt }) => ({
+      instanceID: id,
+      workflowID: workflowID ?? null,
+      workflowTitle: titles.get(workflowID ?? '') ?? null,
+      createdAt: createdAt.toISOString(),
+    })),
+  };
+}
+
+const Question = z.object({
+  id: z.uuid(),
+  instance_id: z.uuid(),
+  node_id: z.string(),
+  title: z.string().nullable(),
+  at: z.string(),
+});
+
+/** The forms themselves are large, and only their titles are wanted. */
+async function findQuestions({ em, tenantID, visible, identity }: Input) {
+  const newest = amongNewest({ table: 'collection_request', tenantID, status: 'PENDING', max: MAX_LOOKED_AT });
+  const visibly = await visible('workflow.execute', 'workflow_id');
+  const where = { $and: [{ status: 'PENDING' }, newest, visibly, await answerableBy(em, { tenantID, identity })] };
+  const select = em.createQueryBuilder(CollectionRequest, 'asked');
+  const title = raw(
+    "case when jsonb_typeof(asked.collection_config->'title') = 'string' then asked.collection_config->>'title' end as title",
+  );
+  // Safe: the columns are those of the table, and the driver answers with them.
+  select.select(['id', 'instance_id', 'node_id', title, raw('asked.created_at::text as at')] as never);
+  select.where(where as never);
+  await select.applyFilters();
+  const found = await select
+    .orderBy(newestFirst as never)
+    .limit(limit)
+    .execute('all', false);
+  const rows = z.array(Question).parse(found);
+  return {
+    ...counted(rows),
+    newest: rows.slice(0, MAX_SHOWN).map((row) => ({
+      ...{ collectionRequestID: row.id, instanceID: row.instance_id, nodeID: row.node_id },
+      title: row.title === '' ? null : row.title,
+      createdAt: new Date(row.at).toISOString(),
+    })),
+  };
+}
+
+async function countDeadLetters({ em, tenantID, visible }: Input) {
+  const newest = raw(
+    (row) =>
+      `${row}.id in (select id from listener_event where tenant_id = ?::uuid and state = 'dead' order by id desc limit ${MAX_LOOKED_AT})`,
+    [tenantID],
+  );
+  const where = {
+    $and: [
+      { state: 'dead' as const, finishedAt: { $gte: aDayAgo() } },
+      { [newest.key]: [] },
+      await visible('listener.read', 'listener_id'),
+    ],
+  };
+  return counted(await em.find(ListenerEvent, where, { fields: ['id'], limit }));
+}
+
+async function findStoppedCronJobs({ em, tenantID, visible }: Input) {
+  const newest = amongNewest({ table: 'cron_job', tenantID, max: MAX_LOOKED_AT });
+  const where = { $and: [newest, { stoppedAt: { $ne: null } }, await visible('cronjob.read')] };
+  const fields = ['id', 'cronJobTitle', 'stopReason'] as const;
+  const rows = await em.find(CronJob, where, { fields, orderBy: newestFirst, limit });
+  const shown = rows.slice(0, MAX_SHOWN);
+  return {
+    ...counted(rows),
+    newest: shown.map(({ id, cronJobTitle, stopReason }) => ({ id, title: cronJobTitle, reason: stopReason ?? null })),
+  };
+}
+
+async function findStoppedListeners({ em, tenantID, visible }: Input) {
+  const newest = amongNewest({ table: 'listener', tenantID, max: MAX_LOOKED_AT });
+  const where = { $and: [newest, { status: 'error' as const }, await visible('listener.read')] };
+  const fields = ['id', 'listenerTitle', 'lastError'] as const;
+  const rows = await em.find(Listener, where, { fields, orderBy: newestFirst, limit });
+  const shown = rows.slice(0, MAX_SHOWN);
+  return {
+    ...counted(rows),
+    newest: shown.map(({ id, listenerTitle, lastError }) => ({ id, title: listenerTitle, reason: lastError ?? null })),
+  };
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { RunStatus } from '#shared/workflow/status.ts';
+
+export const searchedTypes = [
+  'workflow',
+  'run',
+  'dataQuery',
+  'datasource',
+  'cronJob',
+  'listener',
+  'appPage',
+  'dashboard',
+  'widget',
+] as const;
+export const SearchedType = z.enum(searchedTypes);
+
+const Types = z
+  .string()
+  .max(200)
+  .transform((text) => text.split(','))
+  .pipe(z.array(SearchedType));
+
+export const SearchQuery = z.object({
+  q: z.string().trim().min(1).max(200).describe('Part of a title; of a run the id, the end of it, or a tag'),
+  types: Types.optional().describe('Only these, separated by commas'),
+  limit: z.coerce.number().int().min(1).max(20).default(6).describe('Of each type'),
+});
+
+const Found = z
+  .object({
+    type: SearchedType,
+    id: z.uuid(),
+    title: z.string().describe('Of a run the title of its workflow'),
+    status: RunStatus.optional().describe('Of a run'),
+  })
+  .meta({
+    id: 'SearchResult',
+    examples: [{ type: 'workflow', id: '01990d3e-5c00-7a10-8000-000000000005', title: 'Approve an order' }],
+  });
+
+export const SearchResults = z
+  .object({ results: z.array(Found) })
+  .meta({ id: 'SearchResults', description: 'Those whose titles begin with the text come first' });
+
+/** A number is exact up to `MAX_COUNTED`. */
+export const MAX_COUNTED = 100;
+export const MAX_SHOWN = 6;
+
+const counted = {
+  count: z.int().describe(`At most ${MAX_COUNTED}`),
+  isMore: z.boolean().describe(`There are more than ${MAX_COUNTED}`),
+};
+
+const Runs = z.object({
+  ...counted,
+  newest: z.array(
+    z.object({
+      instanceID: z.uuid(),
+      workflowID: z.uuid().nullable(),
+      workflowTitle: z.string().nullable().describe('Null if the workflow was never stored or was deleted'),
+      createdAt: z.iso.datetime(),
+    }),
+  ),
+});
+
+const Questions = z.object({
+  ...counted,
+  newest: z.array(
+    z.object({
+      collectionRequestID: z.uuid(),
+      instanceID: z.uuid(),
+      nodeID: z.string(),
+      title: z.string().nullable(),
+      createdAt: z.iso.datetime(),
+    }),
+  ),
+});
+
+const Stopped = z.object({
+  ...counted,
+  newest: z.array(z.object({ id: z.uuid(), title: z.string(), reason: z.string().nullable() })),
+});
+
+const run = {
+  instanceID: '01990d3e-5c00-7a10-8000-000000000009',
+  workflowID: '01990d3e-5c00-7a10-8000-000000000005',
+  workflowTitle: 'Approve an order',
+  createdAt: '2026-03-05T14:05:12.480Z',
+};
+const nothing = { count: 0, isMore: false, newest: [] };
+
+export const Overview = z
+  .object({
+    questions: Questions.nullable().describe('That the caller may answer'),
+    runs: z
+      .object({
+        failed: Runs.describe('Accepted in the last 24 hours'),
+        running: Runs,
+        waiting: Runs,
+        pending: Runs.describe('That have not begun'),
+      })
+      .nullable(),
+    deadLetters: z.object(counted).nullable().describe('Events of listeners that were given up in the last 24 hours'),
+    stoppedCronJobs: Stopped.nullable().describe('By the service, after failures'),
+    stoppedListeners: Stopped.nullable().describe('By the service, after failures'),
+  })
+  .meta({
+    id: 'Overview',
+    description: 'A part is null if the caller has no right to any of it',
+    examples: [
+      {
+        questions: nothing,
+        runs: {
+          failed: { count: 1, isMore: false, newest: [run] },
+          running: nothing,
+          waiting: nothing,
+          pending: nothing,
+        },
+        deadLetters: { count: 0, isMore: false },
+        stoppedCronJobs: nothing,
+        stoppedListeners: null,
+      },
+    ],
+  });

@@ -1,0 +1,22 @@
+import { vi } from 'vitest';
+import type { EntityManager } from '#shared/db/orm.ts';
+
+interface Statement {
+  /** With `$1`, as a pool takes it. */
+  sql: string;
+  values: unknown[];
+}
+
+/** What the entity manager sends to Postgres meanwhile. */
+export async function statementsOf(em: EntityManager, work: () => Promise<unknown>): Promise<Statement[]> {
+  const spy = vi.spyOn(em.getConnection(), 'execute');
+  try {
+    await work();
+    return spy.mock.calls.map(([query, values = []]) => {
+      let n = 0;
+      return { sql: String(query).replace(/\?/g, () => `$${++n}`), values: Array.isArray(values) ? values : [] };
+    });
+  } finally {
+    spy.mockRestore();
+  }
+}
