@@ -50,36 +50,54 @@ export async function acceptRerun(
 export async function insertRerun(client: PoolClient, run: NewRerun): Promise<string[]> {
   await insertRuns(client, [run]);
   if (run.reusable.length === 0) return [];
-  const { rows } = await client.query<{ nodes: string[]; isWhole: boolean }>(COPY, [
-    run.id,
-    run.rerunOf,
-    run.tenantID,
-    run.reusable,
-  ]);
-  const [copied] = rows;
-  if (!copied?.isWhole)
+  const { rows } = await client.query<Taken>(COPY, [run.rerunOf, run.tenantID, run.reusable, run.id]);
+  return nodesOf(rows);
+}
+
+/** The nodes whose results `insertRerun` would take over. */
+export async function findReused(
+  pool: Pool,
+  { rerunOf, tenantID, reusable }: Pick<NewRerun, 'rerunOf' | 'tenantID' | 'reusable'>,
+): Promise<string[]> {
+  if (reusable.length === 0) return [];
+  const { rows } = await pool.query<Taken>(`${TAKEN} ${NODES}`, [rerunOf, tenantID, reusable]);
+  return nodesOf(rows);
+}
+
+interface Taken {
+  nodes: string[];
+  isWhole: boolean;
+}
+
+function nodesOf([taken]: readonly Taken[]): string[] {
+  if (!taken?.isWhole)
     throw new AppError('CONFLICT', 'The results of this run are no longer kept: re-run it from its start');
-  return copied.nodes;
+  return taken.nodes;
 }
 
 // Settled frames outside of bodies; a body's nodes are a part of the node that repeats it. A result that was taken over before
 // stays the result of the run that computed it.
-const COPY = `
-with source as (select id, seq from workflow_instance where id = $2 and tenant_id = $3),
+const TAKEN = `
+with source as (select id, seq from workflow_instance where id = $1 and tenant_id = $2),
 kept as (
   select coalesce(sum(1 + coalesce(jsonb_array_length(e.started), 0)), 0) = (select seq from source) as whole
   from run_event e where e.instance_id = (select id from source)
 ),
 taken as (
   select e.*, row_number() over (order by e.seq) as n from run_event e
-  where e.instance_id = (select id from source) and (select whole from kept) and e.node_id = any($4::text[]) and e.frame is null
+  where e.instance_id = (select id from source) and (select whole from kept) and e.node_id = any($3::text[]) and e.frame is null
     and (e.status in ('SUCCESS', 'SKIPPED') or (e.status = 'FAILED' and e.exit is not null))
-),
+)`;
+
+const NODES = `
+select coalesce((select array_agg(node_id order by n) from taken), '{}') as nodes, (select whole from kept) as "isWhole"`;
+
+const COPY = `${TAKEN},
 copied as (
   insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, payload, brief)
-  select $1, n, node_id, iteration, attempt, status, exit, jsonb_build_object('reusedFrom', $2::uuid) || coalesce(payload, '{}'),
-         jsonb_build_object('reusedFrom', $2::uuid) || brief
+  select $4, n, node_id, iteration, attempt, status, exit, jsonb_build_object('reusedFrom', $1::uuid) || coalesce(payload, '{}'),
+         jsonb_build_object('reusedFrom', $1::uuid) || brief
   from taken
 ),
-numbered as (update workflow_instance set seq = (select count(*) from taken) where id = $1)
-select coalesce((select array_agg(node_id order by n) from taken), '{}') as nodes, (select whole from kept) as "isWhole"`;
+numbered as (update workflow_instance set seq = (select count(*) from taken) where id = $4)
+${NODES}`;

@@ -1,3 +1,4 @@
+import { findReused } from './accept-rerun.ts';
 import type { RerunFrom } from './batch-job.ts';
 import type { RunError } from './db/entities/workflow-instance.ts';
 import type { Pool } from './db/pool.ts';
@@ -6,6 +7,7 @@ import { inTurns } from './pauses.ts';
 import { quote } from './quote.ts';
 import { compileGraph, type Graph, WorkflowEdge, WorkflowNode } from './workflow/graph.ts';
 import { invalidField } from './workflow/issues.ts';
+import { nodeAt } from './workflow/order.ts';
 import { findReuse, outermostOf, type Reuse } from './workflow/reuse.ts';
 import { isTerminal, type RunStatus } from './workflow/status.ts';
 
@@ -16,12 +18,13 @@ export interface RerunSource {
   error?: Pick<RunError, 'nodeID'> | null | undefined;
 }
 
+interface Beginning {
+  versionID: string;
+  from: RerunFrom;
+}
+
 /** What a re-run takes over from a run. Throws if it cannot begin there. */
-export async function planRerun(
-  pool: Pool,
-  source: RerunSource,
-  { versionID, from }: { versionID: string; from: RerunFrom },
-): Promise<Reuse> {
+export async function planRerun(pool: Pool, source: RerunSource, { versionID, from }: Beginning): Promise<Reuse> {
   if (from === 'start') return { reusable: [], changed: [] };
   if (!isTerminal(source.status))
     throw new AppError('CONFLICT', 'The run has not ended: stop it first, or re-run it from its start');
@@ -32,6 +35,26 @@ export async function planRerun(
   const again = from === 'failed' ? placeOfFailure(after, source) : [namedNode(after, from)];
   const before = source.versionID === versionID ? after : await readGraph(pool, tenantID, source.versionID);
   return findReuse(before, after, again);
+}
+
+interface RerunPreview {
+  reused: string[];
+  changed: string[];
+  executed: string[];
+}
+
+/** What a re-run would take over, and what it would execute, as far as its branches lead there. Throws as the re-run itself would. */
+export async function previewRerun(
+  pool: Pool,
+  source: RerunSource & { id: string },
+  beginning: Beginning,
+): Promise<RerunPreview> {
+  const { reusable, changed } = await planRerun(pool, source, beginning);
+  const { tenantID, id } = source;
+  const reused = await findReused(pool, { tenantID, rerunOf: id, reusable });
+  const graph = await readGraph(pool, tenantID, beginning.versionID);
+  const nodes = (graph.regions[0]?.nodes ?? []).map((index) => nodeAt(graph, index).id);
+  return { reused, changed, executed: nodes.filter((nodeID) => !reused.includes(nodeID)) };
 }
 
 /** A run that was cancelled, or was too late, has failed at no node: what had not ended is executed. */

@@ -72,6 +72,7 @@ export const operations = {
   listWorkflowInstances: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/instances","items":"instances"},
   getWorkflowInstance: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}"},
   rerunWorkflowInstance: {"method":"post","path":"/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/rerun","takesKey":true},
+  previewWorkflowRerun: {"method":"post","path":"/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/rerun/preview"},
   streamWorkflowInstance: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/stream","answers":"stream"},
   getWorkflowInstanceLogs: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/logs","items":"lines"},
   listInstanceDeliveries: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/deliveries"},

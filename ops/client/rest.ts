@@ -1224,6 +1224,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/rerun/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview a re-run
+         * @description Takes what a re-run takes, starts nothing, and returns which results would be taken over and which nodes executed. It is refused where the re-run would be.
+         *
+         *     Permission: `workflow.execute`
+         */
+        post: operations["previewWorkflowRerun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/stream": {
         parameters: {
             query?: never;
@@ -12449,119 +12471,73 @@ export interface components {
          */
         Overview: {
             /** @description That the caller may answer */
-            questions: {
-                /** @description At most 100 */
-                count: number;
-                /** @description There are more than 100 */
-                isMore: boolean;
-                newest: {
-                    /** Format: uuid */
-                    collectionRequestID: string;
-                    /** Format: uuid */
-                    instanceID: string;
-                    nodeID: string;
-                    title: string | null;
-                    /** Format: date-time */
-                    createdAt: string;
-                }[];
-            } | null;
-            runs: {
-                /** @description Accepted in the last 24 hours */
-                failed: {
-                    /** @description At most 100 */
-                    count: number;
-                    /** @description There are more than 100 */
-                    isMore: boolean;
-                    newest: {
-                        /** Format: uuid */
-                        instanceID: string;
-                        workflowID: string | null;
-                        /** @description Null if the workflow was never stored or was deleted */
-                        workflowTitle: string | null;
-                        /** Format: date-time */
-                        createdAt: string;
-                    }[];
-                };
-                running: {
-                    /** @description At most 100 */
-                    count: number;
-                    /** @description There are more than 100 */
-                    isMore: boolean;
-                    newest: {
-                        /** Format: uuid */
-                        instanceID: string;
-                        workflowID: string | null;
-                        /** @description Null if the workflow was never stored or was deleted */
-                        workflowTitle: string | null;
-                        /** Format: date-time */
-                        createdAt: string;
-                    }[];
-                };
-                waiting: {
-                    /** @description At most 100 */
-                    count: number;
-                    /** @description There are more than 100 */
-                    isMore: boolean;
-                    newest: {
-                        /** Format: uuid */
-                        instanceID: string;
-                        workflowID: string | null;
-                        /** @description Null if the workflow was never stored or was deleted */
-                        workflowTitle: string | null;
-                        /** Format: date-time */
-                        createdAt: string;
-                    }[];
-                };
-                /** @description That have not begun */
-                pending: {
-                    /** @description At most 100 */
-                    count: number;
-                    /** @description There are more than 100 */
-                    isMore: boolean;
-                    newest: {
-                        /** Format: uuid */
-                        instanceID: string;
-                        workflowID: string | null;
-                        /** @description Null if the workflow was never stored or was deleted */
-                        workflowTitle: string | null;
-                        /** Format: date-time */
-                        createdAt: string;
-                    }[];
-                };
-            } | null;
+            questions: components["schemas"]["OverviewQuestions"] | null;
+            runs: components["schemas"]["OverviewRunStates"] | null;
             /** @description Events of listeners that were given up in the last 24 hours */
-            deadLetters: {
-                /** @description At most 100 */
-                count: number;
-                /** @description There are more than 100 */
-                isMore: boolean;
-            } | null;
+            deadLetters: components["schemas"]["OverviewCount"] | null;
             /** @description By the service, after failures */
-            stoppedCronJobs: {
-                /** @description At most 100 */
-                count: number;
-                /** @description There are more than 100 */
-                isMore: boolean;
-                newest: {
-                    /** Format: uuid */
-                    id: string;
-                    title: string;
-                    reason: string | null;
-                }[];
-            } | null;
+            stoppedCronJobs: components["schemas"]["OverviewStopped"] | null;
             /** @description By the service, after failures */
-            stoppedListeners: {
-                /** @description At most 100 */
-                count: number;
-                /** @description There are more than 100 */
-                isMore: boolean;
-                newest: {
-                    /** Format: uuid */
-                    id: string;
-                    title: string;
-                    reason: string | null;
-                }[];
-            } | null;
+            stoppedListeners: components["schemas"]["OverviewStopped"] | null;
+        };
+        OverviewCount: {
+            /** @description At most 100 */
+            count: number;
+            /** @description There are more than 100 */
+            isMore: boolean;
+        };
+        OverviewQuestion: {
+            /** Format: uuid */
+            collectionRequestID: string;
+            /** Format: uuid */
+            instanceID: string;
+            nodeID: string;
+            title: string | null;
+            /** Format: date-time */
+            createdAt: string;
+        };
+        OverviewQuestions: {
+            /** @description At most 100 */
+            count: number;
+            /** @description There are more than 100 */
+            isMore: boolean;
+            newest: components["schemas"]["OverviewQuestion"][];
+        };
+        OverviewRun: {
+            /** Format: uuid */
+            instanceID: string;
+            workflowID: string | null;
+            /** @description Null if the workflow was never stored or was deleted */
+            workflowTitle: string | null;
+            /** Format: date-time */
+            createdAt: string;
+        };
+        /** @description Failed: of those that were accepted in the last 24 hours */
+        OverviewRunStates: {
+            failed: components["schemas"]["OverviewRuns"];
+            running: components["schemas"]["OverviewRuns"];
+            waiting: components["schemas"]["OverviewRuns"];
+            pending: components["schemas"]["OverviewRuns"];
+        };
+        OverviewRuns: {
+            /** @description At most 100 */
+            count: number;
+            /** @description There are more than 100 */
+            isMore: boolean;
+            newest: components["schemas"]["OverviewRun"][];
+        };
+        OverviewStopped: {
+            /** @description At most 100 */
+            count: number;
+            /** @description There are more than 100 */
+            isMore: boolean;
+            newest: components["schemas"]["OverviewStoppedOne"][];
+        };
+        OverviewStoppedOne: {
+            /** Format: uuid */
+            id: string;
+            title: string;
+            reason: string | null;
         };
         /**
          * @example {
@@ -12798,6 +12774,7 @@ export interface components {
         };
         PreviewImportAnswer: components["schemas"]["Success"] & components["schemas"]["BundlePreview"];
         PreviewLibraryEntryAnswer: components["schemas"]["Success"] & components["schemas"]["InstallationPreview"];
+        PreviewWorkflowRerunAnswer: components["schemas"]["Success"] & components["schemas"]["WorkflowRerunPreview"];
         PublishDeploymentLibraryEntryAnswer: {
             /** @constant */
             success: true;
@@ -16880,6 +16857,35 @@ export interface components {
             /** @description `original`: that of the run; or the id or the number of a version */
             version?: ("original" | "published") | (number | string);
             label?: string;
+        };
+        /**
+         * @example {
+         *       "reused": [
+         *         "start",
+         *         "order"
+         *       ],
+         *       "changed": [],
+         *       "executed": [
+         *         "ship",
+         *         "end"
+         *       ],
+         *       "versionID": "01990d3e-5c00-7a10-8000-00000000000e",
+         *       "versionNumber": 3
+         *     }
+         */
+        WorkflowRerunPreview: {
+            /** @description Nodes whose results were taken over, in the order in which they ended */
+            reused: string[];
+            /** @description Nodes that are executed because they, or nodes before them, differ from those of the run */
+            changed: string[];
+            /** @description Nodes that are executed if the branches of the new run lead to them; `changed` is a part of them */
+            executed: string[];
+            /**
+             * Format: uuid
+             * @description The version that would be executed
+             */
+            versionID: string;
+            versionNumber: number | null;
         };
         /**
          * @example {
@@ -22371,6 +22377,66 @@ export interface operations {
             403: components["responses"]["403"];
             404: components["responses"]["404"];
             409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    previewWorkflowRerun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                instanceID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "failed",
+                 *       "version": "published"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WorkflowRerun"];
+            };
+        };
+        responses: {
+            /** @description Result of "Preview a re-run" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "reused": [
+                     *         "start",
+                     *         "order"
+                     *       ],
+                     *       "changed": [],
+                     *       "executed": [
+                     *         "ship",
+                     *         "end"
+                     *       ],
+                     *       "versionID": "01990d3e-5c00-7a10-8000-00000000000e",
+                     *       "versionNumber": 3
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PreviewWorkflowRerunAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
             413: components["responses"]["413"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];

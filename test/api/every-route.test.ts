@@ -185,6 +185,7 @@ const changingNoAsset: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/workflows/batches/cancel': ofRuns,
   'post /api/v1/tenants/:tenantID/workflows/batches/rerun': ofRuns,
   'post /api/v1/tenants/:tenantID/workflows/instances/:instanceID/rerun': ofRuns,
+  'post /api/v1/tenants/:tenantID/workflows/instances/:instanceID/rerun/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': ofRuns,
   'post /api/v1/tenants/:tenantID/workflows/deliveries/:deliveryID/redeliver': ofRuns,
   'delete /api/v1/tenants/:tenantID/workflows/instances/:instanceID/stop': ofRuns,

@@ -77,6 +77,11 @@ const singles: Record<string, Single> = {
     permission: 'workflow.execute',
     also: 'workflow.read',
   },
+  'post T/workflows/instances/:instanceID/rerun/preview': {
+    made: 'instanceID',
+    permission: 'workflow.execute',
+    also: 'workflow.read',
+  },
   'get T/workflows/batches/:batchID': { made: 'batchID', permission: 'workflow.read' },
   'delete T/workflows/batches/:batchID/stop': { made: 'batchID', permission: 'workflow.execute' },
   'get T/workflows/data-collection/:collectionRequestID': { made: 'collectionRequestID', permission: 'workflow.read' },

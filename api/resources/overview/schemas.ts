@@ -51,35 +51,40 @@ const counted = {
   isMore: z.boolean().describe(`There are more than ${MAX_COUNTED}`),
 };
 
-const Runs = z.object({
-  ...counted,
-  newest: z.array(
-    z.object({
-      instanceID: z.uuid(),
-      workflowID: z.uuid().nullable(),
-      workflowTitle: z.string().nullable().describe('Null if the workflow was never stored or was deleted'),
-      createdAt: z.iso.datetime(),
-    }),
-  ),
-});
+const Counted = z.object(counted).meta({ id: 'OverviewCount' });
 
-const Questions = z.object({
-  ...counted,
-  newest: z.array(
-    z.object({
-      collectionRequestID: z.uuid(),
-      instanceID: z.uuid(),
-      nodeID: z.string(),
-      title: z.string().nullable(),
-      createdAt: z.iso.datetime(),
-    }),
-  ),
-});
+const Run = z
+  .object({
+    instanceID: z.uuid(),
+    workflowID: z.uuid().nullable(),
+    workflowTitle: z.string().nullable().describe('Null if the workflow was never stored or was deleted'),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'OverviewRun' });
 
-const Stopped = z.object({
-  ...counted,
-  newest: z.array(z.object({ id: z.uuid(), title: z.string(), reason: z.string().nullable() })),
-});
+const Runs = z.object({ ...counted, newest: z.array(Run) }).meta({ id: 'OverviewRuns' });
+
+const RunsByState = z
+  .object({ failed: Runs, running: Runs, waiting: Runs, pending: Runs })
+  .meta({ id: 'OverviewRunStates', description: 'Failed: of those that were accepted in the last 24 hours' });
+
+const Question = z
+  .object({
+    collectionRequestID: z.uuid(),
+    instanceID: z.uuid(),
+    nodeID: z.string(),
+    title: z.string().nullable(),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'OverviewQuestion' });
+
+const Questions = z.object({ ...counted, newest: z.array(Question) }).meta({ id: 'OverviewQuestions' });
+
+const StoppedOne = z
+  .object({ id: z.uuid(), title: z.string(), reason: z.string().nullable() })
+  .meta({ id: 'OverviewStoppedOne' });
+
+const Stopped = z.object({ ...counted, newest: z.array(StoppedOne) }).meta({ id: 'OverviewStopped' });
 
 const run = {
   instanceID: '01990d3e-5c00-7a10-8000-000000000009',
@@ -92,15 +97,8 @@ const nothing = { count: 0, isMore: false, newest: [] };
 export const Overview = z
   .object({
     questions: Questions.nullable().describe('That the caller may answer'),
-    runs: z
-      .object({
-        failed: Runs.describe('Accepted in the last 24 hours'),
-        running: Runs,
-        waiting: Runs,
-        pending: Runs.describe('That have not begun'),
-      })
-      .nullable(),
-    deadLetters: z.object(counted).nullable().describe('Events of listeners that were given up in the last 24 hours'),
+    runs: RunsByState.nullable(),
+    deadLetters: Counted.nullable().describe('Events of listeners that were given up in the last 24 hours'),
     stoppedCronJobs: Stopped.nullable().describe('By the service, after failures'),
     stoppedListeners: Stopped.nullable().describe('By the service, after failures'),
   })

@@ -308,6 +308,11 @@ export const exampleRerun = { from: 'failed', version: 'published' };
 
 export const exampleRerunAnswer = { instanceID, rerunOf: instanceID, reused: ['start', 'order'], changed: [] };
 
+export const exampleRerunPreview = {
+  ...{ reused: ['start', 'order'], changed: [], executed: ['ship', 'end'] },
+  ...{ versionID, versionNumber: 3 },
+};
+
 export const exampleLogLine = {
   seq: 4,
   at: exampleTimes.updatedAt,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { IterationPath } from '#shared/workflow/frame.ts';
 import { VersionInBody } from '../../http/version-name.ts';
-import { exampleRerun, exampleRerunAnswer } from './examples.ts';
+import { exampleRerun, exampleRerunAnswer, exampleRerunPreview } from './examples.ts';
 import { runInputs, Tags } from './run-schemas.ts';
 
 const FromNode = z
@@ -47,3 +47,13 @@ export const RerunAnswer = z
       .describe('Nodes that are executed because they, or nodes before them, differ from those of the run'),
   })
   .meta({ id: 'WorkflowRerunAnswer', examples: [exampleRerunAnswer] });
+
+export const RerunPreview = RerunAnswer.pick({ reused: true, changed: true })
+  .extend({
+    executed: z
+      .array(z.string())
+      .describe('Nodes that are executed if the branches of the new run lead to them; `changed` is a part of them'),
+    versionID: z.uuid().describe('The version that would be executed'),
+    versionNumber: z.int().nullable(),
+  })
+  .meta({ id: 'WorkflowRerunPreview', examples: [exampleRerunPreview] });

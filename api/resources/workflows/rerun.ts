@@ -1,13 +1,16 @@
+import type { z } from 'zod';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import { AppError } from '#shared/errors.ts';
-import { planRerun } from '#shared/plan-rerun.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { planRerun, previewRerun } from '#shared/plan-rerun.ts';
+import type { ApiContext } from '../../context.ts';
+import { type TenantInput, tenantRoute } from '../../http/route.ts';
 import { directRun } from '../../runs/direct-run.ts';
 import { chooseVersion } from './choose-version.ts';
 import { findTags } from './find-names.ts';
 import { findReadableRun } from './find-run.ts';
-import { Rerun, RerunAnswer } from './rerun-schemas.ts';
+import { Rerun, RerunAnswer, RerunPreview } from './rerun-schemas.ts';
 import { InstanceID, runSpellings } from './run-schemas.ts';
 
 export const rerunInstance = tenantRoute({
@@ -26,22 +29,9 @@ export const rerunInstance = tenantRoute({
   idempotent: 'handler',
 
   async handle(input, context) {
-    const { params, body, caller, tenantID, em, require, idempotency } = input;
+    const { body, caller, tenantID, idempotency } = input;
     const { pool, runs } = context;
-    const source = await findReadableRun({ em, require, caller }, params.instanceID);
-    const workflowID = requireWorkflow(source);
-    if (source.mapID) throw new AppError('CONFLICT', `This is a chunk of a map: re-run the run ${source.parentID}`);
-    await require([{ permission: 'workflow.execute', object: `workflow:${workflowID}` }]);
-    const workflow = await em.findOne(Workflow, { id: workflowID });
-    if (!workflow) throw new AppError('CONFLICT', 'The workflow of this run was deleted');
-    const asking = {
-      params: { workflowID },
-      tenantID,
-      workflow: { versionID: workflow.versionID ?? null, isDisabled: workflow.isDisabled },
-      em,
-      require,
-    };
-    const { versionID, version } = await chooseVersion(asking, context, versionNamed(body.version, source));
+    const { source, workflowID, versionID, version } = await prepare(input, context);
     const { reusable, changed } = await planRerun(pool, source, { versionID, from: body.from });
     const tags = body.tags ?? (await findTags(pool, [source])).get(source.id) ?? [];
     const args = body.args ?? source.input;
@@ -55,6 +45,57 @@ export const rerunInstance = tenantRoute({
     return RerunAnswer.parse(answer);
   },
 });
+
+export const previewRerunOfInstance = tenantRoute({
+  name: 'previewWorkflowRerun',
+  method: 'post',
+  path: '/workflows/instances/:instanceID/rerun/preview',
+  summary: 'Preview a re-run',
+  description:
+    'Takes what a re-run takes, starts nothing, and returns which results would be taken over and which nodes executed. It is refused where the re-run would be.',
+  permission: 'workflow.execute',
+  filter: true,
+  params: InstanceID,
+  body: Rerun,
+  spellings: runSpellings,
+  response: RerunPreview,
+  // Repeating it changes nothing.
+  idempotent: false,
+
+  async handle(input, context) {
+    const { body, caller, tenantID } = input;
+    const { source, workflowID, versionID, version } = await prepare(input, context);
+    // Throws if the version does not take this input.
+    directRun(version, { tenantID, workflowID, versionID, caller, args: body.args ?? source.input });
+    const preview = await previewRerun(context.pool, source, { versionID, from: body.from });
+    const found = await input.em.findOneOrFail(WorkflowVersion, { id: versionID }, { fields: ['number'] });
+    return { ...preview, versionID, versionNumber: found.number ?? null };
+  },
+});
+
+type Input = Pick<
+  TenantInput<typeof InstanceID, z.ZodUndefined, typeof Rerun>,
+  'params' | 'body' | 'caller' | 'tenantID' | 'em' | 'require'
+>;
+
+/** The run, and the version that is to be executed, if the caller may execute it. */
+async function prepare({ params, body, caller, tenantID, em, require }: Input, context: ApiContext) {
+  const source = await findReadableRun({ em, require, caller }, params.instanceID);
+  const workflowID = requireWorkflow(source);
+  if (source.mapID) throw new AppError('CONFLICT', `This is a chunk of a map: re-run the run ${source.parentID}`);
+  await require([{ permission: 'workflow.execute', object: `workflow:${workflowID}` }]);
+  const workflow = await em.findOne(Workflow, { id: workflowID });
+  if (!workflow) throw new AppError('CONFLICT', 'The workflow of this run was deleted');
+  const asking = {
+    params: { workflowID },
+    tenantID,
+    workflow: { versionID: workflow.versionID ?? null, isDisabled: workflow.isDisabled },
+    em,
+    require,
+  };
+  const { versionID, version } = await chooseVersion(asking, context, versionNamed(body.version, source));
+  return { source, workflowID, versionID, version };
+}
 
 function requireWorkflow({ isTest, workflowID }: WorkflowInstance): string {
   if (!isTest && workflowID) return workflowID;

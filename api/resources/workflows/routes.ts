@@ -25,7 +25,7 @@ import { presentCollectionRequest, presentWorkflow } from './present.ts';
 import { readInstance } from './read-instance.ts';
 import { readLogs } from './read-logs.ts';
 import { CollectionRequest, CollectionRequestID } from './request-schemas.ts';
-import { rerunInstance } from './rerun.ts';
+import { previewRerunOfInstance, rerunInstance } from './rerun.ts';
 import { InstanceID } from './run-schemas.ts';
 import { Workflow, WorkflowID } from './schemas.ts';
 import { sendWorkflowEvent } from './send-event.ts';
@@ -42,6 +42,7 @@ export const workflowRoutes = [
   listInstances,
   readInstance,
   rerunInstance,
+  previewRerunOfInstance,
   streamInstance,
   readLogs,
   ...deliveryRoutes,

@@ -8,7 +8,7 @@ import { hasEnded } from '../client/live-runs.ts';
 import { versionRead } from '../client/reads.ts';
 import { body, rest } from '../client/rest.ts';
 import type { Run } from '../client/types.ts';
-import { graphOf } from '../run/graph-of.ts';
+import { type Graph as GraphOfRun, graphOf } from '../run/graph-of.ts';
 import { StepPanel } from '../run/step-panel.tsx';
 import { nodesOf } from '../run/steps.ts';
 import { Timeline } from '../run/timeline.tsx';
@@ -76,7 +76,7 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
   const shows = hasGraph ? (view.view ?? (isNarrow ? 'timeline' : 'graph')) : 'timeline';
   return (
     <>
-      <Head tenantID={tenantID} run={run} />
+      <Head tenantID={tenantID} run={run} graph={graph} step={view.step} />
       <div className="split">
         <Paper withBorder p="sm">
           <Group justify="space-between" mb="xs">
@@ -133,7 +133,14 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
   );
 }
 
-function Head({ tenantID, run }: { tenantID: string; run: Run }) {
+interface HeadProps {
+  tenantID: string;
+  run: Run;
+  graph: GraphOfRun | undefined;
+  step: string | undefined;
+}
+
+function Head({ tenantID, run, graph, step }: HeadProps) {
   const { instanceID, workflowTitle, status, createdAt, startedAt, completedAt, rerunOf, parentInstanceID } = run;
   const [isRerunning, rerunning] = useDisclosure(false);
   const stop = useMutation({
@@ -206,7 +213,7 @@ function Head({ tenantID, run }: { tenantID: string; run: Run }) {
       </dl>
       {isRerunning && (
         <Suspense>
-          <Rerun tenantID={tenantID} run={run} onClose={rerunning.close} />
+          <Rerun tenantID={tenantID} run={run} graph={graph} step={step} onClose={rerunning.close} />
         </Suspense>
       )}
     </Stack>

@@ -1,30 +1,51 @@
 import { Button, Group, JsonInput, Modal, Radio, Select, Stack, Text } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { body, rest } from '../client/rest.ts';
 import type { Run, Schemas } from '../client/types.ts';
+import { versionsRead } from '../client/workflows.ts';
 import { Problem } from '../ui/problem.tsx';
+import { type Graph, titleOf } from './graph-of.ts';
 import { nodesOf } from './steps.ts';
 
 type Start = 'start' | 'failed' | 'node';
+type Asked = Schemas['WorkflowRerun'];
 
-/** Repeats a run: from where, with which version and which input. */
-export function Rerun({ tenantID, run, onClose }: { tenantID: string; run: Run; onClose: () => void }) {
-  const [start, setStart] = useState<Start>(run.status === 'FAILED' ? 'failed' : 'start');
-  const [nodeID, setNodeID] = useState<string | null>(null);
+const RERUN = '/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/rerun';
+const TYPING_MS = 300;
+
+interface Props {
+  tenantID: string;
+  run: Run;
+  /** Of the version that ran. */
+  graph: Graph | undefined;
+  /** The step that is shown beside. */
+  step: string | undefined;
+  onClose: () => void;
+}
+
+/** Repeats a run: from where, with which version and which input; says before what that does. */
+export function Rerun({ tenantID, run, graph, step, onClose }: Props) {
+  const done = nodesOf(run.timeline)
+    .filter(({ shown }) => shown.frame.length === 0)
+    .map(({ nodeID }) => ({ value: nodeID, label: titleOf(graph, nodeID) }));
+  const chosen = done.find(({ value }) => value === step)?.value ?? null;
+  const [start, setStart] = useState<Start>(chosen ? 'node' : run.status === 'FAILED' ? 'failed' : 'start');
+  const [nodeID, setNodeID] = useState<string | null>(chosen);
   const [version, setVersion] = useState('original');
   const given = JSON.stringify(run.input, null, 2);
   const [input, setInput] = useState(given);
+  const args = input === given ? undefined : parsed(input);
+  const asked: Asked | undefined =
+    (start === 'node' && nodeID === null) || args === null
+      ? undefined
+      : { from: start === 'node' ? { nodeID: nodeID ?? '' } : start, version, ...(args && { args }) };
   const navigate = useNavigate();
+  const params = { path: { tenantID, instanceID: run.instanceID } };
   const rerun = useMutation({
-    mutationFn: () => {
-      const from = start === 'node' ? { nodeID: nodeID ?? '' } : start;
-      const args = input === given ? undefined : (JSON.parse(input) as Schemas['WorkflowRerun']['args']);
-      const path = '/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/rerun';
-      const params = { path: { tenantID, instanceID: run.instanceID } };
-      return body(rest.POST(path, { params, body: { from, version, ...(args && { args }) } }));
-    },
+    mutationFn: (request: Asked) => body(rest.POST(RERUN, { params, body: request })),
     onSuccess: async ({ instanceID }) => {
       onClose();
       await navigate({ to: '/t/$tenantID/runs/$instanceID', params: { tenantID, instanceID }, search: {} });
@@ -32,13 +53,10 @@ export function Rerun({ tenantID, run, onClose }: { tenantID: string; run: Run; 
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    rerun.mutate();
+    if (asked) rerun.mutate(asked);
   };
-  const done = nodesOf(run.timeline)
-    .filter(({ shown }) => shown.frame.length === 0)
-    .map((node) => node.nodeID);
   return (
-    <Modal opened onClose={onClose} title="Re-run" size="lg">
+    <Modal opened onClose={onClose} title="Re-run" size="lg" closeButtonProps={{ 'aria-label': 'Close' }}>
       <form onSubmit={submit}>
         <Stack>
           <Radio.Group label="From" value={start} onChange={(value) => setStart(value as Start)}>
@@ -51,12 +69,7 @@ export function Rerun({ tenantID, run, onClose }: { tenantID: string; run: Run; 
           {start === 'node' && (
             <Select label="Step" searchable required data={done} value={nodeID} onChange={setNodeID} />
           )}
-          <Radio.Group label="Version" value={version} onChange={setVersion}>
-            <Group mt={4}>
-              <Radio value="original" label={`That of the run (${run.versionNumber ?? 'not saved'})`} />
-              <Radio value="published" label="The published one" />
-            </Group>
-          </Radio.Group>
+          <VersionChoice tenantID={tenantID} run={run} value={version} onChange={setVersion} />
           <JsonInput
             label="Input"
             autosize
@@ -64,14 +77,12 @@ export function Rerun({ tenantID, run, onClose }: { tenantID: string; run: Run; 
             maxRows={12}
             value={input}
             onChange={setInput}
-            validationError="This is not JSON"
+            error={args === null && 'Expected a JSON object'}
           />
-          <Text size="sm" c="dimmed">
-            Steps that differ in the chosen version or with another input are executed again, with all behind them.
-          </Text>
+          {asked && <Preview tenantID={tenantID} instanceID={run.instanceID} asked={asked} graph={graph} />}
           {rerun.error && <Problem error={rerun.error} />}
           <Group justify="flex-end">
-            <Button type="submit" loading={rerun.isPending} disabled={start === 'node' && nodeID === null}>
+            <Button type="submit" loading={rerun.isPending} disabled={!asked}>
               Re-run
             </Button>
           </Group>
@@ -80,3 +91,98 @@ export function Rerun({ tenantID, run, onClose }: { tenantID: string; run: Run; 
     </Modal>
   );
 }
+
+/** Null: not an object in JSON. */
+function parsed(text: string): NonNullable<Asked>['args'] | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && !Array.isArray(value) ? (value as NonNullable<Asked>['args']) : null;
+  } catch {
+    return null;
+  }
+}
+
+interface VersionProps {
+  tenantID: string;
+  run: Run;
+  value: string;
+  onChange: (version: string) => void;
+}
+
+function VersionChoice({ tenantID, run: { workflowID, versionID, versionNumber }, value, onChange }: VersionProps) {
+  const { data: versions = [] } = useQuery({
+    ...versionsRead({ tenantID, workflowID: workflowID ?? '' }),
+    enabled: workflowID !== null,
+  });
+  const others = versions
+    .filter((one) => one.versionID !== versionID && !one.isPublished)
+    .map((one) => ({ value: one.versionID, label: `Version ${one.versionNumber}${one.label ? `: ${one.label}` : ''}` }));
+  const data = [
+    { value: 'original', label: `That of the run (${versionNumber ?? 'not saved'})` },
+    { value: 'published', label: 'The published one' },
+    ...others,
+  ];
+  return (
+    <Select
+      label="Version"
+      searchable
+      allowDeselect={false}
+      data={data}
+      value={value}
+      onChange={(chosen) => chosen && onChange(chosen)}
+    />
+  );
+}
+
+interface PreviewProps {
+  tenantID: string;
+  instanceID: string;
+  asked: Asked;
+  graph: Graph | undefined;
+}
+
+/** What the re-run takes over and executes, as the API says for this choice. */
+function Preview({ tenantID, instanceID, asked, graph }: PreviewProps) {
+  const [settled] = useDebouncedValue(JSON.stringify(asked), TYPING_MS);
+  const { data, error } = useQuery({
+    queryKey: ['rerun-preview', tenantID, instanceID, settled],
+    queryFn: () => {
+      const params = { path: { tenantID, instanceID } };
+      return body(rest.POST(`${RERUN}/preview`, { params, body: JSON.parse(settled) as Asked }));
+    },
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+  if (error) return <Problem error={error} />;
+  if (!data) return <Text size="sm">Looking at what it would do …</Text>;
+  const { reused, changed, executed } = data;
+  const others = executed.filter((nodeID) => !changed.includes(nodeID));
+  return (
+    <section aria-label="What it will do">
+      <Text size="sm" fw={600}>
+        What it will do
+      </Text>
+      <Steps title="Takes over the results of" of={reused} graph={graph} />
+      <Steps title="Executes, if its branches lead there:" of={others} graph={graph} />
+      <Steps title="Executes, since they or steps before them differ in this version:" of={changed} graph={graph} />
+    </section>
+  );
+}
+
+function Steps({ title, of, graph }: { title: string; of: readonly string[]; graph: Graph | undefined }) {
+  if (of.length === 0) return null;
+  return (
+    <Text size="sm" className="breaks">
+      {title}{' '}
+      <bdi>
+        {of
+          .slice(0, MAX_NAMED)
+          .map((nodeID) => titleOf(graph, nodeID))
+          .join(', ')}
+      </bdi>
+      {of.length > MAX_NAMED && ` and ${of.length - MAX_NAMED} others`}
+    </Text>
+  );
+}
+
+const MAX_NAMED = 30;

@@ -24,8 +24,22 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 const api = () => cluster.as(tenant.creator).in(tenant);
 const run = async (id: string, body: object = {}) =>
   (await api().post(`T/workflows/${id}/execute?wait=30`, body)).body.instanceID as string;
-const rerun = (instanceID: string, body?: object, headers: Record<string, string> = {}) =>
-  api().post(`T/workflows/instances/${instanceID}/rerun`, body, headers);
+/** Its preview says the same, or is refused in the same words, unless there is a key, which a preview does not take. */
+async function rerun(instanceID: string, body?: object, headers?: Record<string, string>) {
+  const path = `T/workflows/instances/${instanceID}/rerun`;
+  if (headers) return api().post(path, body, headers);
+  const preview = await api().post(`${path}/preview`, body);
+  const answer = await api().post(path, body);
+  const { reused = [], changed, error } = answer.body;
+  expect(preview).toMatchObject({
+    status: answer.status,
+    body: answer.status === 200 ? { reused, changed } : { error: { code: error.code, message: error.message } },
+  });
+  const executed: string[] = preview.body.executed ?? [];
+  expect([...reused].filter((nodeID) => executed.includes(nodeID))).toEqual([]);
+  expect(executed).toEqual(expect.arrayContaining(changed ?? []));
+  return answer;
+}
 const read = async (instanceID: string) => (await api().get(`T/workflows/instances/${instanceID}`)).body;
 
 async function ended(instanceID: string) {

@@ -101,7 +101,13 @@ export function runTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Re-run' }).click();
     await page.getByRole('radio', { name: /^A step/ }).click();
     await page.getByRole('combobox', { name: /^Step/ }).click();
-    await page.getByRole('option', { name: 'decide' }).click();
+    await page.getByRole('option', { name: 'Store the decision' }).click();
+    const willDo = page.getByRole('region', { name: 'What it will do' });
+    await willDo.getByText(/Takes over the results of .*Record the order/).waitFor();
+    await expectAccessible(page, { name: 'rerun', shows: 'What it will do', schemes: ['light'] });
+    await page.getByLabel('Input', { exact: true }).fill('[');
+    await page.getByText('Expected a JSON object').waitFor();
+    await page.getByLabel('Input', { exact: true }).fill('{"orderID": "A-2", "customer": "Ada", "total": 900}');
     await page.getByRole('dialog').getByRole('button', { name: 'Re-run' }).click();
 
     await page.getByText('Repeats').waitFor();
