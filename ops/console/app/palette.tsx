@@ -41,10 +41,10 @@ export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () =
   const found = [...own.slice(0, assets.length > 0 ? MAX_OWN : MAX_SHOWN), ...assets].slice(0, MAX_SHOWN);
   const chosen = Math.min(at, found.length - 1);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the chosen one is brought into view when it changes
-  useEffect(
-    () => list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' }),
-    [chosen],
-  );
+  useEffect(() => {
+    // What it answers is not for React: a promise in newer browsers.
+    void list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
+  }, [chosen]);
   const run = (command: Command | undefined) => {
     if (!command) return;
     onClose();

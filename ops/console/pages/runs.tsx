@@ -10,6 +10,7 @@ import { SLOW_MS } from '../client/tenant-room.ts';
 import type { RunSummary } from '../client/types.ts';
 import { type RunFilter, runOrigins, runStatuses } from '../run/filter.ts';
 import type { Action } from '../run/many-runs.tsx';
+import { TimeFilter } from '../run/time-filter.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { May } from '../ui/may.tsx';
 import { PageTitle } from '../ui/page.tsx';
@@ -30,7 +31,6 @@ const originWords: Record<string, string> = {
   appPage: 'App page',
   test: 'Test',
 };
-const sinceWords = { hour: 'Last hour', day: 'Last 24 hours', week: 'Last 7 days' };
 
 export function RunsPage() {
   const { tenantID } = useParams({ from: '/shell/t/$tenantID/runs' });
@@ -143,15 +143,7 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
           value={filter.origin ?? null}
           onChange={(value) => set({ origin: runOrigins.find((one) => one === value) })}
         />
-        <Select
-          label="Time"
-          placeholder="Any"
-          clearable
-          clearButtonProps={{ 'aria-label': 'Any time' }}
-          data={Object.entries(sinceWords).map(([value, label]) => ({ value, label }))}
-          value={filter.since ?? null}
-          onChange={(value) => set({ since: (value ?? undefined) as RunFilter['since'] })}
-        />
+        <TimeFilter filter={filter} onSet={set} />
         <TextFilter label="Tag" value={filter.tag} onSet={(tag) => set({ tag })} />
         <TextFilter label="Error code" value={filter.errorCode} onSet={(errorCode) => set({ errorCode })} />
         {(filter.rerunOf || filter.root || filter.batch) && (

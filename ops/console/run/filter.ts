@@ -14,6 +14,9 @@ export interface RunFilter {
   origin?: RunOrigin;
   /** Accepted within this time before now. */
   since?: Period;
+  /** In place of that, accepted at this time or later, and before the other one. */
+  from?: string;
+  to?: string;
   tag?: string;
   errorCode?: string;
   rerunOf?: string;
@@ -35,10 +38,17 @@ export function parseRunFilter(search: Record<string, unknown>): RunFilter {
     ...pick('status', runStatuses, search),
     ...pick('origin', runOrigins, search),
     ...pick('since', Object.keys(periods), search),
+    ...moment('from', search),
+    ...moment('to', search),
   };
 }
 
 function pick(name: string, allowed: readonly string[], search: Record<string, unknown>): object {
   const value = allowed.find((one) => one === search[name]);
   return value === undefined ? {} : { [name]: value };
+}
+
+function moment(name: string, { [name]: value }: Record<string, unknown>): object {
+  const at = typeof value === 'string' ? new Date(value) : undefined;
+  return at && !Number.isNaN(at.getTime()) ? { [name]: at.toISOString() } : {};
 }

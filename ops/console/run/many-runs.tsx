@@ -53,7 +53,7 @@ function Ask({
   const statuses = statusesOf(action, filter.status);
   // Runs that are accepted later were not counted, and are left alone.
   const [until] = useState(() => new Date().toISOString());
-  const counted = { ...runQuery(filter), to: until };
+  const counted = { ...runQuery(filter), to: filter.to !== undefined && filter.to < until ? filter.to : until };
   const { data: count, error } = useQuery({
     queryKey: ['run-count', tenantID, counted, statuses],
     queryFn: async () => {

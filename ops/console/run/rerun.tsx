@@ -38,10 +38,7 @@ export function Rerun({ tenantID, run, graph, step, onClose }: Props) {
   const given = JSON.stringify(run.input, null, 2);
   const [input, setInput] = useState(given);
   const args = input === given ? undefined : parsed(input);
-  const asked: Asked | undefined =
-    (start === 'node' && nodeID === null) || args === null
-      ? undefined
-      : { from: start === 'node' ? { nodeID: nodeID ?? '' } : start, version, ...(args && { args }) };
+  const asked = requestOf({ start, nodeID, version, args });
   const navigate = useNavigate();
   const params = { path: { tenantID, instanceID: run.instanceID } };
   const rerun = useMutation({
@@ -92,6 +89,21 @@ export function Rerun({ tenantID, run, graph, step, onClose }: Props) {
   );
 }
 
+interface Choice {
+  start: Start;
+  nodeID: string | null;
+  version: string;
+  args: NonNullable<Asked>['args'] | null;
+}
+
+/** Undefined while something is missing. */
+function requestOf({ start, nodeID, version, args }: Choice): Asked | undefined {
+  if (args === null) return undefined;
+  const more = { version, ...(args && { args }) };
+  if (start !== 'node') return { from: start, ...more };
+  return nodeID === null ? undefined : { from: { nodeID }, ...more };
+}
+
 /** Null: not an object in JSON. */
 function parsed(text: string): NonNullable<Asked>['args'] | null {
   try {
@@ -116,7 +128,10 @@ function VersionChoice({ tenantID, run: { workflowID, versionID, versionNumber }
   });
   const others = versions
     .filter((one) => one.versionID !== versionID && !one.isPublished)
-    .map((one) => ({ value: one.versionID, label: `Version ${one.versionNumber}${one.label ? `: ${one.label}` : ''}` }));
+    .map((one) => ({
+      value: one.versionID,
+      label: `Version ${one.versionNumber}${one.label ? `: ${one.label}` : ''}`,
+    }));
   const data = [
     { value: 'original', label: `That of the run (${versionNumber ?? 'not saved'})` },
     { value: 'published', label: 'The published one' },

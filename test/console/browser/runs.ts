@@ -97,6 +97,14 @@ export function runTests(stage: () => Stage): void {
     await page.goto(cluster.baseURL + path('/runs?status=FAILED'));
     await page.getByText('No run matches the filter.').waitFor();
     await page.goto(cluster.baseURL + path('/runs?status=COMPLETED'));
+    await page.getByRole('combobox', { name: 'Time' }).click();
+    await page.getByRole('option', { name: 'Between two times' }).click();
+    await page.getByLabel('To', { exact: true }).fill('2020-01-02T03:04');
+    await page.getByText('No run matches the filter.').waitFor();
+    expect(new URL(page.url()).searchParams.get('to')).toContain('2020-01-02T');
+    await page.getByLabel('To', { exact: true }).fill('');
+    await page.getByLabel('From', { exact: true }).fill('2020-01-02T03:04');
+    expect(new URL(page.url()).searchParams.get('status')).toBe('COMPLETED');
     await page.getByRole('link', { name: 'Order approval' }).first().click();
     await page.getByRole('button', { name: 'Re-run' }).click();
     await page.getByRole('radio', { name: /^A step/ }).click();
