@@ -172,6 +172,19 @@ test('with another version, nodes are taken over only if they and those before t
   expect(await ended(numbered.instanceID)).toMatchObject({ status: 'FAILED', versionNumber: 1 });
 });
 
+test('of a run that was cancelled, what had not ended is executed', async () => {
+  const { id } = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 60 } }) });
+  const cancelled = (await api().post(`T/workflows/${id}/execute`, {})).body.instanceID;
+  const stop = (instanceID: string) => api().delete(`T/workflows/instances/${instanceID}/stop`);
+  await eventually(async () => expect(await read(cancelled)).toMatchObject({ status: 'WAITING' }));
+  await stop(cancelled);
+
+  const { body } = await rerun(cancelled, { from: 'failed' });
+
+  expect(body).toMatchObject({ reused: ['start'], changed: [] });
+  await stop(body.instanceID);
+});
+
 test('a re-run that cannot begin says why', async () => {
   const slow = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 60 } }) });
   const open = (await api().post(`T/workflows/${slow.id}/execute`)).body.instanceID;
