@@ -71,7 +71,7 @@ interface Work {
   turn: Turn;
   place: Place | undefined;
   bytes: HeldBytes | undefined;
-  /** Aborted when nobody waits for the work any longer, and it may end where it waits. */
+  /** Aborted when the client of the work has gone, and it may end where it waits. */
   gone?: (() => AbortSignal) | undefined;
 }
 
@@ -97,7 +97,7 @@ export function bytesOfWork(): HeldBytes | undefined {
   return current.getStore()?.bytes;
 }
 
-/** Aborted when nobody waits for the work that calls any longer; undefined where it goes on all the same. */
+/** Aborted when the client of the work that calls has gone; undefined where the work goes on all the same. */
 export function goneOfWork(): AbortSignal | undefined {
   return current.getStore()?.gone?.();
 }

@@ -17,7 +17,7 @@ export function goneSignal(response: Response): AbortSignal {
 }
 
 /**
- * Ends a request whose client has gone, before work begins that nobody waits for. Where clients give up and ask again, an API with too
+ * Ends a request whose client has gone, before work begins whose answer is for no one. Where clients give up and ask again, an API with too
  * little time would otherwise work on for those that have gone, and answer none in time.
  */
 export function refuseGone({ destroyed }: Response): void {

@@ -19,7 +19,7 @@ export function nodeEnvironment(settings: Record<string, string>): Record<string
   return { ...settings, PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
 }
 
-/** A test that waits for a process that has failed says only that nobody answers. */
+/** A test that waits for a process that has failed says only that there is no answer. */
 function tellWhyItEnds(child: ChildProcess, args: string[]): void {
   let written = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
