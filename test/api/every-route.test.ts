@@ -167,7 +167,6 @@ const changingNoAsset: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/widget-library/:libraryEntryID/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/export': startsNothing,
   'post /api/v1/tenants/:tenantID/import/preview': startsNothing,
-  'post /api/v1/tenants/:tenantID/workflows/instances/:instanceID/rerun/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/import/plan': startsNothing,
   'post /api/v1/tenants/:tenantID/import/jobs': 'the request of the job is recorded as one that changes them',
   'post /api/v1/tenants/:tenantID/import/:importID/rollback/jobs':

@@ -29,6 +29,8 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['shared/bundles/mentions.ts', ['dataQuery'], 'a type of asset'],
   ['shared/bundles/references.ts', ['dataQuery'], 'a type of asset'],
   ['shared/bundles/types.ts', ['dataQuery'], 'a type of asset'],
+  ['api/resources/overview/schemas.ts', ['dataQuery'], 'a type of asset'],
+  ['ops/console/client/search.ts', ['dataQuery'], 'a type of asset'],
   ['api/resources/queries/clone.ts', ['dataQuery'], 'a type of folder'],
   ['api/resources/queries/run.ts', ['dataQuery'], 'a field of a body'],
   ['api/resources/queries/update.ts', ['dataQuery'], 'a type of folder'],
