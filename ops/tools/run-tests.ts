@@ -23,8 +23,11 @@ import { root } from './test-files.ts';
 /** All planned work included, the suite on both backplanes has to stay below this. */
 const BUDGET_SECONDS = 900;
 
-/** Continuous integration fails beyond this. A slow machine alone should not take as long; a suite out of hand does. */
-const MAX_SECONDS = 1500;
+/**
+ * Continuous integration fails beyond this. The same suite has taken from 880 s to 1,460 s on the same two cores within a day, by how
+ * fast these were: a slow machine alone should not take as long, a suite out of hand does.
+ */
+const MAX_SECONDS = 2_000;
 
 const sharedMemory = '/dev/shm';
 

@@ -71,6 +71,8 @@ export const measuring: readonly string[] = testFiles.filter(
  * wait for leases and restarts alternate with those that need a processor.
  */
 export const longestFirst: readonly string[] = [
+  'test/console/console.test.ts',
+  'test/contract/event-loop.test.ts',
   'test/flows/reliability.test.ts',
   'test/contract/malformed-input.test.ts',
   'test/flows/chaos.test.ts',
