@@ -30,7 +30,7 @@ const kinds = Object.keys(hostileValues);
 const SMALL = 500_000;
 const LARGE = 5_000_000;
 /** Places of a body that are tried, each with one of the values: all of them would take an hour. `HOSTILE_DRAW=7` tries others. */
-const PLACES = 2;
+const PLACES = 3;
 const draw = Number(process.env.HOSTILE_DRAW ?? 0);
 const made = new Map<string, string>();
 

@@ -204,7 +204,7 @@ const varying: readonly [RegExp, string][] = [
   [/\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)/g, '<time>'],
   [/\b(shop_|v_)?(?=[0-9a-f]*[a-f])[0-9a-f]{8,64}\b/g, '<hex>'],
   [/\buser-\d+-/g, 'user-'],
-  [/("lastSeen"):"[^"]+"/g, '$1:null'],
+  [/("(?:lastSeen|filledAt)"):"[^"]+"/g, '$1:null'],
   [/("(?:durationMs|[a-zA-Z]*Bytes|seq)"):\d+/g, '$1:"<number>"'],
 ];
 
