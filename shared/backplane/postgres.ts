@@ -119,7 +119,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       const connection = {
         connectionString,
         schema,
-        max: 2,
+        max: options.hasFewJobs ? 1 : 2,
         options: LAZY,
         application_name: `gantry.${prefix}.worker`,
         Client: survivingClient((error) => warn(error, 'a connection of the queues broke')),

@@ -13,6 +13,8 @@ export interface WorkerOptions {
   concurrency: number;
   maxStalledCount: number;
   leaseMs: number;
+  /** See `QueueDefinition`. */
+  hasFewJobs?: boolean | undefined;
 }
 
 /**

@@ -14,6 +14,7 @@ export const auditEntries = defineQueue({
   // What was asked of one tenant is not for the board.
   readable: ({ batchID }) => ({ batchID, records: [] }),
   concurrency: 4,
+  hasFewJobs: true,
   deadLetters: null,
   jobID: ({ batchID }) => batchID,
 });

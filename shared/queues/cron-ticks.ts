@@ -13,4 +13,5 @@ export const cronTicks = defineQueue({
   deadLetters: null,
   // Alarms of one moment share a look.
   concurrency: 20,
+  hasFewJobs: true,
 });

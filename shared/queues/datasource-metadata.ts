@@ -16,6 +16,7 @@ export const datasourceMetadata = defineAsk({
   question: z.object({ tenantID: z.uuid(), datasourceID: z.uuid(), path: z.array(z.string()) }),
   answer: z.object({ items: z.array(DatasourceItem) }),
   timeoutMs: 20_000,
+  hasFewJobs: true,
   perLane: { target: 4, tenant: 8 },
   isShort: () => true,
 });

@@ -54,6 +54,7 @@ interface AskSettings<Name, Question extends z.ZodType, Answer> {
   answer: Answer;
   timeoutMs: number;
   perLane: Readonly<Record<string, number>>;
+  hasFewJobs?: boolean;
   /** Default: never. */
   isShort?: (question: z.output<Question>) => boolean;
 }

@@ -23,6 +23,8 @@ export interface QueueDefinition<
   readable?(payload: z.output<Payload>): z.input<Payload>;
   /** Jobs at once in one worker process, when that is not the number of its slots: for work that mostly waits for others. */
   readonly concurrency?: number;
+  /** Few jobs come: on Postgres a consumer has one connection for statements instead of two, beside the one that listens. */
+  readonly hasFewJobs?: boolean;
   /** The queue that receives a job after its last failure. */
   readonly deadLetters: string | null;
   /** Undefined: an id that no other job has. */

@@ -23,6 +23,7 @@ export const oauthExchange = defineAsk({
     accountEmail: z.string().nullable(),
   }),
   timeoutMs: 25_000,
+  hasFewJobs: true,
   perLane: { user: 4, tenant: 8 },
   isShort: () => true,
 });

@@ -52,5 +52,6 @@ export const workflowPlans = defineAsk({
   question: z.object({ tenantID: z.uuid(), versionID: z.uuid(), input: JsonObject }),
   answer: z.object({ nodes: z.array(PlannedNode), edges: z.array(PlannedEdge) }),
   timeoutMs: 15_000,
+  hasFewJobs: true,
   perLane: { tenant: 4 },
 });

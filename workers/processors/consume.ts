@@ -67,7 +67,7 @@ export function consume<D extends AnyQueue>(
   backplane: Backplane,
   { definition, processor, concurrency, leaseMs, context, logger }: Consumption<D>,
 ): JobWorker {
-  const { name, maxStalledCount } = definition;
+  const { name, maxStalledCount, hasFewJobs } = definition;
   const keep = createKeep(definition, logger);
   const { ended, seconds, tenant } = context.jobs;
 
@@ -104,7 +104,7 @@ export function consume<D extends AnyQueue>(
         throw toAppError(error).retry ? new Error(reason) : new UnrecoverableError(reason);
       }
     },
-    { concurrency, maxStalledCount, leaseMs },
+    { concurrency, maxStalledCount, leaseMs, hasFewJobs },
   );
   void keepRunning(worker, { name, logger });
   return worker;
