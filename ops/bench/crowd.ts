@@ -65,14 +65,17 @@ export async function crowd(environment: BenchEnvironment): Promise<Figure[]> {
   await Promise.all(rows.map(({ id }) => few.run(IN_ORDER, () => execute(id, 'select 1'))));
 
   let failed = 0;
+  const reasons: Record<string, number> = {};
   const waits = await Promise.all(
     rows.map(async ({ id }) => {
       const times: number[] = [];
       const one = async () => {
         for (let round = 0; round < ROUNDS; round += 1) {
           const began = performance.now();
-          await execute(id, WORK).catch(() => {
+          await execute(id, WORK).catch((error: unknown) => {
             failed += 1;
+            const reason = error instanceof Error ? error.message : String(error);
+            reasons[reason] = (reasons[reason] ?? 0) + 1;
           });
           times.push(performance.now() - began);
         }
@@ -90,6 +93,7 @@ export async function crowd(environment: BenchEnvironment): Promise<Figure[]> {
     maxConnections: MAX_CONNECTIONS,
     questions: all.length,
     failed,
+    reasons,
     /** Mean of each tenant, sorted: fair if the last is near the first. */
     meansOfTenantsMs: means.map(round),
   };

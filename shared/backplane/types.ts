@@ -105,7 +105,7 @@ export interface Backplane extends AsyncDisposable {
   readonly kind: 'redis' | 'postgres';
   /** The producer's side of a queue; one per name, closed with the backplane. */
   queue(name: string): JobQueue;
-  /** Adds jobs to a queue, all or none, in one round trip. */
+  /** Adds jobs to a queue. When it rejects, some of them may have been added all the same. */
   add(name: string, jobs: readonly NewJob[]): Promise<void>;
   /** Removes the jobs with these ids that have ended and are kept to be read. */
   removeEnded(name: string, ids: readonly string[]): Promise<void>;

@@ -11,7 +11,7 @@ import { redisURL } from '#test/support/backplane.ts';
 import { startDeployment } from '#test/support/deployment.ts';
 import { testLogger, testSecurity, testServers } from '#test/support/environment.ts';
 import { eventually } from '#test/support/settle.ts';
-import { startStatementProxy } from '#test/support/statement-proxy.ts';
+import { startStatementProxy, type Verdict } from '#test/support/statement-proxy.ts';
 import { startRedis } from '../../servers/redis.ts';
 
 test('a server that goes away between two statements of a consumer does not end the process', async ({ skip }) => {
@@ -60,3 +60,46 @@ test('a queue whose first job comes while Redis is away takes jobs when it is ba
   }
   await rm(dir, { recursive: true, force: true });
 });
+
+test('jobs that are added at once share statements, and a failed statement fails every one of them', async ({
+  skip,
+}) => {
+  if (redisURL) skip('Redis takes jobs in a pipeline of its own');
+  await using deployment = await startDeployment();
+  const url = new URL(deployment.env.DATABASE_URL ?? '');
+  await using proxy = await startStatementProxy({ port: Number(url.port) });
+  url.port = String(proxy.port);
+  await using backplane = await createBackplane(
+    readConfig({ ...deployment.env, DATABASE_URL: url.href }).backplane,
+    testLogger,
+  );
+  const producer = createProducer(backplane);
+  const addMany = (count: number) =>
+    Promise.allSettled(
+      Array.from({ length: count }, () => producer.enqueue(workflowRuns, [{ instanceID: newID(), epoch: 1 }])),
+    );
+  const waiting = () => backplane.queue(workflowRuns.name).getWaitingCount();
+  await addMany(1);
+  let statements = 0;
+  let fate: Verdict = 'pass';
+  proxy.judge = ({ text }) => {
+    if (!/add_jobs?(_bulk)?\b/.test(text)) return 'pass';
+    statements += 1;
+    return fate;
+  };
+
+  const added = await addMany(200);
+
+  expect(added.filter(({ status }) => status === 'rejected')).toEqual([]);
+  expect(await waiting()).toBe(201);
+  expect(statements).toBeLessThan(5);
+
+  for (const count of [1, 100]) {
+    fate = { lose: 'statement' };
+    const failed = await addMany(count);
+    fate = 'pass';
+
+    expect(failed.filter(({ status }) => status === 'fulfilled')).toEqual([]);
+    await eventually(async () => expect(await waiting()).toBe(201));
+  }
+}, 60_000);
