@@ -11,6 +11,7 @@ import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 import { readMapResults } from '#workers/engine/map-results.ts';
 import { createMaps, type Maps } from '#workers/engine/maps.ts';
+import { createReadChunk } from '#workers/engine/read-chunk.ts';
 import type { MapOutcome } from '#workers/nodes/executor.ts';
 
 const start = { type: 'start' };
@@ -270,7 +271,33 @@ describe('the counters of a map', () => {
     expect(explained.filter(([, rows]) => rows > 50)).toEqual([]);
     expect((await openChunks(mapID)).map(({ n }) => n)).toEqual([2]);
   });
+
+  test('start chunks that read what is around the map once for all of them', async () => {
+    const { mapID } = await begin({ sizes: Array.from({ length: 20 }, () => 1), concurrency: 20, tolerated: 0 });
+    await maps.advance(mapID);
+    const read: string[] = [];
+    const readChunk = createReadChunk(noted(deployment.pool, read));
+
+    const chunks = await Promise.all((await openChunks(mapID)).map(({ id }) => readChunk({ id, map_id: mapID })));
+
+    expect(chunks.map(({ first, nodeID }) => [first, nodeID])).toEqual(chunks.map((_, at) => [at, 'map']));
+    expect(read.filter((name) => name === 'read_map')).toHaveLength(1);
+  });
 });
+
+/** Notes the name of each statement. */
+function noted(pool: Pool, names: string[]): Pool {
+  const query = pool.query.bind(pool) as (statement: { name: string }) => Promise<unknown>;
+  return new Proxy(pool, {
+    get: (target, key) =>
+      key === 'query'
+        ? (statement: { name: string }) => {
+            names.push(statement.name);
+            return query(statement);
+          }
+        : Reflect.get(target, key, target),
+  });
+}
 
 /** Explains each statement of a transaction before it is executed, and notes what the plan has read. */
 function explainedTransactions(pool: Pool, explained: [name: string, rows: number][]): Pool {
