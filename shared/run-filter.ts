@@ -27,6 +27,13 @@ export const RunFilter = z.object({
   from: z.coerce.date().optional(),
   to: z.coerce.date().optional(),
   isTest: z.boolean().optional(),
+  /** What a text names: one of the two, since together no index serves them. */
+  named: z
+    .intersection(
+      z.object({ search: z.string() }),
+      z.union([z.object({ ids: z.array(ID) }), z.object({ workflowIDs: z.array(ID) })]),
+    )
+    .optional(),
 });
 export type RunFilter = z.infer<typeof RunFilter>;
 
@@ -40,7 +47,7 @@ export interface RunCondition {
 /** Each is served by an index, or holds for many of the runs that an index gives in order. */
 export function runConditions(tenantID: string, filter: RunFilter): RunCondition[] {
   const { workflowID, parentInstanceID, root, status, errorCode, tag, version, origin, batch, rerunOf } = filter;
-  const { from, to, isTest } = filter;
+  const { from, to, isTest, named } = filter;
   return [
     // A chunk of a map is a part of its run.
     ...(parentInstanceID === undefined && root === undefined ? [{ sql: '%row.map_id is null', params: [] }] : []),
@@ -56,12 +63,19 @@ export function runConditions(tenantID: string, filter: RunFilter): RunCondition
     ...when(rerunOf, '%row.rerun_of = ?::uuid'),
     ...when(from?.toISOString(), '%row.created_at >= ?::timestamptz'),
     ...when(to?.toISOString(), '%row.created_at < ?::timestamptz'),
+    ...(named && 'ids' in named ? when(arrayOf(named.ids), '%row.id = any(?::uuid[])') : []),
+    ...(named && 'workflowIDs' in named ? when(arrayOf(named.workflowIDs), '%row.workflow_id = any(?::uuid[])') : []),
     ...when(isTest === undefined ? undefined : String(isTest), '%row.is_test = ?::boolean'),
   ];
 }
 
 function when(value: string | undefined, sql: string): RunCondition[] {
   return value === undefined ? [] : [{ sql, params: [value] }];
+}
+
+/** A query builder would take an array apart, so this is a text. */
+function arrayOf(ids: readonly string[]): string {
+  return `{${ids.join(',')}}`;
 }
 
 /** Most runs are direct: the index holds the others. */

@@ -16486,6 +16486,8 @@ export interface components {
              * @description Runs that repeat this one
              */
             rerunOf?: string;
+            /** @description Runs with this id, with an id that ends so (6 to 12 digits, among the newest 5,000), or with this tag (the newest 500); if there is none, runs of workflows whose titles contain it (the newest 50) */
+            search?: string;
             /**
              * Format: date-time
              * @description Accepted at this time or later
@@ -22147,6 +22149,8 @@ export interface operations {
                 batch?: string;
                 /** @description Runs that repeat this one */
                 rerunOf?: string;
+                /** @description Runs with this id, with an id that ends so (6 to 12 digits, among the newest 5,000), or with this tag (the newest 500); if there is none, runs of workflows whose titles contain it (the newest 50) */
+                search?: string;
                 /** @description Accepted at this time or later */
                 from?: string;
                 /** @description Accepted before this time */

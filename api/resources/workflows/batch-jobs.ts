@@ -32,7 +32,7 @@ export const batchJobRoutes = [
 
     async handle(input, context) {
       const { body, em } = input;
-      const filter = await toRunFilter(em, body.filter, 'filter.version');
+      const filter = await toRunFilter(em, body.filter, { field: 'filter.version' });
       const version = await versionOf(input, context, body);
       const { from, label } = body;
       return { batch: await begin(input, context, { asked: { does: 'rerun', filter, from, version }, label }) };
@@ -55,7 +55,7 @@ export const batchJobRoutes = [
 
     async handle(input, context) {
       const { body, em } = input;
-      const filter = await toRunFilter(em, body.filter, 'filter.version');
+      const filter = await toRunFilter(em, body.filter, { field: 'filter.version' });
       return { batch: await begin(input, context, { asked: { does: 'cancel', filter }, label: body.label }) };
     },
   }),

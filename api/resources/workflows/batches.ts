@@ -114,8 +114,14 @@ function presentBatch(batch: Shown): z.input<typeof BatchSummary> {
 }
 
 /** The version is shown by its id. */
-function presentFilter({ version, ...filter }: BatchJob['filter']): JsonObject {
-  return JSON.parse(JSON.stringify({ ...filter, ...(version !== undefined && { version: version?.id ?? null }) }));
+function presentFilter({ version, named, ...filter }: BatchJob['filter']): JsonObject {
+  return JSON.parse(
+    JSON.stringify({
+      ...filter,
+      ...(named && { search: named.search }),
+      ...(version !== undefined && { version: version?.id ?? null }),
+    }),
+  );
 }
 
 export async function presentProgress(pool: Pool, batch: Shown): Promise<z.input<typeof Batch>> {

@@ -19,7 +19,8 @@ export const listInstances = tenantRoute({
 
   async handle({ query, em, visible }, { pool }) {
     // Test runs of unsaved graphs belong to no workflow: they need the permission on all workflows.
-    const where = { $and: [await visible('workflow.read', 'workflow_id'), ...(await instanceFilters(em, query))] };
+    const seen = await visible('workflow.read', 'workflow_id');
+    const where = { $and: [seen, ...(await instanceFilters(em, query, seen))] };
     const { rows, fields } = await findPage(em, WorkflowInstance, { where, query, exclude: ['input', 'output'] });
     const names = await findNames(em, pool, rows);
     return { instances: rows.map((run) => presentInstanceSummary(run, names)), ...fields };

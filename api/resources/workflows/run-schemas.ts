@@ -84,6 +84,15 @@ const runFilter = {
   origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct', 'test']).optional(),
   batch: ID.optional().describe('The id of a batch'),
   rerunOf: ID.optional().describe('Runs that repeat this one'),
+  search: z
+    .string()
+    .trim()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe(
+      'Runs with this id, with an id that ends so (6 to 12 digits, among the newest 5,000), or with this tag (the newest 500); if there is none, runs of workflows whose titles contain it (the newest 50)',
+    ),
   from: Moment.optional().describe('Accepted at this time or later'),
   to: Moment.optional().describe('Accepted before this time'),
 };

@@ -115,6 +115,12 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
   return (
     <search aria-label="Filter runs">
       <Paper withBorder p="sm" mb="md" className="filters">
+        <TextFilter
+          label="Search"
+          placeholder="Id, tag or title"
+          value={filter.search}
+          onSet={(search) => set({ search })}
+        />
         <Select
           label="Status"
           placeholder="Any"

@@ -17,6 +17,8 @@ export interface RunFilter {
   /** In place of that, accepted at this time or later, and before the other one. */
   from?: string;
   to?: string;
+  /** The id of a run or its end, a tag, or a part of a workflow's title. */
+  search?: string;
   tag?: string;
   errorCode?: string;
   rerunOf?: string;
@@ -27,7 +29,7 @@ export interface RunFilter {
 }
 
 export function parseRunFilter(search: Record<string, unknown>): RunFilter {
-  const texts = ['workflowID', 'tag', 'errorCode', 'rerunOf', 'root', 'batch', 'cursor'] as const;
+  const texts = ['workflowID', 'search', 'tag', 'errorCode', 'rerunOf', 'root', 'batch', 'cursor'] as const;
   const found = texts.flatMap((name) => {
     const value = search[name];
     // The address of a router holds a text of digits as a number.

@@ -4,10 +4,12 @@ import { useState } from 'react';
 /** Takes effect with Enter, or when it is left. */
 export function TextFilter({
   label,
+  placeholder = 'Any',
   value = '',
   onSet,
 }: {
   label: string;
+  placeholder?: string;
   value: string | undefined;
   onSet: (value: string | undefined) => void;
 }) {
@@ -21,7 +23,7 @@ export function TextFilter({
   return (
     <TextInput
       label={label}
-      placeholder="Any"
+      placeholder={placeholder}
       value={typed}
       onChange={(event) => setTyped(event.currentTarget.value)}
       onBlur={apply}

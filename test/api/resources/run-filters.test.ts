@@ -5,7 +5,7 @@ import { InstanceList } from '#api/resources/workflows/run-schemas.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
-import { aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
+import { aMember, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
 import { code } from '../../support/graphs.ts';
 import { eventually } from '../../support/settle.ts';
 
@@ -78,6 +78,51 @@ test('lists are filtered by status, error, time, version, origin and root', asyn
   expect(failed.instances).toMatchObject([{ errorCode: 'NODE_FAILED', origin: 'workflow' }]);
 });
 
+test('a text finds runs by id, by the end of an id, by tag, or else by the title of their workflow', async () => {
+  const own = await aTenant(cluster);
+  const { id } = await aWorkflow(cluster, { tenant: own, ...chain() });
+  const { id: secret } = await aWorkflow(cluster, { tenant: own, ...chain() });
+  const creator = cluster.as(own.creator).in(own);
+  for (const [workflowID, title] of [
+    [id, 'Order 100 % done'],
+    [secret, 'Salaries'],
+  ])
+    expect(await creator.patch(`T/workflows/${workflowID}`, { title })).toMatchObject({ status: 200 });
+  const begin = async (workflowID: string, body: object = {}) =>
+    (await creator.post(`T/workflows/${workflowID}/execute?wait=30`, body)).body.instanceID as string;
+  const tagged = await begin(secret, { tags: ['order'] });
+  const plain = await begin(id);
+  const reader = await aMember(cluster, { tenant: own, rules: [{ object: `workflow:${id}`, action: 'read' }] });
+  const found = async (text: string, more = '', by: Pick<typeof creator, 'get'> = creator) => {
+    const { status, body } = await by.get(`T/workflows/instances?search=${encodeURIComponent(text)}${more}`);
+    expect(status, JSON.stringify(body)).toBe(200);
+    return body.instances.map(({ instanceID }: { instanceID: string }) => instanceID);
+  };
+
+  expect(await found(plain)).toEqual([plain]);
+  expect(await found(plain.slice(-8).toUpperCase())).toEqual([plain]);
+  expect(await found('order')).toEqual([tagged]);
+  expect(await found('100 %')).toEqual([plain]);
+  expect(await found('salar', '&status=COMPLETED')).toEqual([tagged]);
+  expect(await found('salar', '&status=FAILED')).toEqual([]);
+  expect(await found('1_0')).toEqual([]);
+  // What one may not read neither shows nor stands before what one may.
+  const asReader = cluster.as(reader).in(own);
+  expect(await found('order', '', asReader)).toEqual([plain]);
+  expect(await found(tagged, '', asReader)).toEqual([]);
+  expect(await found('salar', '', asReader)).toEqual([]);
+  expect(await creator.get('T/workflows/instances?search=%20')).toMatchObject({ status: 400 });
+  const batch = await creator.post('T/workflows/batches/rerun', {
+    filter: { search: 'order', status: 'COMPLETED' },
+    from: 'start',
+  });
+  expect(batch).toMatchObject({ body: { batch: { filter: { search: 'order', status: 'COMPLETED' } } } });
+  await eventually(async () => {
+    const { body } = await creator.get(`T/workflows/instances?batch=${batch.body.batch.batchID}`);
+    expect(body.instances).toMatchObject([{ rerunOf: tagged, status: 'COMPLETED' }]);
+  }, 20_000);
+});
+
 test('a version that was executed by name after another was published is found with its runs', async () => {
   const { id } = await aWorkflow(cluster, { tenant, ...chain() });
   await api().patch(`T/workflows/${id}`, chain({}, { next: 'yes' }));
@@ -130,6 +175,11 @@ test('every filter reads few rows beside many runs', async () => {
   const runs = Number(process.env.FILTERED_RUNS ?? 20_000);
   const workflow = await aWorkflow(cluster, { tenant: crowd, ...chain() });
   const rare = await aWorkflow(cluster, { tenant: crowd, ...chain() });
+  for (const [{ id }, title] of [
+    [workflow, 'Daily report'],
+    [rare, 'Seldom seen'],
+  ] as const)
+    await cluster.as(crowd.creator).in(crowd).patch(`T/workflows/${id}`, { title });
   await pool.query(FILL, [crowd.id, workflow.id, workflow.versionID, runs]);
   await pool.query(RARE, [crowd.id, rare.id, rare.versionID, runs]);
   await pool.query('vacuum analyze workflow_instance');
@@ -149,10 +199,19 @@ test('every filter reads few rows beside many runs', async () => {
     { workflowID: rare.id, version: '1' },
     { root },
     { parentInstanceID: root },
+    { search: 'seldom' },
+    { search: 'daily' },
+    { search: 'd' },
+    { search: 'rare' },
+    { search: 'frequent' },
+    { search: String(root).slice(-8) },
+    { search: 'nothing like it' },
+    { search: 'seldom', status: 'FAILED' },
+    { search: 'daily', status: 'FAILED' },
     { to: new Date(Date.now() - 86_400_000).toISOString() },
   ];
   for (const filter of filters) {
-    const where = await instanceFilters(em, InstanceList.parse(filter));
+    const where = await instanceFilters(em, InstanceList.parse(filter), {});
     const builder = em.createQueryBuilder(WorkflowInstance).select('id').where({ tenantID: crowd.id });
     // Safe: the conditions are objects, which the type of a filter does not say.
     for (const condition of where) builder.andWhere(condition as Record<string, unknown>);

@@ -97,6 +97,13 @@ export function runTests(stage: () => Stage): void {
     await page.goto(cluster.baseURL + path('/runs?status=FAILED'));
     await page.getByText('No run matches the filter.').waitFor();
     await page.goto(cluster.baseURL + path('/runs?status=COMPLETED'));
+    await page.getByLabel('Search', { exact: true }).fill('no such order');
+    await page.keyboard.press('Enter');
+    await page.getByText('No run matches the filter.').waitFor();
+    await page.getByLabel('Search', { exact: true }).fill('order APP');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Order approval' }).first().waitFor();
+    expect(new URL(page.url()).searchParams.get('search')).toBe('order APP');
     await page.getByRole('combobox', { name: 'Time' }).click();
     await page.getByRole('option', { name: 'Between two times' }).click();
     await page.getByLabel('To', { exact: true }).fill('2020-01-02T03:04');
