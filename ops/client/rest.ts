@@ -1290,6 +1290,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/nodes/{nodeID}/input": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the input of a step
+         * @description Returns what a node of a run was given: its settings with their templates filled, and `ctx` as an attempt of it began. Both are computed from the events of the run, as the engine computes them, and executing nothing. Results of parallel branches that ended while it began may be missing. The answer has at most 2 MB of values for each; what is left out is named. A caller who may execute the workflow may read the `ctx` of runs they started.
+         *
+         *     Permission: `workflow.read`
+         */
+        get: operations["getWorkflowStepInput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/deliveries": {
         parameters: {
             query?: never;
@@ -10988,6 +11010,7 @@ export interface components {
              */
             message: string;
         };
+        GetWorkflowStepInputAnswer: components["schemas"]["Success"] & components["schemas"]["WorkflowStepInput"];
         GetWorkflowVersionAnswer: {
             /** @constant */
             success: true;
@@ -12380,6 +12403,18 @@ export interface components {
              */
             nextCursor: string | null;
         };
+        OmittedContextValue: {
+            /** @description The key of `ctx` */
+            key: string;
+            /** @description The node that has set it; null for the input of the run and what an iteration is given */
+            nodeID: string | null;
+            /** @description The event of that node in the timeline, which has its whole output */
+            seq: number | null;
+            /** @description Characters of the JSON text of the value, or of the output that it is a part of; null if not known */
+            length: number | null;
+            /** @description The first characters of that output, where they are known */
+            preview: string | null;
+        };
         /** @description The workflow that is started with the error of a failed run */
         OnFailure: {
             /** Format: uuid */
@@ -13584,6 +13619,24 @@ export interface components {
             /** @description The number of rows of the last statement */
             rowCount: number | null;
             results: components["schemas"]["SqlResult"][];
+        };
+        /** @description A text of the settings that is not, or not exactly, what the step worked with */
+        StepSettingInDoubt: {
+            /** @description Where the text stands in the settings */
+            path: (string | number)[];
+            /**
+             * @description `notKept`: the text names a variable or a link, whose values are not kept with runs. `omitted`: it names a value that is left out here. `tooLong`: the answer has no room for it. Such a text stands as it was written. `plain`: the values are inserted as they are, and the step has encoded them for a URL or marked them as data
+             * @enum {string}
+             */
+            reason: "notKept" | "omitted" | "tooLong" | "plain";
+        };
+        /** @description The settings of a node, with its templates filled */
+        StepSettings: {
+            /** @description With values in the place of templates. Code stands as it was written */
+            values: {
+                [key: string]: unknown;
+            };
+            inDoubt: components["schemas"]["StepSettingInDoubt"][];
         };
         StopCronBackfillAnswer: {
             /** @constant */
@@ -16888,6 +16941,59 @@ export interface components {
              */
             versionID: string;
             versionNumber: number | null;
+        };
+        /**
+         * @example {
+         *       "instanceID": "01990d3e-5c00-7a10-8000-000000000009",
+         *       "nodeID": "order",
+         *       "frame": [],
+         *       "attempt": 1,
+         *       "status": "SUCCESS",
+         *       "startedAt": "2026-03-05T14:05:12.480Z",
+         *       "settings": {
+         *         "values": {
+         *           "title": "Record the order",
+         *           "inputValues": {
+         *             "id": 4711
+         *           }
+         *         },
+         *         "inDoubt": []
+         *       },
+         *       "ctx": {
+         *         "input": {
+         *           "order": 4711
+         *         }
+         *       },
+         *       "omitted": [],
+         *       "mayLackKeys": false
+         *     }
+         */
+        WorkflowStepInput: {
+            /** Format: uuid */
+            instanceID: string;
+            nodeID: string;
+            frame: components["schemas"]["Frame"];
+            attempt: number;
+            status: components["schemas"]["NodeStatus"];
+            /** Format: date-time */
+            startedAt: string;
+            /**
+             * Format: uuid
+             * @description The run that computed the result: this one has taken it over, and did not execute the node
+             */
+            reusedFrom?: string;
+            /** @description In a test run: the output was given with it, and the node was not executed */
+            isPinned?: boolean;
+            /** @description Null for a caller who may not read the workflow */
+            settings: components["schemas"]["StepSettings"] | null;
+            /** @description What templates and code could read, as the attempt began */
+            ctx: {
+                [key: string]: unknown;
+            };
+            /** @description Keys of `ctx` that are left out, so that the answer is not too large */
+            omitted: components["schemas"]["OmittedContextValue"][];
+            /** @description Whether results that are left out may have set further keys, whose names are not known */
+            mayLackKeys: boolean;
         };
         /**
          * @example {
@@ -22535,6 +22641,72 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["GetWorkflowInstanceLogsAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    getWorkflowStepInput: {
+        parameters: {
+            query?: {
+                /** @description Of a node in a body: the indices of the iterations around it, outermost first, with dots between them. Without them, the iteration in which the node did something last */
+                iterations?: string;
+                /** @description Without it, the last one */
+                attempt?: number;
+            };
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                instanceID: string;
+                nodeID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The input of a step */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "instanceID": "01990d3e-5c00-7a10-8000-000000000009",
+                     *       "nodeID": "order",
+                     *       "frame": [],
+                     *       "attempt": 1,
+                     *       "status": "SUCCESS",
+                     *       "startedAt": "2026-03-05T14:05:12.480Z",
+                     *       "settings": {
+                     *         "values": {
+                     *           "title": "Record the order",
+                     *           "inputValues": {
+                     *             "id": 4711
+                     *           }
+                     *         },
+                     *         "inDoubt": []
+                     *       },
+                     *       "ctx": {
+                     *         "input": {
+                     *           "order": 4711
+                     *         }
+                     *       },
+                     *       "omitted": [],
+                     *       "mayLackKeys": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetWorkflowStepInputAnswer"];
                 };
             };
             400: components["responses"]["400"];

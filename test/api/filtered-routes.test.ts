@@ -105,6 +105,7 @@ const withoutObjects = [
 /** What it reaches is tested with the route. */
 const elsewhere = [
   'post T/workflows/events',
+  'get T/workflows/instances/:instanceID/nodes/:nodeID/input',
   'post T/widgets/data/bulk',
   'get T/widgets/files',
   'get T/cronjobs/status/connections',

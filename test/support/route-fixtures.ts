@@ -146,6 +146,16 @@ const params: Record<string, MakeParam> = {
   },
   apiKeyID: async (cluster, tenant) => (await anApiKey(cluster, { tenant })).id,
   instanceID: aRun,
+  // That has begun, of the run that was made just before, for the same path.
+  nodeID: async (cluster, tenant) => {
+    await cluster.context.pool.query(
+      `insert into run_event (instance_id, seq, node_id, status)
+       select id, 1, 'start', 'RUNNING' from workflow_instance where tenant_id = $1 order by created_at desc, id desc limit 1
+       on conflict do nothing`,
+      [tenant.id],
+    );
+    return 'start';
+  },
   batchID: async (cluster, tenant) => {
     const { id } = await aWorkflow(cluster, { tenant });
     const api = cluster.as(tenant.creator).in(tenant);
@@ -305,7 +315,7 @@ async function aSchema(cluster: Cluster, tenant: TestTenant): Promise<string> {
 /** A malformed value for a parameter: most are ids, and almost any text is a name. */
 export function malformedFixture(name: string): string {
   if (name === 'provider' || name === 'chatID') return 'Not A Name';
-  if (name.endsWith('Alias')) return 'x'.repeat(256);
+  if (name.endsWith('Alias') || name === 'nodeID') return 'x'.repeat(256);
   return name.startsWith('database') ? 'x'.repeat(64) : 'not-an-id';
 }
 

@@ -324,3 +324,14 @@ export const exampleLogLine = {
   attempt: 1,
   message: 'Order 4711 has 3 items',
 };
+
+export const exampleStepInput = {
+  ...{ instanceID, nodeID: 'order', frame: [], attempt: 1, status: 'SUCCESS', startedAt: exampleTimes.updatedAt },
+  settings: {
+    values: { title: 'Record the order', inputValues: { id: 4711 } },
+    inDoubt: [],
+  },
+  ctx: { input: { order: 4711 } },
+  omitted: [],
+  mayLackKeys: false,
+};

@@ -24,6 +24,7 @@ import { planWorkflow } from './plan.ts';
 import { presentCollectionRequest, presentWorkflow } from './present.ts';
 import { readInstance } from './read-instance.ts';
 import { readLogs } from './read-logs.ts';
+import { readStepInput } from './read-step-input.ts';
 import { CollectionRequest, CollectionRequestID } from './request-schemas.ts';
 import { previewRerunOfInstance, rerunInstance } from './rerun.ts';
 import { InstanceID } from './run-schemas.ts';
@@ -45,6 +46,7 @@ export const workflowRoutes = [
   previewRerunOfInstance,
   streamInstance,
   readLogs,
+  readStepInput,
   ...deliveryRoutes,
 
   tenantRoute({

@@ -23,7 +23,7 @@ import {
 export const InstanceID = z.object({ instanceID: ID });
 
 const Status = RunStatus.meta({ id: 'RunStatus' });
-const StatusOfNode = NodeStatus.meta({ id: 'NodeStatus' });
+export const StatusOfNode = NodeStatus.meta({ id: 'NodeStatus' });
 
 /** Stored JSON is not validated again: it was when it came. */
 export const Stored = z.looseObject({});

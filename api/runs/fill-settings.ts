@@ -1,0 +1,112 @@
+import { AppError } from '#shared/errors.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import type { AnyNode } from '#shared/nodes/index.ts';
+import { evaluate, expressionsOf, fillParts, type Template } from '#shared/workflow/templates.ts';
+import { templatesOf } from '#shared/workflow/variable-uses.ts';
+
+/** Why a text of the settings is not, or not exactly, what the step worked with. */
+export const doubts = ['notKept', 'omitted', 'tooLong', 'plain'] as const;
+export type Doubt = (typeof doubts)[number];
+
+export interface FilledSettings {
+  /** With values in the place of templates. A text in doubt stands as it was written, unless it is `plain`. */
+  settings: JsonObject;
+  doubts: { path: (string | number)[]; reason: Doubt }[];
+}
+
+/** `ctx` as far as it is known. */
+export interface KnownContext {
+  values: JsonObject;
+  /** Whether a key of `ctx` has a value that is not here; without a key, whether any has. */
+  isMissing(key: string | undefined): boolean;
+}
+
+/** Fills the templates of a node's settings from `ctx`, as the engine does. `maxLength`: of all values together, as JSON text. */
+export function fillSettings(
+  definition: AnyNode,
+  data: JsonObject,
+  { maxLength, ...known }: KnownContext & { maxLength: number },
+): FilledSettings {
+  const { raw = [] }: { raw?: readonly string[] } = definition;
+  const room = new Room(maxLength);
+  // A copy has every key as its own property, so that a path cannot reach a prototype.
+  const filled: FilledSettings = { settings: structuredClone(data), doubts: [] };
+  for (const { path, template } of templatesOf(definition, data)) {
+    if (!template) continue;
+    const found = fill(template, known, room);
+    if ('reason' in found) filled.doubts.push({ path, reason: found.reason });
+    else put(filled.settings, path, found.value);
+    // The executor encodes these values for their place, or marks them.
+    if ('value' in found && raw.includes(String(path[0]))) filled.doubts.push({ path, reason: 'plain' });
+  }
+  return filled;
+}
+
+function fill(
+  template: Template,
+  { values, isMissing }: KnownContext,
+  room: Room,
+): { value: Json } | { reason: Doubt } {
+  for (const { root, keys, fault } of expressionsOf(template)) {
+    if (fault !== null) continue;
+    // The values of variables, and links, are not kept with a run.
+    if (root !== 'ctx') return { reason: 'notKept' };
+    if (isMissing(keys[0]?.toString())) return { reason: 'omitted' };
+  }
+  if (room.isUsedUp) return { reason: 'tooLong' };
+  const value = filledFrom(template, values);
+  return value !== undefined && room.take(value) ? { value } : { reason: 'tooLong' };
+}
+
+/** Undefined if it is longer than what the engine inserts. */
+function filledFrom({ whole, parts }: Template, values: JsonObject): Json | undefined {
+  if (whole) return evaluate(whole, values, 'ctx') ?? null;
+  try {
+    return fillParts(parts, (expression) => evaluate(expression, values, 'ctx'));
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
+/** The length of the values that an answer may have. What does not fit is measured as well, so that is bounded too. */
+class Room {
+  #left: number;
+  #measurable: number;
+  readonly #lengths = new Map<Json, number>();
+
+  constructor(length: number) {
+    this.#left = length;
+    this.#measurable = 8 * length;
+  }
+
+  get isUsedUp(): boolean {
+    return this.#measurable <= 0;
+  }
+
+  take(value: Json): boolean {
+    const length = this.#lengthOf(value);
+    if (length > this.#left) return false;
+    this.#left -= length;
+    return true;
+  }
+
+  #lengthOf(value: Json): number {
+    if (typeof value !== 'object' || value === null) {
+      const { length } = String(value);
+      this.#measurable -= length;
+      return length;
+    }
+    const known = this.#lengths.get(value);
+    const length = known ?? JSON.stringify(value).length;
+    if (known === undefined) this.#measurable -= length;
+    this.#lengths.set(value, length);
+    return length;
+  }
+}
+
+function put(settings: JsonObject, path: readonly (string | number)[], value: Json): void {
+  let at: Json = settings;
+  for (const key of path.slice(0, -1)) at = (at as JsonObject)[key] ?? null;
+  (at as JsonObject)[path.at(-1) ?? ''] = value;
+}
