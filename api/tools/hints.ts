@@ -55,6 +55,8 @@ const hints: Readonly<Record<string, string>> = {
   get_workflow_instance:
     'Use it to follow a run: status, input, output, error, and what each node did. Ask again until the status is COMPLETED, FAILED or CANCELLED.',
   get_workflow_instance_logs: 'Use it to find out why a run failed, after get_workflow_instance has named the node.',
+  get_workflow_step_input:
+    'Use it to see the values that a node of a run worked with, after get_workflow_instance has named the node.',
   rerun_workflow_instance:
     'Use it to repeat a run, from its beginning or from a node, for example after update_workflow has mended what failed.',
   rerun_workflow_instances:

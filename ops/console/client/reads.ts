@@ -96,6 +96,24 @@ export function logsRead(place: { tenantID: string; instanceID: string }, nodeID
   });
 }
 
+export function stepInputRead(
+  place: { tenantID: string; instanceID: string; nodeID: string },
+  { frame, attempt }: { frame: Schemas['Frame']; attempt: number },
+) {
+  const iterations = frame.map(({ iteration }) => iteration).join('.');
+  return queryOptions({
+    queryKey: ['step-input', place, iterations, attempt],
+    queryFn: () => {
+      const path = '/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/nodes/{nodeID}/input';
+      const query = { attempt, ...(iterations && { iterations }) };
+      return body(rest.GET(path, { params: { path: place, query } }));
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+    // It may have megabytes.
+    gcTime: 30_000,
+  });
+}
+
 export function foldersRead(tenantID: string, entityType: Schemas['Folder']['entityType']) {
   return queryOptions({
     queryKey: ['folders', tenantID, entityType],

@@ -11,6 +11,7 @@ import { Problem } from '../ui/problem.tsx';
 import { Status, wordOf } from '../ui/status.tsx';
 import { durationText } from '../ui/time.tsx';
 import { type Graph, type GraphNode, titleOf } from './graph-of.ts';
+import { StepInput } from './step-input.tsx';
 import { type NodeSteps, type Step, spansOf } from './steps.ts';
 import { StepDuration } from './timeline.tsx';
 import type { StepTab } from './view.ts';
@@ -67,8 +68,9 @@ export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, o
       >
         <Tabs.List mb="sm">
           {step?.last.error && <Tabs.Tab value="error">Error</Tabs.Tab>}
+          <Tabs.Tab value="input">Input</Tabs.Tab>
           <Tabs.Tab value="output">Output</Tabs.Tab>
-          <Tabs.Tab value="input">Settings</Tabs.Tab>
+          <Tabs.Tab value="settings">Settings</Tabs.Tab>
           <Tabs.Tab value="logs">Log</Tabs.Tab>
           <Tabs.Tab value="attempts">Attempts</Tabs.Tab>
         </Tabs.List>
@@ -77,6 +79,11 @@ export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, o
           {step && <Output key={`${step.key} ${step.last.seq}`} tenantID={tenantID} run={run} step={step} />}
         </Tabs.Panel>
         <Tabs.Panel value="input">
+          {step && (
+            <StepInput key={step.key} tenantID={tenantID} run={run} graph={graph} step={step} onSelect={onSelect} />
+          )}
+        </Tabs.Panel>
+        <Tabs.Panel value="settings">
           <Settings definition={definition} />
         </Tabs.Panel>
         <Tabs.Panel value="logs">
@@ -199,7 +206,6 @@ function Output({ tenantID, run, step: { last } }: { tenantID: string; run: Run;
   );
 }
 
-/** The API does not keep what the templates of a step came to. */
 function Settings({ definition }: { definition: GraphNode | undefined }) {
   if (!definition) return <Text size="sm">The graph is not known.</Text>;
   return (

@@ -6,7 +6,7 @@ export interface RunView {
   tab?: StepTab;
 }
 
-const stepTabs = ['input', 'error', 'logs', 'attempts'] as const;
+const stepTabs = ['input', 'settings', 'error', 'logs', 'attempts'] as const;
 export type StepTab = (typeof stepTabs)[number];
 
 export function parseRunView({ step, view, tab }: Record<string, unknown>): RunView {

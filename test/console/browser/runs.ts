@@ -89,6 +89,11 @@ export function runTests(stage: () => Stage): void {
     expect(await page.getByLabel('Output of the run').textContent()).toContain('"express"');
     await press(page.locator('[aria-label^="Record the order, "]'));
     await page.getByRole('heading', { name: 'Record the order' }).waitFor();
+    await tabTo(page, page.getByRole('tab', { name: 'Output' }));
+    await keyboard.press('ArrowLeft');
+    const given = page.getByLabel('Input of the step');
+    await given.getByText('<img src=x onerror=alert(1)>').waitFor();
+    expect(await given.textContent()).not.toContain('{{');
     await page.close();
   }, 150_000);
 
@@ -177,7 +182,7 @@ export function runTests(stage: () => Stage): void {
     { name: 'home', path: () => stage().path(), shows: 'Running now' },
     { name: 'runs', path: () => stage().path('/runs'), shows: 'Order approval' },
     { name: 'run-graph', path: () => `${runPath}?view=graph`, shows: 'Approved at once' },
-    { name: 'run-step', path: () => `${runPath}?view=timeline&step=record`, shows: 'left by' },
+    { name: 'run-step', path: () => `${runPath}?view=timeline&step=record&tab=input`, shows: 'could read' },
     { name: 'inbox', path: () => stage().path('/inbox'), shows: 'No question waits' },
   ];
 

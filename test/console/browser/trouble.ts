@@ -216,6 +216,11 @@ function describeHostile(stage: () => Stage): void {
     const cell = await page.locator('pre', { hasText: 'onerror' }).last().textContent();
     expect(cell).toContain('\\u202egnp.exe');
     expect(cell).not.toContain('\u202e');
+    await page.goto(cluster.baseURL + path(`/runs/${instanceID}?view=timeline&step=say&tab=input`));
+    await page.getByText(/The first 50,000 of 1,[\d,]+ characters/).waitFor();
+    const given = await page.getByLabel('Context of the step').textContent();
+    expect(given).toContain('\\u202egnp.exe');
+    expect(given).not.toContain('\u202e');
     expect(await page.locator('img[src="x"]').count()).toBe(0);
   });
 }

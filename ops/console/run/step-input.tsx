@@ -1,0 +1,123 @@
+import { Button, Select, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { stepInputRead } from '../client/reads.ts';
+import type { Run, Schemas } from '../client/types.ts';
+import { JSONView } from '../ui/json.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { type Graph, titleOf } from './graph-of.ts';
+import type { Step } from './steps.ts';
+
+interface Props {
+  tenantID: string;
+  run: Run;
+  graph: Graph | undefined;
+  step: Step;
+  onSelect: (step: string) => void;
+}
+
+/** What an attempt of a step was given. It is read when it is looked at, and once: nothing changes it later. */
+export function StepInput({ tenantID, run, graph, step, onSelect }: Props) {
+  const { nodeID, frame, last } = step;
+  const [chosen, choose] = useState<number>();
+  const attempt = chosen ?? last.attempt;
+  const place = { tenantID, instanceID: run.instanceID, nodeID };
+  const input = useQuery(stepInputRead(place, { frame, attempt }));
+  return (
+    <Stack gap="xs">
+      {last.attempt > 1 && (
+        <Select
+          label="Attempt"
+          allowDeselect={false}
+          data={Array.from({ length: last.attempt }, (_, at) => String(at + 1))}
+          value={String(attempt)}
+          onChange={(value) => choose(Number(value))}
+        />
+      )}
+      {input.isPending && <Text size="sm">Reading …</Text>}
+      {input.error && <Problem error={input.error} onRetry={() => void input.refetch()} />}
+      {input.data && (
+        <>
+          <Settings settings={input.data.settings} />
+          <Context input={input.data} graph={graph} onSelect={onSelect} />
+        </>
+      )}
+    </Stack>
+  );
+}
+
+const reasons: Record<Schemas['StepSettingInDoubt']['reason'], string> = {
+  notKept: 'as it was written: it names a variable or a link, whose value is not kept with the run.',
+  omitted: 'as it was written: it names a value that is left out below.',
+  tooLong: 'as it was written: with its values it is too long to be shown here.',
+  plain: 'with its values as they are; the step has encoded them, or marked them as data.',
+};
+
+/** More would hide what they are about. */
+const MAX_NAMED = 20;
+
+function Settings({ settings }: Pick<Schemas['WorkflowStepInput'], 'settings'>) {
+  if (!settings)
+    return <Text size="sm">You may not read the workflow, so that the settings of the step are not shown.</Text>;
+  const { values, inDoubt } = settings;
+  return (
+    <>
+      <Text size="sm" c="dimmed">
+        The settings of the step, with the values that its templates named.
+      </Text>
+      <JSONView value={values} label="Input of the step" />
+      {inDoubt.length > 0 && (
+        <ul className="lines">
+          {inDoubt.slice(0, MAX_NAMED).map(({ path, reason }) => (
+            <li key={path.join('.')}>
+              <Text size="sm">
+                <code>{path.join('.')}</code> stands here {reasons[reason]}
+              </Text>
+            </li>
+          ))}
+          {inDoubt.length > MAX_NAMED && <li>So do {(inDoubt.length - MAX_NAMED).toLocaleString()} others.</li>}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Context({
+  input: { ctx, omitted, mayLackKeys },
+  graph,
+  onSelect,
+}: Pick<Props, 'graph' | 'onSelect'> & { input: Schemas['WorkflowStepInput'] }) {
+  return (
+    <>
+      <Text size="sm" c="dimmed">
+        What its templates and its code could read, as <code>ctx</code>.
+      </Text>
+      <JSONView value={ctx} label="Context of the step" />
+      {(omitted.length > 0 || mayLackKeys) && (
+        <Text size="sm">
+          {omitted.length > 0 ? 'Left out, because they are large:' : 'Further keys may be left out.'}
+        </Text>
+      )}
+      {omitted.length > 0 && (
+        <ul className="lines">
+          {omitted.map(({ key, nodeID, length }) => (
+            <li key={key}>
+              <code>
+                <bdi>{key}</bdi>
+              </code>
+              {length !== null && ` (${length.toLocaleString()} characters)`}
+              {nodeID !== null && (
+                <>
+                  {' '}
+                  <Button size="compact-xs" variant="default" onClick={() => onSelect(nodeID)}>
+                    Output of <bdi>{titleOf(graph, nodeID)}</bdi>
+                  </Button>
+                </>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
