@@ -76,6 +76,7 @@ export const operations = {
   streamWorkflowInstance: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/stream","answers":"stream"},
   getWorkflowInstanceLogs: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/logs","items":"lines"},
   getWorkflowStepInput: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/nodes/{nodeID}/input"},
+  listMapChunks: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/maps/{mapID}/chunks","items":"chunks"},
   listInstanceDeliveries: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/deliveries"},
   redeliverWorkflowDelivery: {"method":"post","path":"/api/v1/tenants/{tenantID}/workflows/deliveries/{deliveryID}/redeliver"},
   listWorkflowDeliveries: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/{workflowID}/deliveries","items":"deliveries"},

@@ -1312,6 +1312,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/maps/{mapID}/chunks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the chunks of a map
+         * @description Returns the chunks of a map in the order of its items: which items each has, and the run that works them off. Finds the run of one item, or those with failed items.
+         *
+         *     Permission: `workflow.read`
+         */
+        get: operations["listMapChunks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/deliveries": {
         parameters: {
             query?: never;
@@ -11457,6 +11479,7 @@ export interface components {
             nextCursor: string | null;
         };
         ListListenersAnswer: components["schemas"]["Success"] & components["schemas"]["ListenerPage"];
+        ListMapChunksAnswer: components["schemas"]["Success"] & components["schemas"]["WorkflowMapChunkPage"];
         ListMyPermissionsAnswer: components["schemas"]["Success"] & components["schemas"]["HeldPermissions"];
         ListNotificationsAnswer: components["schemas"]["Success"] & components["schemas"]["NotificationPage"];
         ListOauthConnectionsAnswer: components["schemas"]["Success"] & components["schemas"]["OAuthConnectionPage"];
@@ -16217,6 +16240,10 @@ export interface components {
             output?: unknown;
             error?: components["schemas"]["RunError"] | null;
         };
+        WorkflowFailedStep: {
+            nodeID: string;
+            frame: components["schemas"]["Frame"];
+        };
         /**
          * @example {
          *       "aiPrompt": "Read an order, ask a person whether it is right, and return the answer"
@@ -16699,6 +16726,42 @@ export interface components {
         WorkflowLogPage: {
             lines: components["schemas"]["WorkflowLogLine"][];
             /** @description For `cursor`; null at the end, which moves while the run goes on */
+            nextCursor: string | null;
+        };
+        /**
+         * @example {
+         *       "first": 400,
+         *       "size": 200,
+         *       "instanceID": "01990d3e-5c00-7a10-8000-000000000009",
+         *       "status": "COMPLETED",
+         *       "failed": 1,
+         *       "failedStep": {
+         *         "nodeID": "order",
+         *         "frame": [
+         *           {
+         *             "nodeID": "map",
+         *             "iteration": 412
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        WorkflowMapChunk: {
+            /** @description The index of its first item in the list of the map */
+            first: number;
+            /** @description How many items it has */
+            size: number;
+            /** @description The run that works them off; null before it is started */
+            instanceID: string | null;
+            status: components["schemas"]["RunStatus"] | null;
+            /** @description How many of its items have failed; null before it has ended */
+            failed: number | null;
+            /** @description With `failed`: the first step of its run that has failed within an item */
+            failedStep: components["schemas"]["WorkflowFailedStep"] | null;
+        };
+        WorkflowMapChunkPage: {
+            chunks: components["schemas"]["WorkflowMapChunk"][];
+            /** @description For `cursor`; null at the end */
             nextCursor: string | null;
         };
         WorkflowNode: {
@@ -22707,6 +22770,72 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["GetWorkflowStepInputAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    listMapChunks: {
+        parameters: {
+            query?: {
+                /** @description The chunk that has this item */
+                item?: number;
+                /** @description Chunks with failed items alone */
+                failed?: "true";
+                limit?: number;
+                /** @description The `nextCursor` of the page before */
+                cursor?: number;
+            };
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                instanceID: string;
+                mapID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The chunks of a map */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "chunks": [
+                     *         {
+                     *           "first": 400,
+                     *           "size": 200,
+                     *           "instanceID": "01990d3e-5c00-7a10-8000-000000000009",
+                     *           "status": "COMPLETED",
+                     *           "failed": 1,
+                     *           "failedStep": {
+                     *             "nodeID": "order",
+                     *             "frame": [
+                     *               {
+                     *                 "nodeID": "map",
+                     *                 "iteration": 412
+                     *               }
+                     *             ]
+                     *           }
+                     *         }
+                     *       ],
+                     *       "nextCursor": "text"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListMapChunksAnswer"];
                 };
             };
             400: components["responses"]["400"];

@@ -104,6 +104,7 @@ const withoutObjects = [
 
 /** What it reaches is tested with the route. */
 const elsewhere = [
+  'get T/workflows/instances/:instanceID/maps/:mapID/chunks',
   'post T/workflows/events',
   'get T/workflows/instances/:instanceID/nodes/:nodeID/input',
   'post T/widgets/data/bulk',

@@ -161,6 +161,16 @@ const params: Record<string, MakeParam> = {
     const api = cluster.as(tenant.creator).in(tenant);
     return (await api.post(`T/workflows/${id}/execute/bulk`, { items: [{}] })).body.batchID;
   },
+  // Of the run that was made for the path.
+  mapID: async (cluster, tenant) => {
+    const id = newID();
+    await cluster.context.pool.query(
+      `insert into run_map (id, instance_id, node_id, path, attempt, plan, scope, items, chunks, concurrency, max_result_size, outcome)
+       select $1, id, 'map', '0', 1, '{}', '{}', 0, 0, 1, 1, 'done' from workflow_instance where tenant_id = $2 order by id desc limit 1`,
+      [id, tenant.id],
+    );
+    return id;
+  },
   deliveryID: async (cluster, tenant) => {
     const { id: workflowID } = await aWorkflow(cluster, { tenant });
     const { rows } = await cluster.context.pool.query<{ id: string }>(

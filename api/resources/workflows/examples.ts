@@ -109,6 +109,15 @@ const order = { id: 4711, total: '249.00' };
 
 export const exampleFailureHandling = { workflowID, instanceID, error: null };
 
+export const exampleMapChunk = {
+  first: 400,
+  size: 200,
+  instanceID,
+  status: 'COMPLETED' as const,
+  failed: 1,
+  failedStep: { nodeID: 'order', frame: [{ nodeID: 'map', iteration: 412 }] },
+};
+
 export const exampleDelivery = {
   deliveryID: exampleIDs.deliveryID,
   instanceID,

@@ -18,6 +18,7 @@ import { findRequest, findRun } from './find-run.ts';
 import { generateWorkflow } from './generate.ts';
 import { listWorkflows } from './list.ts';
 import { listInstances } from './list-instances.ts';
+import { listMapChunks } from './list-map-chunks.ts';
 import { listCollectionRequests } from './list-requests.ts';
 import { pauseRoutes } from './pause.ts';
 import { planWorkflow } from './plan.ts';
@@ -47,6 +48,7 @@ export const workflowRoutes = [
   streamInstance,
   readLogs,
   readStepInput,
+  listMapChunks,
   ...deliveryRoutes,
 
   tenantRoute({

@@ -22,7 +22,7 @@ import {
 
 export const InstanceID = z.object({ instanceID: ID });
 
-const Status = RunStatus.meta({ id: 'RunStatus' });
+export const Status = RunStatus.meta({ id: 'RunStatus' });
 export const StatusOfNode = NodeStatus.meta({ id: 'NodeStatus' });
 
 /** Stored JSON is not validated again: it was when it came. */

@@ -9,6 +9,7 @@ import { versionRead } from '../client/reads.ts';
 import { body, rest } from '../client/rest.ts';
 import type { Run } from '../client/types.ts';
 import { type Graph as GraphOfRun, graphOf } from '../run/graph-of.ts';
+import { MapItems } from '../run/map-items.tsx';
 import { StepPanel } from '../run/step-panel.tsx';
 import { nodesOf } from '../run/steps.ts';
 import { Timeline } from '../run/timeline.tsx';
@@ -125,7 +126,9 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
               onTab={(tab) => set({ tab })}
               onSelect={select}
               onClose={() => set({ step: undefined, tab: undefined })}
-            />
+            >
+              <MapItems tenantID={tenantID} run={run} graph={graph} step={view.step} />
+            </StepPanel>
           )}
         </Paper>
       </div>
@@ -170,7 +173,7 @@ function Head({ tenantID, run, graph, step }: HeadProps) {
               Cancel
             </Button>
           )}
-          {run.workflowID && (
+          {run.workflowID && run.mapID === null && (
             <Button variant="default" leftSection={<Icon name="again" />} onClick={rerunning.open}>
               Re-run
             </Button>

@@ -27,10 +27,12 @@ interface Props {
   onTab: (tab: StepTab | undefined) => void;
   onSelect: (step: string) => void;
   onClose: () => void;
+  /** What else is to be said of the step. */
+  children?: ReactNode;
 }
 
 /** What one step of a run took, gave and said. */
-export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, onSelect, onClose }: Props) {
+export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, onSelect, onClose, children }: Props) {
   const nodeID = selected.split('@')[0] ?? selected;
   const node = nodes.find((one) => one.nodeID === nodeID);
   const step = node?.steps.find(({ key }) => key === selected) ?? node?.shown;
@@ -61,6 +63,7 @@ export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, o
       ) : (
         <Text size="sm">The run has not reached this step.</Text>
       )}
+      {children}
       <Tabs
         value={tab ?? (step?.last.error ? 'error' : 'output')}
         onChange={(value) => onTab(value === 'output' ? undefined : (value as StepTab))}
@@ -135,11 +138,10 @@ function pathOf({ frame }: Step): string {
 }
 
 function Remarks({ tenantID, last }: { tenantID: string; last: TimelineEvent }) {
-  const { isPinned, refusedWrite, reusedFrom, progress, child } = last;
+  const { isPinned, refusedWrite, reusedFrom, child } = last;
   const remarks: ReactNode[] = [
     isPinned && 'The output was given with the test; the step was not executed.',
     refusedWrite !== undefined && `A dry run: this write was not made. ${refusedWrite}`,
-    progress && `${progress.done} of ${progress.total} items are done, ${progress.failed} of them failed.`,
     reusedFrom && (
       <>
         The result was taken over from <ToRun tenantID={tenantID} instanceID={reusedFrom} name="the run before" />.

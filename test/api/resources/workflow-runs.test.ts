@@ -272,6 +272,17 @@ test('a map shows how far it is, and its chunks are runs that only their parent 
   expect(chunks).toHaveLength(3);
   expect(await listed(`root=${instanceID}`)).toHaveLength(4);
   expect(chunks).toMatchObject(chunks.map(() => ({ workflowID: id, parentNodeID: 'map', mapID })));
+  const rowsOf = async (query: string) =>
+    (await api().get(`T/workflows/instances/${instanceID}/maps/${mapID}/chunks?${query}`)).body;
+  expect(await rowsOf('limit=2')).toMatchObject({
+    chunks: [0, 1].map((first) => ({ first, size: 1, instanceID: expect.any(String) })),
+    nextCursor: '2',
+  });
+  expect((await rowsOf('cursor=2')).chunks).toMatchObject([{ first: 2, status: 'WAITING', failed: null }]);
+  expect((await rowsOf('item=1')).chunks).toMatchObject([{ first: 1 }]);
+  expect([(await rowsOf('item=3')).chunks, (await rowsOf('failed=true')).chunks]).toEqual([[], []]);
+  const other = `T/workflows/instances/${chunks[0].instanceID}/maps/${mapID}/chunks`;
+  expect((await api().get(other)).status).toBe(404);
   const again = await api().post(`T/workflows/instances/${request.instanceID}/rerun`);
   expect(again).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining(instanceID) } } });
 
