@@ -20,6 +20,17 @@ export function variablesRead(tenantID: string, filter: { search?: string; curso
   });
 }
 
+/** Names of secrets, to choose one from. */
+export function secretNamesRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['variables', tenantID, 'secrets'],
+    queryFn: async () => {
+      const { variables } = await body(rest.GET(VARIABLES, { params: { path: { tenantID }, query: { limit: 100 } } }));
+      return variables.filter(({ isSecret }) => isSecret).map(({ name }) => name);
+    },
+  });
+}
+
 export async function createVariable(tenantID: string, variable: Schemas['VariableCreate']): Promise<void> {
   await body(rest.POST(VARIABLES, { params: { path: { tenantID } }, body: variable }));
 }

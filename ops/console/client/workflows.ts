@@ -78,6 +78,20 @@ export async function testWorkflow(tenantID: string, test: Schemas['WorkflowTest
   return (await body(rest.POST('/api/v1/tenants/{tenantID}/workflows/test', { params, body: test }))).instanceID;
 }
 
+export function workflowRetentionRead(path: WorkflowPlace) {
+  return queryOptions({
+    queryKey: ['workflow-retention', path],
+    queryFn: async () => (await body(rest.GET(`${WORKFLOW}/retention`, { params: { path } }))).retention,
+  });
+}
+
+export async function saveWorkflowRetention(
+  path: WorkflowPlace,
+  change: Schemas['RunRetentionUpdate'],
+): Promise<Schemas['RunRetention']> {
+  return (await body(rest.PATCH(`${WORKFLOW}/retention`, { params: { path }, body: change }))).retention;
+}
+
 export function versionsRead(path: WorkflowPlace) {
   return queryOptions({
     queryKey: ['versions', path],

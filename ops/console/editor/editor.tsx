@@ -18,11 +18,14 @@ import { UndoButtons, useUndo } from './use-undo.tsx';
 
 const Canvas = lazy(() => import('./canvas.tsx').then(({ Canvas: one }) => ({ default: one })));
 const Versions = lazy(() => import('./versions.tsx').then(({ Versions: one }) => ({ default: one })));
+const WorkflowSettings = lazy(() =>
+  import('./workflow-settings.tsx').then(({ WorkflowSettings: one }) => ({ default: one })),
+);
 const TestRun = lazy(() => import('./run-dialogs.tsx').then(({ TestRun: one }) => ({ default: one })));
 const RunPublished = lazy(() => import('./run-dialogs.tsx').then(({ RunPublished: one }) => ({ default: one })));
 
 type Workflow = Schemas['Workflow'];
-type Dialog = 'versions' | 'test' | 'run';
+type Dialog = 'versions' | 'settings' | 'test' | 'run';
 
 interface Props {
   tenantID: string;
@@ -55,9 +58,20 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
       setSaved(sent);
       void queries.invalidateQueries({ queryKey: ['workflows', tenantID] });
     },
+    onError: (error) => {
+      const isOfOptions =
+        error instanceof APIError && error.issues.some(({ path: [field] }) => field === 'workflowOptions');
+      if (isOfOptions) setDialog('settings');
+    },
   });
   const refused = save.error instanceof APIError ? save.error : undefined;
-  const faults = useMemo(() => faultsOf(draft, refused?.issues ?? []), [draft, refused]);
+  const [ofOptions, ofGraph] = useMemo(() => {
+    const { options = [], graph = [] } = Object.groupBy(refused?.issues ?? [], ({ path: [field] }) =>
+      field === 'workflowOptions' ? 'options' : 'graph',
+    );
+    return [options, graph];
+  }, [refused]);
+  const faults = useMemo(() => faultsOf(draft, ofGraph), [draft, ofGraph]);
   const node = draft.nodes.find(({ id }) => id === selected);
   const add = (kind: Kind) => {
     const leadsOn = ({ type }: DraftNode) => (kinds[type]?.exits.length ?? 1) > 0;
@@ -71,6 +85,9 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
         <WhoChanged tenantID={place.tenantID} assetID={place.workflowID} />
         <Button variant="default" onClick={() => setDialog('versions')}>
           Versions
+        </Button>
+        <Button variant="default" onClick={() => setDialog('settings')}>
+          Settings
         </Button>
         <May permission="workflow.test" on="workflow:*">
           <Button variant="default" onClick={() => setDialog('test')}>
@@ -155,6 +172,15 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
       <Suspense>
         {dialog === 'versions' && (
           <Versions place={place} isDirty={isDirty} onReload={onReload} onClose={() => setDialog(undefined)} />
+        )}
+        {dialog === 'settings' && (
+          <WorkflowSettings
+            place={place}
+            base={base}
+            issues={ofOptions}
+            onSaved={setBase}
+            onClose={() => setDialog(undefined)}
+          />
         )}
         {dialog === 'test' && <TestRun place={place} draft={draft} base={base} onClose={() => setDialog(undefined)} />}
         {dialog === 'run' && <RunPublished place={place} base={base} onClose={() => setDialog(undefined)} />}

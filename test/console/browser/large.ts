@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { aWorkflow } from '#test/support/factories.ts';
 import { graph, noop } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
-import type { Stage } from './stage.ts';
+import { aMapRun } from './map-run.ts';
+import { expectAccessible, type Stage } from './stage.ts';
 import { type Work, workOf } from './trace.ts';
 
 const NODES = 200;
@@ -53,6 +54,58 @@ export function largeTests(stage: () => Stage): void {
     show({ drawn, running });
     expect(drawn.sum).toBeLessThan(MAX_DRAWN_MS);
     expect(Math.max(drawn.longest, running.longest)).toBeLessThan(MAX_TASK_MS);
+  }, 120_000);
+
+  test('a map of 100,000 items: drawn in 1.5 s, no task over 400 ms, a failed item and any other by one step', async () => {
+    const { cluster, tenant, page, go, path } = stage();
+    const { instanceID, goOn } = await aMapRun({ cluster, tenant }, { items: 100_000, failed: 412 });
+    const address = path(`/runs/${instanceID}?view=graph&step=map`);
+    const items = page.getByRole('region', { name: 'Items of the map' });
+    await go(path('/runs'));
+    const listed = page.waitForResponse((response) => response.url().includes('/workflows/instances?'));
+    await page.getByRole('link', { name: 'Many items' }).first().waitFor();
+    expect(Number((await (await listed).body()).length)).toBeLessThan(100_000);
+
+    const drawn = await workOf(page, async () => {
+      await go(address);
+      await items.getByText('97,800 of 100,000 items are done, 1 of them failed.').waitFor();
+      await page.locator('[aria-label="map, map, Waiting"]').waitFor();
+    });
+    const running = await workOf(page, async () => {
+      await goOn();
+      await page.getByRole('status').getByText('Completed').waitFor(SLOW);
+      await items.getByText('100,000 of 100,000 items are done').waitFor(SLOW);
+      await page.getByRole('button', { name: 'Close the step' }).click();
+      await page.getByLabel('Output of the run').getByText('selectedBranch').waitFor();
+    });
+    // Loaded anew, a page has kept nothing of the run.
+    await page.goto(cluster.baseURL + path('/runs'));
+    await page.getByRole('link', { name: 'Many items' }).first().waitFor();
+    const ended = await workOf(page, async () => {
+      await go(path(`/runs/${instanceID}?view=graph`));
+      await page.getByLabel('Output of the run').getByText('selectedBranch').waitFor();
+      await page.locator('[aria-label="map, map, Success"]').click();
+      await items.getByRole('link', { name: 'Item 412' }).waitFor();
+    });
+    await expectAccessible(page, { name: 'map-items', shows: 'Go to the item', schemes: ['light'] });
+    await items.getByRole('link', { name: 'Item 412' }).click();
+    await page.getByRole('heading', { name: 'each' }).waitFor();
+    await page.getByRole('tab', { name: 'Error' }).waitFor();
+    await page.getByText('Iteration (200, 1 failed)').waitFor();
+    expect(new URL(page.url()).searchParams.get('step')).toBe('each@412');
+
+    await go(address);
+    await items.getByRole('textbox', { name: 'Number of an item' }).fill('100000');
+    await items.getByRole('button', { name: 'Go to the item' }).click();
+    await items.getByText('The items have the numbers 0 to 99,999').waitFor();
+    await items.getByRole('textbox', { name: 'Number of an item' }).fill('99999');
+    await items.getByRole('button', { name: 'Go to the item' }).click();
+    await page.getByRole('heading', { name: 'each' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('step')).toBe('each@99999');
+    await page.getByText('left by “yes”').waitFor();
+    show({ drawn, running, ended });
+    expect(Math.max(drawn.sum, ended.sum)).toBeLessThan(MAX_DRAWN_MS);
+    expect(Math.max(drawn.longest, running.longest, ended.longest)).toBeLessThan(MAX_TASK_MS);
   }, 120_000);
 
   test('an answer of 10,000 rows of ten columns keeps no task of the page over 400 ms', async () => {

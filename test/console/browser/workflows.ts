@@ -122,6 +122,57 @@ export function workflowTests(stage: () => Stage): void {
     await expect.poll(() => page.getByRole('row').count()).toBe(2);
   }, 30_000);
 
+  test('the receiver of the ends of runs, and how long these are kept, are set in forms that say what is refused', async () => {
+    const { cluster, page, go, tenant } = stage();
+    const client = cluster.as(tenant.creator).in(tenant);
+    const value = `whsec_${'A'.repeat(32)}`;
+    await client.post('T/variables', { name: 'END_KEY', value, isSecret: true });
+    await go(editorPath);
+    await page.getByRole('button', { name: 'Settings', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    const webhook = dialog.getByRole('region', { name: 'When a run has ended' });
+    const save = webhook.getByRole('button', { name: 'Save' });
+    await webhook.getByLabel('Tell a receiver').check();
+    await webhook.getByLabel('Address').fill('ftp://here');
+    await webhook.getByRole('combobox', { name: 'Secret' }).fill('NO_KEY');
+    await save.click();
+    await webhook.getByText('must be an address that begins with').waitFor();
+    await webhook.getByLabel('Address').fill('https://127.0.0.1:9/ended');
+    await webhook.getByLabel('Cancelled').uncheck();
+    await save.click();
+    await webhook.getByText('Saved.').waitFor();
+    const kept = dialog.getByRole('region', { name: 'Ended runs' });
+    await kept.getByLabel('Days').fill('0');
+    await kept.getByRole('button', { name: 'Save' }).click();
+    await kept.locator('[aria-invalid="true"]').waitFor();
+    await kept.getByLabel('Days').fill('14');
+    await kept.getByLabel('Newest runs').fill('500');
+    await kept.getByRole('button', { name: 'Save' }).click();
+    await kept.getByText('In force: 14 days, the newest 500 runs.').waitFor();
+    await expectAccessible(page, { name: 'editor-settings', shows: 'Tell a receiver' });
+    await dialog.getByRole('button', { name: 'Close' }).click();
+
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await webhook.getByText('there is no secret variable "NO_KEY"').waitFor();
+    await webhook.getByRole('combobox', { name: 'Secret' }).fill('');
+    await page.getByRole('option', { name: 'END_KEY' }).click();
+    await save.click();
+    await webhook.getByText('Saved.').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await page.getByText(/^Version \d, published/).waitFor();
+    const workflowID = editorPath.split('/').at(-1);
+    const { workflow } = (await client.get(`T/workflows/${workflowID}`)).body;
+    const { completionWebhook } = workflow.workflowOptions;
+    expect([completionWebhook.url, completionWebhook.secret]).toEqual(['https://127.0.0.1:9/ended', 'END_KEY']);
+    expect(completionWebhook.on).toEqual(['COMPLETED', 'FAILED']);
+    expect((await client.get(`T/workflows/${workflowID}/retention`)).body.retention).toMatchObject({
+      days: 14,
+      runs: 500,
+    });
+    forgetRefusals(stage(), 400);
+  }, 40_000);
+
   test('the list and the editor: no finding by axe, and no sideways scroll', async () => {
     const { page, go, path } = stage();
     await go(path('/workflows'));
