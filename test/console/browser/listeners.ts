@@ -79,6 +79,19 @@ export function listenerTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'listener-test', shows: 'After the transform', schemes: ['light'] });
     expect(await page.locator('img[src="x"]').count()).toBe(0);
 
+    const deliver = async (text: string) => {
+      const headers = { 'content-type': 'application/json' };
+      const body = JSON.stringify({ n: 1, text });
+      await fetch(`${cluster.baseURL}/webhooks/v1/inbound/${id}`, { method: 'POST', headers, body });
+    };
+    await deliver(HOSTILE.repeat(300));
+    await page.getByText(/The first 50,000 of [\d,]+ characters/).waitFor();
+    // A megabyte is not sent to the page.
+    await deliver(HOSTILE.repeat(6_000));
+    await page.getByRole('article').first().getByText('The event is too large to be shown here').waitFor();
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+    await expectAccessible(page, { name: 'listener-test-large', shows: 'too large to be shown', schemes: ['light'] });
+
     await page.getByRole('button', { name: 'Deactivate' }).click();
     await page.getByText('Inactive', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Activate' }).click();

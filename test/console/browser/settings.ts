@@ -53,10 +53,24 @@ export function settingsTests(stage: () => Stage): void {
     const { rows } = await cluster.pool.query('select id from workflow where id = any($1)', [[doomed.id, spared.id]]);
     expect(rows).toEqual([{ id: spared.id }]);
 
+    // As much as a call that waits may have.
+    await put('T/tool-approval-policy', { policy: 'changes', byAnother: false });
+    const large = { title: 'Large', workflowDescription: HOSTILE.repeat(300), draft: true };
+    await client.callTool({ name: 'create_workflow', arguments: large });
+    await go(path('/inbox'));
+    await calls
+      .getByRole('row', { name: /create_workflow .*<img src=x/ })
+      .getByRole('link')
+      .click();
+    await page.getByLabel('Input of the call').getByText('<img src=x').waitFor();
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+    await page.getByRole('button', { name: 'Refuse' }).click();
+    await page.getByRole('status').getByText('Refused').waitFor();
+
     await go(path('/inbox'));
     await page.getByText('No call waits for a decision.').waitFor();
     await page.getByText('Decided ones too').click();
-    await calls.getByRole('row', { name: /Refused/ }).waitFor();
+    await calls.getByRole('row', { name: /^delete_workflow .* Refused/ }).waitFor();
     expect(new URL(page.url()).search).toBe('?calls=all');
 
     // Approving by the caller is withdrawn while the page is open, and not offered after that.
