@@ -37,7 +37,7 @@ function Change({ title, tenantID, change, onDone, onClose, children }: Props) {
     },
   });
   return (
-    <Modal opened onClose={onClose} title={title} size="lg">
+    <Modal opened onClose={onClose} title={title} size="xl">
       <Stack>
         {preview.data ? (
           <>

@@ -33,7 +33,7 @@ export function Events({ place, view, onView }: Props) {
       ),
     },
     { head: 'State', cell: (row) => <EventStatus of={row.state} /> },
-    { head: 'Source', cell: (row) => <bdi>{row.source}</bdi>, isWide: true },
+    { head: 'Source', cell: (row) => <bdi className="nowrap">{row.source}</bdi>, isWide: true },
     {
       head: 'Error',
       cell: (row) => (

@@ -62,8 +62,8 @@ export function PeopleList<T>(props: Props<T>) {
 /** Opens the panel of a row. */
 export function RowButton({ name, onOpen }: { name: string; onOpen: () => void }) {
   return (
-    <Button size="compact-sm" variant="default" className="clip" onClick={onOpen}>
-      <bdi>{name}</bdi>
+    <Button size="compact-sm" variant="default" onClick={onOpen}>
+      <bdi className="clip">{name}</bdi>
     </Button>
   );
 }

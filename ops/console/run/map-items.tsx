@@ -74,9 +74,9 @@ function wordsOf({ first, size, failed, failedStep }: MapChunk): string {
   const item = failedStep?.frame[0]?.iteration;
   const part = `items ${first.toLocaleString()} to ${(first + size - 1).toLocaleString()}`;
   // The run has failed as a whole.
-  if (item === undefined) return `All of ${part}`;
+  if (item === undefined) return `All of ${part} failed`;
   const others = (failed ?? 1) - 1;
-  return `Item ${item.toLocaleString()}${others > 0 ? ` and ${others.toLocaleString()} more of ${part}` : ''}`;
+  return `Item ${item.toLocaleString()}${others > 0 ? ` and ${others.toLocaleString()} more of ${part}` : ''} failed`;
 }
 
 /** `first` is the node with which the work on an item begins. */

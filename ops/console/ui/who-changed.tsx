@@ -5,7 +5,7 @@ import { May } from './may.tsx';
 export function WhoChanged({ tenantID, assetID }: { tenantID: string; assetID: string }) {
   return (
     <May permission="audit.list">
-      <Link className="link" to="/t/$tenantID/audit" params={{ tenantID }} search={{ assetID }}>
+      <Link className="link nowrap" to="/t/$tenantID/audit" params={{ tenantID }} search={{ assetID }}>
         Who changed this
       </Link>
     </May>

@@ -85,10 +85,10 @@ export function largeTests(stage: () => Stage): void {
       await go(path(`/runs/${instanceID}?view=graph`));
       await page.getByLabel('Output of the run').getByText('selectedBranch').waitFor();
       await page.locator('[aria-label="map, map, Success"]').click();
-      await items.getByRole('link', { name: 'Item 412' }).waitFor();
+      await items.getByRole('link', { name: 'Item 412 failed' }).waitFor();
     });
     await expectAccessible(page, { name: 'map-items', shows: 'Go to the item', schemes: ['light'] });
-    await items.getByRole('link', { name: 'Item 412' }).click();
+    await items.getByRole('link', { name: 'Item 412 failed' }).click();
     await page.getByRole('heading', { name: 'each' }).waitFor();
     await page.getByRole('tab', { name: 'Error' }).waitFor();
     await page.getByText('Iteration (200, 1 failed)').waitFor();
