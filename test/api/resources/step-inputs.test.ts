@@ -226,14 +226,16 @@ test('an answer has 2 MB of values at most: first those that templates name, and
       },
       wide: { type: 'set', assignments: [{ name: 'all', value: '{{ctx.a.text}}{{ctx.b.text}}{{ctx.c.text}}' }] },
     }),
+    { filler: 'x'.repeat(400_000) },
   );
 
   const { body } = await inputOf(instanceID, 'note');
 
-  expect(Object.keys(body.ctx).sort()).toEqual(['a', 'b', 'input']);
+  expect(Object.keys(body.ctx).sort()).toEqual(['a', 'b']);
   const { timeline } = (await api().get(`T/workflows/instances/${instanceID}`)).body;
   const { seq } = timeline.find((event: Event) => event.nodeID === 'c' && event.status === 'SUCCESS');
   expect(body.omitted).toEqual([
+    { key: 'input', nodeID: null, seq: null, length: 400_013, preview: null },
     { key: 'c', nodeID: 'c', seq, length: expect.any(Number), preview: expect.stringContaining('cccc') },
   ]);
   const [one, other, both] = body.settings.values.assignments;
