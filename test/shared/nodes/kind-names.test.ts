@@ -35,7 +35,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/resources/queries/run.ts', ['dataQuery'], 'a field of a body'],
   ['api/resources/queries/update.ts', ['dataQuery'], 'a type of folder'],
   ['api/resources/widgets/library-examples.ts', ['dataQuery'], 'a type of asset'],
-  ['api/resources/workflows/examples.ts', ['start', 'dataQuery', 'delay', 'dataCollection', 'end'], 'graphs'],
+  ['api/resources/workflows/examples.ts', ['start', 'dataQuery', 'delay', 'map', 'dataCollection', 'end'], 'graphs'],
   ['api/resources/workflows/plan-schemas.ts', ['start', 'dataQuery', 'dataCollection'], 'graphs of an example'],
   ['api/resources/workflows/rerun-schemas.ts', ['start'], 'a choice'],
   ['api/runs/wait-schemas.ts', ['delay'], 'a reason why a run waits'],
