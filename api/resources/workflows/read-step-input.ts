@@ -10,7 +10,8 @@ import type { WorkflowNode } from '#shared/workflow/graph.ts';
 import { expressionsOf } from '#shared/workflow/templates.ts';
 import { templatesOf } from '#shared/workflow/variable-uses.ts';
 import { type Attempt, findAttempt } from '../../db/step-events.ts';
-import { type Access, tenantRoute } from '../../http/route.ts';
+import { isAllowed } from '../../http/grant.ts';
+import { tenantRoute } from '../../http/route.ts';
 import { fillSettings } from '../../runs/fill-settings.ts';
 import { MAX_SHOWN, readStepContext, type StepContext } from '../../runs/step-context.ts';
 import { findReadableRun } from './find-run.ts';
@@ -43,9 +44,10 @@ export const readStepInput = tenantRoute({
       nodes,
       wanted: keysOf(node),
     });
-    const mayReadSettings = await isAllowed(require, [
+    const mayReadSettings = await isAllowed(
+      { require },
       { permission: 'workflow.read', object: `workflow:${run.workflowID ?? '*'}` },
-    ]);
+    );
     return {
       instanceID: run.id,
       nodeID,
@@ -99,19 +101,6 @@ function keysOf(node: CheckedNode | undefined): ReadonlySet<string> {
     for (const { root, keys: path } of expressionsOf(template))
       if (root === 'ctx' && path[0] !== undefined) keys.add(String(path[0]));
   return keys;
-}
-
-async function isAllowed(
-  require: (access: readonly Access[]) => Promise<void>,
-  access: readonly Access[],
-): Promise<boolean> {
-  try {
-    await require(access);
-    return true;
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'PERMISSION_DENIED') return false;
-    throw error;
-  }
 }
 
 function presentAttempt({ frame, attempt, status, at, reusedFrom, isPinned }: Attempt) {
