@@ -6,7 +6,8 @@ import type { RunStatus, Schemas } from '../client/types.ts';
 import { secretNamesRead } from '../client/variables.ts';
 import { saveWorkflow, saveWorkflowRetention, type WorkflowPlace, workflowRetentionRead } from '../client/workflows.ts';
 import { useSettings } from '../settings/draft.ts';
-import { LimitInput, SettingsForm } from '../settings/form.tsx';
+import { SettingsForm } from '../settings/form.tsx';
+import { RunRetention } from '../settings/run-retention.tsx';
 import { faultsIn } from '../ui/faults.ts';
 import { Problem } from '../ui/problem.tsx';
 import { isObject } from '../ui/schema-parts.ts';
@@ -31,7 +32,15 @@ export function WorkflowSettings({ place, base, issues, onSaved, onClose }: Prop
         <CompletionWebhook place={place} base={base} issues={issues} mayChange={mayChange} onSaved={onSaved} />
         {retention.error && <Problem error={retention.error} onRetry={() => void retention.refetch()} />}
         {retention.isPending && <Skeleton h={200} />}
-        {retention.data && <Retention place={place} retention={retention.data} mayChange={mayChange} />}
+        {retention.data && (
+          <RunRetention
+            of="workflow"
+            retention={retention.data}
+            mayChange={mayChange}
+            queryKey={workflowRetentionRead(place).queryKey}
+            send={(change) => saveWorkflowRetention(place, change)}
+          />
+        )}
       </Stack>
     </Modal>
   );
@@ -146,46 +155,4 @@ function webhookOf({ workflowOptions }: Schemas['Workflow']): Webhook {
 
 function optionOf({ isOn, ...completionWebhook }: Webhook) {
   return isOn ? { completionWebhook } : {};
-}
-
-interface RetentionProps {
-  place: WorkflowPlace;
-  retention: Schemas['RunRetention'];
-  mayChange: boolean;
-}
-
-function Retention({ place, retention: { days, runs, inForce, maxDays }, mayChange }: RetentionProps) {
-  const { draft, set, ...form } = useSettings({
-    saved: { days, runs },
-    queryKey: workflowRetentionRead(place).queryKey,
-    async send(change) {
-      const saved = await saveWorkflowRetention(place, change);
-      return { days: saved.days, runs: saved.runs };
-    },
-  });
-  return (
-    <SettingsForm title="Ended runs" mayChange={mayChange} {...form}>
-      <Text size="sm">
-        In force: {inForce.days.toLocaleString()} days
-        {inForce.runs !== null && `, the newest ${inForce.runs.toLocaleString()} runs`}. The deployment allows{' '}
-        {maxDays.toLocaleString()} days. It counts at once: runs that are no longer kept are deleted within minutes.
-      </Text>
-      <LimitInput
-        label="Days"
-        description="Empty: as the tenant has it"
-        readOnly={!mayChange}
-        value={draft.days}
-        error={form.faults.get('days')}
-        onChange={(value) => set({ days: value })}
-      />
-      <LimitInput
-        label="Newest runs"
-        description="Empty: as the tenant has it"
-        readOnly={!mayChange}
-        value={draft.runs}
-        error={form.faults.get('runs')}
-        onChange={(value) => set({ runs: value })}
-      />
-    </SettingsForm>
-  );
 }
