@@ -5,7 +5,8 @@ import { takingTurns } from '#shared/pauses.ts';
 import { changedPaths, type PathBudget, partOf } from '#shared/workflow/changed-paths.ts';
 import type { ApiContext } from '../context.ts';
 import { createTogether } from '../db/created-together.ts';
-import { type Access, tenantRoute } from '../http/route.ts';
+import { isAllowed } from '../http/grant.ts';
+import { tenantRoute } from '../http/route.ts';
 import type { ImportInput, Importing } from './call-route.ts';
 import { faultsOf } from './check-item.ts';
 import { hashOf } from './hash.ts';
@@ -188,31 +189,21 @@ function presentItem(item: PlannedItem, denied: readonly string[]): z.input<type
 }
 
 /** The permission that the item itself needs; those to what it names are checked when it is saved. */
-async function denials({ require }: ImportInput, { type, action, assetID }: PlannedItem): Promise<string[]> {
+async function denials(input: ImportInput, { type, action, assetID }: PlannedItem): Promise<string[]> {
   if (action === 'unchanged' || action === 'skip') return [];
   const { resource, noun } = kinds[type];
   const verb = action === 'create' ? 'create' : 'update';
   const object = `${resource}:${verb === 'create' ? '*' : assetID}`;
   // Every resource of a bundle has both actions.
-  const isAllowed = await may(require, { permission: `${resource}.${verb}` as 'widget.create', object });
-  return isAllowed ? [] : [`You may not ${verb} this ${noun}`];
+  const mayDo = await isAllowed(input, { permission: `${resource}.${verb}` as 'widget.create', object });
+  return mayDo ? [] : [`You may not ${verb} this ${noun}`];
 }
 
 /** What the asset is now is shown to callers who may read it. */
-async function unreadable({ require }: ImportInput, { type, asset }: PlannedItem): Promise<string[]> {
+async function unreadable(input: ImportInput, { type, asset }: PlannedItem): Promise<string[]> {
   const { resource, noun, read: permission } = kinds[type];
-  const isReadable = !asset || (await may(require, { permission, object: `${resource}:${asset.id}` }));
+  const isReadable = !asset || (await isAllowed(input, { permission, object: `${resource}:${asset.id}` }));
   return isReadable ? [] : [`You may not read this ${noun}: what would change is not shown`];
-}
-
-export async function may(require: ImportInput['require'], access: Access): Promise<boolean> {
-  try {
-    await require([access]);
-    return true;
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'PERMISSION_DENIED') return false;
-    throw error;
-  }
 }
 
 const MAX_SHOWN = 2_000;

@@ -3,8 +3,8 @@ import { plainArray } from '#shared/db/array.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
+import { isAllowed } from '../http/grant.ts';
 import type { Importing } from './call-route.ts';
-import { may } from './import.ts';
 import { kinds } from './kinds.ts';
 import type { Change } from './run-import.ts';
 
@@ -49,7 +49,7 @@ export async function requireUnused(importing: Importing, removed: readonly Remo
 async function wordsOf({ input }: Importing, { type, id, title }: User): Promise<string> {
   const { noun, resource } = kinds[type];
   const permission: Permission = kinds[type].read;
-  const isReadable = await may(input.require, { permission, object: `${resource}:${id}` });
+  const isReadable = await isAllowed(input, { permission, object: `${resource}:${id}` });
   return isReadable ? `the ${noun} "${title}"` : `a ${noun} that you may not read`;
 }
 
