@@ -10,8 +10,7 @@ import { exampleAuditLog, exampleSeal } from './examples.ts';
 const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
 const Status = z.union([z.enum(['success', 'failure', 'unknown']), z.coerce.number().int().min(100).max(599)], {
-  error: ({ input }) =>
-    `expected success, failure, unknown or a status such as 404, received ${quote(JSON.stringify(input) ?? 'nothing')}`,
+  error: ({ input }) => `expected success, failure, unknown or a status such as 404, received ${quote(input)}`,
 });
 
 export const AuditFilter = z.object({

@@ -238,6 +238,7 @@ test('filters narrow the list, pages join without a gap, and wrong fields are na
     'from',
     'status',
   ]);
+  expect(wrong.body.error.message).toContain('or a status such as 404, received "maybe"');
 });
 
 test('an export has every entry, as CSV without formulas and as JSON lines', async () => {
