@@ -8,6 +8,7 @@ import { hasEnded } from '../client/live-runs.ts';
 import { versionRead } from '../client/reads.ts';
 import { body, rest } from '../client/rest.ts';
 import type { Run } from '../client/types.ts';
+import { Deliveries } from '../run/deliveries.tsx';
 import { type Graph as GraphOfRun, graphOf } from '../run/graph-of.ts';
 import { MapItems } from '../run/map-items.tsx';
 import { StepPanel } from '../run/step-panel.tsx';
@@ -20,6 +21,7 @@ import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { isObject } from '../ui/schema-parts.ts';
 import { Status } from '../ui/status.tsx';
 import { Ago, Duration } from '../ui/time.tsx';
 
@@ -73,6 +75,7 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
   };
   const select = (step: string) => set({ step, tab: undefined });
   const isNarrow = useMediaQuery('(max-width: 40em)', undefined, { getInitialValueInEffect: false });
+  const hasReceiver = isObject(version.data?.workflowOptions.completionWebhook);
   const hasGraph = workflowID !== null && !version.error;
   const shows = hasGraph ? (view.view ?? (isNarrow ? 'timeline' : 'graph')) : 'timeline';
   return (
@@ -114,7 +117,7 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
         </Paper>
         <Paper withBorder p="sm">
           {view.step === undefined ? (
-            <Result run={run} />
+            <Result run={run}>{hasReceiver && hasEnded(run) && <Deliveries tenantID={tenantID} run={run} />}</Result>
           ) : (
             <StepPanel
               tenantID={tenantID}
@@ -271,7 +274,7 @@ function RunLink({ tenantID, instanceID }: { tenantID: string; instanceID: strin
   );
 }
 
-function Result({ run }: { run: Run }) {
+function Result({ run, children }: { run: Run; children: ReactNode }) {
   return (
     <Stack gap="sm">
       <Text size="sm" c="dimmed">
@@ -289,6 +292,7 @@ function Result({ run }: { run: Run }) {
       ) : (
         <Text size="sm">{hasEnded(run) ? 'It has none.' : 'Not yet.'}</Text>
       )}
+      {children}
     </Stack>
   );
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { expectAccessible, forgetRefusals, type Stage } from './stage.ts';
+import { startHTTP } from '#test/support/http-server.ts';
+import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
 
 /** The list of workflows, and the editor. */
 export function workflowTests(stage: () => Stage): void {
@@ -123,8 +124,13 @@ export function workflowTests(stage: () => Stage): void {
   }, 30_000);
 
   test('the receiver of the ends of runs, and how long these are kept, are set in forms that say what is refused', async () => {
-    const { cluster, page, go, tenant } = stage();
+    const { cluster, page, go, path, tenant } = stage();
     const client = cluster.as(tenant.creator).in(tenant);
+    const seen: number[] = [];
+    await using receiver = await startHTTP((_request, response) => {
+      response.statusCode = seen.push(1) === 1 ? 500 : 200;
+      response.end(HOSTILE);
+    });
     const value = `whsec_${'A'.repeat(32)}`;
     await client.post('T/variables', { name: 'END_KEY', value, isSecret: true });
     await go(editorPath);
@@ -137,7 +143,7 @@ export function workflowTests(stage: () => Stage): void {
     await webhook.getByRole('combobox', { name: 'Secret' }).fill('NO_KEY');
     await save.click();
     await webhook.getByText('must be an address that begins with').waitFor();
-    await webhook.getByLabel('Address').fill('https://127.0.0.1:9/ended');
+    await webhook.getByLabel('Address').fill(`${receiver.origin}/ended`);
     await webhook.getByLabel('Cancelled').uncheck();
     await save.click();
     await webhook.getByText('Saved.').waitFor();
@@ -164,13 +170,24 @@ export function workflowTests(stage: () => Stage): void {
     const workflowID = editorPath.split('/').at(-1);
     const { workflow } = (await client.get(`T/workflows/${workflowID}`)).body;
     const { completionWebhook } = workflow.workflowOptions;
-    expect([completionWebhook.url, completionWebhook.secret]).toEqual(['https://127.0.0.1:9/ended', 'END_KEY']);
+    expect([completionWebhook.url, completionWebhook.secret]).toEqual([`${receiver.origin}/ended`, 'END_KEY']);
     expect(completionWebhook.on).toEqual(['COMPLETED', 'FAILED']);
     expect((await client.get(`T/workflows/${workflowID}/retention`)).body.retention).toMatchObject({
       days: 14,
       runs: 500,
     });
     forgetRefusals(stage(), 400);
+
+    const { instanceID } = (await client.post(`T/workflows/${workflowID}/execute`, {})).body;
+    await go(path(`/runs/${instanceID}?view=timeline`));
+    const told = page.getByRole('region', { name: 'Receiver of the end' });
+    await told.getByText('Not told yet').waitFor();
+    await told.getByText(/500 after .*<img src=x/).waitFor();
+    await expectAccessible(page, { name: 'run-deliveries', shows: '500 after', schemes: ['light'] });
+    await told.getByRole('button', { name: 'Tell it now' }).click();
+    await told.getByText('Told', { exact: true }).waitFor();
+    await told.getByText(/200 after/).waitFor();
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
   }, 40_000);
 
   test('the list and the editor: no finding by axe, and no sideways scroll', async () => {

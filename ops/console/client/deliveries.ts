@@ -1,0 +1,32 @@
+import { queryOptions } from '@tanstack/react-query';
+import { body, rest } from './rest.ts';
+import type { Schemas } from './types.ts';
+
+const WORKFLOWS = '/api/v1/tenants/{tenantID}/workflows';
+
+export type Delivery = Schemas['WorkflowDelivery'];
+export type DeliveryAttempt = Schemas['DeliveryAttempt'];
+
+interface RunPlace {
+  tenantID: string;
+  instanceID: string;
+}
+
+/** What the receiver of a run's end was told; read again until it was told, or is not tried any more. */
+export function deliveriesRead(path: RunPlace) {
+  return queryOptions({
+    queryKey: ['deliveries', path],
+    queryFn: async () => {
+      const { deliveries } = await body(
+        rest.GET(`${WORKFLOWS}/instances/{instanceID}/deliveries`, { params: { path } }),
+      );
+      return deliveries;
+    },
+    refetchInterval: ({ state: { data } }) => (data?.some(({ status }) => status === 'PENDING') ? 2_000 : false),
+  });
+}
+
+export function redeliver(tenantID: string, { deliveryID }: Delivery) {
+  const path = { tenantID, deliveryID };
+  return body(rest.POST(`${WORKFLOWS}/deliveries/{deliveryID}/redeliver`, { params: { path } }));
+}
