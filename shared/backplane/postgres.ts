@@ -10,6 +10,7 @@ import type { Logger } from '../logger.ts';
 import { createRareWarning, type Warn } from '../rare-warning.ts';
 import { createLimiter } from './limiter.ts';
 import { createChannels } from './postgres-channels.ts';
+import { createSocketPool, type SocketPool } from './socket-pool.ts';
 import {
   alarmSettings,
   type Backplane,
@@ -21,13 +22,15 @@ import {
   workerSettings,
 } from './types.ts';
 
-// On a pool that is lent to it BullMQ uses its default schema, so the workers' own connections name the same schema.
+// On a pool that is lent to it BullMQ uses its default schema.
 const schema = 'bullmq';
 // Jobs do not wait for the disk: the record of the work is its row, and the sweep adds a job again that Postgres lost in a
 // crash.
 const LAZY = '-c synchronous_commit=off';
 /** More are added by one statement, which makes two temporary tables: 7 ms, and 0.1 for each job. One alone takes 1 ms. */
 const FEW_JOBS = 8;
+/** How long a message to sockets may take; its connection is closed then, and others go on another one. */
+const SEND_MS = 10_000;
 /** Characters of a job's payload. Larger ones are added alone, so that a statement stays below 8 MB. */
 const LARGE_JOB = 16_384;
 
@@ -37,7 +40,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
   const classes = withBackend(createPostgresBackend);
   /** Pools, with their connections that are in use. */
   const pools = new Map<pg.Pool, Set<pg.PoolClient>>();
-  const adapterPools: pg.Pool[] = [];
+  const socketPools: { pool: SocketPool; sending: pg.Pool }[] = [];
   const queues = new Map<string, Queue>();
   const limiters: Limiter[] = [];
   const warnRarely = createRareWarning(logger);
@@ -104,9 +107,10 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
   }
 
   function socketAdapter() {
-    const pool = open(2);
-    adapterPools.push(pool);
-    return createAdapter(pool, {
+    const sending = open(1, { query_timeout: SEND_MS });
+    const pool = createSocketPool(open(1), sending);
+    socketPools.push({ pool, sending });
+    return createAdapter(pool as unknown as pg.Pool, {
       channelPrefix: `${prefix}.io`,
       tableName: 'socket_io_attachments',
       errorHandler: (error) => warn(error, 'the socket adapter does not work'),
@@ -126,17 +130,14 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     removeEnded: (name, ids) => removeEndedJobs(openQueue(name), ids),
     worker(name, process, options) {
       const settings = workerSettings(options);
-      const connection = {
-        connectionString,
-        schema,
-        max: options.hasFewJobs ? 1 : 2,
-        options: LAZY,
+      // One of them listens. On a pool of its own BullMQ would open that one with nobody to hear its first error.
+      const connection = open(options.hasFewJobs ? 2 : 3, {
+        options: `-c search_path=${schema} ${LAZY}`,
         application_name: `gantry.${prefix}.worker`,
-        Client: survivingClient((error) => warn(error, 'a connection of the queues broke')),
-      };
+      });
       return startedAgain(() => {
         const worker = new classes.Worker(name, (job, _token, signal) => process(job as never, signal), {
-          connection,
+          connection: connection as unknown as PgPool,
           ...settings,
           settings: alarmSettings,
         }) as unknown as Worker;
@@ -167,8 +168,8 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       return limiter;
     },
     pools() {
-      const [sockets] = adapterPools;
-      return { backplane: producers, ...(sockets && { 'backplane.sockets': sockets }) };
+      const [sockets] = socketPools;
+      return { backplane: producers, ...(sockets && { 'backplane.sockets': sockets.sending }) };
     },
     async ping() {
       await producers.query('select 1');
@@ -199,7 +200,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       isClosed = true;
       await messages.close();
       await Promise.allSettled([...queues.values(), ...limiters].map((part) => part?.close()));
-      for (const pool of adapterPools) Object.assign(pool, { connect: () => new Promise(() => {}) });
+      for (const { pool } of socketPools) pool.close();
       await Promise.allSettled([...pools].map(([pool, taken]) => endPool(pool, taken)));
     },
   };
@@ -246,11 +247,7 @@ function isReady(worker: Worker): Promise<boolean> {
   );
 }
 
-/**
- * Ends a pool even if a connection is never given back: when the socket adapter is closed while it opens a connection, it
- * forgets that connection, and the pool would wait for it for ever. When that connection ends, the adapter asks for another
- * every two seconds, which would keep the process alive; hence no listeners, and above a `connect` that does not answer.
- */
+/** Ends a pool even if a connection is never given back: when the socket adapter is closed, it may forget one that it opens. */
 async function endPool(pool: pg.Pool, taken: ReadonlySet<pg.PoolClient>): Promise<void> {
   const ended = pool.end();
   const timer = setInterval(() => {
@@ -261,17 +258,4 @@ async function endPool(pool: pg.Pool, taken: ReadonlySet<pg.PoolClient>): Promis
   }, 500);
   await ended;
   clearInterval(timer);
-}
-
-/**
- * For the pool that BullMQ makes itself: it listens for errors of idle connections only. One that breaks between two statements of a
- * transaction would end the process.
- */
-function survivingClient(report: (error: Error) => void): typeof pg.Client {
-  return class extends pg.Client {
-    constructor(config?: string | pg.ClientConfig) {
-      super(config);
-      this.on('error', report);
-    }
-  };
 }

@@ -22,6 +22,8 @@ export interface StatementProxy extends AsyncDisposable {
   readonly port: number;
   /** Judges each statement from now on. */
   judge: (statement: Statement) => Verdict;
+  /** Whether the server ends a connection of this name in the packet by which it accepts it. Only without a password. */
+  endsAtStart: (application: string) => boolean;
   /** Breaks all connections and refuses new ones, until `heal`. */
   cut(): void;
   heal(): void;
@@ -54,6 +56,7 @@ export async function startStatementProxy(target: { host?: string; port: number 
 
     /** Answers false when the connection has broken at the message. */
     function forward(message: Message): boolean {
+      if (message.type === '') isEnding = proxy.endsAtStart(startupValue(message.body, 'application_name'));
       const statement = statements(message);
       const verdict = statement ? proxy.judge(statement) : 'pass';
       if (typeof verdict === 'object' && verdict.lose === 'statement') {
@@ -85,6 +88,7 @@ export async function startStatementProxy(target: { host?: string; port: number 
   const proxy: StatementProxy = {
     port: (server.address() as AddressInfo).port,
     judge: () => 'pass',
+    endsAtStart: () => false,
     cut() {
       isCut = true;
       for (const socket of sockets) socket.destroy();

@@ -98,10 +98,10 @@ export function runTests(stage: () => Stage): void {
   }, 150_000);
 
   test('a run is found by the filters in the address, and repeated from a step', async () => {
-    const { cluster, page, path } = stage();
-    await page.goto(cluster.baseURL + path('/runs?status=FAILED'));
+    const { page, go, path } = stage();
+    await go(path('/runs?status=FAILED'));
     await page.getByText('No run matches the filter.').waitFor();
-    await page.goto(cluster.baseURL + path('/runs?status=COMPLETED'));
+    await go(path('/runs?status=COMPLETED'));
     await page.getByLabel('Search', { exact: true }).fill('no such order');
     await page.keyboard.press('Enter');
     await page.getByText('No run matches the filter.').waitFor();
@@ -140,11 +140,11 @@ export function runTests(stage: () => Stage): void {
   }, 30_000);
 
   test('many runs are cancelled, and repeated, after the page has said how many', async () => {
-    const { cluster, tenant, page, path } = stage();
+    const { cluster, tenant, page, go, path } = stage();
     const waits = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 60 } }, ['start>wait']);
     const { id } = await aWorkflow(cluster, { tenant, ...waits });
     const { as } = cluster;
-    await page.goto(cluster.baseURL + path(`/runs?workflowID=${id}`));
+    await go(path(`/runs?workflowID=${id}`));
     await page.getByText('No run matches the filter.').waitFor();
     for (let n = 0; n < 3; n += 1)
       await as(tenant.creator).post(`/api/v1/tenants/${tenant.id}/workflows/${id}/execute`, {});
@@ -159,7 +159,7 @@ export function runTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Close' }).click();
     await expect.poll(() => page.getByRole('row').filter({ hasText: 'Cancelled' }).count()).toBe(3);
 
-    await page.goto(cluster.baseURL + path(`/runs?workflowID=${id}&status=CANCELLED`));
+    await go(path(`/runs?workflowID=${id}&status=CANCELLED`));
     await page.getByRole('button', { name: 'All of these' }).click();
     await page.getByRole('menuitem', { name: 'Re-run' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Re-run 3 runs' }).click();

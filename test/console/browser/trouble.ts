@@ -88,7 +88,7 @@ export function troubleTests(stage: () => Stage): void {
   }, 120_000);
 
   test('what a member may not do is not offered: pages, buttons and actions of rows', async () => {
-    const { cluster, tenant, path, open } = stage();
+    const { cluster, tenant, go, path, open } = stage();
     const own = await aWorkflow(cluster, { tenant, title: 'Theirs' });
     await aWorkflow(cluster, { tenant, title: 'Of another' });
     await aDatasource(cluster, { tenant, title: 'Untested' });
@@ -101,7 +101,7 @@ export function troubleTests(stage: () => Stage): void {
     const shown = () => page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts();
     const main = page.getByRole('main');
 
-    await page.goto(cluster.baseURL + path('/workflows'));
+    await go(path('/workflows'), page);
     await main
       .getByRole('row', { name: /^Of another/ })
       .first()
@@ -118,9 +118,9 @@ export function troubleTests(stage: () => Stage): void {
     await main.getByText('Steps as a list').waitFor();
     const buttons = () => main.getByRole('button').allInnerTexts();
     expect(await buttons()).not.toContain('Publish');
-    await page.goto(cluster.baseURL + path(`/workflows/${own.id}`));
+    await go(path(`/workflows/${own.id}`), page);
     await main.getByRole('button', { name: 'Publish' }).waitFor();
-    await page.goto(cluster.baseURL + path('/datasources'));
+    await go(path('/datasources'), page);
     await main
       .getByRole('row', { name: /^Untested/ })
       .first()
@@ -130,14 +130,14 @@ export function troubleTests(stage: () => Stage): void {
   }, 20_000);
 
   test('a permission is withdrawn while the page is open, and the page says so within 2 s', async () => {
-    const { cluster, tenant, path, open } = stage();
+    const { cluster, tenant, go, path, open } = stage();
     const member = await aMember(cluster, { tenant, can: ['workflow.read', 'workflow.list'] });
     const waits = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 60 } }, ['start>wait']);
     const { id } = await aWorkflow(cluster, { tenant, title: 'Secret', ...waits });
     const client = cluster.as(tenant.creator).in(tenant);
     const { body } = await client.post(`T/workflows/${id}/execute`, {});
     const page = await open(member);
-    await page.goto(cluster.baseURL + path(`/runs/${body.instanceID}?view=timeline`));
+    await go(path(`/runs/${body.instanceID}?view=timeline`), page);
     await page.getByRole('row', { name: /wait Waiting/ }).waitFor();
     expect(await page.getByRole('button', { name: /Cancel|Re-run/ }).count()).toBe(0);
 
@@ -200,8 +200,8 @@ function describeHostile(stage: () => Stage): void {
   test.each(places)(
     '$name shows it as text',
     async ({ name, path }) => {
-      const { cluster, page, path: pathOf } = stage();
-      await page.goto(cluster.baseURL + pathOf(typeof path === 'string' ? path : path()));
+      const { page, go, path: pathOf } = stage();
+      await go(pathOf(typeof path === 'string' ? path : path()));
       await expectAccessible(page, { name, shows: '<img src=x onerror=', schemes: ['light'] });
       expect(await page.locator('img[src="x"]').count()).toBe(0);
     },
@@ -209,14 +209,14 @@ function describeHostile(stage: () => Stage): void {
   );
 
   test('a cell of a megabyte is loaded when asked for, and shown in part', async () => {
-    const { cluster, page, path } = stage();
-    await page.goto(cluster.baseURL + path(`/runs/${instanceID}?view=timeline&step=big`));
+    const { page, go, path } = stage();
+    await go(path(`/runs/${instanceID}?view=timeline&step=big`));
     await page.getByRole('button', { name: 'Load it' }).click();
     await page.getByText(/The first 50,000 of [\d,]+ characters/).waitFor();
     const cell = await page.locator('pre', { hasText: 'onerror' }).last().textContent();
     expect(cell).toContain('\\u202egnp.exe');
     expect(cell).not.toContain('\u202e');
-    await page.goto(cluster.baseURL + path(`/runs/${instanceID}?view=timeline&step=say&tab=input`));
+    await go(path(`/runs/${instanceID}?view=timeline&step=say&tab=input`));
     await page.getByText(/The first 50,000 of 1,[\d,]+ characters/).waitFor();
     const given = await page.getByLabel('Context of the step').textContent();
     expect(given).toContain('\\u202egnp.exe');

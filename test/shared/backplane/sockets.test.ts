@@ -3,14 +3,17 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Server } from 'socket.io';
 import { expect, test } from 'vitest';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { newID } from '#shared/ids.ts';
 import { redisURL as url } from '#test/support/backplane.ts';
+import { freshDatabase } from '#test/support/database.ts';
 import { testLogger, testServers } from '#test/support/environment.ts';
 import { eventually } from '#test/support/settle.ts';
+import { startStatementProxy } from '#test/support/statement-proxy.ts';
 
 test('a process that stops while the adapter connects exits', async () => {
   const { databaseURL } = testServers;
@@ -65,3 +68,45 @@ test('a process that only sends reaches the gateways, and on Redis does not subs
   }
   for (const namespace of [listening, one, two]) await namespace?.adapter.close();
 });
+
+test('sockets go on after their connections have broken, again and again', async ({ skip }) => {
+  if (url) skip('the adapter of Redis opens its connections again by itself');
+  await using database = await freshDatabase();
+  const port = Number(new URL(database.url).port);
+  await using proxy = await startStatementProxy({ port });
+  const databaseURL = Object.assign(new URL(database.url), { port: String(proxy.port) }).href;
+  const config = { prefix: newID(), databaseURL };
+  await using gateway = await createBackplane(config, testLogger);
+  await using sender = await createBackplane(config, testLogger);
+  const received: string[] = [];
+  const listening = new Server({ adapter: gateway.adapter() }).of('/');
+  listening.on('news', (text: string) => received.push(text));
+  const sending = new Server({ adapter: sender.sendingAdapter() }).of('/');
+  const arrives = (text: string) =>
+    eventually(() => {
+      sending.serverSideEmit('news', text);
+      expect(received).toContain(text);
+    }, 20_000);
+  await arrives('at first');
+
+  for (const loses of ['nothing', 'a LISTEN', 'a LISTEN', 'nothing']) {
+    let isDue = loses === 'a LISTEN';
+    proxy.judge = ({ text }) => {
+      if (!isDue || !text.startsWith('LISTEN')) return 'pass';
+      isDue = false;
+      return { lose: 'statement' };
+    };
+    proxy.cut();
+    proxy.heal();
+    await eventually(() => expect(isDue).toBe(false), 20_000);
+    await arrives(`after ${loses} ${received.length}`);
+  }
+  // Longer than the adapter waits before it asks for a connection again. One of them listens: nothing comes twice.
+  await sleep(3_500);
+  const last = () => received.filter((text) => text === 'last').length;
+  sending.serverSideEmit('news', 'last');
+  await eventually(() => expect(last()).toBe(1));
+  await sleep(300);
+  expect(last()).toBe(1);
+  for (const namespace of [listening, sending]) await namespace.adapter.close();
+}, 90_000);

@@ -1,0 +1,62 @@
+import type pg from 'pg';
+
+/** What the socket adapter asks of a pool. */
+export interface SocketPool {
+  /** A connection to listen on. */
+  connect(): Promise<pg.PoolClient>;
+  query: pg.Pool['query'];
+  /** From now on no connection is lent. */
+  close(): void;
+}
+
+/**
+ * The pool of one socket adapter, which listens on one connection and sends on another. The adapter never gives a connection back:
+ * each that broke would take a place of the pool for good, and after two nothing could be sent any more. After a failed LISTEN it even
+ * asks for two. So the connection that is lent last is the only one: those before it, and those that have ended, are closed.
+ */
+export function createSocketPool(listening: pg.Pool, sending: pg.Pool): SocketPool {
+  let lent: pg.PoolClient | undefined;
+  let asked = 0;
+  let isClosed = false;
+
+  // Also when the adapter is closed, which gives its connection back.
+  listening.on('release', (_error, client) => {
+    if (lent === client) lent = undefined;
+  });
+
+  function giveBack(client: pg.PoolClient): void {
+    client.release(true);
+    // The adapter may still release it, and a second release would be an error.
+    client.release = () => undefined;
+  }
+
+  function takeBack(client: pg.PoolClient): void {
+    // The adapter would ask for another one, which it has done already, or must not do any more.
+    client.removeAllListeners('end');
+    giveBack(client);
+  }
+
+  return {
+    async connect() {
+      asked += 1;
+      const own = asked;
+      if (lent) takeBack(lent);
+      const client = await listening.connect();
+      if (isClosed || own !== asked) {
+        client.release(true);
+        return new Promise(() => undefined);
+      }
+      lent = client;
+      // The adapter's own listener then asks for another one.
+      client.once('end', () => {
+        if (lent === client) giveBack(client);
+      });
+      return client;
+    },
+    query: sending.query.bind(sending) as pg.Pool['query'],
+    close() {
+      isClosed = true;
+      if (lent) takeBack(lent);
+    },
+  };
+}
