@@ -5,9 +5,10 @@ import { createLogger } from '#shared/logger.ts';
 import { addProcessMetrics, createReportedMetrics } from '#shared/metrics.ts';
 import { addHandOverMetrics } from '#shared/run-metrics.ts';
 import { stopSignal } from '#shared/stop-signal.ts';
+import { untilReachable } from '#shared/until-reachable.ts';
 import type { SuspectReport, SuspectStart } from './engine/suspects.ts';
 import { addEngineMetrics } from './metrics.ts';
-import { openEngine } from './open-engine.ts';
+import { type OpenEngine, openEngine } from './open-engine.ts';
 
 /** Longer than the pause between two looks of the worker, so that a burst of suspects needs one process. */
 const IDLE_MS = 10_000;
@@ -18,10 +19,8 @@ const REPORT_MS = 1_000;
 const [{ config }] = (await once(process, 'message')) as [SuspectStart];
 const logger = createLogger(config.log, { process: 'suspect' });
 const stop = stopSignal(config.shutdownMs, logger);
-let isStopping = false;
-void stop.then(() => {
-  isStopping = true;
-});
+const stopping = new AbortController();
+void stop.then(() => stopping.abort());
 await runSuspects(config);
 // The channel to the worker would keep the process alive.
 if (process.connected) process.disconnect?.();
@@ -29,20 +28,17 @@ if (process.connected) process.disconnect?.();
 /** Claims one suspect after the other, until there has been none for some time. */
 async function runSuspects(config: Config): Promise<void> {
   await using resources = new AsyncDisposableStack();
-  const opened = await openEngine(resources, {
-    config,
-    logger,
-    name: 'gantry.suspect',
-    leaseSlots: 1,
-    onFinished: (own) => void own.runs.refill().catch(() => undefined),
+  const found = await untilReachable(() => open(config), { logger, signal: stopping.signal }).catch((error) => {
+    if (!stopping.signal.aborted) throw error;
   });
+  if (!found) return;
+  const { opened } = found;
+  resources.use(found.owned);
   const { engine, lease, runs, pools } = opened;
   const metrics = createReportedMetrics();
   addEngineMetrics(metrics, opened);
   addHandOverMetrics(metrics, runs);
   resources.use(addProcessMetrics(metrics, pools));
-  await lease.open();
-  resources.use(lease);
   const report = async () => {
     const message: SuspectReport = { leaseID: lease.id, metrics: await metrics.report() };
     process.send?.(message, () => undefined);
@@ -55,14 +51,29 @@ async function runSuspects(config: Config): Promise<void> {
   const drained = stop.then(() => (isOver ? undefined : engine.drain()));
 
   let idleSince = performance.now();
-  while (!isStopping && performance.now() - idleSince < IDLE_MS) {
-    const found = await engine.advanceSuspect().catch((error) => {
+  while (!stopping.signal.aborted && performance.now() - idleSince < IDLE_MS) {
+    const hasSuspect = await engine.advanceSuspect().catch((error) => {
       logger.warn({ err: error }, 'no suspect claimed; tried again');
       return false;
     });
-    if (found) idleSince = performance.now();
+    if (hasSuspect) idleSince = performance.now();
     else await Promise.race([sleep(LOOK_MS), stop]);
   }
   isOver = true;
-  if (isStopping) await drained;
+  if (stopping.signal.aborted) await drained;
+}
+
+/** Opens an engine, and a lease of its own. */
+async function open(config: Config): Promise<{ opened: OpenEngine; owned: AsyncDisposableStack }> {
+  await using resources = new AsyncDisposableStack();
+  const opened = await openEngine(resources, {
+    config,
+    logger,
+    name: 'gantry.suspect',
+    leaseSlots: 1,
+    onFinished: (own) => void own.runs.refill().catch(() => undefined),
+  });
+  await opened.lease.open();
+  resources.use(opened.lease);
+  return { opened, owned: resources.move() };
 }

@@ -5,6 +5,7 @@ import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph, noop, noops } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
+import { startStatementProxy } from '#test/support/statement-proxy.ts';
 import { createVersions } from '#workers/engine/versions.ts';
 
 let deployment: Deployment;
@@ -258,3 +259,39 @@ test('a lease is renewed while every other connection of its worker is busy', as
     expect(ended).toBe(4);
   });
 });
+
+test.each([
+  { heals: true, after: 'once Postgres is back' },
+  { heals: false, after: 'when its lease is over' },
+])(
+  'a worker that stops while Postgres is away ends without an error, and its runs go on $after',
+  async ({ heals }) => {
+    const url = new URL(deployment.env.DATABASE_URL ?? '');
+    await using proxy = await startStatementProxy({ port: Number(url.port) });
+    url.port = String(proxy.port);
+    await using server = await startHTTP((_request, response) => void waiting.push(response));
+    const waiting: ServerResponse[] = [];
+    const worker = await deployment.startWorker({ DATABASE_URL: url.href });
+    const asks = { type: 'http', url: server.origin };
+    const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, asks }, ['start>asks']));
+    const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
+    await deployment.runs.refill();
+    await eventually(() => expect(waiting).toHaveLength(1));
+
+    proxy.cut();
+    const stopped = worker[Symbol.asyncDispose]();
+    await sleep(1_000);
+    expect((await deployment.read(id)).held_by).not.toBeNull();
+    if (heals) proxy.heal();
+    await stopped;
+
+    const { held_by } = await deployment.read(id);
+    if (heals) expect(held_by).toBeNull();
+    proxy.heal();
+    await deployment.startWorker();
+    await eventually(() => expect(waiting).toHaveLength(2), 30_000);
+    waiting[1]?.end('{}');
+    await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
+  },
+  60_000,
+);

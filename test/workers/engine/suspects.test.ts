@@ -11,6 +11,7 @@ import { type HTTPServer, startHTTP } from '#test/support/http-server.ts';
 import { readSeries, scrape } from '#test/support/metrics.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
+import { startStatementProxy } from '#test/support/statement-proxy.ts';
 import { createClaims } from '#workers/engine/claim.ts';
 import type { SuspectStart } from '#workers/engine/suspects.ts';
 
@@ -292,4 +293,29 @@ test('a process for suspects that finds none for some time ends with exit code 0
   child.send({ config: deployment.config } satisfies SuspectStart);
 
   expect(await ended).toEqual([0, null]);
+}, 60_000);
+
+test('a process for suspects that starts while Postgres is away waits, and ends with exit code 0 when it is told to', async () => {
+  const url = new URL(deployment.config.db.url);
+  await using proxy = await startStatementProxy({ port: Number(url.port) });
+  url.port = String(proxy.port);
+  const { log, db } = deployment.config;
+  const config = { ...deployment.config, log: { ...log, level: 'warn' as const }, db: { ...db, url: url.href } };
+  proxy.cut();
+  const start = () => {
+    const child = fork('workers/suspect.ts', [], { serialization: 'advanced', execArgv: [], stdio: 'pipe' });
+    child.send({ config } satisfies SuspectStart);
+    return { child, ended: once(child, 'exit'), waits: once(child.stdout ?? child, 'data') };
+  };
+  const [stopped, healed] = [start(), start()];
+  const begun = once(healed.child, 'message');
+  await Promise.all([stopped.waits, healed.waits]);
+  stopped.child.kill('SIGTERM');
+  expect(await stopped.ended).toEqual([0, null]);
+
+  proxy.heal();
+
+  expect(await begun).toEqual([expect.objectContaining({ leaseID: expect.any(String) }), undefined]);
+  healed.child.kill('SIGTERM');
+  expect(await healed.ended).toEqual([0, null]);
 }, 60_000);
