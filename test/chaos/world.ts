@@ -192,6 +192,8 @@ async function startProcess(
     const timer = setTimeout(() => child.kill('SIGKILL'), 30_000);
     await ended;
     clearTimeout(timer);
+    // None if it was killed after all.
+    if (signal === 'SIGTERM' && child.exitCode) exits.push(`${name} was told to stop: exit code ${child.exitCode}`);
   }
 
   launch();
