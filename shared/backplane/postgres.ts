@@ -130,7 +130,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     removeEnded: (name, ids) => removeEndedJobs(openQueue(name), ids),
     worker(name, process, options) {
       const settings = workerSettings(options);
-      // One of them listens. On a pool of its own BullMQ would open that one with nobody to hear its first error.
+      // One of them listens. On a pool of its own BullMQ would open that one, and hear its errors a moment too late.
       const connection = open(options.hasFewJobs ? 2 : 3, {
         options: `-c search_path=${schema} ${LAZY}`,
         application_name: `gantry.${prefix}.worker`,

@@ -116,9 +116,11 @@ async function execute(client: ChaosClient, execution: Execution): Promise<void>
   const ids = await client.start(start, key);
   const begun = start.runs.map((run, at): Acknowledged => ({ id: ids[at] ?? '', run }));
   acknowledged.push(...begun);
-  const more = await Promise.all(begun.map((one) => meetFate(client, one, endsBy)));
-  acknowledged.push(...more.flat());
-  await Promise.all(sending);
+  // One that cannot be repeated must not hide that others of its batch were.
+  const met = await Promise.allSettled(
+    begun.map(async (one) => void acknowledged.push(...(await meetFate(client, one, endsBy)))),
+  );
+  await Promise.all([...sending, ...met.map((one) => (one.status === 'rejected' ? Promise.reject(one.reason) : null))]);
 }
 
 /** Cancels or repeats a run, if that was planned. Answers the run that repeats it. */
