@@ -87,8 +87,6 @@ export interface EngineDependencies {
 }
 
 const REFUSED_AGAIN_MS = 1_000;
-/** How long a worker that stops tries to hand its runs back while Postgres is away. */
-const HAND_BACK_MS = 5_000;
 
 /** Holds claimed runs: executes nodes, commits, and takes the next nodes, until a run ends or can only wait. */
 export function createEngine(dependencies: EngineDependencies): Engine {
@@ -259,14 +257,6 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   }
 
   /** Holds a claimed run. Resolves when it has left, or could not begin. */
-  /** Runs that cannot be handed back wait until the lease is over: a process that stops must not fail because of them. */
-  async function handBackAll(): Promise<void> {
-    const waiting = { logger, signal: AbortSignal.timeout(HAND_BACK_MS) };
-    await untilReachable(() => releaseAll(pool, leaseID()), waiting).catch((error) =>
-      logger.warn({ err: error }, 'runs not handed back: they wait until the lease is over'),
-    );
-  }
-
   async function hold(row: ClaimedRow): Promise<void> {
     const began = performance.now();
     const outcome = (await begin(row)) ?? 'not begun';
@@ -380,7 +370,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       await committer.idle();
       const mine = [...held.values()].filter((run) => run.left === null);
       for (const run of mine) leave(run, 'drained');
-      await handBackAll();
+      await releaseAll(pool, leaseID(), logger);
       await runs.refill().catch(() => undefined);
     },
     abandon() {

@@ -1,4 +1,6 @@
 import type { Pool } from '#shared/db/pool.ts';
+import type { Logger } from '#shared/logger.ts';
+import { untilReachable } from '#shared/until-reachable.ts';
 
 interface ClaimedRun {
   id: string;
@@ -24,10 +26,20 @@ export async function releaseFenced(pool: Pool, leaseID: string, runs: readonly 
   );
 }
 
-/** Gives back all runs of a lease, also those that its process does not know. */
-export async function releaseAll(pool: Pool, leaseID: string): Promise<void> {
-  await pool.query(
-    `update workflow_instance set held_by = null, ready_at = now() where held_by = $1 and completed_at is null`,
-    [leaseID],
+/** How long a worker that stops tries to give its runs back while Postgres is away. */
+const PATIENCE_MS = 5_000;
+
+/**
+ * Gives back all runs of a lease, also those that its process does not know. Never rejects: runs that cannot be given back wait until
+ * the lease is over, and a process that stops must not fail because of them.
+ */
+export async function releaseAll(pool: Pool, leaseID: string, logger: Logger): Promise<void> {
+  const giveBack = () =>
+    pool.query(
+      `update workflow_instance set held_by = null, ready_at = now() where held_by = $1 and completed_at is null`,
+      [leaseID],
+    );
+  await untilReachable(giveBack, { logger, signal: AbortSignal.timeout(PATIENCE_MS) }).catch((error) =>
+    logger.warn({ err: error }, 'runs not handed back: they wait until the lease is over'),
   );
 }
