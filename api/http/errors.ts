@@ -52,12 +52,13 @@ function report(logger: Logger, error: AppError, about: Record<string, unknown>)
   const line = { ...about, status: error.status, code: error.code };
   if (suspicious.has(error.status)) logger.info(line, 'request refused');
   else if (error.status < 500) logger.debug({ ...line, err: error }, 'request refused');
-  else if (error.code === 'UNAVAILABLE') logger.warn({ ...line, why: reasonOf(error) }, 'request not served');
-  else if (outsideCauses.has(error.code)) logger.warn({ ...line, err: error }, 'request not served');
+  else if (outsideCauses.has(error.code)) logger.warn({ ...line, ...whyNotServed(error) }, 'request not served');
   else logger.error({ ...line, err: error }, 'request failed');
 }
 
-/** Without a stack: while a server is away there is such a line for each request, and with it a line of 1.5 kB. */
-function reasonOf({ message, cause }: AppError): string {
-  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+/** Without a stack if a server is away: then there is such a line for each request, and a stack makes it 1.5 kB long. */
+function whyNotServed(error: AppError): { err: AppError } | { why: string } {
+  const { code, message, cause } = error;
+  if (code !== 'UNAVAILABLE') return { err: error };
+  return { why: cause instanceof Error ? `${message}: ${cause.message}` : message };
 }
