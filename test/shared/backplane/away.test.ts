@@ -11,66 +11,61 @@ import { redisURL } from '#test/support/backplane.ts';
 import { startDeployment } from '#test/support/deployment.ts';
 import { testLogger, testSecurity, testServers } from '#test/support/environment.ts';
 import { eventually } from '#test/support/settle.ts';
-import { startStatementProxy, type Verdict } from '#test/support/statement-proxy.ts';
+import { type StatementProxy, startStatementProxy, type Verdict } from '#test/support/statement-proxy.ts';
 import { startRedis } from '../../servers/redis.ts';
 
 test('a server that goes away between two statements of a consumer does not end the process', async ({ skip }) => {
   if (redisURL) skip('only the Postgres backplane has connections to Postgres');
-  await using deployment = await startDeployment();
-  const url = new URL(deployment.env.DATABASE_URL ?? '');
-  await using proxy = await startStatementProxy({ port: Number(url.port) });
-  url.port = String(proxy.port);
-  const config = readConfig({ ...deployment.env, DATABASE_URL: url.href }).backplane;
-  await using backplane = await createBackplane(config, testLogger);
-  let ended = 0;
-  proxy.judge = ({ application }) => {
-    if (ended === 5 || !application.includes('.worker')) return 'pass';
-    ended += 1;
-    return 'end';
-  };
-  const done = Promise.withResolvers<void>();
-  const options = { concurrency: 1, maxStalledCount: 1, leaseMs: 5_000 };
-  const consumer = backplane.worker(workflowRuns.name, async () => done.resolve(), options);
-  const running = consumer.run().catch(() => undefined);
-
-  await eventually(() => expect(ended).toBe(5), 20_000);
-  await deployment.producer.enqueue(workflowRuns, [{ instanceID: newID(), epoch: 1 }]);
-  void running.then(() => consumer.run());
-  await done.promise;
-  await consumer.close();
+  await consumeBehind((proxy) => {
+    let ended = 0;
+    proxy.judge = ({ application }) => {
+      if (ended === 5 || !application.includes('.worker')) return 'pass';
+      ended += 1;
+      return 'end';
+    };
+    return () => expect(ended).toBe(5);
+  });
 }, 60_000);
 
 test('a server that goes away as it accepts a connection of a consumer does not end the process', async ({ skip }) => {
   if (redisURL) skip('only the Postgres backplane has connections to Postgres');
+  const uncaught: Error[] = [];
+  const listener = (error: Error) => void uncaught.push(error);
+  process.on('uncaughtExceptionMonitor', listener);
+  await consumeBehind((proxy) => {
+    let accepted = 0;
+    proxy.endsAtStart = (application) => {
+      if (!application.includes('.worker')) return false;
+      accepted += 1;
+      // Every other one, so that the one that listens is among them.
+      return accepted < 8 && accepted % 2 === 0;
+    };
+    return () => expect(accepted).toBeGreaterThan(3);
+  });
+  process.off('uncaughtExceptionMonitor', listener);
+  expect(uncaught).toEqual([]);
+}, 60_000);
+
+/** Starts a consumer behind a proxy that `disturb` changes, and has it take a job once what that answers holds. */
+async function consumeBehind(disturb: (proxy: StatementProxy) => () => void): Promise<void> {
   await using deployment = await startDeployment();
   const url = new URL(deployment.env.DATABASE_URL ?? '');
   await using proxy = await startStatementProxy({ port: Number(url.port) });
   url.port = String(proxy.port);
   const config = readConfig({ ...deployment.env, DATABASE_URL: url.href }).backplane;
   await using backplane = await createBackplane(config, testLogger);
-  const uncaught: Error[] = [];
-  const listener = (error: Error) => void uncaught.push(error);
-  process.on('uncaughtExceptionMonitor', listener);
-  let accepted = 0;
-  proxy.endsAtStart = (application) => {
-    if (!application.includes('.worker')) return false;
-    accepted += 1;
-    // Every other one, so that the one that listens is among them.
-    return accepted < 8 && accepted % 2 === 0;
-  };
+  const wasDisturbed = disturb(proxy);
   const done = Promise.withResolvers<void>();
   const options = { concurrency: 1, maxStalledCount: 1, leaseMs: 5_000 };
   const consumer = backplane.worker(workflowRuns.name, async () => done.resolve(), options);
   const running = consumer.run().catch(() => undefined);
 
-  await eventually(() => expect(accepted).toBeGreaterThan(3), 20_000);
+  await eventually(wasDisturbed, 20_000);
   await deployment.producer.enqueue(workflowRuns, [{ instanceID: newID(), epoch: 1 }]);
   void running.then(() => consumer.run());
   await done.promise;
   await consumer.close();
-  process.off('uncaughtExceptionMonitor', listener);
-  expect(uncaught).toEqual([]);
-}, 60_000);
+}
 
 test('a queue whose first job comes while Redis is away takes jobs when it is back', async ({ skip }) => {
   if (!redisURL) skip('only the Redis backplane has a Redis');
