@@ -120,7 +120,8 @@ async function execute(client: ChaosClient, execution: Execution): Promise<void>
   const met = await Promise.allSettled(
     begun.map(async (one) => void acknowledged.push(...(await meetFate(client, one, endsBy)))),
   );
-  await Promise.all([...sending, ...met.map((one) => (one.status === 'rejected' ? Promise.reject(one.reason) : null))]);
+  await Promise.all(sending);
+  for (const one of met) if (one.status === 'rejected') throw one.reason;
 }
 
 /** Cancels or repeats a run, if that was planned. Answers the run that repeats it. */
