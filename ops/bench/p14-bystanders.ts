@@ -7,7 +7,10 @@ import { type BenchEnvironment, noopChain, percentile } from './environment.ts';
 import type { Figure, Row } from './row.ts';
 
 const WIDTH = 1000;
-const BUSY = 50;
+/** One tenant alone is not given so many slots. */
+const CALLERS = 10;
+const CALLS = 5;
+const BUSY = CALLERS * CALLS;
 const DELAYS = 10_000;
 const SETTINGS = { SANDBOX_PROCESSES: '2', OUTBOUND_ALLOW: '127.0.0.0/8' };
 /** A fifth of the slots is kept for short nodes, so this many leave `BUSY` for requests. */
@@ -96,13 +99,14 @@ async function besideWideRun(environment: BenchEnvironment): Promise<number[]> {
   return noopsFor(environment, 15_000, 500);
 }
 
-/** Fills the slots of a worker with slow requests, starts a second worker, and kills the first. */
+/** Fills the slots of a worker with slow requests of several tenants, starts a second worker, and kills the first. */
 async function afterLoss(environment: BenchEnvironment): Promise<number[]> {
   const settings = { ...SETTINGS, ...SLOTS_WITH_RESERVE };
   const first = await environment.startWorker(settings);
   await using server = await silentServer();
-  for (let index = 0; index < BUSY; index += 1) {
-    const url = `http://127.0.0.${index + 1}:${server.port}/`;
+  for (let caller = 1; caller <= CALLERS; caller += 1) {
+    const url = `http://127.0.0.${caller}:${server.port}/`;
+    const tenantID = await addTenant(environment);
     const versionID = await environment.saveGraph(
       [
         { id: 'start', type: 'start', data: {} },
@@ -110,7 +114,7 @@ async function afterLoss(environment: BenchEnvironment): Promise<number[]> {
       ],
       [{ id: 'e', source: 'start', target: 'call', sourceHandle: 'output' }],
     );
-    await accept(environment, environment.tenantID, versionID);
+    for (let call = 0; call < CALLS; call += 1) await accept(environment, tenantID, versionID);
   }
   await until(`${BUSY} requests`, async () => server.requests >= BUSY);
   await environment.startWorker(settings);
@@ -121,12 +125,7 @@ async function afterLoss(environment: BenchEnvironment): Promise<number[]> {
 /** Starts a no-op of a further tenant at intervals, and answers how long each took from its acceptance to its end, in ms. */
 async function noopsFor(environment: BenchEnvironment, forMs: number, everyMs: number): Promise<number[]> {
   const { pool } = environment;
-  const tenantID = newID();
-  await pool.query('insert into tenant (id, tenant_title, creator_id) values ($1, $2, $3)', [
-    tenantID,
-    'bystander',
-    newID(),
-  ]);
+  const tenantID = await addTenant(environment);
   const { nodes, edges } = noopChain(1);
   const versionID = await environment.saveGraph(nodes, edges);
   const deadline = Date.now() + forMs;
@@ -141,6 +140,13 @@ async function noopsFor(environment: BenchEnvironment, forMs: number, everyMs: n
     [versionID],
   );
   return rows.map(({ ms }) => ms);
+}
+
+/** A tenant of a creator of its own. */
+async function addTenant({ pool }: BenchEnvironment): Promise<string> {
+  const id = newID();
+  await pool.query('insert into tenant (id, tenant_title, creator_id) values ($1, $2, $3)', [id, 'bench', newID()]);
+  return id;
 }
 
 async function accept({ runs }: BenchEnvironment, tenantID: string, versionID: string): Promise<void> {
