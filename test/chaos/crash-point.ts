@@ -110,11 +110,10 @@ async function startVictim(deployment: Deployment, { scenario: name, n, when }: 
     return { lose: when === 'before' ? 'statement' : 'answer', onLost: () => kill(what) };
   }
 
-  const url = new URL(deployment.env.DATABASE_URL ?? '');
-  const proxy = resources.use(await startStatementProxy({ port: Number(url.port) }));
+  const proxy = resources.use(await startStatementProxy(deployment.config.db.url));
   proxy.judge = judge;
-  url.port = String(proxy.port);
-  const env = { ...deployment.env, DATABASE_URL: url.href, LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent' };
+  const { TEST_LOG_LEVEL = 'silent' } = process.env;
+  const env = { ...deployment.env, DATABASE_URL: proxy.databaseURL, LOG_LEVEL: TEST_LOG_LEVEL };
   const spawned = resources.use(spawnNode(['workers/main.ts'], env));
   child = spawned;
   const hasEnded = () => spawned.child.exitCode !== null || spawned.child.signalCode !== null;

@@ -19,7 +19,8 @@ export interface Statement {
 export type Verdict = 'pass' | 'end' | { lose: 'statement' | 'answer'; onLost?: () => void };
 
 export interface StatementProxy extends AsyncDisposable {
-  readonly port: number;
+  /** Of the same database, through the proxy. */
+  readonly databaseURL: string;
   /** Judges each statement from now on. */
   judge: (statement: Statement) => Verdict;
   /** Whether the server ends a connection of this name in the packet by which it accepts it. Only without a password. */
@@ -30,13 +31,14 @@ export interface StatementProxy extends AsyncDisposable {
 }
 
 /** The network between a process and Postgres, which can break at a statement. */
-export async function startStatementProxy(target: { host?: string; port: number }): Promise<StatementProxy> {
+export async function startStatementProxy(databaseURL: string): Promise<StatementProxy> {
+  const target = new URL(databaseURL);
   const sockets = new Set<Socket>();
   let isCut = false;
 
   const server = createServer((client) => {
     if (isCut) return void client.destroy();
-    const upstream = connect(target.port, target.host ?? '127.0.0.1');
+    const upstream = connect(Number(target.port), target.hostname);
     const end = () => {
       client.destroy();
       upstream.destroy();
@@ -85,8 +87,9 @@ export async function startStatementProxy(target: { host?: string; port: number 
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 
+  const { port } = server.address() as AddressInfo;
   const proxy: StatementProxy = {
-    port: (server.address() as AddressInfo).port,
+    databaseURL: Object.assign(new URL(databaseURL), { hostname: '127.0.0.1', port: String(port) }).href,
     judge: () => 'pass',
     endsAtStart: () => false,
     cut() {

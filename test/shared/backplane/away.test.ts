@@ -49,10 +49,8 @@ test('a server that goes away as it accepts a connection of a consumer does not 
 /** Starts a consumer behind a proxy that `disturb` changes, and has it take a job once what that answers holds. */
 async function consumeBehind(disturb: (proxy: StatementProxy) => () => void): Promise<void> {
   await using deployment = await startDeployment();
-  const url = new URL(deployment.env.DATABASE_URL ?? '');
-  await using proxy = await startStatementProxy({ port: Number(url.port) });
-  url.port = String(proxy.port);
-  const config = readConfig({ ...deployment.env, DATABASE_URL: url.href }).backplane;
+  await using proxy = await startStatementProxy(deployment.config.db.url);
+  const config = readConfig({ ...deployment.env, DATABASE_URL: proxy.databaseURL }).backplane;
   await using backplane = await createBackplane(config, testLogger);
   const wasDisturbed = disturb(proxy);
   const done = Promise.withResolvers<void>();
@@ -93,11 +91,9 @@ test('jobs that are added at once share statements, and a failed statement fails
 }) => {
   if (redisURL) skip('Redis takes jobs in a pipeline of its own');
   await using deployment = await startDeployment();
-  const url = new URL(deployment.env.DATABASE_URL ?? '');
-  await using proxy = await startStatementProxy({ port: Number(url.port) });
-  url.port = String(proxy.port);
+  await using proxy = await startStatementProxy(deployment.config.db.url);
   await using backplane = await createBackplane(
-    readConfig({ ...deployment.env, DATABASE_URL: url.href }).backplane,
+    readConfig({ ...deployment.env, DATABASE_URL: proxy.databaseURL }).backplane,
     testLogger,
   );
   const producer = createProducer(backplane);

@@ -72,10 +72,8 @@ test('a process that only sends reaches the gateways, and on Redis does not subs
 test('sockets go on after their connections have broken, again and again', async ({ skip }) => {
   if (url) skip('the adapter of Redis opens its connections again by itself');
   await using database = await freshDatabase();
-  const port = Number(new URL(database.url).port);
-  await using proxy = await startStatementProxy({ port });
-  const databaseURL = Object.assign(new URL(database.url), { port: String(proxy.port) }).href;
-  const config = { prefix: newID(), databaseURL };
+  await using proxy = await startStatementProxy(database.url);
+  const config = { prefix: newID(), databaseURL: proxy.databaseURL };
   await using gateway = await createBackplane(config, testLogger);
   await using sender = await createBackplane(config, testLogger);
   const received: string[] = [];

@@ -266,12 +266,10 @@ test.each([
 ])(
   'a worker that stops while Postgres is away ends without an error, and its runs go on $after',
   async ({ heals }) => {
-    const url = new URL(deployment.env.DATABASE_URL ?? '');
-    await using proxy = await startStatementProxy({ port: Number(url.port) });
-    url.port = String(proxy.port);
+    await using proxy = await startStatementProxy(deployment.config.db.url);
     await using server = await startHTTP((_request, response) => void waiting.push(response));
     const waiting: ServerResponse[] = [];
-    const worker = await deployment.startWorker({ DATABASE_URL: url.href });
+    const worker = await deployment.startWorker({ DATABASE_URL: proxy.databaseURL });
     const asks = { type: 'http', url: server.origin };
     const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, asks }, ['start>asks']));
     const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);

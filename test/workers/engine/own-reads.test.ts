@@ -12,11 +12,9 @@ let server: HTTPServer;
 let answerMs = 0;
 beforeAll(async () => {
   deployment = await startDeployment();
-  const url = new URL(deployment.env.DATABASE_URL ?? '');
-  proxy = await startStatementProxy({ port: Number(url.port) });
-  url.port = String(proxy.port);
+  proxy = await startStatementProxy(deployment.config.db.url);
   server = await startHTTP((_request, response) => void setTimeout(() => response.end('{"answer":42}'), answerMs));
-  await deployment.startWorker({ DATABASE_URL: url.href });
+  await deployment.startWorker({ DATABASE_URL: proxy.databaseURL });
 });
 afterAll(async () => {
   await deployment[Symbol.asyncDispose]();

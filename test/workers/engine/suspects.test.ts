@@ -296,11 +296,13 @@ test('a process for suspects that finds none for some time ends with exit code 0
 }, 60_000);
 
 test('a process for suspects that starts while Postgres is away waits, and ends with exit code 0 when it is told to', async () => {
-  const url = new URL(deployment.config.db.url);
-  await using proxy = await startStatementProxy({ port: Number(url.port) });
-  url.port = String(proxy.port);
+  await using proxy = await startStatementProxy(deployment.config.db.url);
   const { log, db } = deployment.config;
-  const config = { ...deployment.config, log: { ...log, level: 'warn' as const }, db: { ...db, url: url.href } };
+  const config = {
+    ...deployment.config,
+    log: { ...log, level: 'warn' as const },
+    db: { ...db, url: proxy.databaseURL },
+  };
   proxy.cut();
   const start = () => {
     const child = fork('workers/suspect.ts', [], { serialization: 'advanced', execArgv: [], stdio: 'pipe' });
