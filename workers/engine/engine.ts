@@ -9,13 +9,12 @@ import { MAX_OUTCOME_BYTES, type RunOutcome, type TellEnd } from '#shared/run-en
 import type { RunSignal } from '#shared/run-signals.ts';
 import type { Runs } from '#shared/runs.ts';
 import { Tally, type TenantLabel } from '#shared/tally.ts';
-import { untilReachable } from '#shared/until-reachable.ts';
 import type { NodeContext } from '../nodes/executor.ts';
 import { type Advance, applyWaits, resumeRun, startRun } from './advance.ts';
 import { type ClaimedRow, type ClaimStats, createClaims } from './claim.ts';
 import { type CommitStats, type Committed, createCommitter } from './commit.ts';
 import { createReadEventWaits } from './event-waits.ts';
-import { createReadWaits, type WaitRow } from './facts.ts';
+import { createReadWaits } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
 import { createHeldValues } from './held-values.ts';
 import { createIntake, type RunsToClaim, type Taken } from './intake.ts';
@@ -28,6 +27,7 @@ import { type Leaving, Run } from './run.ts';
 import { createSlots } from './slots.ts';
 import type { Step } from './step.ts';
 import { createVersions } from './versions.ts';
+import { createWaitsAgain } from './waits-again.ts';
 
 export interface Engine {
   /**
@@ -134,6 +134,14 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     publish: (rows) => publisher.runEvents(rows),
   });
 
+  const { reread, readFirst } = createWaitsAgain({
+    pool,
+    readWaits,
+    logger,
+    apply: (run, waits) => applyWaits(advance, run, waits),
+    onGivenUp: (run) => leave(run, 'fenced'),
+  });
+
   const advance: Advance = {
     pool,
     rights: dependencies.rights,
@@ -199,46 +207,6 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     } catch (error) {
       logger.warn({ err: error }, 'children are left to the sweep');
     }
-  }
-
-  function reread(run: Run): void {
-    run.beginReading();
-    readWaitsAgain(run)
-      .catch((error) => {
-        logger.warn({ err: error, instanceID: run.id }, 'waits not read; the next renewal of the lease tries again');
-        return [];
-      })
-      .then((waits) => {
-        run.endReading();
-        applyWaits(advance, run, waits);
-      })
-      .catch((error) => logger.error({ err: error, instanceID: run.id }, 'waits not applied'));
-  }
-
-  /** For a wait whose fact may be older than the wait, so that no wake would tell of it: the run does not go on without the answer. */
-  function readFirst(run: Run): void {
-    untilReachable(() => readWaitsAgain(run), { logger, signal: run.signal })
-      .then((waits) => {
-        run.endReading();
-        applyWaits(advance, run, waits);
-      })
-      .catch((error) => {
-        if (run.left) return;
-        logger.warn({ err: error, instanceID: run.id }, 'waits not read; the run is left to another claim');
-        leave(run, 'fenced');
-      });
-  }
-
-  /** Reads `wake_seq` before the waits: a wake between the two is noticed by the next commit. Only the row has the number. */
-  async function readWaitsAgain(run: Run): Promise<WaitRow[]> {
-    // A wake may come while the run is still restored. What it tells of is applied to the restored waits.
-    await run.begun;
-    const { rows } = await pool.query<{ wake_seq: number }>('select wake_seq from workflow_instance where id = $1', [
-      run.id,
-    ]);
-    const waits = await readWaits(run.id);
-    run.see(rows[0]?.wake_seq ?? 0);
-    return waits;
   }
 
   function reconcileRun(run: Run, row: HeldRow | undefined, asOf: number): void {
