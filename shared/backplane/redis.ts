@@ -6,11 +6,13 @@ import type { Namespace } from 'socket.io';
 import type { BackplaneConfig, RedisConfig } from '../config.ts';
 import type { Logger } from '../logger.ts';
 import { createRareWarning } from '../rare-warning.ts';
+import { endingRedis } from './ending-redis.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import {
   alarmSettings,
   type Backplane,
+  type JobWorker,
   type Limiter,
   type ProcessJob,
   removeEndedJobs,
@@ -21,6 +23,9 @@ import {
 
 /** Without an answer for this long a command fails, and its connection is made anew, so that commands do not pile up. */
 const SILENCE_MS = 5_000;
+
+/** How often a consumer that closes asks whether Redis is there. */
+const CLOSING_LOOK_MS = 3_000;
 
 /** Backplane for production, on standalone Redis or Sentinel. */
 export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig, logger: Logger): Backplane {
@@ -88,15 +93,25 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
     return queue;
   }
 
-  function openWorker(name: string, process: ProcessJob, options: WorkerOptions): Worker {
+  function openWorker(name: string, process: ProcessJob, options: WorkerOptions): JobWorker {
+    const connection = connect({ maxRetriesPerRequest: null });
     const worker = new Worker(name, (job, _token, signal) => process(job, signal), {
-      connection: connect({ maxRetriesPerRequest: null }),
+      connection,
       prefix,
       ...workerSettings(options),
       settings: alarmSettings,
     });
     worker.on('error', (error) => warn(error, 'a consumer does not work', { queue: name }));
-    return worker;
+    return {
+      run: () => worker.run(),
+      pause: (doNotWait) => worker.pause(doNotWait),
+      async close(force) {
+        // While Redis is away, it would wait for the answers to its commands. What they were to say is found by its lock, which ends.
+        const look = () => void producer.ping().catch(() => connection.disconnect());
+        const timer = setInterval(look, CLOSING_LOOK_MS);
+        await worker.close(force).finally(() => clearInterval(timer));
+      },
+    };
   }
 
   function socketAdapter() {
@@ -206,9 +221,9 @@ async function askOnce(
 
 function openRedis(redis: RedisConfig, options: RedisOptions): Redis {
   const common: RedisOptions = { retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1000), ...options };
-  if (redis.sentinels.length === 0) return new Redis(redis.url, common);
+  if (redis.sentinels.length === 0) return endingRedis(new Redis(redis.url, common));
   const { username, password, pathname } = new URL(redis.url);
-  return new Redis({
+  const client = new Redis({
     ...common,
     sentinels: redis.sentinels,
     name: redis.sentinelMaster,
@@ -216,4 +231,5 @@ function openRedis(redis: RedisConfig, options: RedisOptions): Redis {
     ...(password && { password: decodeURIComponent(password) }),
     db: Number(pathname.slice(1) || 0),
   });
+  return endingRedis(client);
 }

@@ -38,3 +38,33 @@ test('a Redis behind a network that swallows packets keeps neither a cancel nor 
   proxy.heal();
   await arrives('after');
 }, 90_000);
+
+test.for(['cut', 'silence'] as const)(
+  'a consumer ends a job and closes after a %s of its network',
+  { timeout: 60_000 },
+  async (how, { skip }) => {
+    if (!redisURL) skip('only the Redis backplane has a Redis');
+    const url = new URL(redisURL ?? '');
+    await using proxy = await startTCPProxy({ port: Number(url.port) });
+    url.port = String(proxy.port);
+    await using deployment = await startDeployment({ REDIS_URL: url.href });
+    const { backplane } = deployment;
+    const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const process = () => {
+      begun.resolve();
+      return end.promise;
+    };
+    const consumer = backplane.worker('jobs', process, { concurrency: 1, maxStalledCount: 1, leaseMs: 5_000 });
+    void consumer.run();
+    await backplane.add('jobs', [{ name: 'one', data: {}, opts: {} }]);
+    await begun.promise;
+
+    proxy[how]();
+    const began = performance.now();
+    const closed = consumer.close();
+    end.resolve();
+    await closed;
+
+    expect(performance.now() - began).toBeLessThan(MAX_MS);
+  },
+);

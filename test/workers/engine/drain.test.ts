@@ -1,11 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { redisURL } from '#test/support/backplane.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph, noop, noops } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startStatementProxy } from '#test/support/statement-proxy.ts';
+import { startTCPProxy } from '#test/support/tcp-proxy.ts';
 import { createVersions } from '#workers/engine/versions.ts';
 
 let deployment: Deployment;
@@ -292,4 +294,37 @@ test.each([
     await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
   },
   60_000,
+);
+
+test.for([
+  { heals: true, when: 'comes back' },
+  { heals: false, when: 'stays away' },
+])(
+  'a worker that stops while Redis is away hands its runs back and ends within seconds, if Redis $when',
+  { timeout: 60_000 },
+  async ({ heals }, { skip }) => {
+    if (!redisURL) skip('only the Redis backplane has a Redis');
+    const url = new URL(redisURL ?? '');
+    await using proxy = await startTCPProxy({ port: Number(url.port) });
+    url.port = String(proxy.port);
+    await using server = await startHTTP((_request, response) => void waiting.push(response));
+    const waiting: ServerResponse[] = [];
+    const worker = await deployment.startWorker({ REDIS_URL: url.href });
+    const asks = { type: 'http', url: server.origin };
+    const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, asks }, ['start>asks']));
+    const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
+    await deployment.runs.refill();
+    await eventually(() => expect(waiting).toHaveLength(1));
+
+    proxy.cut();
+    await sleep(1_000);
+    const began = performance.now();
+    const stopped = worker[Symbol.asyncDispose]();
+    await sleep(1_000);
+    if (heals) proxy.heal();
+    await stopped;
+
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect((await deployment.read(id)).held_by).toBeNull();
+  },
 );

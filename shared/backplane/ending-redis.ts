@@ -1,0 +1,27 @@
+import type { Redis } from 'ioredis';
+
+/** What ioredis keeps of a connection that broke, to send it again on the next one. Its types do not name it. */
+interface Kept {
+  prevCommandQueue?: { shift(): { command: { reject(error: Error): void } } | undefined } | null;
+}
+
+/**
+ * Has a connection end when it is told to, also while it waits to connect again, and those that are copied from it. ioredis 6.0.0 only
+ * stops its timer then: it never says `end`, which BullMQ waits for when it closes a consumer, and the commands that it would send again
+ * stay without an answer, so that the process never ends (redis/ioredis#2169, taskforcesh/bullmq#4656).
+ */
+export function endingRedis(client: Redis): Redis {
+  const disconnect = client.disconnect.bind(client);
+  client.disconnect = (reconnect = false) => {
+    // In this state ioredis ends at once.
+    if (client.status === 'reconnecting' && !reconnect) client.status = 'wait';
+    disconnect(reconnect);
+  };
+  const duplicate = client.duplicate.bind(client);
+  client.duplicate = (override) => endingRedis(duplicate(override));
+  client.on('end', () => {
+    const { prevCommandQueue: kept } = client as Kept;
+    for (let item = kept?.shift(); item; item = kept?.shift()) item.command.reject(new Error('Connection is closed.'));
+  });
+  return client;
+}
