@@ -29,6 +29,8 @@ export function workerSettings({ concurrency, maxStalledCount, leaseMs }: Worker
     lockRenewTime: Math.round(leaseMs / 2),
     /** How often a consumer looks for jobs whose lock has expired. */
     stalledInterval: Math.max(1000, Math.round(leaseMs / 3)),
+    /** Pause after a connection was refused. By default it is 15 s, for which a consumer would idle after a restart of Postgres. */
+    runRetryDelay: 1_000,
   };
   for (const [name, value] of Object.entries(settings))
     if (!Number.isSafeInteger(value) || value < (name === 'maxStalledCount' ? 0 : 1))

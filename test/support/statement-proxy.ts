@@ -34,10 +34,8 @@ export interface StatementProxy extends AsyncDisposable {
 export async function startStatementProxy(databaseURL: string): Promise<StatementProxy> {
   const target = new URL(databaseURL);
   const sockets = new Set<Socket>();
-  let isCut = false;
 
   const server = createServer((client) => {
-    if (isCut) return void client.destroy();
     const upstream = connect(Number(target.port), target.hostname);
     const end = () => {
       client.destroy();
@@ -93,16 +91,15 @@ export async function startStatementProxy(databaseURL: string): Promise<Statemen
     judge: () => 'pass',
     endsAtStart: () => false,
     cut() {
-      isCut = true;
+      server.close();
       for (const socket of sockets) socket.destroy();
     },
     heal() {
-      isCut = false;
+      if (!server.listening) server.listen(port, '127.0.0.1');
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
+      if (server.listening) await once(server.close(), 'close');
     },
   };
   return proxy;

@@ -46,6 +46,20 @@ test('a server that goes away as it accepts a connection of a consumer does not 
   expect(uncaught).toEqual([]);
 }, 60_000);
 
+test('a consumer takes a job within seconds after a server is back that refused its connections', async ({ skip }) => {
+  if (redisURL) skip('the connections of Redis open again by themselves');
+  let healed = 0;
+  await consumeBehind((proxy) => {
+    setTimeout(() => proxy.cut(), 1_000);
+    setTimeout(() => {
+      proxy.heal();
+      healed = performance.now();
+    }, 4_000);
+    return () => expect(healed).toBeGreaterThan(0);
+  });
+  expect(performance.now() - healed).toBeLessThan(5_000);
+}, 60_000);
+
 /** Starts a consumer behind a proxy that `disturb` changes, and has it take a job once what that answers holds. */
 async function consumeBehind(disturb: (proxy: StatementProxy) => () => void): Promise<void> {
   await using deployment = await startDeployment();
