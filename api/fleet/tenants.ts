@@ -47,7 +47,7 @@ function byTenant(backlog: readonly BacklogRow[]) {
     found.set(tenantID, {
       tenantID,
       waiting: known.waiting + count,
-      oldest: oldest < known.oldest ? oldest : known.oldest,
+      oldest: new Date(Math.min(oldest.getTime(), known.oldest.getTime())),
       isCut: known.isCut || isCut,
     });
   }

@@ -66,7 +66,7 @@ function allTenants(rows: readonly BacklogRow[]): BacklogRow[] {
       found.set(key, {
         ...known,
         count: known.count + row.count,
-        oldest: row.oldest < known.oldest ? row.oldest : known.oldest,
+        oldest: new Date(Math.min(row.oldest.getTime(), known.oldest.getTime())),
         isCut: known.isCut || row.isCut,
       });
   }

@@ -84,7 +84,6 @@ function Entries({ tenantID, entries, view, onView }: EntriesProps) {
     );
   return (
     <div className={shown ? 'split' : undefined}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
       <Scroller label="Entries" isPanel>
         <Table
           caption="Entries, newest first"

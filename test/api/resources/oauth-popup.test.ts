@@ -81,7 +81,8 @@ describe.skipIf(found.path === null)('a window in which an account is connected'
     return popup;
   }
 
-  const outcomeIn = async (opened: Page) => JSON.parse(await opened.locator('output:not(:empty)').innerText());
+  const outcomeIn = async (opened: Page) =>
+    JSON.parse((await opened.locator('output:not(:empty)').textContent()) ?? '');
   const connections = async () =>
     (await cluster.as(tenant.creator).in(tenant).get('T/oauth-connections')).body.oauthConnections;
 
