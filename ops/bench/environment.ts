@@ -33,8 +33,8 @@ export interface BenchEnvironment extends AsyncDisposable {
   startWorker(settings?: Record<string, string>): Promise<number>;
   /** Ends all workers, as a deploy does. */
   stopWorkers(): Promise<void>;
-  /** Saves a graph and answers its version. */
-  saveGraph(nodes: object[], edges: object[], options?: object): Promise<string>;
+  /** Saves a graph and answers its version. `ofTenant`: for a tenant beside the one of the environment. */
+  saveGraph(nodes: object[], edges: object[], options?: object, ofTenant?: string): Promise<string>;
   /** Saves a workflow of the version and answers its id. */
   saveWorkflow(versionID: string): Promise<string>;
   settings(): Promise<Record<string, unknown>>;
@@ -123,11 +123,11 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
       }
     },
     stopWorkers,
-    async saveGraph(nodes, edges, options = {}) {
+    async saveGraph(nodes, edges, options = {}, ofTenant = tenantID) {
       const id = newID();
       await pool.query(
         'insert into workflow_version (id, tenant_id, nodes, edges, options) values ($1, $2, $3, $4, $5)',
-        [id, tenantID, JSON.stringify(nodes), JSON.stringify(edges), JSON.stringify(options)],
+        [id, ofTenant, JSON.stringify(nodes), JSON.stringify(edges), JSON.stringify(options)],
       );
       return id;
     },

@@ -113,6 +113,8 @@ async function afterLoss(environment: BenchEnvironment): Promise<number[]> {
         { id: 'call', type: 'http', data: { method: 'GET', url } },
       ],
       [{ id: 'e', source: 'start', target: 'call', sourceHandle: 'output' }],
+      {},
+      tenantID,
     );
     for (let call = 0; call < CALLS; call += 1) await accept(environment, tenantID, versionID);
   }
@@ -127,7 +129,7 @@ async function noopsFor(environment: BenchEnvironment, forMs: number, everyMs: n
   const { pool } = environment;
   const tenantID = await addTenant(environment);
   const { nodes, edges } = noopChain(1);
-  const versionID = await environment.saveGraph(nodes, edges);
+  const versionID = await environment.saveGraph(nodes, edges, {}, tenantID);
   const deadline = Date.now() + forMs;
   let count = 0;
   for (; Date.now() < deadline; count += 1) {
