@@ -207,8 +207,8 @@ with made as (
   select uuidv7() as id, now() + make_interval(secs => 3 + $4::float8 * n / $3::int) as due_at from generate_series(1, $3::int) n
 ),
 runs as (
-  insert into workflow_instance (id, tenant_id, version_id, status, wake_at, started_at, deadline_at, caller, seq, epoch)
-  select id, $1::uuid, $2::uuid, 'WAITING', due_at, now(), now() + interval '1 day', '{"type":"system","id":"bench","origin":"direct"}', 3, 1 from made
+  insert into workflow_instance (id, tenant_id, version_id, status, wake_at, started_at, deadline_at, caller, seq, epoch, held_length)
+  select id, $1::uuid, $2::uuid, 'WAITING', due_at, now(), now() + interval '1 day', '{"type":"system","id":"bench","origin":"direct"}', 3, 1, 2 from made
 ),
 events as (
   insert into run_event (instance_id, seq, node_id, status, exit, payload)
