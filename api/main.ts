@@ -1,12 +1,13 @@
 import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/logger.ts';
-import { stopSignal } from '#shared/stop-signal.ts';
+import { closeAndExit, stopSignal } from '#shared/stop-signal.ts';
 import { startApi } from './listen.ts';
 
 const config = readConfig();
 const logger = createLogger(config.log, { process: 'api' });
 const stop = stopSignal(config.shutdownMs, logger);
 // Stopped before it is ready, it has nothing to finish.
-await using api = (await Promise.race([startApi({ config, logger }), stop])) ?? process.exit(0);
+const api = (await Promise.race([startApi({ config, logger }), stop])) ?? process.exit(0);
 logger.info({ host: config.http.host, port: api.port }, 'api is ready');
 await stop;
+await closeAndExit(api);

@@ -1,7 +1,7 @@
 import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/logger.ts';
 import { type QueueName, queues } from '#shared/queues/index.ts';
-import { stopSignal } from '#shared/stop-signal.ts';
+import { closeAndExit, stopSignal } from '#shared/stop-signal.ts';
 import { untilReachable } from '#shared/until-reachable.ts';
 import { createWorker } from './context.ts';
 
@@ -16,7 +16,8 @@ const stop = stopSignal(config.shutdownMs, logger);
 const options = { config, logger, ...(names.length > 0 && { queueNames: names as QueueName[] }) };
 const start = untilReachable(() => createWorker(options), { logger });
 // Stopped before it is ready, it has nothing to hand back.
-await using worker = (await Promise.race([start, stop])) ?? process.exit(0);
+const worker = (await Promise.race([start, stop])) ?? process.exit(0);
 logger.info({ leaseID: worker.leaseID, queues: names.length > 0 ? names : 'all' }, 'worker is taking jobs');
 await stop;
 logger.info('worker is handing back its work');
+await closeAndExit(worker);

@@ -1,12 +1,13 @@
 import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/logger.ts';
-import { stopSignal } from '#shared/stop-signal.ts';
+import { closeAndExit, stopSignal } from '#shared/stop-signal.ts';
 import { startMCP } from './listen.ts';
 
 const config = readConfig();
 const logger = createLogger(config.log, { process: 'mcp' });
 const stop = stopSignal(config.shutdownMs, logger);
 // Stopped before it is ready, it has nothing to finish.
-await using mcp = (await Promise.race([startMCP({ config, logger }), stop])) ?? process.exit(0);
+const mcp = (await Promise.race([startMCP({ config, logger }), stop])) ?? process.exit(0);
 logger.info({ host: config.mcp.host, port: mcp.port }, 'mcp is ready');
 await stop;
+await closeAndExit(mcp);
