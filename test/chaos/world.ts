@@ -156,11 +156,9 @@ async function startProcess(
   await using resources = new AsyncDisposableStack();
   const proxies: Partial<Record<'postgres' | 'redis', TCPProxy>> = {};
   const through = async (store: 'postgres' | 'redis', address: string) => {
-    const url = new URL(address);
-    const proxy = resources.use(await startTCPProxy({ port: Number(url.port) }));
+    const proxy = resources.use(await startTCPProxy(address));
     proxies[store] = proxy;
-    url.port = String(proxy.port);
-    return url.href;
+    return proxy.url;
   };
   const settings = {
     ...env,

@@ -181,11 +181,9 @@ test('a worker that cannot renew its lease starts no node, finishes the one in f
   await using resources = new AsyncDisposableStack();
   const server = resources.use(await startHeld());
   const deployment = resources.use(await startDeployment({ WORKER_SESSION_SECONDS: '2' }));
-  const url = new URL(deployment.env.DATABASE_URL ?? '');
-  const proxy = resources.use(await startTCPProxy({ port: Number(url.port) }));
-  url.port = String(proxy.port);
+  const proxy = resources.use(await startTCPProxy(deployment.config.db.url));
   const { env } = deployment;
-  const cutOff = resources.use(await worker({ ...env, DATABASE_URL: url.href, WORKER_SLOTS: '1' }, deployment));
+  const cutOff = resources.use(await worker({ ...env, DATABASE_URL: proxy.url, WORKER_SLOTS: '1' }, deployment));
   const { instanceID } = await deployment.runs.accept(
     deployment.newRun(await deployment.saveVersion(calls(server, ['a', 'b']))),
   );

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface TCPProxy extends AsyncDisposable {
-  readonly port: number;
+  /** Of the same server, through the proxy. */
+  readonly url: string;
   /** How many connections it has refused. */
   readonly refused: number;
   /** A partition that swallows packets: open connections stay and carry nothing, new ones are accepted and carry nothing. */
@@ -14,7 +15,8 @@ export interface TCPProxy extends AsyncDisposable {
 }
 
 /** The network between two processes, which can be broken. */
-export async function startTCPProxy(target: { host?: string; port: number }): Promise<TCPProxy> {
+export async function startTCPProxy(url: string): Promise<TCPProxy> {
+  const target = new URL(url);
   const sockets = new Set<Socket>();
   let state: 'open' | 'silent' | 'cut' = 'open';
   let refused = 0;
@@ -24,7 +26,7 @@ export async function startTCPProxy(target: { host?: string; port: number }): Pr
       refused += 1;
       return void client.destroy();
     }
-    const upstream = connect(target.port, target.host ?? '127.0.0.1');
+    const upstream = connect(Number(target.port), target.hostname);
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -42,8 +44,9 @@ export async function startTCPProxy(target: { host?: string; port: number }): Pr
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 
+  const { port } = server.address() as AddressInfo;
   return {
-    port: (server.address() as AddressInfo).port,
+    url: Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(port) }).href,
     get refused() {
       return refused;
     },

@@ -7,10 +7,8 @@ import { eventually } from '#test/support/settle.ts';
 import { startTCPProxy } from '#test/support/tcp-proxy.ts';
 
 test('while Postgres is away, one connection at a time is tried; messages are received again afterwards', async () => {
-  const database = new URL(testServers.databaseURL);
-  await using proxy = await startTCPProxy({ host: database.hostname, port: Number(database.port) });
-  database.port = String(proxy.port);
-  const config = { prefix: newID(), databaseURL: database.href };
+  await using proxy = await startTCPProxy(testServers.databaseURL);
+  const config = { prefix: newID(), databaseURL: proxy.url };
   await using backplane = createPostgresBackplane(config, testLogger);
   await using sender = createPostgresBackplane({ ...config, databaseURL: testServers.databaseURL }, testLogger);
   const received = new Set<string>();

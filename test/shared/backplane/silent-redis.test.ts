@@ -13,10 +13,8 @@ test('a Redis behind a network that swallows packets keeps neither a cancel nor 
   skip,
 }) => {
   if (!redisURL) skip('only the Redis backplane has a Redis');
-  const url = new URL(redisURL ?? '');
-  await using proxy = await startTCPProxy({ port: Number(url.port) });
-  url.port = String(proxy.port);
-  await using deployment = await startDeployment({ REDIS_URL: url.href });
+  await using proxy = await startTCPProxy(redisURL ?? '');
+  await using deployment = await startDeployment({ REDIS_URL: proxy.url });
   const { backplane, runs, tenantID } = deployment;
   const received: unknown[] = [];
   backplane.messages.subscribe('test', (message) => void received.push(message));
@@ -44,10 +42,8 @@ test.for(['cut', 'silence'] as const)(
   { timeout: 60_000 },
   async (how, { skip }) => {
     if (!redisURL) skip('only the Redis backplane has a Redis');
-    const url = new URL(redisURL ?? '');
-    await using proxy = await startTCPProxy({ port: Number(url.port) });
-    url.port = String(proxy.port);
-    await using deployment = await startDeployment({ REDIS_URL: url.href });
+    await using proxy = await startTCPProxy(redisURL ?? '');
+    await using deployment = await startDeployment({ REDIS_URL: proxy.url });
     const { backplane } = deployment;
     const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const process = () => {

@@ -304,12 +304,10 @@ test.for([
   { timeout: 60_000 },
   async ({ heals }, { skip }) => {
     if (!redisURL) skip('only the Redis backplane has a Redis');
-    const url = new URL(redisURL ?? '');
-    await using proxy = await startTCPProxy({ port: Number(url.port) });
-    url.port = String(proxy.port);
+    await using proxy = await startTCPProxy(redisURL ?? '');
     await using server = await startHTTP((_request, response) => void waiting.push(response));
     const waiting: ServerResponse[] = [];
-    const worker = await deployment.startWorker({ REDIS_URL: url.href });
+    const worker = await deployment.startWorker({ REDIS_URL: proxy.url });
     const asks = { type: 'http', url: server.origin };
     const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, asks }, ['start>asks']));
     const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
