@@ -20,7 +20,7 @@ import { requireSchema } from '#shared/db/schema.ts';
 import { createLogger, type Logger } from '#shared/logger.ts';
 import { addProcessMetrics, createMetrics, inProcess, serveMetrics } from '#shared/metrics.ts';
 import { queues } from '#shared/queues/index.ts';
-import { stopSignal } from '#shared/stop-signal.ts';
+import { closeAndExit, stopSignal } from '#shared/stop-signal.ts';
 import { fleetPages } from './board/fleet.ts';
 import { answerBoardErrors, identifyByCookie, operatorsOnly } from './board/guard.ts';
 
@@ -166,7 +166,8 @@ if (import.meta.main) {
   const config = readConfig();
   const logger = createLogger(config.log, { process: 'board' });
   const stop = stopSignal(config.shutdownMs, logger);
-  await using board = await startBoard({ config, logger });
+  const board = await startBoard({ config, logger });
   logger.info({ port: board.port }, 'board is listening');
   await stop;
+  await closeAndExit(board);
 }
