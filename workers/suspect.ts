@@ -22,8 +22,8 @@ const stop = stopSignal(config.shutdownMs, logger);
 const stopping = new AbortController();
 void stop.then(() => stopping.abort());
 await runSuspects(config);
-// The channel to the worker would keep the process alive.
-if (process.connected) process.disconnect?.();
+// The channel to the worker, or a connection that a library has forgotten, would keep the process alive.
+process.exit(0);
 
 /** Claims one suspect after the other, until there has been none for some time. */
 async function runSuspects(config: Config): Promise<void> {
