@@ -34,6 +34,11 @@ export function createWaitsAgain({ pool, readWaits, logger, apply, onGivenUp }: 
     return waits;
   }
 
+  function applyRead(run: Run, waits: WaitRow[]): void {
+    run.endReading();
+    apply(run, waits);
+  }
+
   return {
     reread(run) {
       run.beginReading();
@@ -42,18 +47,12 @@ export function createWaitsAgain({ pool, readWaits, logger, apply, onGivenUp }: 
           logger.warn({ err: error, instanceID: run.id }, 'waits not read; the next renewal of the lease tries again');
           return [];
         })
-        .then((waits) => {
-          run.endReading();
-          apply(run, waits);
-        })
+        .then((waits) => applyRead(run, waits))
         .catch((error) => logger.error({ err: error, instanceID: run.id }, 'waits not applied'));
     },
     readFirst(run) {
       untilReachable(() => read(run), { logger, signal: run.signal })
-        .then((waits) => {
-          run.endReading();
-          apply(run, waits);
-        })
+        .then((waits) => applyRead(run, waits))
         .catch((error) => {
           if (run.left) return;
           logger.warn({ err: error, instanceID: run.id }, 'waits not read; the run is left to another claim');
