@@ -13,14 +13,16 @@ import type { NodeContext } from '../nodes/executor.ts';
 import { type Advance, applyWaits, resumeRun, startRun } from './advance.ts';
 import { type ClaimedRow, type ClaimStats, createClaims } from './claim.ts';
 import { type CommitStats, type Committed, createCommitter } from './commit.ts';
+import { endChildren } from './end-children.ts';
 import { createReadEventWaits } from './event-waits.ts';
 import { createReadWaits } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
 import { createHeldValues } from './held-values.ts';
 import { createIntake, type RunsToClaim, type Taken } from './intake.ts';
-import type { HeldRow, Lease } from './lease.ts';
+import type { Lease } from './lease.ts';
 import { createMaps } from './maps.ts';
 import { createReadChunk, versionOfChunk } from './read-chunk.ts';
+import { createReconcile, type Reconcile } from './reconcile.ts';
 import { release, releaseAll, releaseFenced } from './release.ts';
 import { createRestore } from './restore.ts';
 import { type Leaving, Run } from './run.ts';
@@ -39,8 +41,7 @@ export interface Engine {
   advanceSuspect(): Promise<boolean>;
   /** Reacts to a change of a run that may be held here. */
   onSignal(signal: RunSignal): void;
-  /** Compares the held runs with those that the database has for this lease, read at `asOf` (ms). */
-  reconcile(rows: readonly HeldRow[], asOf: number): Promise<void>;
+  readonly reconcile: Reconcile;
   /** Sets whether runs wait for a slot; if so, a run yields after its quantum. */
   setPressure(waiting: boolean): void;
   /** Aborts running nodes and hands all runs back. */
@@ -94,7 +95,6 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const left: LeftStats = { runs: new Tally(), seconds: new Tally(), tenant: tenantLabel };
   const leaseID = () => lease.id;
   const held = new Map<string, Run>();
-  const unknownBefore = new Map<string, number>();
   const claims = createClaims(dependencies.dispatchPool, leaseID);
   const loadVersion = createVersions(pool);
   const readChunk = createReadChunk(pool);
@@ -140,6 +140,14 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     logger,
     apply: (run, waits) => applyWaits(advance, run, waits),
     onGivenUp: (run) => leave(run, 'fenced'),
+  });
+
+  const reconcile = createReconcile({
+    held,
+    isBusy: (run) => committer.isBusy(run),
+    reread,
+    onGone: (run) => leave(run, 'fenced'),
+    release: (rows) => releaseFenced(pool, leaseID(), rows),
   });
 
   const advance: Advance = {
@@ -193,26 +201,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     if (run.chunk) void maps.advance(run.chunk.mapID);
     else if (run.parentID)
       runs.wake([run.parentID]).catch((error) => logger.warn({ err: error }, 'parent is left to the sweep'));
-    if (hasChildren) void endChildren(run.id);
-  }
-
-  async function endChildren(parentID: string): Promise<void> {
-    try {
-      const { rows } = await pool.query<{ id: string }>(
-        'select id from workflow_instance where parent_id = $1 and completed_at is null',
-        [parentID],
-      );
-      const ids = rows.map(({ id }) => id);
-      if (ids.length > 0) await runs.end({ tenantID: null, ids, status: 'CANCELLED', error: null });
-    } catch (error) {
-      logger.warn({ err: error }, 'children are left to the sweep');
-    }
-  }
-
-  function reconcileRun(run: Run, row: HeldRow | undefined, asOf: number): void {
-    if (row?.epoch === run.epoch) {
-      if (row.wake_seq > run.seen) reread(run);
-    } else if (run.claimedAt < asOf && !committer.isBusy(run)) leave(run, 'fenced');
+    if (hasChildren) void endChildren({ pool, runs, logger }, run.id);
   }
 
   function leave(run: Run, how: Leaving): void {
@@ -318,16 +307,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       if (kind === 'cancelled') leave(run, 'fenced');
       else reread(run);
     },
-    async reconcile(rows, asOf) {
-      const mine = new Map(rows.map((row) => [row.id, row]));
-      for (const run of held.values()) reconcileRun(run, mine.get(run.id), asOf);
-      const unknown = rows.filter(({ id, epoch }) => held.get(id)?.epoch !== epoch);
-      // Only if found twice in a row: at the first time a claim or a release may have been under way.
-      const lost = unknown.filter(({ id, epoch }) => unknownBefore.get(id) === epoch);
-      unknownBefore.clear();
-      for (const { id, epoch } of unknown) unknownBefore.set(id, epoch);
-      if (lost.length > 0) await releaseFenced(pool, leaseID(), lost);
-    },
+    reconcile,
     setPressure(waiting) {
       pressure = waiting;
     },

@@ -1,0 +1,20 @@
+import type { Pool } from '#shared/db/pool.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Runs } from '#shared/runs.ts';
+
+/** Cancels the children of a run that has ended. Never rejects: those that are left are found by the sweep. */
+export async function endChildren(
+  { pool, runs, logger }: { pool: Pool; runs: Runs; logger: Logger },
+  parentID: string,
+): Promise<void> {
+  try {
+    const { rows } = await pool.query<{ id: string }>(
+      'select id from workflow_instance where parent_id = $1 and completed_at is null',
+      [parentID],
+    );
+    const ids = rows.map(({ id }) => id);
+    if (ids.length > 0) await runs.end({ tenantID: null, ids, status: 'CANCELLED', error: null });
+  } catch (error) {
+    logger.warn({ err: error }, 'children are left to the sweep');
+  }
+}
