@@ -152,11 +152,12 @@ async function twoTenants(): Promise<TwoTenants> {
   return { ours: await aTenant(cluster), others: await aTenant(cluster) };
 }
 
-/** What they do to their tenant would be seen by the tests after them. */
+/** What they do to their tenant, at once or in a job after the answer, would be seen by the tests after them. */
 const alone: ReadonlySet<string> = new Set([
   'deleteTenant',
   'pauseIntake',
   'createImportJob',
+  'createRollbackJob',
   'executeImport',
   'applyImport',
 ]);
