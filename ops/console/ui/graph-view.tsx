@@ -1,27 +1,43 @@
 import '@xyflow/react/dist/style.css';
 import { useComputedColorScheme } from '@mantine/core';
-import { Background, Controls, Handle, type Node, Position, ReactFlow, type ReactFlowProps } from '@xyflow/react';
-import type { ReactNode } from 'react';
+import {
+  Background,
+  Controls,
+  Handle,
+  type Node,
+  Position,
+  ReactFlow,
+  type ReactFlowProps,
+  useReactFlow,
+  useStore,
+} from '@xyflow/react';
+import { type ReactNode, useEffect } from 'react';
 import type { Tone } from './status.tsx';
+
+const FIT = { maxZoom: 1, minZoom: 0.3 };
 
 /** A graph to look at and to choose from; what else can be done with it, its props say. */
 export function GraphView<N extends Node>({ label, ...flow }: ReactFlowProps<N> & { label: string }) {
   const scheme = useComputedColorScheme();
   return (
     <section className="graph" aria-label={label}>
-      <ReactFlow
-        colorMode={scheme}
-        fitView
-        fitViewOptions={{ maxZoom: 1, minZoom: 0.3 }}
-        minZoom={0.05}
-        preventScrolling={false}
-        {...flow}
-      >
+      <ReactFlow colorMode={scheme} fitView fitViewOptions={FIT} minZoom={0.05} preventScrolling={false} {...flow}>
         <Background />
         <Controls showInteractive={false} />
+        <FitToWidth />
       </ReactFlow>
     </section>
   );
+}
+
+/** Shows the whole graph again when its place has become much narrower or wider, as when a telephone is turned. */
+function FitToWidth() {
+  const hundreds = useStore(({ width }) => Math.round(width / 100));
+  const { fitView } = useReactFlow();
+  useEffect(() => {
+    if (hundreds > 0) void fitView(FIT);
+  }, [hundreds, fitView]);
+  return null;
 }
 
 interface BoxProps {
