@@ -38,7 +38,8 @@ async function followLogs({ gantry, ...session }: Session, { path, query }: Inpu
     }
     if (isEnded) return;
     // What a run has logged is there when its end is.
-    isEnded = ENDED.includes((await gantry.call('getWorkflowInstance', { path })).status);
+    const { status } = await gantry.call('getWorkflowInstance', { path, query: { input: 'false' } });
+    isEnded = ENDED.includes(status);
     if (!isEnded) await sleep(LOOK_MS);
   }
 }

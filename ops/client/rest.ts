@@ -16478,7 +16478,8 @@ export interface components {
             seq: number;
             /** @description Of a test run that differs from others */
             testMode?: components["schemas"]["TestMode"];
-            input: {
+            /** @description Left out if the query has `input=false` */
+            input?: {
                 [key: string]: unknown;
             };
             output: unknown;
@@ -22393,6 +22394,8 @@ export interface operations {
     getWorkflowInstance: {
         parameters: {
             query?: {
+                /** @description `false` leaves out the input, for clients that have it and ask again and again how the run is */
+                input?: "true" | "false";
                 /** @description The timeline begins after this event: the `nextSeq` of the answer before */
                 afterSeq?: number;
                 timelineLimit?: number;

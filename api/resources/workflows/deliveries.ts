@@ -5,7 +5,7 @@ import { AppError } from '#shared/errors.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { Deliveries, Delivery, DeliveryID, DeliveryList } from './delivery-schemas.ts';
-import { findReadableRun } from './find-run.ts';
+import { findReadableRun, VALUES } from './find-run.ts';
 import { InstanceID } from './run-schemas.ts';
 import { WorkflowID } from './schemas.ts';
 
@@ -24,7 +24,7 @@ export const deliveryRoutes = [
     response: z.object({ deliveries: z.array(Delivery) }),
 
     async handle({ params, em, require, caller }) {
-      const run = await findReadableRun({ em, require, caller }, params.instanceID);
+      const run = await findReadableRun({ em, require, caller }, params.instanceID, { without: VALUES });
       const rows = await em.find(RunDelivery, { instanceID: run.id });
       return { deliveries: rows.map(presentDelivery) };
     },

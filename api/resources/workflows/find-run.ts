@@ -22,12 +22,18 @@ export async function findRun({ em, require, permission }: Asking, instanceID: s
   return run;
 }
 
-/** A run of a workflow that the caller may read, or that the caller has started and may still execute. */
-export async function findReadableRun(
+/**
+ * A run of a workflow that the caller may read, or that the caller has started and may still execute. Its values may have megabytes:
+ * `without` names those that are not needed.
+ */
+export async function findReadableRun<Left extends 'input' | 'output' = never>(
   { em, require, caller }: Pick<Asking, 'em' | 'require'> & { caller: Caller },
   instanceID: string,
-): Promise<WorkflowInstance> {
-  const run = await em.findOne(WorkflowInstance, { id: instanceID });
+  { without = [] }: { without?: readonly Left[] } = {},
+): Promise<Omit<WorkflowInstance, Left>> {
+  // What is left out, the type of the answer says.
+  const exclude = [...without] as never[];
+  const run: WorkflowInstance | null = await em.findOne(WorkflowInstance, { id: instanceID }, { exclude });
   const isOwn = run?.caller.type === caller.type && run.caller.id === caller.id;
   const object = `workflow:${run?.workflowID ?? '*'}`;
   try {
@@ -39,6 +45,9 @@ export async function findReadableRun(
   if (!run) throw new AppError('NOT_FOUND', 'Run not found');
   return run;
 }
+
+/** The values of a run, for those who need neither. */
+export const VALUES = ['input', 'output'] as const;
 
 /** The object of a data collection request, by the same rule. */
 export async function findRequest(

@@ -3,7 +3,7 @@ import { AppError } from '#shared/errors.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { findReadableRun } from './find-run.ts';
+import { findReadableRun, VALUES } from './find-run.ts';
 import { MapChunkList, MapChunks, MapID } from './map-schemas.ts';
 
 export const listMapChunks = tenantRoute({
@@ -21,7 +21,7 @@ export const listMapChunks = tenantRoute({
   response: MapChunks,
 
   async handle({ params: { instanceID, mapID }, query, em, require, caller }, { pool }) {
-    const run = await findReadableRun({ em, require, caller }, instanceID);
+    const run = await findReadableRun({ em, require, caller }, instanceID, { without: VALUES });
     const { item, failed, cursor, limit } = query;
     const values = [run.id, mapID, cursor, item ?? null, failed !== undefined, limit + 1];
     const { rows } = await pool.query<ChunkRow>({ name: 'chunks_of_map', text: CHUNKS, values });

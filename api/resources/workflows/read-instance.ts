@@ -30,7 +30,8 @@ export const readInstance = tenantRoute({
   response: Instance,
 
   async handle({ params, query, em, require, caller }, { pool }) {
-    const run = await findReadableRun({ em, require, caller }, params.instanceID);
+    const without = query.input ? [] : (['input'] as const);
+    const run: Read = await findReadableRun({ em, require, caller }, params.instanceID, { without });
     const names = await findNames(em, pool, [run]);
     const { timeline, nextSeq } = await findTimeline(pool, run, query);
     const latest = await findLatest(pool, run.id);
@@ -40,7 +41,7 @@ export const readInstance = tenantRoute({
       ...presentInstanceSummary(run, names),
       seq: run.seq,
       testMode: presentTestMode(run.testMode),
-      input: run.input,
+      ...(run.input && { input: run.input }),
       output: run.output ?? null,
       error: run.error ?? null,
       onFailure: run.status === 'FAILED' ? await findFailureHandling(pool, run.id) : undefined,
@@ -53,6 +54,8 @@ export const readInstance = tenantRoute({
     };
   },
 });
+
+type Read = Omit<WorkflowInstance, 'input'> & Partial<Pick<WorkflowInstance, 'input'>>;
 
 interface TimelineRow {
   seq: number;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { findLogLines, type LogRow } from '../../db/run-logs.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { findReadableRun } from './find-run.ts';
+import { findReadableRun, VALUES } from './find-run.ts';
 import { LogQuery, Logs } from './log-schemas.ts';
 import { InstanceID } from './run-schemas.ts';
 
@@ -20,7 +20,7 @@ export const readLogs = tenantRoute({
   response: Logs,
 
   async handle({ params, query, em, require, caller }, { pool }) {
-    const run = await findReadableRun({ em, require, caller }, params.instanceID);
+    const run = await findReadableRun({ em, require, caller }, params.instanceID, { without: VALUES });
     const rows = await findLogLines(pool, run.id, query);
     const shown = rows.slice(0, query.limit);
     const last = shown.at(-1);

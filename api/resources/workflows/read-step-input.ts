@@ -33,7 +33,7 @@ export const readStepInput = tenantRoute({
   errors: ['404'],
 
   async handle({ params: { instanceID, nodeID }, query, em, require, caller }, { pool }) {
-    const run = await findReadableRun({ em, require, caller }, instanceID);
+    const run = await findReadableRun({ em, require, caller }, instanceID, { without: ['output'] });
     const attempt = await findAttempt(pool, run.id, { nodeID, ...query });
     if (!attempt) throw new AppError('NOT_FOUND', `The run has not reached ${wordsOf(nodeID, query)}`);
     const nodes = await readNodes(pool, run);

@@ -112,6 +112,11 @@ export const InstanceFilter = z
   .meta({ id: 'WorkflowInstanceFilter', examples: [exampleFilter] });
 
 export const InstanceQuery = z.object({
+  input: z
+    .enum(['true', 'false'])
+    .default('true')
+    .transform((text) => text === 'true')
+    .describe('`false` leaves out the input, for clients that have it and ask again and again how the run is'),
   afterSeq: z.coerce
     .number()
     .int()
@@ -275,7 +280,7 @@ export const FailureHandling = z
 export const Instance = InstanceSummary.extend({
   seq: z.int().describe('Of the last visible change: the `lastSeq` for `workflow_run_join`'),
   testMode: ShownTestMode.optional().describe('Of a test run that differs from others'),
-  input: Stored,
+  input: Stored.optional().describe('Left out if the query has `input=false`'),
   output: z.unknown(),
   error: RunError.nullable(),
   onFailure: FailureHandling.optional().describe('If the run has failed and its workflow has an `onFailure`'),

@@ -5,7 +5,7 @@ import { isTerminal } from '#shared/workflow/status.ts';
 import { createAuthorizer, denied } from '../../http/authorize.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { streamOwner } from '../../realtime/stream-room.ts';
-import { findReadableRun } from './find-run.ts';
+import { findReadableRun, VALUES } from './find-run.ts';
 import { InstanceID, StreamQuery } from './run-schemas.ts';
 
 export const streamInstance = tenantRoute({
@@ -25,7 +25,7 @@ export const streamInstance = tenantRoute({
   errors: ['404', '429'],
 
   async handle({ params, query, em, require, caller, tenantID, response }, context) {
-    const run = await findReadableRun({ em, require, caller }, params.instanceID);
+    const run = await findReadableRun({ em, require, caller }, params.instanceID, { without: VALUES });
     const { req: request } = response;
     const lastSeq = query.lastSeq ?? numberOf(request.get('last-event-id'));
     if (isTerminal(run.status) && lastSeq >= run.seq) {
@@ -40,7 +40,9 @@ export const streamInstance = tenantRoute({
       const version = again.membership.policyVersion;
       const asker = { tenantID, version, subjects: subjectsOf(caller) };
       const authorizer = createAuthorizer(context.policy, asker);
-      await findReadableRun({ em: em.fork(), require: authorizer.require, caller }, params.instanceID);
+      await findReadableRun({ em: em.fork(), require: authorizer.require, caller }, params.instanceID, {
+        without: VALUES,
+      });
       return version;
     }
     await context.streams.send(

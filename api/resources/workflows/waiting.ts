@@ -13,7 +13,7 @@ type Reason = z.input<typeof Waiting>;
 /** Reason why a run waits: the waits of its nodes, or that no worker has taken it. `latest` are its nodes' last events. */
 export async function findWaiting(
   { em, pool }: { em: EntityManager; pool: Pool },
-  run: WorkflowInstance,
+  run: Omit<WorkflowInstance, 'input' | 'output'>,
   latest: readonly Pick<RunEvent, 'seq' | 'status'>[],
 ): Promise<Reason | undefined> {
   if (run.status !== 'PENDING' && run.status !== 'WAITING') return undefined;

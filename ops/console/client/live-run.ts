@@ -35,11 +35,11 @@ export function useLiveRun(place: Place) {
   const run = read.data;
   const isLive = run !== undefined && !hasEnded(run);
 
-  // How it is, without its timeline: why it waits, and whether the caller may still see it.
+  // How it is, without its timeline and its input: why it waits, and whether the caller may still see it.
   const head = useQuery({
     queryKey: ['run-head', tenantID, instanceID],
     queryFn: async () => {
-      const next = await readPart(place, { afterSeq: Number.MAX_SAFE_INTEGER, timelineLimit: 1 });
+      const next = await readPart(place, { afterSeq: Number.MAX_SAFE_INTEGER, timelineLimit: 1, input: 'false' });
       queries.setQueryData<Run>(['run', tenantID, instanceID], (old) => old && withHead(old, next));
       return next.seq;
     },
@@ -96,7 +96,8 @@ export function useLiveRun(place: Place) {
 
 /** One event with the output that the timeline leaves out. */
 export async function readWholeEvent(place: Place, event: TimelineEvent): Promise<unknown> {
-  const { timeline } = await readPart(place, { afterSeq: event.seq - 1, timelineLimit: 50, outputs: 'full' });
+  const query = { afterSeq: event.seq - 1, timelineLimit: 50, outputs: 'full', input: 'false' } as const;
+  const { timeline } = await readPart(place, query);
   return timeline.find((one) => one.seq === event.seq && one.nodeID === event.nodeID)?.output;
 }
 
@@ -105,7 +106,7 @@ async function readRun(place: Place): Promise<Run> {
   const timeline = [...run.timeline];
   let { nextSeq } = run;
   while (nextSeq !== null && timeline.length < MAX_EVENTS) {
-    const more = await readPart(place, { afterSeq: nextSeq, timelineLimit: PAGE });
+    const more = await readPart(place, { afterSeq: nextSeq, timelineLimit: PAGE, input: 'false' });
     timeline.push(...more.timeline);
     nextSeq = more.nextSeq;
   }
@@ -114,7 +115,7 @@ async function readRun(place: Place): Promise<Run> {
 
 async function readPart(
   path: Place,
-  query: { afterSeq?: number; timelineLimit?: number; outputs?: 'small' | 'full' },
+  query: { afterSeq?: number; timelineLimit?: number; outputs?: 'small' | 'full'; input?: 'true' | 'false' },
 ): Promise<Run> {
   return body(rest.GET(PATH, { params: { path, query } }));
 }

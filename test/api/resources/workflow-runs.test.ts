@@ -163,6 +163,22 @@ test('a long timeline is read page by page', async () => {
   expect(pages).toEqual(whole);
 });
 
+test('a run is read without its input by those who have it', async () => {
+  const { id } = await aWorkflow(cluster, { tenant, ...chain({}, { echo: '{{ctx.input.word}}' }) });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute?wait=30`, { args: { word: 'hi' } })).body;
+  const read = (query = '') => api().get(`T/workflows/instances/${instanceID}${query}`);
+
+  const { input, ...others } = (await read()).body;
+
+  expect(input).toEqual({ word: 'hi' });
+  expect(others).toMatchObject({ status: 'COMPLETED', output: { echo: 'hi' } });
+  expect((await read('?input=false')).body).toEqual(others);
+  expect((await read('?input=no')).body.error).toMatchObject({
+    code: 'VALIDATION_ERROR',
+    message: expect.stringMatching(/^input: /),
+  });
+});
+
 test('a waiting run tells its cause', async () => {
   const ask = { type: 'dataCollection', fields: [{ key: 'name' }] };
   const child = await aWorkflow(cluster, { tenant, ...chain({ ask }) });
