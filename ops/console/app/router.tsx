@@ -19,6 +19,7 @@ import { parseRunView } from '../run/view.ts';
 import { parseListFilter } from '../ui/list-filter.ts';
 import { getSession } from './session.ts';
 import { Shell } from './shell.tsx';
+import { whenServed } from './when-served.ts';
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFoundPage });
 
@@ -33,7 +34,10 @@ const signIn = createRoute({
 const signedIn = createRoute({
   getParentRoute: () => root,
   path: '/signed-in',
-  component: lazyRouteComponent(() => import('../pages/signed-in.tsx'), 'SignedInPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/signed-in.tsx')),
+    'SignedInPage',
+  ),
 });
 
 /** Everything that needs a session. */
@@ -50,7 +54,10 @@ const shell = createRoute({
 const tenants = createRoute({
   getParentRoute: () => shell,
   path: '/',
-  component: lazyRouteComponent(() => import('../pages/tenants.tsx'), 'TenantsPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/tenants.tsx')),
+    'TenantsPage',
+  ),
 });
 
 const tenant = createRoute({ getParentRoute: () => shell, path: '/t/$tenantID', component: Outlet });
@@ -58,60 +65,87 @@ const tenant = createRoute({ getParentRoute: () => shell, path: '/t/$tenantID', 
 const home = createRoute({
   getParentRoute: () => tenant,
   path: '/',
-  component: lazyRouteComponent(() => import('../pages/home.tsx'), 'HomePage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/home.tsx')),
+    'HomePage',
+  ),
 });
 
 const runs = createRoute({
   getParentRoute: () => tenant,
   path: '/runs',
   validateSearch: parseRunFilter,
-  component: lazyRouteComponent(() => import('../pages/runs.tsx'), 'RunsPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/runs.tsx')),
+    'RunsPage',
+  ),
 });
 
 const run = createRoute({
   getParentRoute: () => tenant,
   path: '/runs/$instanceID',
   validateSearch: parseRunView,
-  component: lazyRouteComponent(() => import('../pages/run.tsx'), 'RunPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/run.tsx')),
+    'RunPage',
+  ),
 });
 
 const inbox = createRoute({
   getParentRoute: () => tenant,
   path: '/inbox',
   validateSearch: parseInboxView,
-  component: lazyRouteComponent(() => import('../pages/inbox.tsx'), 'InboxPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/inbox.tsx')),
+    'InboxPage',
+  ),
 });
 
 const request = createRoute({
   getParentRoute: () => tenant,
   path: '/inbox/$requestID',
-  component: lazyRouteComponent(() => import('../pages/request.tsx'), 'RequestPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/request.tsx')),
+    'RequestPage',
+  ),
 });
 
 const toolCall = createRoute({
   getParentRoute: () => tenant,
   path: '/inbox/calls/$toolCallID',
-  component: lazyRouteComponent(() => import('../pages/tool-call.tsx'), 'ToolCallPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/tool-call.tsx')),
+    'ToolCallPage',
+  ),
 });
 
 const workflows = createRoute({
   getParentRoute: () => tenant,
   path: '/workflows',
   validateSearch: parseListFilter,
-  component: lazyRouteComponent(() => import('../pages/workflows.tsx'), 'WorkflowsPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/workflows.tsx')),
+    'WorkflowsPage',
+  ),
 });
 
 const workflow = createRoute({
   getParentRoute: () => tenant,
   path: '/workflows/$workflowID',
-  component: lazyRouteComponent(() => import('../pages/workflow.tsx'), 'WorkflowPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/workflow.tsx')),
+    'WorkflowPage',
+  ),
 });
 
 const queries = createRoute({
   getParentRoute: () => tenant,
   path: '/queries',
   validateSearch: parseListFilter,
-  component: lazyRouteComponent(() => import('../pages/queries.tsx'), 'QueriesPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/queries.tsx')),
+    'QueriesPage',
+  ),
 });
 
 const newQuery = createRoute({
@@ -119,150 +153,219 @@ const newQuery = createRoute({
   path: '/queries/new',
   validateSearch: ({ datasourceID }: Record<string, unknown>): { datasourceID?: string } =>
     typeof datasourceID === 'string' ? { datasourceID } : {},
-  component: lazyRouteComponent(() => import('../pages/new-query.tsx'), 'NewQueryPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/new-query.tsx')),
+    'NewQueryPage',
+  ),
 });
 
 const query = createRoute({
   getParentRoute: () => tenant,
   path: '/queries/$dataQueryID',
   validateSearch: parseQueryView,
-  component: lazyRouteComponent(() => import('../pages/query.tsx'), 'QueryPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/query.tsx')),
+    'QueryPage',
+  ),
 });
 
 const datasources = createRoute({
   getParentRoute: () => tenant,
   path: '/datasources',
   validateSearch: parseListFilter,
-  component: lazyRouteComponent(() => import('../pages/datasources.tsx'), 'DatasourcesPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/datasources.tsx')),
+    'DatasourcesPage',
+  ),
 });
 
 const newDatasource = createRoute({
   getParentRoute: () => tenant,
   path: '/datasources/new',
-  component: lazyRouteComponent(() => import('../pages/new-datasource.tsx'), 'NewDatasourcePage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/new-datasource.tsx')),
+    'NewDatasourcePage',
+  ),
 });
 
 const datasource = createRoute({
   getParentRoute: () => tenant,
   path: '/datasources/$datasourceID',
-  component: lazyRouteComponent(() => import('../pages/datasource.tsx'), 'DatasourcePage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/datasource.tsx')),
+    'DatasourcePage',
+  ),
 });
 
 const cronJobs = createRoute({
   getParentRoute: () => tenant,
   path: '/cron',
   validateSearch: parseListFilter,
-  component: lazyRouteComponent(() => import('../pages/cron-jobs.tsx'), 'CronJobsPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/cron-jobs.tsx')),
+    'CronJobsPage',
+  ),
 });
 
 const cronJob = createRoute({
   getParentRoute: () => tenant,
   path: '/cron/$cronJobID',
-  component: lazyRouteComponent(() => import('../pages/cron-job.tsx'), 'CronJobPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/cron-job.tsx')),
+    'CronJobPage',
+  ),
 });
 
 const listeners = createRoute({
   getParentRoute: () => tenant,
   path: '/listeners',
   validateSearch: parseListFilter,
-  component: lazyRouteComponent(() => import('../pages/listeners.tsx'), 'ListenersPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/listeners.tsx')),
+    'ListenersPage',
+  ),
 });
 
 const newListener = createRoute({
   getParentRoute: () => tenant,
   path: '/listeners/new',
-  component: lazyRouteComponent(() => import('../pages/new-listener.tsx'), 'NewListenerPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/new-listener.tsx')),
+    'NewListenerPage',
+  ),
 });
 
 const listener = createRoute({
   getParentRoute: () => tenant,
   path: '/listeners/$listenerID',
   validateSearch: parseListenerView,
-  component: lazyRouteComponent(() => import('../pages/listener.tsx'), 'ListenerPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/listener.tsx')),
+    'ListenerPage',
+  ),
 });
 
 const database = createRoute({
   getParentRoute: () => tenant,
   path: '/database',
   validateSearch: parseDatabaseView,
-  component: lazyRouteComponent(() => import('../pages/database.tsx'), 'DatabasePage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/database.tsx')),
+    'DatabasePage',
+  ),
 });
 
 const members = createRoute({
   getParentRoute: () => tenant,
   path: '/members',
   validateSearch: parsePeopleView,
-  component: lazyRouteComponent(() => import('../pages/members.tsx'), 'MembersPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/members.tsx')),
+    'MembersPage',
+  ),
 });
 
 const roles = createRoute({
   getParentRoute: () => tenant,
   path: '/roles',
   validateSearch: parsePeopleView,
-  component: lazyRouteComponent(() => import('../pages/roles.tsx'), 'RolesPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/roles.tsx')),
+    'RolesPage',
+  ),
 });
 
 const apiKeys = createRoute({
   getParentRoute: () => tenant,
   path: '/api-keys',
   validateSearch: parsePeopleView,
-  component: lazyRouteComponent(() => import('../pages/api-keys.tsx'), 'ApiKeysPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/api-keys.tsx')),
+    'ApiKeysPage',
+  ),
 });
 
 const audit = createRoute({
   getParentRoute: () => tenant,
   path: '/audit',
   validateSearch: parseAuditView,
-  component: lazyRouteComponent(() => import('../pages/audit.tsx'), 'AuditPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/audit.tsx')),
+    'AuditPage',
+  ),
 });
 
 const settings = createRoute({
   getParentRoute: () => tenant,
   path: '/settings',
-  component: lazyRouteComponent(() => import('../pages/settings.tsx'), 'SettingsPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/settings.tsx')),
+    'SettingsPage',
+  ),
 });
 
 const tenantSettings = createRoute({
   getParentRoute: () => settings,
   path: '/',
-  component: lazyRouteComponent(() => import('../pages/settings/tenant.tsx'), 'TenantSettingsPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/settings/tenant.tsx')),
+    'TenantSettingsPage',
+  ),
 });
 
 const limitSettings = createRoute({
   getParentRoute: () => settings,
   path: '/limits',
-  component: lazyRouteComponent(() => import('../pages/settings/limits.tsx'), 'LimitSettingsPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/settings/limits.tsx')),
+    'LimitSettingsPage',
+  ),
 });
 
 const retentionSettings = createRoute({
   getParentRoute: () => settings,
   path: '/retention',
-  component: lazyRouteComponent(() => import('../pages/settings/retention.tsx'), 'RetentionSettingsPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/settings/retention.tsx')),
+    'RetentionSettingsPage',
+  ),
 });
 
 const variableSettings = createRoute({
   getParentRoute: () => settings,
   path: '/variables',
   validateSearch: parseListFilter,
-  component: lazyRouteComponent(() => import('../pages/settings/variables.tsx'), 'VariableSettingsPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/settings/variables.tsx')),
+    'VariableSettingsPage',
+  ),
 });
 
 const aiSettings = createRoute({
   getParentRoute: () => settings,
   path: '/ai',
-  component: lazyRouteComponent(() => import('../pages/settings/ai.tsx'), 'AISettingsPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/settings/ai.tsx')),
+    'AISettingsPage',
+  ),
 });
 
 const toolSettings = createRoute({
   getParentRoute: () => settings,
   path: '/tools',
-  component: lazyRouteComponent(() => import('../pages/settings/tools.tsx'), 'ToolSettingsPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/settings/tools.tsx')),
+    'ToolSettingsPage',
+  ),
 });
 
 const accountSettings = createRoute({
   getParentRoute: () => settings,
   path: '/accounts',
-  component: lazyRouteComponent(() => import('../pages/settings/accounts.tsx'), 'AccountSettingsPage'),
+  component: lazyRouteComponent(
+    whenServed(() => import('../pages/settings/accounts.tsx')),
+    'AccountSettingsPage',
+  ),
 });
 
 export const router = createRouter({
