@@ -30,9 +30,18 @@ export async function readBacklog(pool: Pool): Promise<BacklogRow[]> {
   return [...runs, ...others];
 }
 
-/** Since when a run waits: its own time says it until it begins, because a run that could not begin is READY again later. */
-export const WAITS_SINCE =
-  'coalesce(kept_since, case when started_at is null then greatest(created_at, start_at) else coalesce(least(ready_at, now()), updated_at) end)';
+/**
+ * Since when a run waits: its own time says it until it begins, because a run that could not begin is READY again later. One that is
+ * READY at a later time waits since it was released.
+ */
+export const WAITS_SINCE = `
+  coalesce(
+    kept_since,
+    case
+      when started_at is null then greatest(created_at, start_at)
+      when ready_at <= now() then ready_at
+      else updated_at
+    end)`;
 
 const PLACE = `${CREATOR} as creator_id, tenant_id, ${LINE} as line_id, class`;
 const ORDER = `${CREATOR}, tenant_id, ${LINE}, class`;

@@ -178,6 +178,13 @@ describe('a tenant of the fleet', () => {
     const limited = await aRun(own);
     const asking = await aRun({ ready_at: 'null', status: `'WAITING'`, created_at: `now() - interval '1 day'` });
     await cluster.pool.query(`insert into run_wait (instance_id, node_id, kind) values ($1, 'n', 'input')`, [asking]);
+    const began = { started_at: `now() - interval '1 day'`, updated_at: `now() - interval '1 hour'` };
+    const parked = await aRun({
+      ...began,
+      ready_at: 'null',
+      status: `'WAITING'`,
+      wake_at: `now() + interval '1 hour'`,
+    });
 
     const body = await read();
 
@@ -186,7 +193,10 @@ describe('a tenant of the fleet', () => {
       { instanceID: unknown, workflowTitle: 'Slow', reason: { code: 'no-worker' } },
       { instanceID: limited, reason: { code: 'tenant-limit' } },
       { instanceID: asking, reason: { code: 'input' } },
+      { instanceID: parked, reason: { code: 'delay' } },
     ]);
+    // Since it was released.
+    expect(Math.round((Date.now() - Date.parse(body.runs[3].since)) / 60_000)).toBe(60);
     expect(body.runs[0].reason.message).toBe('no running worker knows nodes of the kind start');
   });
 
