@@ -42,8 +42,14 @@ export function maskIn(text: string, secrets: readonly string[]): string {
 
 /** The texts in which secrets may be repeated, the longest first: one may be a part of another. */
 export function formsOf(secrets: readonly string[]): string[] {
-  const forms = secrets.flatMap((secret) => [...nestedInJSON(secret), encodeURIComponent(secret)]);
+  const forms = secrets.flatMap((secret) => [...nestedInJSON(secret), ...inURL(secret)]);
   return [...new Set(forms)].filter(({ length }) => length >= 4).sort((a, b) => b.length - a.length);
+}
+
+/** In a path, in a query, and in a query or body of a form. */
+function inURL(secret: string): string[] {
+  const inPath = encodeURIComponent(secret);
+  return [inPath, inPath.replaceAll("'", '%27'), new URLSearchParams({ '': secret }).toString().slice(1)];
 }
 
 /** As it is, in JSON, and in JSON that is a text in JSON, as in the answer of a server that repeats what it was sent. */

@@ -118,6 +118,26 @@ test('a secret is sent by HTTP nodes, and masked in answers, outputs, errors and
   expect(shown).toContain(MASK);
 });
 
+test('a secret is masked in the ways in which URLs and forms write it', async () => {
+  await using server = await startHTTP((request, response) => {
+    const { url, body } = request;
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ url, body }));
+  });
+  for (const text of ["it's (a secret)!*~ 1+1", 'p@ss "w/ü&\\ x%']) {
+    const { name } = await aSecret(text);
+    const secret = `{{vars.${name}}}`;
+    const call = { type: 'http', method: 'POST', url: `${server.origin}/${secret}?q=${secret}` };
+    const bodies = { bodyType: 'form', body: { f: secret } };
+    const queried = { ...call, ...bodies, queryParams: [{ key: 'z', value: secret }] };
+
+    const { output } = await runOf(chain({ call: queried }, { answer: '{{ctx.httpResponse}}' }));
+    const plain = await runOf(chain({ call }, { answer: '{{ctx.httpResponse}}' }));
+
+    expect(output.answer).toMatchObject({ url: `/${MASK}?q=${MASK}&z=${MASK}`, body: `f=${MASK}` });
+    expect(plain.output.answer).toMatchObject({ url: `/${MASK}?q=${MASK}` });
+  }
+});
+
 test('a secret is refused outside of the fields of an HTTP node, and a name that is not there as well', async () => {
   const { name } = await aSecret('a plain token');
   const graphs: Record<string, object> = {
