@@ -23827,6 +23827,8 @@ export interface operations {
                 /** @description The `nextCursor` of the page before */
                 cursor?: string;
                 status?: "PENDING" | "COMPLETED" | "EXPIRED" | "CANCELLED";
+                /** @description Those of this run */
+                instanceID?: string;
             };
             header?: {
                 /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */

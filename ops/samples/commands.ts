@@ -35,10 +35,15 @@ function commandsFor(
 ): string[] {
   const run = `${base}/${ids.get(workflowID)}/execute`;
   if (answers.length === 0) return [curl(`${run}?wait=30`, { args })];
-  const pending = `${base}/data-collection?status=PENDING`;
-  const find = `REQUEST=$(curl -s "${pending}" -H "authorization: Bearer $TOKEN" | sed 's/.*"collectionRequestID":"\\([^"]*\\)".*/\\1/')`;
+  const pending = `curl -s "${base}/data-collection?status=PENDING&instanceID=$RUN" -H "authorization: Bearer $TOKEN"`;
+  // The run asks a moment after its start, and again a moment after an answer.
+  const find = `REQUEST=; until [ -n "$REQUEST" ]; do sleep 1; REQUEST=$(${pending} | ${readField('collectionRequestID')}); done`;
   const answer = (submittedData: object) => [find, curl(`${base}/data-collection/$REQUEST/submit`, { submittedData })];
-  return [curl(run, { args }), ...answers.flatMap(answer)];
+  return [`RUN=$(${curl(run, { args })} | ${readField('instanceID')})`, ...answers.flatMap(answer)];
+}
+
+function readField(field: string): string {
+  return `sed -n 's/.*"${field}":"\\([^"]*\\)".*/\\1/p'`;
 }
 
 function curl(url: string, body: object, authorization = ' -H "authorization: Bearer $TOKEN"'): string {

@@ -21,10 +21,14 @@ export const listCollectionRequests = tenantRoute({
   errors: ['413'],
 
   async handle({ query, em, tenantID, identity, visible }, { formLinks }) {
-    const { status } = query;
+    const { status, instanceID } = query;
     const answerable = await answerableBy(em, { tenantID, identity });
     const where: FilterQuery<CollectionRequest> = {
-      $and: [await visible('workflow.execute', 'workflow_id'), answerable, status ? { status } : {}],
+      $and: [
+        await visible('workflow.execute', 'workflow_id'),
+        answerable,
+        { ...(status && { status }), ...(instanceID && { instanceID }) },
+      ],
     };
     const { rows, fields } = await findPage(em, CollectionRequest, {
       where,

@@ -62,4 +62,5 @@ export const CollectionRequests = z
 export const CollectionRequestList = z.object({
   ...pageQuery(standardPage),
   status: CollectionRequest.shape.status.optional(),
+  instanceID: ID.optional().describe('Those of this run'),
 });
