@@ -2,7 +2,7 @@ import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
 import { type ByteAccount, createByteAccount } from '#shared/byte-account.ts';
 import type { Config } from '#shared/config.ts';
 import { createKeyRing, type KeyRing } from '#shared/crypto.ts';
-import { createDispatchPool, createLeasePool, createPool, type Pool } from '#shared/db/pool.ts';
+import { createCommitPool, createDispatchPool, createLeasePool, createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
 import { createStoredFiles, type StoredFiles } from '#shared/files/files.ts';
 import { createFormLinks } from '#shared/form-links.ts';
@@ -77,6 +77,8 @@ export async function openEngine(
   resources.defer(() => pool.end());
   const dispatchPool = createDispatchPool(config.db, logger, name);
   resources.defer(() => dispatchPool.end());
+  const commitPool = createCommitPool(config.db, logger, name);
+  resources.defer(() => commitPool.end());
   const leasePool = createLeasePool(config.db, logger, name, config.worker.leaseMs);
   resources.defer(() => leasePool.end());
   await requireSchema(pool);
@@ -111,6 +113,7 @@ export async function openEngine(
   const engine = createEngine({
     pool,
     dispatchPool,
+    commitPool,
     rights,
     runs,
     publisher,
@@ -135,6 +138,7 @@ export async function openEngine(
   const pools = () => ({
     main: pool,
     dispatch: dispatchPool,
+    commit: commitPool,
     lease: leasePool,
     ...backplane.pools(),
     ...Object.fromEntries(servers.all.map(({ name, admin }) => [`tenants.${name}`, admin])),

@@ -1,7 +1,7 @@
 import { acceptRuns, insertRuns, type NewRun } from '#shared/accept-runs.ts';
 import { createAdmission } from '#shared/admit.ts';
 import { textArray } from '#shared/db/array.ts';
-import { createDispatchPool, createPool, type PoolClient } from '#shared/db/pool.ts';
+import { createCommitPool, createDispatchPool, type PoolClient } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import { createLogger } from '#shared/logger.ts';
 import { createClaims } from '#workers/engine/claim.ts';
@@ -127,7 +127,7 @@ export async function grouped(
   write: (lane: PoolClient, members: number[]) => Promise<number[]>,
 ): Promise<number> {
   await using resources = new AsyncDisposableStack();
-  const pool = createPool({ url, poolSize: 2 }, logger);
+  const pool = createCommitPool({ url, poolSize: 2 }, logger, 'floor');
   resources.defer(() => pool.end());
   const lanes = await Promise.all([pool.connect(), pool.connect()]);
   resources.defer(() => {
@@ -228,7 +228,7 @@ export async function serialRun(
   resources.defer(async () => void (await endLease(environment, leaseID)));
   const dispatchPool = createDispatchPool({ url, poolSize: 3 }, logger, 'floor');
   resources.defer(() => dispatchPool.end());
-  const pool = createPool({ url, poolSize: 1 }, logger);
+  const pool = createCommitPool({ url, poolSize: 1 }, logger, 'floor');
   resources.defer(() => pool.end());
   const lane = await pool.connect();
   resources.defer(() => lane.release());

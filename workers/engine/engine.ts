@@ -72,6 +72,8 @@ export interface EngineDependencies {
   pool: Pool;
   /** For claims: see `createDispatchPool`. */
   dispatchPool: Pool;
+  /** For outcomes: see `createCommitPool`. */
+  commitPool: Pool;
   rights: Rights;
   runs: Runs;
   publisher: Publisher;
@@ -109,7 +111,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   let pressure = false;
 
   const committer = createCommitter({
-    pool,
+    pool: dependencies.commitPool,
     leaseID,
     logger,
     onCommitted,
