@@ -20,9 +20,13 @@ export function resolveInputs(
   for (const definition of definitions) {
     const { key } = definition;
     const path = [field, key];
-    const given = Object.hasOwn(values, key) ? (values[key] ?? null) : defaultOf(definition);
+    const isGiven = Object.hasOwn(values, key);
+    const given = isGiven ? (values[key] ?? null) : defaultOf(definition);
     const value = coerce(definition, given);
-    if (value === undefined) issues.push({ path, message: mismatch(wanted[definition.type ?? 'string'], given, path) });
+    if (value === undefined) {
+      const message = mismatch(wanted[definition.type ?? 'string'], given, path);
+      issues.push({ path, message: isGiven ? message : `the declared default does not fit: ${message}` });
+    }
     else if (value === null && definition.required) issues.push({ path, message: 'is required' });
     else resolved.push([key, value]);
   }

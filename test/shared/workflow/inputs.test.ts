@@ -46,6 +46,12 @@ describe('inputs', () => {
     expect(resolve(definitions, { b: 0, c: false })).toEqual({ a: 5, b: 0, c: false });
   });
 
+  test('whose default does not fit are refused with that reason', () => {
+    expect(() => resolve([{ key: 'a', type: 'number', default: 'zzz' }], {})).toThrow(
+      'args.a: the declared default does not fit: expected a number, received "zzz"',
+    );
+  });
+
   test('that are null stay null, with or without a default, and required ones count as missing', () => {
     expect(resolve([{ key: 'a', default: 5 }], { a: null })).toEqual({ a: null });
     expect(() => resolve([{ key: 'a', default: 5, required: true }], { a: null })).toThrow('args.a: is required');
