@@ -22399,7 +22399,7 @@ export interface operations {
                 /** @description The timeline begins after this event: the `nextSeq` of the answer before */
                 afterSeq?: number;
                 timelineLimit?: number;
-                /** @description `small` leaves outputs above 16 kB out of the timeline, which `outputOmitted` says */
+                /** @description `small` leaves out of the timeline outputs that are stored, compressed, in more than 16 kB; `outputOmitted` says so */
                 outputs?: "small" | "full";
             };
             header?: {

@@ -23,15 +23,20 @@ export function resolveInputs(
     const isGiven = Object.hasOwn(values, key);
     const given = isGiven ? (values[key] ?? null) : defaultOf(definition);
     const value = coerce(definition, given);
-    if (value === undefined) {
-      const message = mismatch(wanted[definition.type ?? 'string'], given, path);
-      issues.push({ path, message: isGiven ? message : `the declared default does not fit: ${message}` });
-    }
+    if (value === undefined) issues.push({ path, message: mismatchOf(definition, { given, isGiven, path }) });
     else if (value === null && definition.required) issues.push({ path, message: 'is required' });
     else resolved.push([key, value]);
   }
   if (issues.length > 0) throw invalid(issues);
   return Object.fromEntries(resolved);
+}
+
+function mismatchOf(
+  { type = 'string' }: InputDefinition,
+  { given, isGiven, path }: { given: Json; isGiven: boolean; path: string[] },
+): string {
+  const message = mismatch(wanted[type], given, path);
+  return isGiven ? message : `the declared default does not fit: ${message}`;
 }
 
 const InputType = z.enum(['string', 'number', 'boolean', 'object', 'array']);

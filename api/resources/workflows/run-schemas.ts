@@ -128,7 +128,9 @@ export const InstanceQuery = z.object({
   outputs: z
     .enum(['small', 'full'])
     .default('small')
-    .describe('`small` leaves outputs above 16 kB out of the timeline, which `outputOmitted` says'),
+    .describe(
+      '`small` leaves out of the timeline outputs that are stored, compressed, in more than 16 kB; `outputOmitted` says so',
+    ),
 });
 
 const MAX_STREAM_SECONDS = 3_600;
