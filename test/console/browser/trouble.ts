@@ -160,6 +160,7 @@ export function troubleTests(stage: () => Stage): void {
     await page.getByRole('alert').getByText('You may not do this').waitFor();
     expect(performance.now() - began).toBeLessThan(2_000);
     expect(await page.getByText('Secret').count()).toBe(0);
+    await page.getByRole('link', { name: 'Runs', exact: true }).waitFor({ state: 'detached', timeout: 2_000 });
     await page.close();
     await client.delete(`T/workflows/instances/${body.instanceID}/stop`);
     forgetRefusals(stage(), 403);
