@@ -44,7 +44,8 @@ export function useLiveRun(place: Place) {
       return next.seq;
     },
     enabled: isLive,
-    refetchInterval: isLive ? REASON_MS : false,
+    // Each refusal is recorded in the audit trail.
+    refetchInterval: ({ state }) => (isLive && !isRefusal(state.error) ? REASON_MS : false),
     staleTime: 0,
     gcTime: 0,
   });
@@ -90,8 +91,9 @@ export function useLiveRun(place: Place) {
     };
   }, [isLive, instanceID, tenantID, queries]);
 
-  const denied = head.error instanceof APIError && head.error.status < 500 ? head.error : refused;
-  return { run, error: read.error ?? (isLive ? denied : undefined) ?? null, isConnected, refetch: read.refetch };
+  const denied = isRefusal(head.error) ? head.error : refused;
+  const refetch = () => Promise.all([read.refetch(), isLive && head.refetch()]);
+  return { run, error: read.error ?? (isLive ? denied : undefined) ?? null, isConnected, refetch };
 }
 
 /** One event with the output that the timeline leaves out. */
@@ -99,6 +101,11 @@ export async function readWholeEvent(place: Place, event: TimelineEvent): Promis
   const query = { afterSeq: event.seq - 1, timelineLimit: 50, outputs: 'full', input: 'false' } as const;
   const { timeline } = await readPart(place, query);
   return timeline.find((one) => one.seq === event.seq && one.nodeID === event.nodeID)?.output;
+}
+
+/** Whether the same request would be refused again; a rate limit passes. */
+function isRefusal(error: unknown): error is APIError {
+  return error instanceof APIError && error.status < 500 && error.status !== 429;
 }
 
 async function readRun(place: Place): Promise<Run> {

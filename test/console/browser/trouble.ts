@@ -161,6 +161,9 @@ export function troubleTests(stage: () => Stage): void {
     expect(performance.now() - began).toBeLessThan(2_000);
     expect(await page.getByText('Secret').count()).toBe(0);
     await page.getByRole('link', { name: 'Runs', exact: true }).waitFor({ state: 'detached', timeout: 2_000 });
+    // A page that is refused does not ask again every 1.5 s.
+    const asked = page.waitForRequest(/instances/, { timeout: 2_000 });
+    await expect(asked).rejects.toThrow('Timeout');
     await page.close();
     await client.delete(`T/workflows/instances/${body.instanceID}/stop`);
     forgetRefusals(stage(), 403);
