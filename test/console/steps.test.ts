@@ -1,8 +1,10 @@
-/** The pure parts of the page of a run: steps out of events, and the scale of its timeline. */
+/** The pure parts of the page of a run: steps out of events, edges that were taken, and the scale of its timeline. */
 import { describe, expect, test } from 'vitest';
 import type { TimelineEvent } from '#ops/console/client/types.ts';
+import { isTakenBy } from '#ops/console/run/graph-of.ts';
 import { scaleOf } from '#ops/console/run/scale.ts';
 import { mergeTimeline, nodesOf, type Span, spansOf, stepKey } from '#ops/console/run/steps.ts';
+import { nodes } from '#shared/nodes/index.ts';
 
 describe('steps', () => {
   test('a node has one for each iteration, and a failed one is looked at first', () => {
@@ -53,6 +55,21 @@ describe('steps', () => {
 
   test('a step outside of loops is named by its node alone', () => {
     expect(stepKey(event({}))).toBe('node');
+  });
+});
+
+describe('an edge without an exit', () => {
+  const usual = nodes.filter(({ usualExit }) => typeof usualExit === 'string');
+
+  test.each(usual)('is taken when $kind is left by its usual exit', ({ usualExit }) => {
+    expect(isTakenBy({ exit: undefined }, String(usualExit))).toBe(true);
+    expect(isTakenBy({ exit: 'output' }, String(usualExit))).toBe(true);
+    expect(isTakenBy({ exit: 'error' }, String(usualExit))).toBe(false);
+  });
+
+  test.each(['error', 'rejected', 'expired', 'default'])('is not taken when a node is left by %s', (exit) => {
+    expect(isTakenBy({ exit: undefined }, exit)).toBe(false);
+    expect(isTakenBy({ exit }, exit)).toBe(true);
   });
 });
 

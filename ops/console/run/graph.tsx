@@ -2,7 +2,7 @@ import type { Edge, Node, NodeChange, NodeProps } from '@xyflow/react';
 import { useCallback, useMemo } from 'react';
 import { GraphView, NodeBox } from '../ui/graph-view.tsx';
 import { Status, type Tone, toneOf, wordOf } from '../ui/status.tsx';
-import type { GraphNode, Graph as GraphOfRun } from './graph-of.ts';
+import { type GraphNode, type Graph as GraphOfRun, isTakenBy } from './graph-of.ts';
 import { HEIGHT, layOut, WIDTH } from './lay-out.ts';
 import type { NodeSteps } from './steps.ts';
 
@@ -97,9 +97,11 @@ function State({ steps: { shown, steps, failed } }: { steps: NodeSteps }) {
   );
 }
 
-function asEdge({ id, source, target, exit }: GraphOfRun['edges'][number], byID: ReadonlyMap<string, NodeSteps>): Edge {
+function asEdge(edge: GraphOfRun['edges'][number], byID: ReadonlyMap<string, NodeSteps>): Edge {
+  const { id, source, target, exit } = edge;
   const begun = byID.get(target);
-  const isTaken = begun !== undefined && begun.shown.status !== 'SKIPPED' && byID.get(source)?.shown.last.exit === exit;
+  const left = byID.get(source)?.shown.last.exit;
+  const isTaken = begun !== undefined && begun.shown.status !== 'SKIPPED' && left != null && isTakenBy(edge, left);
   const isNamed = exit !== undefined && !['output', 'success'].includes(exit);
   return {
     id,
