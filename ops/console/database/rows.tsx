@@ -16,7 +16,7 @@ import { useMay } from '../client/may.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { cellText } from '../ui/result-table.tsx';
+import { Cell } from '../ui/result-table.tsx';
 import { saveFile } from '../ui/save-file.ts';
 import { type Column, Scroller, Table } from '../ui/table.tsx';
 import { RowDialog } from './row-dialog.tsx';
@@ -44,7 +44,7 @@ export function Rows({ place, table, view, onView }: Props) {
     head: name,
     cell: (row) => (
       <div className="clip">
-        <bdi>{cellText(row[name])}</bdi>
+        <Cell value={row[name]} />
       </div>
     ),
   }));

@@ -68,7 +68,7 @@ export function RowsTable({ label, rows, names }: RowsProps) {
               <tr key={index}>
                 {names.map((name) => (
                   <td key={name} className="clip">
-                    <bdi>{cellText(row[name])}</bdi>
+                    <Cell value={row[name]} />
                   </td>
                 ))}
               </tr>
@@ -93,7 +93,13 @@ export function RowsTable({ label, rows, names }: RowsProps) {
   );
 }
 
-export function cellText(value: unknown): string {
+/** A value of a row. The text `null` does not look like NULL. */
+export function Cell({ value }: { value: unknown }) {
+  if (value === null) return <span className="null">NULL</span>;
+  return <bdi>{cellText(value)}</bdi>;
+}
+
+function cellText(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)} … (${text.length.toLocaleString()} characters)` : text;
 }

@@ -106,13 +106,14 @@ export function databaseTests(stage: () => Stage): void {
     await go(path('/database?tab=sql'));
     const text = page.getByRole('textbox', { name: 'SQL' });
     await text.fill(
-      "select 1 as one; select n, '<img src=x>' as mark from generate_series(1, 3) n; select n, md5(n::text) from generate_series(1, 500) n",
+      "select null as one, 'null' as two; select n, '<img src=x>' as mark from generate_series(1, 3) n; select n, md5(n::text) from generate_series(1, 500) n",
     );
     await page.getByRole('button', { name: 'Run the SQL' }).click();
     await page.getByText('Statement 1: SELECT, 1 rows').waitFor();
     await page.getByText('Statement 2: SELECT, 3 rows').waitFor();
     await page.getByRole('region', { name: 'Statement 3' }).getByText('1 to 200').waitFor();
     expect(await page.getByRole('row', { name: /^3 <img src=x>/ }).count()).toBe(1);
+    expect(await page.getByRole('row', { name: 'NULL null', exact: true }).count()).toBe(1);
     await expectAccessible(page, { name: 'database-sql', shows: 'Statement 2' });
     expect(await page.locator('img[src="x"]').count()).toBe(0);
 
