@@ -5,8 +5,10 @@ import { useMay } from '../client/may.ts';
 import { explainDataQuery, type QueryPlace, runDataQuery } from '../client/queries-of-tenant.ts';
 import { inputFields } from '../ui/as-fields.ts';
 import { enteredValues, Fields, initialValues } from '../ui/fields.tsx';
+import { JSONView } from '../ui/json.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { ResultTable } from '../ui/result-table.tsx';
+import { planText } from './view.ts';
 
 interface Props {
   place: QueryPlace;
@@ -59,8 +61,13 @@ export function Run({ place, definitions, isDirty, hasPlan }: Props) {
         </Stack>
       </form>
       {run.error && <Problem error={run.error} />}
-      {run.data && run.variables === 'explain' && <Text size="sm">The plan; nothing was executed.</Text>}
-      {run.data && <ResultTable key={run.submittedAt} answer={run.data} />}
+      {run.data && run.variables === 'explain' && (
+        <>
+          <Text size="sm">The plan; nothing was executed.</Text>
+          <JSONView value={planText(run.data.dataQueryResult)} label="Plan" />
+        </>
+      )}
+      {run.data && run.variables === 'run' && <ResultTable key={run.submittedAt} answer={run.data} />}
     </Stack>
   );
 }

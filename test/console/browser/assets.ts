@@ -40,8 +40,8 @@ export function assetTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Explain' }).click();
     await page.getByText('nothing was executed').waitFor();
     await page
-      .getByText(/Function Scan/)
-      .first()
+      .getByLabel('Plan', { exact: true })
+      .getByText(/"Node Type": "Function Scan",\n +"/)
       .waitFor();
     await page.getByRole('tab', { name: 'History' }).click();
     await page.getByRole('row', { name: new RegExp(`${tenant.creator.email}, by hand .* 205 rows`) }).waitFor();
