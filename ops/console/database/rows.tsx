@@ -44,7 +44,7 @@ export function Rows({ place, table, view, onView }: Props) {
     head: name,
     cell: (row) => (
       <div className="clip">
-        <Cell value={row[name]} />
+        <Cell name={name} value={row[name]} />
       </div>
     ),
   }));

@@ -1,4 +1,4 @@
-import { Button, Group, Text } from '@mantine/core';
+import { Button, Group, Modal, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Schemas } from '../client/types.ts';
 import { JSONView } from './json.tsx';
@@ -6,8 +6,8 @@ import { isObject } from './schema-parts.ts';
 
 /** Rows in the page at once: more make it slow. */
 const ROWS = 200;
-/** Characters of a cell that are shown. */
-const MAX_CELL = 300;
+/** Characters of a cell that are shown: its width has room for no more. */
+const MAX_CELL = 50;
 
 /** What a query answered: rows as a table, other values as JSON. */
 export function ResultTable({ answer }: { answer: Schemas['DataQueryAnswer'] }) {
@@ -68,7 +68,7 @@ export function RowsTable({ label, rows, names }: RowsProps) {
               <tr key={index}>
                 {names.map((name) => (
                   <td key={name} className="clip">
-                    <Cell value={row[name]} />
+                    <Cell name={name} value={row[name]} />
                   </td>
                 ))}
               </tr>
@@ -94,12 +94,24 @@ export function RowsTable({ label, rows, names }: RowsProps) {
 }
 
 /** A value of a row. The text `null` does not look like NULL. */
-export function Cell({ value }: { value: unknown }) {
+export function Cell({ name, value }: { name: string; value: unknown }) {
   if (value === null) return <span className="null">NULL</span>;
-  return <bdi>{cellText(value)}</bdi>;
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return text.length > MAX_CELL ? <CutCell name={name} value={value} text={text} /> : <bdi>{text}</bdi>;
 }
 
-function cellText(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)} … (${text.length.toLocaleString()} characters)` : text;
+function CutCell({ name, value, text }: { name: string; value: unknown; text: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className="plain link cut" aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        <bdi>{text.slice(0, MAX_CELL)}</bdi> … ({text.length.toLocaleString()} characters)
+      </button>
+      {isOpen && (
+        <Modal opened size="xl" title={name} onClose={() => setOpen(false)}>
+          <JSONView value={value} label={`Value of ${name}`} />
+        </Modal>
+      )}
+    </>
+  );
 }
