@@ -12,6 +12,7 @@ import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Status } from '../ui/status.tsx';
 import { Ago } from '../ui/time.tsx';
+import { sampleCommand } from './sample-command.ts';
 
 /** What needs the caller now. */
 export function HomePage() {
@@ -207,9 +208,7 @@ function FirstSteps({ tenantID }: { tenantID: string }) {
       <ul className="lines">
         {samples.map(({ name, shows }) => (
           <li key={name}>
-            <code className="breaks">
-              npm run sample -- {name} --tenant {tenantID}
-            </code>
+            <code className="breaks">{sampleCommand(name, tenantID, location)}</code>
             <div className="note">{shows}</div>
           </li>
         ))}
