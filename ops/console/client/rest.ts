@@ -1,6 +1,7 @@
 import createClient, { type Middleware } from 'openapi-fetch';
 import type { paths } from '../../client/rest.ts';
 import { currentToken, endSession } from '../app/session.ts';
+import type { Issue } from './types.ts';
 
 /** An answer that is not a success, with the words of the API. */
 export class APIError extends Error {
@@ -19,11 +20,6 @@ export class APIError extends Error {
     this.issues = details?.issues ?? [];
     this.versionNumber = details?.versionNumber;
   }
-}
-
-export interface Issue {
-  path: readonly (string | number)[];
-  message: string;
 }
 
 interface Refusal {

@@ -6,3 +6,9 @@ export type RunSummary = Schemas['WorkflowInstanceSummary'];
 export type RunStatus = Schemas['RunStatus'];
 export type NodeStatus = Schemas['NodeStatus'];
 export type TimelineEvent = Schemas['WorkflowInstanceEvent'];
+
+/** A fault of a request, with its place in it. */
+export interface Issue {
+  path: readonly (string | number)[];
+  message: string;
+}

@@ -1,5 +1,4 @@
-import type { Issue } from '../client/rest.ts';
-import type { Schemas } from '../client/types.ts';
+import type { Issue, Schemas } from '../client/types.ts';
 import { HEIGHT, layOut, WIDTH } from '../run/lay-out.ts';
 import { isObject } from '../ui/schema-parts.ts';
 
@@ -134,22 +133,34 @@ export function nameOf({ id, data }: DraftNode): string {
   return typeof data.title === 'string' && data.title !== '' ? data.title : id;
 }
 
-/** Faults by node and, in it, by field; those of no node are under the empty name. */
+/** Faults of what was sent by node and, in it, by field; those of no node are under the empty name. A node that differs now has none. */
 export function faultsOf(
-  { nodes, edges }: Draft,
   issues: readonly Issue[],
+  sent: Draft,
+  now: Draft,
 ): ReadonlyMap<string, ReadonlyMap<string, string>> {
   const faults = new Map<string, Map<string, string>>();
   for (const { path, message } of issues) {
     const [list, index, ...rest] = path;
     const isNode = list === 'workflowNodes' || list === 'nodes';
-    const at = isNode ? nodes[Number(index)]?.id : edges[Number(index)]?.source;
+    const at = isNode ? sent.nodes[Number(index)]?.id : sent.edges[Number(index)]?.source;
     const field = isNode && rest[0] === 'data' ? rest.slice(1) : isNode ? rest : ['edge', ...rest];
     const name = at ?? '';
+    if (hasChanged(name, sent, now)) continue;
     const own = faults.get(name) ?? new Map<string, string>();
     faults.set(name, own.set(field.join('.'), message));
   }
   return faults;
+}
+
+/** Whether the config of a node or an edge that leaves it is another one; its place does not count. */
+function hasChanged(id: string, before: Draft, now: Draft): boolean {
+  const partsIn = ({ nodes, edges }: Draft) => [
+    nodes.find((node) => node.id === id)?.data,
+    ...edges.filter(({ source }) => source === id),
+  ];
+  const [old, own] = [partsIn(before), partsIn(now)];
+  return old.length !== own.length || old.some((part, index) => part !== own[index]);
 }
 
 function freeID({ nodes }: Draft, type: string): string {

@@ -49,6 +49,7 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
   useUnsaved(isDirty);
 
   const save = useMutation({
+    onMutate: () => draft,
     mutationFn: async ({ isDraft, over = base.versionNumber }: { isDraft: boolean; over?: number }) => {
       const next = await saveWorkflow(place, { title, ...bodyOf(draft), draft: isDraft }, over);
       return { next, sent: draft };
@@ -71,7 +72,9 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
     );
     return [options, graph];
   }, [refused]);
-  const faults = useMemo(() => faultsOf(draft, ofGraph), [draft, ofGraph]);
+  const sent = save.context ?? draft;
+  const faults = useMemo(() => faultsOf(ofGraph, sent, draft), [ofGraph, sent, draft]);
+  const isCorrected = ofGraph.length > 0 && ofOptions.length === 0 && faults.size === 0;
   const node = draft.nodes.find(({ id }) => id === selected);
   const add = (kind: Kind) => {
     const leadsOn = ({ type }: DraftNode) => (kinds[type]?.exits.length ?? 1) > 0;
@@ -117,7 +120,8 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
             onMine={() => save.mutate({ isDraft: true, over: refused.versionNumber ?? base.versionNumber })}
           />
         ) : (
-          save.error && (
+          save.error &&
+          !isCorrected && (
             <Problem
               error={faults.size > 0 ? new Error('The graph has faults, which are shown at their nodes.') : save.error}
             />

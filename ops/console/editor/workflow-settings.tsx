@@ -1,8 +1,7 @@
 import { Autocomplete, Checkbox, Group, Modal, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMay } from '../client/may.ts';
-import type { Issue } from '../client/rest.ts';
-import type { RunStatus, Schemas } from '../client/types.ts';
+import type { Issue, RunStatus, Schemas } from '../client/types.ts';
 import { secretNamesRead } from '../client/variables.ts';
 import { saveWorkflow, saveWorkflowRetention, type WorkflowPlace, workflowRetentionRead } from '../client/workflows.ts';
 import { useSettings } from '../settings/draft.ts';

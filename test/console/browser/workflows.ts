@@ -31,6 +31,8 @@ export function workflowTests(stage: () => Stage): void {
 
     await page.getByRole('button', { name: 'Undo' }).click();
     expect(await page.getByRole('textbox', { name: 'Code' }).inputValue()).not.toBe('return {');
+    await page.getByText('shown at their nodes').waitFor({ state: 'detached' });
+    expect(await page.getByRole('row', { name: /JavaScript code:/ }).count()).toBe(0);
     await page.getByRole('button', { name: 'Redo' }).click();
     expect(await page.getByRole('textbox', { name: 'Code' }).inputValue()).toBe('return {');
     await page.getByRole('button', { name: 'Undo' }).click();
