@@ -54,6 +54,7 @@ export interface WorkerContext extends AsyncDisposable {
   readonly sweep: Sweep;
   readonly backplane: Backplane;
   readonly pool: Pool;
+  readonly commitPool: Pool;
   readonly metricsPort: number | null;
 }
 
@@ -206,6 +207,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     sweep,
     backplane,
     pool,
+    commitPool: opened.commitPool,
     metricsPort: listener?.port ?? null,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

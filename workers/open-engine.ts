@@ -34,6 +34,8 @@ import { createTenantVariables, type TenantVariables } from './variables.ts';
 export interface OpenEngine {
   readonly pool: Pool;
   readonly leasePool: Pool;
+  /** See `createCommitPool`. */
+  readonly commitPool: Pool;
   readonly sandbox: Sandbox;
   /** Every pool of connections, by name. */
   pools(): Readonly<Record<string, PoolState>>;
@@ -146,6 +148,7 @@ export async function openEngine(
   return {
     pool,
     leasePool,
+    commitPool,
     sandbox,
     pools,
     backplane,

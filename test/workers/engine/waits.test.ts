@@ -208,7 +208,7 @@ test('a run that is about to park and whose question is answered meanwhile goes 
 });
 
 /** Lets a fact come just before the first commit that parks a run. */
-function wakeBeforePark({ pool }: WorkerContext, instanceID: () => string): void {
+function wakeBeforePark({ commitPool: pool }: WorkerContext, instanceID: () => string): void {
   const query = pool.query.bind(pool) as (...all: unknown[]) => Promise<unknown>;
   let isDone = false;
   const waking = async (...all: unknown[]) => {
