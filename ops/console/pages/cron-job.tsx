@@ -71,6 +71,7 @@ export function CronJobPage() {
         <Text size="sm">
           {job.scheduleDescription}, written as <code>{job.cronJobSchedule}</code>
         </Text>
+        <Target tenantID={place.tenantID} config={job.cronJobConfig} />
         <SimpleGrid cols={{ base: 1, md: 2 }}>
           <Paper withBorder p="md" component="section" aria-label="Next runs">
             <Text component="h2" fw={600} mb="xs">
@@ -95,6 +96,24 @@ export function CronJobPage() {
       </Stack>
     </>
   );
+}
+
+/** A link to what the job runs. */
+function Target({ tenantID, config }: { tenantID: string; config: Schemas['CronJob']['cronJobConfig'] }) {
+  const { workflowID, dataQueryID } = config as { workflowID?: string; dataQueryID?: string };
+  if (workflowID)
+    return (
+      <Link className="link" to="/t/$tenantID/workflows/$workflowID" params={{ tenantID, workflowID }}>
+        The workflow that it starts
+      </Link>
+    );
+  if (dataQueryID)
+    return (
+      <Link className="link" to="/t/$tenantID/queries/$dataQueryID" params={{ tenantID, dataQueryID }}>
+        The query that it runs
+      </Link>
+    );
+  return null;
 }
 
 /** What else may be done with the job. */

@@ -60,7 +60,7 @@ export function assetTests(stage: () => Stage): void {
 
   test('a cron job is made and changed, says when it runs next, is run by hand, paused, resumed and backfilled', async () => {
     const { cluster, page, go, path, tenant } = stage();
-    await aWorkflow(cluster, { tenant, title: 'Nightly' });
+    const { id } = await aWorkflow(cluster, { tenant, title: 'Nightly' });
     await go(path('/cron'));
     await page.getByRole('button', { name: 'New cron job' }).click();
     const dialog = page.getByRole('dialog');
@@ -84,6 +84,8 @@ export function assetTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'cron', shows: 'Every night' });
     await page.getByRole('link', { name: 'Every night' }).click();
     await expect.poll(() => page.getByRole('region', { name: 'Next runs' }).getByRole('listitem').count()).toBe(10);
+    const started = page.getByRole('link', { name: 'The workflow that it starts' });
+    expect(await started.getAttribute('href')).toContain(`/workflows/${id}`);
     await page.getByRole('button', { name: 'Run now' }).click();
     await page.getByRole('row', { name: /Fired by hand Run$/ }).waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
