@@ -43,7 +43,9 @@ export function TestRun({ place, base, draft, onClose }: Props & { draft: Draft 
           <JsonInput label="Input" autosize minRows={3} maxRows={10} value={input} onChange={setInput} />
           <JsonInput
             label="Outputs that are given"
-            description="By the id of a step, which is then not executed"
+            description={
+              'By the id of a step, which is then not executed, such as {"fetch": {"output": {"status": 200}}}'
+            }
             autosize
             minRows={2}
             maxRows={10}
