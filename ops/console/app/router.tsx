@@ -1,11 +1,4 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, Outlet, redirect } from '@tanstack/react-router';
 import { parseAuditView } from '../audit/filter.ts';
 import { parseDatabaseView } from '../database/view.ts';
 import { parseInboxView } from '../inbox/view.ts';
@@ -17,9 +10,9 @@ import { parseQueryView } from '../query/view.ts';
 import { parseRunFilter } from '../run/filter.ts';
 import { parseRunView } from '../run/view.ts';
 import { parseListFilter } from '../ui/list-filter.ts';
+import { lazyPage } from './lazy-page.ts';
 import { getSession } from './session.ts';
 import { Shell } from './shell.tsx';
-import { whenServed } from './when-served.ts';
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFoundPage });
 
@@ -34,10 +27,7 @@ const signIn = createRoute({
 const signedIn = createRoute({
   getParentRoute: () => root,
   path: '/signed-in',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/signed-in.tsx')),
-    'SignedInPage',
-  ),
+  component: lazyPage(() => import('../pages/signed-in.tsx'), 'SignedInPage'),
 });
 
 /** Everything that needs a session. */
@@ -54,10 +44,7 @@ const shell = createRoute({
 const tenants = createRoute({
   getParentRoute: () => shell,
   path: '/',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/tenants.tsx')),
-    'TenantsPage',
-  ),
+  component: lazyPage(() => import('../pages/tenants.tsx'), 'TenantsPage'),
 });
 
 const tenant = createRoute({ getParentRoute: () => shell, path: '/t/$tenantID', component: Outlet });
@@ -65,87 +52,60 @@ const tenant = createRoute({ getParentRoute: () => shell, path: '/t/$tenantID', 
 const home = createRoute({
   getParentRoute: () => tenant,
   path: '/',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/home.tsx')),
-    'HomePage',
-  ),
+  component: lazyPage(() => import('../pages/home.tsx'), 'HomePage'),
 });
 
 const runs = createRoute({
   getParentRoute: () => tenant,
   path: '/runs',
   validateSearch: parseRunFilter,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/runs.tsx')),
-    'RunsPage',
-  ),
+  component: lazyPage(() => import('../pages/runs.tsx'), 'RunsPage'),
 });
 
 const run = createRoute({
   getParentRoute: () => tenant,
   path: '/runs/$instanceID',
   validateSearch: parseRunView,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/run.tsx')),
-    'RunPage',
-  ),
+  component: lazyPage(() => import('../pages/run.tsx'), 'RunPage'),
 });
 
 const inbox = createRoute({
   getParentRoute: () => tenant,
   path: '/inbox',
   validateSearch: parseInboxView,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/inbox.tsx')),
-    'InboxPage',
-  ),
+  component: lazyPage(() => import('../pages/inbox.tsx'), 'InboxPage'),
 });
 
 const request = createRoute({
   getParentRoute: () => tenant,
   path: '/inbox/$requestID',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/request.tsx')),
-    'RequestPage',
-  ),
+  component: lazyPage(() => import('../pages/request.tsx'), 'RequestPage'),
 });
 
 const toolCall = createRoute({
   getParentRoute: () => tenant,
   path: '/inbox/calls/$toolCallID',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/tool-call.tsx')),
-    'ToolCallPage',
-  ),
+  component: lazyPage(() => import('../pages/tool-call.tsx'), 'ToolCallPage'),
 });
 
 const workflows = createRoute({
   getParentRoute: () => tenant,
   path: '/workflows',
   validateSearch: parseListFilter,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/workflows.tsx')),
-    'WorkflowsPage',
-  ),
+  component: lazyPage(() => import('../pages/workflows.tsx'), 'WorkflowsPage'),
 });
 
 const workflow = createRoute({
   getParentRoute: () => tenant,
   path: '/workflows/$workflowID',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/workflow.tsx')),
-    'WorkflowPage',
-  ),
+  component: lazyPage(() => import('../pages/workflow.tsx'), 'WorkflowPage'),
 });
 
 const queries = createRoute({
   getParentRoute: () => tenant,
   path: '/queries',
   validateSearch: parseListFilter,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/queries.tsx')),
-    'QueriesPage',
-  ),
+  component: lazyPage(() => import('../pages/queries.tsx'), 'QueriesPage'),
 });
 
 const newQuery = createRoute({
@@ -153,219 +113,150 @@ const newQuery = createRoute({
   path: '/queries/new',
   validateSearch: ({ datasourceID }: Record<string, unknown>): { datasourceID?: string } =>
     typeof datasourceID === 'string' ? { datasourceID } : {},
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/new-query.tsx')),
-    'NewQueryPage',
-  ),
+  component: lazyPage(() => import('../pages/new-query.tsx'), 'NewQueryPage'),
 });
 
 const query = createRoute({
   getParentRoute: () => tenant,
   path: '/queries/$dataQueryID',
   validateSearch: parseQueryView,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/query.tsx')),
-    'QueryPage',
-  ),
+  component: lazyPage(() => import('../pages/query.tsx'), 'QueryPage'),
 });
 
 const datasources = createRoute({
   getParentRoute: () => tenant,
   path: '/datasources',
   validateSearch: parseListFilter,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/datasources.tsx')),
-    'DatasourcesPage',
-  ),
+  component: lazyPage(() => import('../pages/datasources.tsx'), 'DatasourcesPage'),
 });
 
 const newDatasource = createRoute({
   getParentRoute: () => tenant,
   path: '/datasources/new',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/new-datasource.tsx')),
-    'NewDatasourcePage',
-  ),
+  component: lazyPage(() => import('../pages/new-datasource.tsx'), 'NewDatasourcePage'),
 });
 
 const datasource = createRoute({
   getParentRoute: () => tenant,
   path: '/datasources/$datasourceID',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/datasource.tsx')),
-    'DatasourcePage',
-  ),
+  component: lazyPage(() => import('../pages/datasource.tsx'), 'DatasourcePage'),
 });
 
 const cronJobs = createRoute({
   getParentRoute: () => tenant,
   path: '/cron',
   validateSearch: parseListFilter,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/cron-jobs.tsx')),
-    'CronJobsPage',
-  ),
+  component: lazyPage(() => import('../pages/cron-jobs.tsx'), 'CronJobsPage'),
 });
 
 const cronJob = createRoute({
   getParentRoute: () => tenant,
   path: '/cron/$cronJobID',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/cron-job.tsx')),
-    'CronJobPage',
-  ),
+  component: lazyPage(() => import('../pages/cron-job.tsx'), 'CronJobPage'),
 });
 
 const listeners = createRoute({
   getParentRoute: () => tenant,
   path: '/listeners',
   validateSearch: parseListFilter,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/listeners.tsx')),
-    'ListenersPage',
-  ),
+  component: lazyPage(() => import('../pages/listeners.tsx'), 'ListenersPage'),
 });
 
 const newListener = createRoute({
   getParentRoute: () => tenant,
   path: '/listeners/new',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/new-listener.tsx')),
-    'NewListenerPage',
-  ),
+  component: lazyPage(() => import('../pages/new-listener.tsx'), 'NewListenerPage'),
 });
 
 const listener = createRoute({
   getParentRoute: () => tenant,
   path: '/listeners/$listenerID',
   validateSearch: parseListenerView,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/listener.tsx')),
-    'ListenerPage',
-  ),
+  component: lazyPage(() => import('../pages/listener.tsx'), 'ListenerPage'),
 });
 
 const database = createRoute({
   getParentRoute: () => tenant,
   path: '/database',
   validateSearch: parseDatabaseView,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/database.tsx')),
-    'DatabasePage',
-  ),
+  component: lazyPage(() => import('../pages/database.tsx'), 'DatabasePage'),
 });
 
 const members = createRoute({
   getParentRoute: () => tenant,
   path: '/members',
   validateSearch: parsePeopleView,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/members.tsx')),
-    'MembersPage',
-  ),
+  component: lazyPage(() => import('../pages/members.tsx'), 'MembersPage'),
 });
 
 const roles = createRoute({
   getParentRoute: () => tenant,
   path: '/roles',
   validateSearch: parsePeopleView,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/roles.tsx')),
-    'RolesPage',
-  ),
+  component: lazyPage(() => import('../pages/roles.tsx'), 'RolesPage'),
 });
 
 const apiKeys = createRoute({
   getParentRoute: () => tenant,
   path: '/api-keys',
   validateSearch: parsePeopleView,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/api-keys.tsx')),
-    'ApiKeysPage',
-  ),
+  component: lazyPage(() => import('../pages/api-keys.tsx'), 'ApiKeysPage'),
 });
 
 const audit = createRoute({
   getParentRoute: () => tenant,
   path: '/audit',
   validateSearch: parseAuditView,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/audit.tsx')),
-    'AuditPage',
-  ),
+  component: lazyPage(() => import('../pages/audit.tsx'), 'AuditPage'),
 });
 
 const settings = createRoute({
   getParentRoute: () => tenant,
   path: '/settings',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/settings.tsx')),
-    'SettingsPage',
-  ),
+  component: lazyPage(() => import('../pages/settings.tsx'), 'SettingsPage'),
 });
 
 const tenantSettings = createRoute({
   getParentRoute: () => settings,
   path: '/',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/settings/tenant.tsx')),
-    'TenantSettingsPage',
-  ),
+  component: lazyPage(() => import('../pages/settings/tenant.tsx'), 'TenantSettingsPage'),
 });
 
 const limitSettings = createRoute({
   getParentRoute: () => settings,
   path: '/limits',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/settings/limits.tsx')),
-    'LimitSettingsPage',
-  ),
+  component: lazyPage(() => import('../pages/settings/limits.tsx'), 'LimitSettingsPage'),
 });
 
 const retentionSettings = createRoute({
   getParentRoute: () => settings,
   path: '/retention',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/settings/retention.tsx')),
-    'RetentionSettingsPage',
-  ),
+  component: lazyPage(() => import('../pages/settings/retention.tsx'), 'RetentionSettingsPage'),
 });
 
 const variableSettings = createRoute({
   getParentRoute: () => settings,
   path: '/variables',
   validateSearch: parseListFilter,
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/settings/variables.tsx')),
-    'VariableSettingsPage',
-  ),
+  component: lazyPage(() => import('../pages/settings/variables.tsx'), 'VariableSettingsPage'),
 });
 
 const aiSettings = createRoute({
   getParentRoute: () => settings,
   path: '/ai',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/settings/ai.tsx')),
-    'AISettingsPage',
-  ),
+  component: lazyPage(() => import('../pages/settings/ai.tsx'), 'AISettingsPage'),
 });
 
 const toolSettings = createRoute({
   getParentRoute: () => settings,
   path: '/tools',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/settings/tools.tsx')),
-    'ToolSettingsPage',
-  ),
+  component: lazyPage(() => import('../pages/settings/tools.tsx'), 'ToolSettingsPage'),
 });
 
 const accountSettings = createRoute({
   getParentRoute: () => settings,
   path: '/accounts',
-  component: lazyRouteComponent(
-    whenServed(() => import('../pages/settings/accounts.tsx')),
-    'AccountSettingsPage',
-  ),
+  component: lazyPage(() => import('../pages/settings/accounts.tsx'), 'AccountSettingsPage'),
 });
 
 export const router = createRouter({
