@@ -1,6 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import { APIError, body, rest } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
+import { isLoopback } from './loopback.ts';
 import { beginSession, type Session } from './session.ts';
 
 export type SignIn = Schemas['SignIn'];
@@ -136,8 +137,7 @@ async function provider({
 /** A provider for development on the same machine has no certificate. */
 function unsafeOptions({ issuer }: { issuer: string }): { [oauth.allowInsecureRequests]?: true } {
   const { protocol, hostname } = new URL(issuer);
-  const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-  return protocol === 'http:' && isLocal ? { [oauth.allowInsecureRequests]: true } : {};
+  return protocol === 'http:' && isLoopback(hostname) ? { [oauth.allowInsecureRequests]: true } : {};
 }
 
 /** `refreshToken`: the one before, which stays valid if there is no new one. The claims are known by the very object of the answer. */

@@ -1,0 +1,4 @@
+/** Whether a host of a URL is this machine. */
+export function isLoopback(hostname: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}
