@@ -14,6 +14,9 @@ pg.types.setTypeParser(20, Number);
  */
 const PLANNER = '-c enable_seqscan=off -c enable_bitmapscan=off -c enable_mergejoin=off -c jit=off';
 
+/** Plans a prepared statement once, and not for each list that it is given. */
+const ONE_PLAN = '-c plan_cache_mode=force_generic_plan';
+
 export interface DatabaseConfig {
   url: string;
   poolSize: number;
@@ -59,7 +62,7 @@ export function createDispatchPool(config: DatabaseConfig, logger: Logger, name:
   return createPool(config, logger, {
     max: 3,
     name: `${name}.dispatch`,
-    settings: '-c synchronous_commit=off -c plan_cache_mode=force_generic_plan',
+    settings: `-c synchronous_commit=off ${ONE_PLAN}`,
   });
 }
 
@@ -73,7 +76,7 @@ export function createCommitPool(config: DatabaseConfig, logger: Logger, name: s
     max: 2,
     name: `${name}.commit`,
     idleMs: 0,
-    settings: '-c plan_cache_mode=force_generic_plan',
+    settings: ONE_PLAN,
   });
 }
 
