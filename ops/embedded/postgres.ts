@@ -146,6 +146,18 @@ async function rotate(log: string): Promise<void> {
   await truncate(log);
 }
 
+/** One at a time: a copy that begins while the one before ends would be a copy of the emptied file. */
+function rotateEvery(ms: number, log: string): NodeJS.Timeout {
+  let isRotating = false;
+  const check = async () => {
+    if (isRotating) return;
+    isRotating = true;
+    await rotate(log).catch(() => undefined);
+    isRotating = false;
+  };
+  return setInterval(() => void check(), ms).unref();
+}
+
 interface ServerOptions {
   readonly dir: string;
   readonly log: string;
@@ -187,7 +199,7 @@ class Server {
     await endLeftovers(this.#options.dir);
     const { port: given, log, checkLogMs } = this.#options;
     await rotate(log);
-    this.#logTimer = setInterval(() => void rotate(log).catch(() => undefined), checkLogMs).unref();
+    this.#logTimer = rotateEvery(checkLogMs, log);
     this.port = given ?? (remembered > 0 && (await isFree(remembered)) ? remembered : await freePort());
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -151,7 +151,7 @@ test('the log holds nothing that clients sent', async () => {
 test('the log starts anew when it has grown large, while the server runs', async () => {
   await copyMade();
   const log = join(dir, 'postgres.log');
-  await using _ = await startPostgres({ dir: join(dir, 'postgres'), database: 'gantry', log, checkLogMs: 50 });
+  await using _ = await startPostgres({ dir: join(dir, 'postgres'), database: 'gantry', log, checkLogMs: 2 });
 
   await appendFile(log, Buffer.alloc(10_000_001, 'x'));
 
