@@ -11019,6 +11019,9 @@ export interface components {
              *           "error"
              *         ],
              *         "usualExit": "output",
+             *         "bodyExit": null,
+             *         "forks": false,
+             *         "exitAliases": {},
              *         "begins": false
              *       }
              *     }
@@ -12247,6 +12250,14 @@ export interface components {
             exits: string[];
             /** @description The exit of an edge without a handle */
             usualExit: string | null;
+            /** @description The exit to the nodes that the node repeats */
+            bodyExit: string | null;
+            /** @description Leaving by the usual exit takes the edges of all exits but `error` */
+            forks: boolean;
+            /** @description Other names of exits, which edges may have */
+            exitAliases: {
+                [key: string]: string;
+            };
             /** @description Runs begin here: a graph has exactly one such node */
             begins: boolean;
         };
@@ -23800,6 +23811,9 @@ export interface operations {
                      *             "error"
                      *           ],
                      *           "usualExit": "output",
+                     *           "bodyExit": null,
+                     *           "forks": false,
+                     *           "exitAliases": {},
                      *           "begins": false
                      *         }
                      *       },

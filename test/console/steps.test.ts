@@ -1,10 +1,12 @@
 /** The pure parts of the page of a run: steps out of events, edges that were taken, and the scale of its timeline. */
 import { describe, expect, test } from 'vitest';
 import type { TimelineEvent } from '#ops/console/client/types.ts';
-import { isTakenBy } from '#ops/console/run/graph-of.ts';
+import { graphOf } from '#ops/console/run/graph-of.ts';
 import { scaleOf } from '#ops/console/run/scale.ts';
 import { mergeTimeline, nodesOf, type Span, spansOf, stepKey } from '#ops/console/run/steps.ts';
-import { nodes } from '#shared/nodes/index.ts';
+import { type Exits, takenEdges } from '#ops/console/run/taken.ts';
+import type { NodeDefinition } from '#shared/nodes/define-node.ts';
+import { type AnyNode, nodes } from '#shared/nodes/index.ts';
 
 describe('steps', () => {
   test('a node has one for each iteration, and a failed one is looked at first', () => {
@@ -58,18 +60,77 @@ describe('steps', () => {
   });
 });
 
-describe('an edge without an exit', () => {
-  const usual = nodes.filter(({ usualExit }) => typeof usualExit === 'string');
+describe('an edge', () => {
+  const served = (kind: AnyNode): Exits => {
+    const { body = null, forks = false, exitAliases = {}, usualExit } = kind as NodeDefinition;
+    return { usualExit: typeof usualExit === 'string' ? usualExit : null, bodyExit: body, forks, exitAliases };
+  };
+  const kinds = Object.fromEntries(nodes.map((kind) => [kind.kind, served(kind)]));
+  const taken = (edges: string[], left: TimelineEvent[], maps: string[] = []) => {
+    const ids = new Set(edges.flatMap((edge) => edge.split(/[>:]/).slice(0, 2)));
+    const graph = graphOf({
+      workflowNodes: [...ids].map((id) => ({ id, type: id.replace(/\d/, ''), data: {} })),
+      workflowEdges: edges.map((edge) => {
+        const [source, target, sourceHandle] = edge.split(/[>:]/);
+        return { id: edge, source, target, sourceHandle };
+      }),
+    } as unknown as Parameters<typeof graphOf>[0]);
+    const byID = new Map(nodesOf(left).map((one) => [one.nodeID, one]));
+    return [...takenEdges({ graph, nodes: byID, kinds, maps: new Set(maps) })];
+  };
+  const left = (nodeID: string, exit: string | null, more: Partial<TimelineEvent> = {}) =>
+    event({ nodeID, exit, status: 'SUCCESS', ...more });
+  /** Each node has two ways in, so that it tells nothing of either that it has begun. */
+  const joined = (edge: string) => [edge, `set>${edge.split(/[>:]/)[1]}`];
 
-  test.each(usual)('is taken when $kind is left by its usual exit', ({ usualExit }) => {
-    expect(isTakenBy({ exit: undefined }, String(usualExit))).toBe(true);
-    expect(isTakenBy({ exit: 'output' }, String(usualExit))).toBe(true);
-    expect(isTakenBy({ exit: 'error' }, String(usualExit))).toBe(false);
+  test.each(nodes.filter(({ usualExit }) => typeof usualExit === 'string'))(
+    'without an exit is taken when $kind is left by its usual exit',
+    ({ kind, usualExit }) => {
+      const end = left('end2', null);
+      for (const edge of [`${kind}2>end2`, `${kind}2>end2:output`]) {
+        expect(taken(joined(edge), [left(`${kind}2`, String(usualExit)), end])).toEqual([edge]);
+        expect(taken(joined(edge), [left(`${kind}2`, 'error'), end])).toEqual([]);
+      }
+    },
+  );
+
+  test('of a fan-out is taken whatever its name is, but for its error', () => {
+    const edges = ['fanout>join:first', 'fanout>end:error', 'fanout>join:second', 'set>end'];
+    const events = [left('fanout', 'output'), left('join', 'output'), left('end', null), left('set', 'error')];
+
+    expect(taken(edges, events)).toEqual(['fanout>join:first', 'fanout>join:second']);
   });
 
-  test.each(['error', 'rejected', 'expired', 'default'])('is not taken when a node is left by %s', (exit) => {
-    expect(isTakenBy({ exit: undefined }, exit)).toBe(false);
-    expect(isTakenBy({ exit }, exit)).toBe(true);
+  test('into a body is taken when its first node has begun, also if that is in another run', () => {
+    const edges = ['loop>set:loop', 'set>loop', 'loop>end', 'start>set', 'map>set2:map', 'start>set2'];
+    const inLoop = left('set', 'output', { frame: at(0) });
+
+    expect(taken(edges, [left('loop', 'completed'), inLoop])).toEqual(['loop>set:loop', 'set>loop']);
+    expect(taken(edges, [left('map', 'completed')])).toEqual([]);
+    expect(taken(edges, [left('map', 'completed')], ['map'])).toEqual(['map>set2:map']);
+    // In the run of an item, the map itself has no steps.
+    expect(taken(edges, [left('set2', 'output', { frame: at(0) })])).toEqual(['map>set2:map']);
+  });
+
+  test('called done or else stands for the exit that it means', () => {
+    const edges = ['loop>end:done', 'condition>end:big', 'condition>end:else'];
+    const end = left('end', null);
+
+    expect(taken(edges, [left('loop', 'completed'), end])).toEqual(['loop>end:done']);
+    expect(taken(edges, [left('condition', 'big'), end])).toEqual(['condition>end:big']);
+    expect(taken(edges, [left('condition', 'rest'), end])).toEqual(['condition>end:else']);
+    expect(taken(edges, [left('condition', 'error'), end])).toEqual([]);
+  });
+
+  test('is taken that was taken in one iteration of several', () => {
+    const edges = ['condition>end:big', 'condition>end:small', 'condition>end:none'];
+    const events = ['big', 'small'].map((exit, index) => left('condition', exit, { frame: at(index) }));
+    const ends = ['SUCCESS', 'SKIPPED'].map((status, index) =>
+      left('end', null, { frame: at(index), status: status as 'SUCCESS' }),
+    );
+
+    expect(taken(edges, [...events, ...ends])).toEqual(['condition>end:big', 'condition>end:small']);
+    expect(taken(edges, [...events, ...ends.slice(1)])).toEqual([]);
   });
 });
 

@@ -18,6 +18,9 @@ const NodeDescription = z
     defaultValue: z.looseObject({}),
     exits: z.array(z.string()).describe('The exits of a node with the default value; a config may name others'),
     usualExit: z.string().nullable().describe('The exit of an edge without a handle'),
+    bodyExit: z.string().nullable().describe('The exit to the nodes that the node repeats'),
+    forks: z.boolean().describe('Leaving by the usual exit takes the edges of all exits but `error`'),
+    exitAliases: z.record(z.string(), z.string()).describe('Other names of exits, which edges may have'),
     begins: z.boolean().describe('Runs begin here: a graph has exactly one such node'),
   })
   .meta({ id: 'NodeDescription' });
@@ -50,12 +53,13 @@ function getNodeKind(kind: string): AnyNode {
 }
 
 function describe(node: AnyNode): z.input<typeof NodeDescription> {
-  const { kind, label, config, defaultValue, begins = false } = node;
+  const { kind, label, config, defaultValue, body = null, begins = false, forks = false, exitAliases = {} } = node;
   const form = groupFields(formOf(config), sharedFields);
   const value = config.parse(defaultValue);
   return {
     ...{ nodeType: kind, label, ...form, defaultValue, begins },
     exits: [...exitsOf(node, value)],
     usualExit: usualExitOf(node, value),
+    ...{ bodyExit: body, forks, exitAliases },
   };
 }

@@ -219,6 +219,9 @@ export const exampleNode = {
   defaultValue: { title: 'Wait', delayMs: 1000 },
   exits: ['output', 'error'],
   usualExit: 'output',
+  bodyExit: null,
+  forks: false,
+  exitAliases: {},
   begins: false,
 };
 

@@ -8,6 +8,7 @@ import { hasEnded } from '../client/live-runs.ts';
 import { versionRead } from '../client/reads.ts';
 import { body, rest } from '../client/rest.ts';
 import type { Run } from '../client/types.ts';
+import { kindsRead } from '../client/workflows.ts';
 import { Deliveries } from '../run/deliveries.tsx';
 import { type Graph as GraphOfRun, graphOf } from '../run/graph-of.ts';
 import { MapItems } from '../run/map-items.tsx';
@@ -67,6 +68,7 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
     ...versionRead({ tenantID, workflowID: workflowID ?? '', versionID }),
     enabled: workflowID !== null,
   });
+  const { data: kinds } = useQuery({ ...kindsRead(tenantID), enabled: version.data !== undefined });
   const nodes = useMemo(() => nodesOf(run.timeline), [run.timeline]);
   const graph = useMemo(() => version.data && graphOf(version.data), [version.data]);
   const set = (change: Partial<Record<keyof RunView, string | undefined>>) => {
@@ -103,7 +105,7 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
           {version.error && <Problem error={version.error} />}
           {shows === 'graph' && graph && (
             <Suspense fallback={<Skeleton className="graph" />}>
-              <Graph graph={graph} nodes={nodes} selected={view.step} onSelect={select} />
+              <Graph graph={graph} nodes={nodes} maps={run.maps} kinds={kinds} selected={view.step} onSelect={select} />
             </Suspense>
           )}
           {shows === 'timeline' && (

@@ -36,14 +36,6 @@ export function graphOf({ workflowNodes, workflowEdges }: Schemas['WorkflowVersi
   };
 }
 
-/** What an edge without an exit, or with the exit `output`, stands for: each kind of node has at most one of them. */
-const usualExits: ReadonlySet<string> = new Set(['output', 'success', 'completed', 'approved', 'received']);
-
-/** Whether this edge is taken by a source that was left by the exit `left`. */
-export function isTakenBy({ exit }: Pick<GraphEdge, 'exit'>, left: string): boolean {
-  return exit === left || ((exit || 'output') === 'output' && usualExits.has(left));
-}
-
 export function titleOf(graph: Graph | undefined, nodeID: string): string {
   return graph?.nodes.find(({ id }) => id === nodeID)?.title ?? nodeID;
 }

@@ -1,10 +1,12 @@
 import type { Edge, Node, NodeChange, NodeProps } from '@xyflow/react';
 import { useCallback, useMemo } from 'react';
+import type { Run } from '../client/types.ts';
 import { GraphView, NodeBox } from '../ui/graph-view.tsx';
 import { Status, type Tone, toneOf, wordOf } from '../ui/status.tsx';
-import { type GraphNode, type Graph as GraphOfRun, isTakenBy } from './graph-of.ts';
+import type { GraphNode, Graph as GraphOfRun } from './graph-of.ts';
 import { HEIGHT, layOut, WIDTH } from './lay-out.ts';
 import type { NodeSteps } from './steps.ts';
+import { type Exits, takenEdges } from './taken.ts';
 
 interface Shown extends Record<string, unknown> {
   node: GraphNode;
@@ -18,11 +20,16 @@ const nodeTypes = { step: StepNode };
 export function Graph({
   graph,
   nodes,
+  maps,
+  kinds,
   selected,
   onSelect,
 }: {
   graph: GraphOfRun;
   nodes: readonly NodeSteps[];
+  /** Those of the run that have items. */
+  maps: Run['maps'];
+  kinds: Readonly<Record<string, Exits>> | undefined;
   selected: string | undefined;
   onSelect: (step: string) => void;
 }) {
@@ -47,7 +54,11 @@ export function Graph({
       }),
     [graph, byID, places, selectedID],
   );
-  const edges = useMemo(() => graph.edges.map((edge) => asEdge(edge, byID)), [graph, byID]);
+  const edges = useMemo(() => {
+    const withItems = new Set(maps?.flatMap(({ nodeID, total }) => (total > 0 ? [nodeID] : [])));
+    const taken = takenEdges({ graph, nodes: byID, kinds, maps: withItems });
+    return graph.edges.map((edge) => asEdge(edge, taken.has(edge.id), byID.get(edge.target)));
+  }, [graph, byID, kinds, maps]);
   // Also chosen by keyboard, which clicks do not tell.
   const onNodesChange = useCallback(
     (changes: NodeChange<ShownNode>[]) => {
@@ -97,11 +108,11 @@ function State({ steps: { shown, steps, failed } }: { steps: NodeSteps }) {
   );
 }
 
-function asEdge(edge: GraphOfRun['edges'][number], byID: ReadonlyMap<string, NodeSteps>): Edge {
-  const { id, source, target, exit } = edge;
-  const begun = byID.get(target);
-  const left = byID.get(source)?.shown.last.exit;
-  const isTaken = begun !== undefined && begun.shown.status !== 'SKIPPED' && left != null && isTakenBy(edge, left);
+function asEdge(
+  { id, source, target, exit }: GraphOfRun['edges'][number],
+  isTaken: boolean,
+  begun: NodeSteps | undefined,
+): Edge {
   const isNamed = exit !== undefined && !['output', 'success'].includes(exit);
   return {
     id,

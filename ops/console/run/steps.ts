@@ -19,6 +19,10 @@ export interface NodeSteps {
   shown: Step;
   failed: number;
   running: number;
+  /** By which it was left in any of them. */
+  exits: ReadonlySet<string>;
+  /** Whether it was skipped in all of them. */
+  isSkipped: boolean;
 }
 
 export function stepKey({ nodeID, frame }: Pick<TimelineEvent, 'nodeID' | 'frame'>): string {
@@ -73,7 +77,9 @@ function withCounts(nodeID: string, steps: Step[]): NodeSteps {
   const running = steps.filter(({ status }) => status === 'RUNNING').length;
   // A node that has begun has a step.
   const shown = (failed.at(0) ?? steps.at(-1)) as Step;
-  return { nodeID, steps, shown, failed: failed.length, running };
+  const exits = new Set(steps.flatMap(({ last: { exit } }) => exit ?? []));
+  const isSkipped = steps.every(({ status }) => status === 'SKIPPED');
+  return { nodeID, steps, shown, failed: failed.length, running, exits, isSkipped };
 }
 
 /** A part of the time of a step: an attempt, or a wait. */
