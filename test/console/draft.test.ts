@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest';
-import { type Draft, draftOf, faultsOf, withConfig, withEdge, withoutNode } from '#ops/console/editor/draft.ts';
+import {
+  type Draft,
+  draftOf,
+  faultsOf,
+  type Kind,
+  withConfig,
+  withEdge,
+  withNode,
+  withoutNode,
+} from '#ops/console/editor/draft.ts';
 
 const sent = draftOf({
   workflowNodes: [
@@ -27,4 +36,29 @@ test('a node that is only moved keeps its faults', () => {
   const moved = { ...sent, nodes: sent.nodes.map((node) => ({ ...node, position: { x: 9, y: 9 } })) };
 
   expect(faulty(moved)).toEqual(['one', 'two']);
+});
+
+test('a node is added the way the edges of the graph lead, and what is beyond it makes room', () => {
+  const kind = { nodeType: 'log', defaultValue: {}, exits: ['output'] } as unknown as Kind;
+  const placed = (further: object) =>
+    draftOf({
+      workflowNodes: [
+        { id: 'one', type: 'start', position: { x: 0, y: 0 } },
+        { id: 'two', type: 'end', position: further },
+      ],
+      workflowEdges: [{ id: 'edge', source: 'one', target: 'two' }],
+    });
+  const placesAfter = (draft: Draft) =>
+    withNode(draft, kind, draft.nodes[0])[0].nodes.map(({ id, position: { x, y } }) => [id, x, y]);
+
+  expect(placesAfter(placed({ x: 240, y: 40 }))).toEqual([
+    ['one', 0, 0],
+    ['two', 480, 40],
+    ['log', 240, 0],
+  ]);
+  expect(placesAfter(placed({ x: 20, y: 100 }))).toEqual([
+    ['one', 0, 0],
+    ['two', 20, 198],
+    ['log', 0, 98],
+  ]);
 });

@@ -1,12 +1,13 @@
 import { type Connection, type Edge, MarkerType, type Node, type NodeChange, type NodeProps } from '@xyflow/react';
 import { useMemo } from 'react';
-import { HEIGHT, WIDTH } from '../run/lay-out.ts';
-import { GraphView, NodeBox } from '../ui/graph-view.tsx';
+import { type Flow, flowOf, HEIGHT, WIDTH } from '../run/lay-out.ts';
+import { GraphView, handles, NodeBox } from '../ui/graph-view.tsx';
 import { type Draft, type DraftNode, nameOf, withEdge, withoutEdge, withoutNode } from './draft.ts';
 
 interface Shown extends Record<string, unknown> {
   node: DraftNode;
   faults: number;
+  flow: Flow;
 }
 type ShownNode = Node<Shown, 'step'>;
 
@@ -22,18 +23,21 @@ interface Props {
 
 /** The graph: nodes are moved, connected and removed. All but the moving can be done without it, by the panel of a node. */
 export function Canvas({ draft, selected, faults, onSelect, onChange }: Props) {
+  const flow = flowOf(draft);
   const nodes = useMemo(
     () =>
       draft.nodes.map((node): ShownNode => {
         const count = faults.get(node.id)?.size ?? 0;
         return {
           ...{ id: node.id, type: 'step', position: node.position, selected: node.id === selected },
-          data: { node, faults: count },
+          data: { node, faults: count, flow },
+          // Edges are drawn anew when these change.
+          ...{ sourcePosition: handles[flow].source, targetPosition: handles[flow].target },
           ariaLabel: `${nameOf(node)}, ${node.type}${count > 0 ? `, ${count} faults` : ''}`,
           ...{ width: WIDTH, height: HEIGHT },
         };
       }),
-    [draft.nodes, selected, faults],
+    [draft.nodes, selected, faults, flow],
   );
   const edges = useMemo(
     () =>
@@ -73,9 +77,9 @@ export function Canvas({ draft, selected, faults, onSelect, onChange }: Props) {
   );
 }
 
-function StepNode({ data: { node, faults } }: NodeProps<ShownNode>) {
+function StepNode({ data: { node, faults, flow } }: NodeProps<ShownNode>) {
   return (
-    <NodeBox title={nameOf(node)} tone={faults > 0 ? 'bad' : undefined} editable>
+    <NodeBox title={nameOf(node)} flow={flow} tone={faults > 0 ? 'bad' : undefined} editable>
       <span className="status" data-tone={faults > 0 ? 'bad' : 'idle'}>
         {faults > 0 ? `${faults} ${faults === 1 ? 'fault' : 'faults'}` : node.type}
       </span>

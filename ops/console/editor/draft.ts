@@ -1,5 +1,5 @@
 import type { Issue, Schemas } from '../client/types.ts';
-import { HEIGHT, layOut, WIDTH } from '../run/lay-out.ts';
+import { flowOf, HEIGHT, layOut, WIDTH } from '../run/lay-out.ts';
 import { isObject } from '../ui/schema-parts.ts';
 
 export type Kind = Schemas['NodeDescription'];
@@ -64,32 +64,38 @@ export function bodyOf({ nodes, edges }: Draft) {
   } as Required<Pick<Schemas['WorkflowTest'], 'workflowNodes' | 'workflowEdges'>>;
 }
 
-/** A new node behind another one: between that and the next, if it leads to one alone. What is below makes room. */
+/** A new node behind another one: between that and the next, if it leads to one alone. What is beyond makes room. */
 export function withNode(
   draft: Draft,
   { nodeType, defaultValue, exits }: Kind,
   after: DraftNode | undefined,
 ): [Draft, string] {
   const id = freeID(draft, nodeType);
-  const { x, y } = after?.position ?? { x: 0, y: -ROW };
+  const isRight = flowOf(draft) === 'right';
+  const [along, across, step, breadth] = isRight
+    ? (['x', 'y', COLUMN, HEIGHT] as const)
+    : (['y', 'x', ROW, WIDTH] as const);
+  const place = after?.position ?? { x: 0, y: 0, [along]: -step };
+  const onward = (position: DraftNode['position']) => ({ ...position, [along]: position[along] + step });
   const node: DraftNode = {
-    ...{ id, type: nodeType, data: defaultValue as Config, position: { x, y: y + ROW }, more: {} },
+    ...{ id, type: nodeType, data: defaultValue as Config, position: onward(place), more: {} },
   };
   const moved = draft.nodes.map((one) => {
-    const isBelow = one.position.y > y && Math.abs(one.position.x - x) < WIDTH;
-    return isBelow ? { ...one, position: { ...one.position, y: one.position.y + ROW } } : one;
+    const isBeyond = one.position[along] > place[along] && Math.abs(one.position[across] - place[across]) < breadth;
+    return isBeyond ? { ...one, position: onward(one.position) } : one;
   });
   const next = { ...draft, nodes: [...moved, node] };
   if (!after) return [next, id];
-  const onward = draft.edges.filter(({ source }) => source === after.id);
-  const [only] = onward;
-  if (onward.length !== 1 || !only || exits.length === 0)
+  const own = draft.edges.filter(({ source }) => source === after.id);
+  const [only] = own;
+  if (own.length !== 1 || !only || exits.length === 0)
     return [withEdge(next, { source: after.id, target: id, exit: null }), id];
   const redirected = next.edges.map((edge) => (edge === only ? { ...edge, target: id } : edge));
   return [withEdge({ ...next, edges: redirected }, { source: id, target: only.target, exit: null }), id];
 }
 
 const ROW = HEIGHT + 40;
+const COLUMN = WIDTH + 40;
 
 export function withoutNode({ nodes, edges }: Draft, id: string): Draft {
   return {

@@ -86,7 +86,7 @@ export function Graph({
 function StepNode({ data: { node, steps } }: NodeProps<ShownNode>) {
   const tone: Tone | 'none' = steps ? toneOf(steps.shown.status) : 'none';
   return (
-    <NodeBox title={node.title} tone={tone}>
+    <NodeBox title={node.title} flow="down" tone={tone}>
       {steps ? (
         <State steps={steps} />
       ) : (

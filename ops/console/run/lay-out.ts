@@ -3,6 +3,24 @@ import dagre from '@dagrejs/dagre';
 export const WIDTH = 200;
 export const HEIGHT = 58;
 
+/** Which way the edges of a graph lead for the most part. */
+export type Flow = 'down' | 'right';
+
+interface Placed {
+  nodes: readonly { id: string; position: { x: number; y: number } }[];
+  edges: readonly { source: string; target: string }[];
+}
+
+/** By the places of the nodes, which an author or another editor has chosen. */
+export function flowOf({ nodes, edges }: Placed): Flow {
+  const places = new Map(nodes.map(({ id, position }) => [id, position]));
+  const toTheRight = edges.filter(({ source, target }) => {
+    const [from, to] = [places.get(source), places.get(target)];
+    return from && to && to.x - from.x > Math.abs(to.y - from.y);
+  });
+  return toTheRight.length > edges.length / 2 ? 'right' : 'down';
+}
+
 interface Drawn {
   nodes: readonly { id: string }[];
   edges: readonly { source: string; target: string }[];

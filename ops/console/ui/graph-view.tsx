@@ -12,6 +12,7 @@ import {
   useStore,
 } from '@xyflow/react';
 import { type ReactNode, useEffect } from 'react';
+import type { Flow } from '../run/lay-out.ts';
 import type { Tone } from './status.tsx';
 
 const FIT = { maxZoom: 1, minZoom: 0.3 };
@@ -40,8 +41,15 @@ function FitToWidth() {
   return null;
 }
 
+/** The sides of a node by which edges come and go. */
+export const handles = {
+  down: { target: Position.Top, source: Position.Bottom },
+  right: { target: Position.Left, source: Position.Right },
+} as const satisfies Record<Flow, object>;
+
 interface BoxProps {
   title: string;
+  flow: Flow;
   tone: Tone | 'none' | undefined;
   /** Edges can be drawn from it and to it. */
   editable?: boolean;
@@ -49,13 +57,14 @@ interface BoxProps {
 }
 
 /** A node of a graph: its title, and its state or kind. */
-export function NodeBox({ title, tone, editable = false, children }: BoxProps) {
+export function NodeBox({ title, flow, tone, editable = false, children }: BoxProps) {
+  const { target, source } = handles[flow];
   return (
     <div className={editable ? 'node editable' : 'node'} data-tone={tone}>
-      <Handle type="target" position={Position.Top} isConnectable={editable} />
+      <Handle type="target" position={target} isConnectable={editable} />
       <strong title={title}>{title}</strong>
       {children}
-      <Handle type="source" position={Position.Bottom} isConnectable={editable} />
+      <Handle type="source" position={source} isConnectable={editable} />
     </div>
   );
 }
