@@ -1,6 +1,7 @@
 import { Button, Menu } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type AuditFormat, exportTrail, verifyTrail } from '../client/audit.ts';
+import { countOf } from '../ui/count.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { saveFile } from '../ui/save-file.ts';
@@ -51,13 +52,13 @@ function Verified({ of }: { of: Awaited<ReturnType<typeof verifyTrail>> }) {
   if (isIntact)
     return (
       <Notice tone="ok" role="status" title="Intact">
-        {rows.toLocaleString()} rows under {seals.toLocaleString()} seals are as they were written;{' '}
-        {unsealedRows.toLocaleString()} are too young for a seal.
+        As they were written: {countOf(rows, 'row')} under {countOf(seals, 'seal')}. Too young for a seal:{' '}
+        {countOf(unsealedRows, 'row')}.
       </Notice>
     );
   return (
     <Notice tone="bad" role="alert" title="Changed">
-      Seal {problem?.number}: <bdi>{problem?.message}</bdi>{' '}
+      Seal {problem?.number}: {problem?.message}{' '}
       {problem?.from && problem.to && (
         <>
           Its rows are of <Moment at={problem.from} /> to <Moment at={problem.to} />.

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { backfillsRead, type CronJobPlace, startBackfill, stopBackfill } from '../client/cron.ts';
 import { useMay } from '../client/may.ts';
 import type { Schemas } from '../client/types.ts';
+import { countOf } from '../ui/count.ts';
 import { faultsOf } from '../ui/faults.ts';
 import { Problem } from '../ui/problem.tsx';
 import { type Column, Scroller, Table } from '../ui/table.tsx';
@@ -59,7 +60,7 @@ export function Backfills({ place }: { place: CronJobPlace }) {
 function progressOf({ status, total, leftOut, isCut, counts }: Backfill): string {
   const words = { FILLING: 'looks for ticks', RUNNING: 'runs', COMPLETED: 'done', CANCELLED: 'stopped' }[status];
   const parts = [
-    `${counts.SUCCESS.toLocaleString()} of ${total.toLocaleString()} ticks`,
+    `${counts.SUCCESS.toLocaleString()} of ${countOf(total, 'tick')}`,
     ...(counts.FAILURE > 0 ? [`${counts.FAILURE.toLocaleString()} failed`] : []),
     ...(leftOut > 0 ? [`${leftOut.toLocaleString()} had been started before`] : []),
     ...(isCut ? ['cut at 1,000'] : []),

@@ -14,6 +14,7 @@ import {
 } from '../client/database.ts';
 import { useMay } from '../client/may.ts';
 import { Confirm } from '../ui/confirm.tsx';
+import { countOf } from '../ui/count.ts';
 import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Cell } from '../ui/result-table.tsx';
@@ -147,7 +148,7 @@ function Tools({ place, q, onAdd }: { place: TablePlace; q: string | undefined; 
         </Menu>
         {count.data !== undefined && (
           <Text size="sm" role="status">
-            {count.data.toLocaleString()} rows
+            {countOf(count.data, 'row')}
           </Text>
         )}
       </Group>

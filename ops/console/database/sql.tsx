@@ -2,6 +2,7 @@ import { Button, Paper, Stack, Text, Textarea } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { executeSQL, type StatementResult } from '../client/database.ts';
+import { countOf } from '../ui/count.ts';
 import { Problem } from '../ui/problem.tsx';
 import { RowsTable } from '../ui/result-table.tsx';
 
@@ -56,7 +57,7 @@ function Result({ result, number }: { result: StatementResult; number: number })
     <Paper withBorder p="sm" component="section" aria-label={`Statement ${number}`}>
       <Text size="sm" role="status">
         Statement {number}: {command ?? 'nothing'}
-        {rowCount !== null && `, ${rowCount.toLocaleString()} rows`}
+        {rowCount !== null && `, ${countOf(rowCount, 'row')}`}
         {truncated && ', of which the first are shown'}
       </Text>
       {notices.map(({ severity, message }) => (

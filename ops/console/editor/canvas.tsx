@@ -1,6 +1,7 @@
 import { type Connection, type Edge, MarkerType, type Node, type NodeChange, type NodeProps } from '@xyflow/react';
 import { useMemo } from 'react';
 import { type Flow, flowOf, HEIGHT, WIDTH } from '../run/lay-out.ts';
+import { countOf } from '../ui/count.ts';
 import { GraphView, handles, NodeBox } from '../ui/graph-view.tsx';
 import { type Draft, type DraftNode, nameOf, withEdge, withoutEdge, withoutNode } from './draft.ts';
 
@@ -33,7 +34,7 @@ export function Canvas({ draft, selected, faults, onSelect, onChange }: Props) {
           data: { node, faults: count, flow },
           // Edges are drawn anew when these change.
           ...{ sourcePosition: handles[flow].source, targetPosition: handles[flow].target },
-          ariaLabel: `${nameOf(node)}, ${node.type}${count > 0 ? `, ${count} faults` : ''}`,
+          ariaLabel: `${nameOf(node)}, ${node.type}${count > 0 ? `, ${countOf(count, 'fault')}` : ''}`,
           ...{ width: WIDTH, height: HEIGHT },
         };
       }),
@@ -81,7 +82,7 @@ function StepNode({ data: { node, faults, flow } }: NodeProps<ShownNode>) {
   return (
     <NodeBox title={nameOf(node)} flow={flow} tone={faults > 0 ? 'bad' : undefined} editable>
       <span className="status" data-tone={faults > 0 ? 'bad' : 'idle'}>
-        {faults > 0 ? `${faults} ${faults === 1 ? 'fault' : 'faults'}` : node.type}
+        {faults > 0 ? countOf(faults, 'fault') : node.type}
       </span>
     </NodeBox>
   );

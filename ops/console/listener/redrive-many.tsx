@@ -2,6 +2,7 @@ import { Button, Group, Modal, Select, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { deadLettersRead, type ListenerPlace, redriveEvents } from '../client/listeners.ts';
+import { countOf } from '../ui/count.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 
@@ -68,5 +69,5 @@ export function RedriveMany({ place, onClose }: { place: ListenerPlace; onClose:
 }
 
 function lettersOf(count: number): string {
-  return `${count.toLocaleString()} dead ${count === 1 ? 'letter' : 'letters'}`;
+  return countOf(count, 'dead letter');
 }

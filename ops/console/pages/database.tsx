@@ -8,6 +8,7 @@ import { ChangeColumns, CreateSchema, CreateTable, DropSchema, DropTable } from 
 import { Rows } from '../database/rows.tsx';
 import { SQLPage } from '../database/sql.tsx';
 import { type DatabaseView, parseDatabaseView } from '../database/view.ts';
+import { countOf } from '../ui/count.ts';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { type Column, Table } from '../ui/table.tsx';
@@ -88,7 +89,7 @@ function Tables({ tenantID, view, onView }: Props) {
         <Text size="sm">
           {view.table
             ? `There is no table “${view.table}” here.`
-            : `${tables.data.length} tables and views. Choose one to see its columns and rows.`}
+            : `${countOf(tables.data.length, 'table or view', 'tables and views')}. Choose one to see its columns and rows.`}
         </Text>
       )}
       {table && (

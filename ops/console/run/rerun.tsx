@@ -6,6 +6,7 @@ import { type FormEvent, useState } from 'react';
 import { body, rest } from '../client/rest.ts';
 import type { Run, Schemas } from '../client/types.ts';
 import { versionsRead } from '../client/workflows.ts';
+import { countOf } from '../ui/count.ts';
 import { Problem } from '../ui/problem.tsx';
 import { type Graph, titleOf } from './graph-of.ts';
 import { nodesOf } from './steps.ts';
@@ -195,7 +196,7 @@ function Steps({ title, of, graph }: { title: string; of: readonly string[]; gra
           .map((nodeID) => titleOf(graph, nodeID))
           .join(', ')}
       </bdi>
-      {of.length > MAX_NAMED && ` and ${of.length - MAX_NAMED} others`}
+      {of.length > MAX_NAMED && ` and ${countOf(of.length - MAX_NAMED, 'other')}`}
     </Text>
   );
 }

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { stepInputRead } from '../client/reads.ts';
 import type { Run, Schemas } from '../client/types.ts';
+import { countOf } from '../ui/count.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { type Graph, titleOf } from './graph-of.ts';
@@ -75,7 +76,7 @@ function Settings({ settings }: Pick<Schemas['WorkflowStepInput'], 'settings'>) 
               </Text>
             </li>
           ))}
-          {inDoubt.length > MAX_NAMED && <li>So do {(inDoubt.length - MAX_NAMED).toLocaleString()} others.</li>}
+          {inDoubt.length > MAX_NAMED && <li>And {countOf(inDoubt.length - MAX_NAMED, 'other')}.</li>}
         </ul>
       )}
     </>

@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core';
 import type { QueryKey } from '@tanstack/react-query';
 import type { Schemas } from '../client/types.ts';
+import { countOf } from '../ui/count.ts';
 import { useSettings } from './draft.ts';
 import { LimitInput, SettingsForm } from './form.tsx';
 
@@ -27,9 +28,9 @@ export function RunRetention({ of, retention: { days, runs, inForce, maxDays }, 
   return (
     <SettingsForm title="Ended runs" mayChange={mayChange} {...form}>
       <Text size="sm">
-        In force: {inForce.days.toLocaleString()} days
-        {inForce.runs !== null && `, the newest ${inForce.runs.toLocaleString()} runs${ofEach}`}. The deployment allows{' '}
-        {maxDays.toLocaleString()} days. It counts at once: runs that are no longer kept are deleted within minutes.
+        In force: {countOf(inForce.days, 'day')}
+        {inForce.runs !== null && `, the newest ${countOf(inForce.runs, 'run')}${ofEach}`}. The deployment allows{' '}
+        {countOf(maxDays, 'day')}. It counts at once: runs that are no longer kept are deleted within minutes.
       </Text>
       <LimitInput
         label="Days"

@@ -1,6 +1,7 @@
 import { Button, Group, Modal, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Schemas } from '../client/types.ts';
+import { countOf } from './count.ts';
 import { JSONView } from './json.tsx';
 import { isObject } from './schema-parts.ts';
 
@@ -15,8 +16,8 @@ export function ResultTable({ answer }: { answer: Schemas['DataQueryAnswer'] }) 
   const isRows = Array.isArray(result) && result.length > 0 && result.every(isObject);
   const said = [
     `${Math.round(durationMs)} ms`,
-    ...(Array.isArray(result) ? [`${result.length.toLocaleString()} rows`] : []),
-    ...(affectedRows === undefined ? [] : [`${affectedRows} rows changed`]),
+    ...(Array.isArray(result) ? [countOf(result.length, 'row')] : []),
+    ...(affectedRows === undefined ? [] : [`${countOf(affectedRows, 'row')} changed`]),
     ...(truncated ? ['the answer is cut'] : []),
     ...(isCached ? ['from the cache'] : []),
   ];

@@ -109,7 +109,7 @@ export function databaseTests(stage: () => Stage): void {
       "select null as one, 'null' as two; select n, '<img src=x>' as mark from generate_series(1, 3) n; select n, md5(n::text) from generate_series(1, 500) n",
     );
     await page.getByRole('button', { name: 'Run the SQL' }).click();
-    await page.getByText('Statement 1: SELECT, 1 rows').waitFor();
+    await page.getByText('Statement 1: SELECT, 1 row').waitFor();
     await page.getByText('Statement 2: SELECT, 3 rows').waitFor();
     await page.getByRole('region', { name: 'Statement 3' }).getByText('1 to 200').waitFor();
     expect(await page.getByRole('row', { name: /^3 <img src=x>/ }).count()).toBe(1);

@@ -16,6 +16,7 @@ import type { Schemas } from '../../client/types.ts';
 import { useSettings } from '../../settings/draft.ts';
 import { LimitInput, Section, SettingsForm } from '../../settings/form.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
+import { countOf } from '../../ui/count.ts';
 import { Notice } from '../../ui/notice.tsx';
 import { PageTitle } from '../../ui/page.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -137,7 +138,7 @@ function Model({ tenantID, config, onDeleted }: ModelProps) {
             {test.error && <Problem error={test.error} />}
             {test.data && (
               <Notice tone="ok" role="status" title={test.data.model}>
-                <bdi>{test.data.message}</bdi>, {test.data.inputTokens + test.data.outputTokens} tokens
+                <bdi>{test.data.message}</bdi>, {countOf(test.data.inputTokens + test.data.outputTokens, 'token')}
               </Notice>
             )}
             <Group>

@@ -7,6 +7,7 @@ import type { Schemas } from '../../client/types.ts';
 import { useSettings } from '../../settings/draft.ts';
 import { LimitInput, SettingsForm } from '../../settings/form.tsx';
 import { RunRetention } from '../../settings/run-retention.tsx';
+import { countOf } from '../../ui/count.ts';
 import { PageTitle } from '../../ui/page.tsx';
 import { Problem } from '../../ui/problem.tsx';
 
@@ -53,8 +54,8 @@ function Audit({ tenantID, retention: { days, inForce, maxDays }, mayChange }: A
   return (
     <SettingsForm title="Audit trail" mayChange={mayChange} {...form}>
       <Text size="sm">
-        In force: {inForce.toLocaleString()} days. The deployment allows {maxDays.toLocaleString()}. Older entries are
-        deleted within minutes, with their seals.
+        In force: {countOf(inForce, 'day')}. The deployment allows {maxDays.toLocaleString()}. Older entries are deleted
+        within minutes, with their seals.
       </Text>
       <LimitInput
         label="Days of the trail"
