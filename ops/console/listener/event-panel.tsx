@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { eventRead, type ListenerPlace, redriveEvent } from '../client/listeners.ts';
+import { countOf } from '../ui/count.ts';
 import { JSONView, MAX_EDITED } from '../ui/json.tsx';
 import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -49,11 +50,11 @@ function Shown({ place, event, onShow }: { place: Place; event: Event; onShow: P
       <Group gap="md">
         <EventStatus of={state} />
         <Ago at={receivedAt} />
-        {attempts > 0 && <Text size="sm">{attempts} failed attempts</Text>}
+        {attempts > 0 && <Text size="sm">{countOf(attempts, 'failed attempt')}</Text>}
       </Group>
       {error && (
         <Notice tone="bad" title={error.code}>
-          <bdi>{error.message}</bdi>
+          {error.message}
         </Notice>
       )}
       {state === 'dead' && (

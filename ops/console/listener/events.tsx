@@ -7,6 +7,7 @@ import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { type Column, PageButtons, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
+import { Words } from '../ui/words.tsx';
 import { EventPanel } from './event-panel.tsx';
 import { RedriveMany } from './redrive-many.tsx';
 import { EventStatus, eventLooks } from './state.tsx';
@@ -38,7 +39,7 @@ export function Events({ place, view, onView }: Props) {
       head: 'Error',
       cell: (row) => (
         <div className="clip">
-          <bdi>{row.error?.message ?? '–'}</bdi>
+          <Words text={row.error?.message ?? '–'} />
         </div>
       ),
       isWide: true,
@@ -66,7 +67,7 @@ export function Events({ place, view, onView }: Props) {
       </Group>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton h={240} />}
-      <div className={selected ? 'split' : undefined}>
+      <div className={selected ? 'split beside' : undefined}>
         {data && (
           <div className="panel scroller">
             {data.events.length === 0 ? (

@@ -1,5 +1,6 @@
 import type { Schemas } from '../client/types.ts';
 import type { Tone } from '../ui/status.tsx';
+import { Words } from '../ui/words.tsx';
 
 type Connection = Schemas['ListenerConnection'];
 
@@ -30,7 +31,7 @@ export function ListenerState({
       </span>
       {reason && (
         <div className="note clip" title={reason}>
-          <bdi>{reason}</bdi>
+          <Words text={reason} />
         </div>
       )}
     </>

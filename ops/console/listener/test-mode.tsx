@@ -3,6 +3,7 @@ import { useListenerTest } from '../client/listener-test.ts';
 import type { Schemas } from '../client/types.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Notice } from '../ui/notice.tsx';
+import { Clock } from '../ui/time.tsx';
 
 /** Events as they come, and what the first transform makes of them. */
 export function TestMode({ listener: { listenerID, status, webhookPaths } }: { listener: Schemas['Listener'] }) {
@@ -23,7 +24,7 @@ export function TestMode({ listener: { listenerID, status, webhookPaths } }: { l
       {events.map(({ key, timestamp, rawEvent, transformedEvent, transformError, dataOmitted }) => (
         <Paper key={key} withBorder p="sm" component="article" aria-label="Event that was received">
           <Text size="sm" fw={600}>
-            {new Date(timestamp).toLocaleTimeString()}
+            <Clock at={timestamp} />
           </Text>
           {dataOmitted ? (
             <Text size="sm">The event is too large to be shown here; it is among the events.</Text>
@@ -36,9 +37,7 @@ export function TestMode({ listener: { listenerID, status, webhookPaths } }: { l
               <div>
                 <Text size="sm">After the transform</Text>
                 {transformError ? (
-                  <Notice tone="bad">
-                    <bdi>{transformError}</bdi>
-                  </Notice>
+                  <Notice tone="bad">{transformError}</Notice>
                 ) : (
                   <JSONView value={transformedEvent} label="Event after the transform" />
                 )}

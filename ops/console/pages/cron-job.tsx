@@ -24,6 +24,7 @@ import { RowMenu } from '../ui/row-menu.tsx';
 import { Scroller } from '../ui/table.tsx';
 import { Ago, Moment } from '../ui/time.tsx';
 import { WhoChanged } from '../ui/who-changed.tsx';
+import { Words } from '../ui/words.tsx';
 
 type Tick = Schemas['CronJobHistory'];
 
@@ -206,7 +207,11 @@ function Ticks({ place }: { place: CronJobPlace }) {
                 {outcomeWords[tick.outcome]}
                 {tick.triggerType === 'MANUAL' && ' by hand'}
                 {tick.status === 'FAILURE' && ', failed'}
-                {(tick.reason ?? tick.error) && <div className="note">{tick.error?.message ?? tick.reason}</div>}
+                {(tick.reason ?? tick.error) && (
+                  <div className="note">
+                    <Words text={tick.error?.message ?? tick.reason ?? ''} />
+                  </div>
+                )}
               </td>
               <td>
                 {tick.instanceID ? (

@@ -115,7 +115,7 @@ function Head({ place, listener }: { place: ListenerPlace; listener: Schemas['Li
       {act.error && <Problem error={act.error} />}
       {reason && (
         <Notice tone={status === 'error' ? 'bad' : 'wait'} title={status === 'error' ? 'Stopped' : 'Retrying'}>
-          <bdi>{reason}</bdi>
+          {reason}
         </Notice>
       )}
       <dl className="facts">

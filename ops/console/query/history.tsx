@@ -3,9 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemberNames } from '../client/members.ts';
 import { type QueryPlace, queryRunsRead } from '../client/queries-of-tenant.ts';
 import type { Schemas } from '../client/types.ts';
+import { countOf } from '../ui/count.ts';
 import { Problem } from '../ui/problem.tsx';
 import { type Column, PageButtons, Scroller, Table } from '../ui/table.tsx';
 import { Ago, durationText } from '../ui/time.tsx';
+import { Words } from '../ui/words.tsx';
 
 type QueryRun = Schemas['DataQueryRunRecord'];
 
@@ -40,10 +42,10 @@ export function History({ place, cursor, onGo }: Props) {
             <span className="status" data-tone="bad">
               Failed
             </span>{' '}
-            <bdi>{failure.message}</bdi>
+            <Words text={failure.message} />
           </span>
         ) : (
-          `${rowCount?.toLocaleString() ?? 'no'} rows`
+          countOf(rowCount ?? 0, 'row')
         ),
     },
   ];

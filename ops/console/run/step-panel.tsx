@@ -9,7 +9,7 @@ import { JSONView } from '../ui/json.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Status, wordOf } from '../ui/status.tsx';
-import { durationText } from '../ui/time.tsx';
+import { Clock, durationText } from '../ui/time.tsx';
 import { type Graph, type GraphNode, titleOf } from './graph-of.ts';
 import { StepInput } from './step-input.tsx';
 import { type NodeSteps, type Step, spansOf } from './steps.ts';
@@ -69,7 +69,7 @@ export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, o
         onChange={(value) => onTab(value === 'output' ? undefined : (value as StepTab))}
         keepMounted={false}
       >
-        <Tabs.List mb="sm">
+        <Tabs.List mb="sm" className="step-tabs">
           {step?.last.error && <Tabs.Tab value="error">Error</Tabs.Tab>}
           <Tabs.Tab value="input">Input</Tabs.Tab>
           <Tabs.Tab value="output">Output</Tabs.Tab>
@@ -233,8 +233,7 @@ function Log({ tenantID, run, nodeID, step }: { tenantID: string; run: Run; node
       <ul className="log" aria-label="Log of the step">
         {own.map((line) => (
           <li key={`${line.seq} ${line.at} ${line.message}`} data-level={line.level}>
-            <time dateTime={line.at}>{new Date(line.at).toLocaleTimeString()}</time> {line.level}{' '}
-            <bdi>{line.message}</bdi>
+            <Clock at={line.at} /> {line.level} <bdi>{line.message}</bdi>
           </li>
         ))}
       </ul>
@@ -265,7 +264,9 @@ function Attempts({ step }: { step: Step }) {
           <tr key={`${from} ${kind}`}>
             <td>{attempt}</td>
             <td>{kind === 'queue' ? 'In the queue' : <Status of={kind} />}</td>
-            <td className="nowrap">{new Date(from).toLocaleTimeString()}</td>
+            <td className="nowrap">
+              <Clock at={from} />
+            </td>
             <td className="nowrap">{durationText(to - from)}</td>
           </tr>
         ))}

@@ -1,7 +1,8 @@
-import type { AriaRole, ReactNode } from 'react';
+import { type AriaRole, Children, type ReactNode } from 'react';
 import type { Tone } from './status.tsx';
+import { Words } from './words.tsx';
 
-/** What a person should know, in a sentence or two. */
+/** What a person should know, in a sentence or two; texts of the server are drawn as its words. */
 export function Notice({
   tone,
   title,
@@ -16,7 +17,7 @@ export function Notice({
   return (
     <div className="notice" data-tone={tone} role={role}>
       {title && <strong>{title}: </strong>}
-      {children}
+      {Children.map(children, (child) => (typeof child === 'string' ? <Words text={child} /> : child))}
     </div>
   );
 }

@@ -52,5 +52,19 @@ function useNow(everyMs: number | undefined): number {
 
 /** A moment that may be ahead, as date and time of the browser's time zone. */
 export function Moment({ at }: { at: string }) {
-  return <time dateTime={at}>{full.format(new Date(at))}</time>;
+  return (
+    <time dateTime={at} title={at}>
+      {full.format(new Date(at))}
+    </time>
+  );
+}
+
+/** The time of day of a moment that is not long ago. */
+export function Clock({ at }: { at: string | number }) {
+  const moment = new Date(at);
+  return (
+    <time dateTime={moment.toISOString()} title={moment.toISOString()}>
+      {moment.toLocaleTimeString()}
+    </time>
+  );
 }
