@@ -60,6 +60,20 @@ describe('steps', () => {
   });
 });
 
+test('a title has what its templates name of the input, and no template', () => {
+  const titleFor = (title: string) => {
+    const node = { id: 'ask', type: 'approval', data: { title } };
+    const graph = { workflowNodes: [node], workflowEdges: [] } as unknown as Parameters<typeof graphOf>[0];
+    return graphOf(graph, { order: { id: 'A-1', total: 9 }, long: 'x'.repeat(99), '': 1 }).nodes[0]?.title;
+  };
+
+  expect(titleFor('Order {{ctx.input.order.id}} over {{ ctx.input.order.total }}')).toBe('Order A-1 over 9');
+  expect(titleFor('{{ctx.input.long}}')).toBe('x'.repeat(60));
+  for (const template of ['ctx.found.id', 'ctx.input.order', 'ctx.input.none.id', 'ctx.input.toString', 'ctx.input'])
+    expect(titleFor(`Of {{${template}}}`)).toBe('Of …');
+  expect(titleFor('')).toBe('ask');
+});
+
 describe('an edge', () => {
   const served = (kind: AnyNode): Exits => {
     const { body = null, forks = false, exitAliases = {}, usualExit } = kind as NodeDefinition;

@@ -12,6 +12,7 @@ import { kindsRead } from '../client/workflows.ts';
 import { Deliveries } from '../run/deliveries.tsx';
 import { type Graph as GraphOfRun, graphOf } from '../run/graph-of.ts';
 import { MapItems } from '../run/map-items.tsx';
+import { originOf } from '../run/origin.ts';
 import { StepPanel } from '../run/step-panel.tsx';
 import { nodesOf } from '../run/steps.ts';
 import { Timeline } from '../run/timeline.tsx';
@@ -70,7 +71,7 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
   });
   const { data: kinds } = useQuery({ ...kindsRead(tenantID), enabled: version.data !== undefined });
   const nodes = useMemo(() => nodesOf(run.timeline), [run.timeline]);
-  const graph = useMemo(() => version.data && graphOf(version.data), [version.data]);
+  const graph = useMemo(() => version.data && graphOf(version.data, run.input), [version.data, run.input]);
   const set = (change: Partial<Record<keyof RunView, string | undefined>>) => {
     const next = Object.entries({ ...view, ...change }).filter(([, value]) => value !== undefined);
     void navigate({ search: Object.fromEntries(next), replace: true });
@@ -206,7 +207,7 @@ function Head({ tenantID, run, graph, step }: HeadProps) {
         <Fact name="Duration">
           <Duration from={startedAt} to={completedAt} />
         </Fact>
-        <Fact name="Origin">{run.isTest ? 'test' : run.origin}</Fact>
+        <Fact name="Origin">{originOf(run)}</Fact>
         {run.tags.length > 0 && <Fact name="Tags">{run.tags.join(', ')}</Fact>}
         {rerunOf && (
           <Fact name="Repeats">

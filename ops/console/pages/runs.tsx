@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { every } from '../client/every.ts';
 import { useLiveRuns } from '../client/live-runs.ts';
 import { useMay } from '../client/may.ts';
 import { runsRead, workflowsRead } from '../client/reads.ts';
@@ -10,6 +11,7 @@ import { SLOW_MS } from '../client/tenant-room.ts';
 import type { RunSummary } from '../client/types.ts';
 import { type RunFilter, runOrigins, runStatuses } from '../run/filter.ts';
 import type { Action } from '../run/many-runs.tsx';
+import { originOf, originWords } from '../run/origin.ts';
 import { TimeFilter } from '../run/time-filter.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { May } from '../ui/may.tsx';
@@ -23,20 +25,11 @@ import { Ago, Duration } from '../ui/time.tsx';
 const StartRun = lazy(() => import('../run/start-run.tsx').then(({ StartRun: one }) => ({ default: one })));
 const ManyRuns = lazy(() => import('../run/many-runs.tsx').then(({ ManyRuns: one }) => ({ default: one })));
 
-const originWords: Record<string, string> = {
-  direct: 'Started by hand or API',
-  workflow: 'Another workflow',
-  cron: 'Cron job',
-  listener: 'Listener',
-  appPage: 'App page',
-  test: 'Test',
-};
-
 export function RunsPage() {
   const { tenantID } = useParams({ from: '/shell/t/$tenantID/runs' });
   const filter = useSearch({ from: '/shell/t/$tenantID/runs' });
   const read = runsRead(tenantID, filter);
-  const { data, error, isPending, isPlaceholderData, refetch } = useQuery({ ...read, refetchInterval: SLOW_MS });
+  const { data, error, isPending, isPlaceholderData, refetch } = useQuery({ ...read, refetchInterval: every(SLOW_MS) });
   const navigate = useNavigate({ from: '/t/$tenantID/runs' });
   const [isStarting, starting] = useDisclosure(false);
   const [action, setAction] = useState<Action>();
@@ -145,7 +138,7 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
           placeholder="Any"
           clearable
           clearButtonProps={{ 'aria-label': 'Any origin' }}
-          data={runOrigins.map((value) => ({ value, label: originWords[value] ?? value }))}
+          data={runOrigins.map((value) => ({ value, label: originWords[value] }))}
           value={filter.origin ?? null}
           onChange={(value) => set({ origin: runOrigins.find((one) => one === value) })}
         />
@@ -228,7 +221,7 @@ function Row({ tenantID, run }: { tenantID: string; run: RunSummary }) {
       <td className="wide">
         <Duration from={run.startedAt} to={run.completedAt} />
       </td>
-      <td className="wide nowrap">{run.isTest ? 'Test' : (originWords[run.origin] ?? run.origin)}</td>
+      <td className="wide nowrap">{originOf(run)}</td>
       <td className="wide">{versionNumber ?? '–'}</td>
     </tr>
   );

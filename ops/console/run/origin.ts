@@ -1,0 +1,17 @@
+import type { RunSummary } from '../client/types.ts';
+import type { RunOrigin } from './filter.ts';
+
+export const originWords: Record<RunOrigin, string> = {
+  direct: 'Started by hand or API',
+  workflow: 'Another workflow',
+  cron: 'Cron job',
+  listener: 'Listener',
+  appPage: 'App page',
+  test: 'Test',
+};
+
+/** What has started a run, in words. */
+export function originOf({ isTest, origin }: Pick<RunSummary, 'isTest' | 'origin'>): string {
+  const words: Partial<Record<string, string>> = originWords;
+  return words[isTest ? 'test' : origin] ?? origin;
+}
