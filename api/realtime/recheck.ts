@@ -61,13 +61,14 @@ async function recheckChanged(sockets: readonly ClientSocket[], context: ApiCont
   const versions = await readPolicyVersions(context.pool, [...tenants]);
   const rechecks = sockets.map(async (socket) => {
     const rooms = [...socket.data.rooms].filter(([, { grant, version }]) => versions.get(grant.tenantID) !== version);
-    for (const tenantID of new Set(rooms.map(([, { grant }]) => grant.tenantID)))
-      if (await hasLeft(socket, tenantID, context)) return;
+    const changed = new Set(rooms.map(([, { grant }]) => grant.tenantID));
+    for (const tenantID of changed) if (await hasLeft(socket, tenantID, context)) return;
     await recheckRooms(
       socket,
       rooms.map(([room]) => room),
       context,
     );
+    for (const tenantID of changed) socket.emit('permissions_changed', { tenantID });
   });
   await Promise.all(rechecks);
 }

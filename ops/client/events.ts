@@ -168,6 +168,10 @@ export interface components {
             timestamp: number;
         };
         notification: components["schemas"]["Notification"];
+        permissions_changed: {
+            /** Format: uuid */
+            tenantID: string;
+        };
         widget_context_update: {
             widgetID: string;
             /** Format: uuid */
@@ -584,6 +588,7 @@ export interface ServerEvents {
     asset_changed: (message: components["schemas"]["asset_changed"]) => void;
     workflow_run_changed: (message: components["schemas"]["workflow_run_changed"]) => void;
     workflow_data_collection_changed: (message: components["schemas"]["workflow_data_collection_changed"]) => void;
+    permissions_changed: (message: components["schemas"]["permissions_changed"]) => void;
     notification: (message: components["schemas"]["notification"]) => void;
     import_job_update: (message: components["schemas"]["import_job_update"]) => void;
     workflow_data_collection_reminder: (message: components["schemas"]["workflow_data_collection_reminder"]) => void;

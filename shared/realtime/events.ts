@@ -87,6 +87,8 @@ export const tenantEvents = {
   workflow_run_changed: RunChange,
   /** To those who may answer: a question waits for an answer, or no longer does. */
   workflow_data_collection_changed: QuestionChange,
+  /** The rules of the tenant have changed, and with them perhaps what the user may do; within about a second. */
+  permissions_changed: z.object({ tenantID: z.uuid() }),
   /** To all sockets of its user, whether they are in a room or not. */
   notification: Notification,
   /** To all sockets of the user who began the job, at most twice a second. */

@@ -57,6 +57,7 @@ const frozen: { [Event in keyof typeof events.server]: object[] } = {
     { tenantID: id, collectionRequestID: id, instanceID: id, workflowID: id, status: 'PENDING', at },
     { tenantID: id, collectionRequestID: null, instanceID: null, workflowID: null, status: null, at },
   ],
+  permissions_changed: [{ tenantID: id }],
   notification: [
     {
       notificationID: id,

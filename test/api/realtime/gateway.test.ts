@@ -305,8 +305,13 @@ test('a change of roles takes an open socket out of a room within 2 s, and out o
     runs.push(instanceID);
   }
 
+  expect(socket.news.filter(isOfPermissions)).toEqual([]);
   await changeRules(em(), tenant.id, { remove: [{ subject: reader.id, role }] });
   await sleep(2_000);
+  // Once: the rooms have the version of the rules by which they were checked.
+  expect(socket.news.filter(isOfPermissions)).toEqual([
+    { event: 'permissions_changed', payload: { tenantID: tenant.id } },
+  ]);
   for (const instanceID of runs) await api().delete(`T/workflows/instances/${instanceID}/stop`);
   await eventually(() => expect(endOf(socket)).toBeDefined());
   await sleep(1_200);
@@ -319,6 +324,10 @@ const api = () => cluster.as(tenant.creator).in(tenant);
 
 function endOf({ messages }: TestSocket): SocketMessage | undefined {
   return messages.find(isEnd);
+}
+
+function isOfPermissions({ event }: SocketMessage): boolean {
+  return event === 'permissions_changed';
 }
 
 function isEnd({ event, payload }: SocketMessage): boolean {
