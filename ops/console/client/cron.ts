@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { ListFilter } from '../ui/list-filter.ts';
+import { every } from './every.ts';
 import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 
@@ -22,7 +23,7 @@ export function cronJobsRead(tenantID: string, filter: ListFilter) {
       return { rows: cronJobs, nextCursor };
     },
     placeholderData: keepPreviousData,
-    refetchInterval: 15_000,
+    refetchInterval: every(15_000),
   });
 }
 
@@ -30,7 +31,7 @@ export function cronJobRead(path: CronJobPlace) {
   return queryOptions({
     queryKey: ['cron-job', path],
     queryFn: async () => (await body(rest.GET(CRON_JOB, { params: { path } }))).cronJob,
-    refetchInterval: 5_000,
+    refetchInterval: every(5_000),
   });
 }
 
@@ -47,7 +48,7 @@ export function ticksRead(path: CronJobPlace) {
     queryKey: ['cron-job', path, 'history'],
     queryFn: async () =>
       (await body(rest.GET(`${CRON_JOB}/history`, { params: { path, query: { limit: 50 } } }))).cronJobHistory,
-    refetchInterval: 2_000,
+    refetchInterval: every(2_000),
   });
 }
 
@@ -86,7 +87,7 @@ export function backfillsRead(path: CronJobPlace) {
   return queryOptions({
     queryKey: ['cron-job', path, 'backfills'],
     queryFn: async () => (await body(rest.GET(BACKFILLS, { params: { path, query: { limit: 20 } } }))).backfills,
-    refetchInterval: ({ state: { data } }) => (data?.some(goesOn) ? 1_000 : false),
+    refetchInterval: every((data) => (data?.some(goesOn) ? 1_000 : false)),
   });
 }
 

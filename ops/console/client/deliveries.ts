@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
+import { every } from './every.ts';
 import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 
@@ -22,7 +23,7 @@ export function deliveriesRead(path: RunPlace) {
       );
       return deliveries;
     },
-    refetchInterval: ({ state: { data } }) => (data?.some(({ status }) => status === 'PENDING') ? 2_000 : false),
+    refetchInterval: every((data) => (data?.some(({ status }) => status === 'PENDING') ? 2_000 : false)),
   });
 }
 

@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { ListFilter } from '../ui/list-filter.ts';
+import { every } from './every.ts';
 import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 
@@ -30,7 +31,7 @@ export function listenersRead(tenantID: string, filter: ListFilter) {
       return { rows: listeners, nextCursor };
     },
     placeholderData: keepPreviousData,
-    refetchInterval: 10_000,
+    refetchInterval: every(10_000),
   });
 }
 
@@ -40,7 +41,7 @@ export function connectionsRead(tenantID: string) {
     queryKey: ['listeners', tenantID, 'connections'],
     queryFn: async () =>
       (await body(rest.GET(`${LISTENERS}/status/connections`, { params: { path: { tenantID } } }))).status,
-    refetchInterval: 3_000,
+    refetchInterval: every(3_000),
   });
 }
 
@@ -80,7 +81,7 @@ export function listenerRead(path: ListenerPlace) {
   return queryOptions({
     queryKey: ['listener', path],
     queryFn: async () => (await body(rest.GET(LISTENER, { params: { path } }))).listener,
-    refetchInterval: 5_000,
+    refetchInterval: every(5_000),
   });
 }
 
@@ -90,7 +91,7 @@ export function eventsRead(path: ListenerPlace, filter: EventFilter) {
     queryFn: () => body(rest.GET(`${LISTENER}/events`, { params: { path, query: { ...filter, limit: PAGE } } })),
     placeholderData: keepPreviousData,
     // Later pages are of the past.
-    refetchInterval: filter.cursor ? false : 3_000,
+    refetchInterval: every(filter.cursor ? false : 3_000),
   });
 }
 
@@ -98,7 +99,7 @@ export function eventRead(path: ListenerPlace & { eventID: string }) {
   return queryOptions({
     queryKey: ['listener-event', path],
     queryFn: async () => (await body(rest.GET(EVENT, { params: { path } }))).event,
-    refetchInterval: ({ state: { data } }) => (data?.state === 'pending' ? 1_000 : false),
+    refetchInterval: every((data) => (data?.state === 'pending' ? 1_000 : false)),
   });
 }
 

@@ -1,8 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { mergeTimeline } from '../run/steps.ts';
+import { every } from './every.ts';
 import { hasEnded } from './live-runs.ts';
-import { APIError, body, rest } from './rest.ts';
+import { APIError, body, isRefusal, rest } from './rest.ts';
 import { getSocket, type ServerPayload, useIsConnected, watchRun } from './socket.ts';
 import type { Run, TimelineEvent } from './types.ts';
 
@@ -44,8 +45,7 @@ export function useLiveRun(place: Place) {
       return next.seq;
     },
     enabled: isLive,
-    // Each refusal is recorded in the audit trail.
-    refetchInterval: ({ state }) => (isLive && !isRefusal(state.error) ? REASON_MS : false),
+    refetchInterval: every(isLive ? REASON_MS : false),
     staleTime: 0,
     gcTime: 0,
   });
@@ -101,11 +101,6 @@ export async function readWholeEvent(place: Place, event: TimelineEvent): Promis
   const query = { afterSeq: event.seq - 1, timelineLimit: 50, outputs: 'full', input: 'false' } as const;
   const { timeline } = await readPart(place, query);
   return timeline.find((one) => one.seq === event.seq && one.nodeID === event.nodeID)?.output;
-}
-
-/** Whether the same request would be refused again; a rate limit passes. */
-function isRefusal(error: unknown): error is APIError {
-  return error instanceof APIError && error.status < 500 && error.status !== 429;
 }
 
 async function readRun(place: Place): Promise<Run> {

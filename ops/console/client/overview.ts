@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
+import { every } from './every.ts';
 import { body, rest } from './rest.ts';
 import { SLOW_MS } from './tenant-room.ts';
 import type { Schemas } from './types.ts';
@@ -9,7 +10,7 @@ export function overviewRead(tenantID: string) {
   return queryOptions({
     queryKey: ['overview', tenantID],
     queryFn: () => body(rest.GET('/api/v1/tenants/{tenantID}/overview', { params: { path: { tenantID } } })),
-    refetchInterval: SLOW_MS,
+    refetchInterval: every(SLOW_MS),
   });
 }
 

@@ -4,8 +4,13 @@ import { APIError } from './rest.ts';
 /** What the pages have read. A refusal is final; a server that is away is asked again. */
 export const queries = new QueryClient({
   queryCache: new QueryCache({
-    // A refused reading of the permissions would otherwise begin the next one.
-    onError: (error, { queryKey }) => queryKey[0] !== 'permissions' && readPermissionsAfter(error),
+    onError(error, query) {
+      // A refused reading of the permissions would otherwise begin the next one.
+      if (query.queryKey[0] === 'permissions' || !isForbidden(error)) return;
+      // What was read before is no longer for the caller to see.
+      query.setState({ data: undefined });
+      readPermissionsAfter(error);
+    },
   }),
   mutationCache: new MutationCache({ onError: readPermissionsAfter }),
   defaultOptions: {
@@ -19,5 +24,19 @@ export const queries = new QueryClient({
 
 /** A page that is refused something has offered it by permissions that are no longer those of the caller. */
 function readPermissionsAfter(error: Error): void {
-  if (error instanceof APIError && error.status === 403) void queries.invalidateQueries({ queryKey: ['permissions'] });
+  if (isForbidden(error)) void queries.invalidateQueries({ queryKey: ['permissions'] });
+}
+
+function isForbidden(error: Error): boolean {
+  return error instanceof APIError && error.status === 403;
+}
+
+/** Reads the caller's permissions again, and if they are others, all that is shown. */
+export async function readByPermissions(tenantID: string): Promise<void> {
+  const queryKey = ['permissions', tenantID];
+  const held = () => JSON.stringify(queries.getQueriesData({ queryKey }));
+  const before = held();
+  await queries.invalidateQueries({ queryKey });
+  if (held() === before) return;
+  await queries.invalidateQueries({ predicate: ({ queryKey: [name] }) => name !== 'permissions' });
 }

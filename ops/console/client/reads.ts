@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { periods, type RunFilter } from '../run/filter.ts';
+import { every } from './every.ts';
 import { body, rest } from './rest.ts';
 import { SLOW_MS } from './tenant-room.ts';
 import type { Schemas } from './types.ts';
@@ -67,7 +68,7 @@ export function requestsRead(tenantID: string) {
       const params = { path: { tenantID }, query: { status: 'PENDING', pageSize: 50 } } as const;
       return body(rest.GET('/api/v1/tenants/{tenantID}/workflows/data-collection', { params }));
     },
-    refetchInterval: SLOW_MS,
+    refetchInterval: every(SLOW_MS),
   });
 }
 

@@ -22,6 +22,11 @@ export class APIError extends Error {
   }
 }
 
+/** Whether the same request would be refused again; a rate limit passes. */
+export function isRefusal(error: unknown): error is APIError {
+  return error instanceof APIError && error.status < 500 && error.status !== 429;
+}
+
 interface Refusal {
   status: number;
   code: string;

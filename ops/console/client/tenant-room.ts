@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
+import { readByPermissions } from './queries.ts';
 import { type AnyServerPayload, getSocket, joinRoom } from './socket.ts';
 
 /** Lists are read again so often without a word of the server, in case that its message was lost. */
@@ -34,16 +35,25 @@ export function useTenantRoom(tenantID: string): void {
     const onNotification = ({ kind }: AnyServerPayload<'notification'>) => {
       if (kind === 'toolApproval') read(['tool-calls', 'overview']);
     };
+    const onPermissions = (change: AnyServerPayload<'permissions_changed'>) => {
+      if (change.tenantID === tenantID) void readByPermissions(tenantID);
+    };
     socket
       .on('workflow_run_changed', onRun)
+      .on('permissions_changed', onPermissions)
       .on('workflow_data_collection_changed', onQuestion)
       .on('notification', onNotification);
-    const leave = joinRoom(`tenant:${tenantID}`, { onAgain: () => read([...onRuns, ...onQuestions]) });
+    const leave = joinRoom(`tenant:${tenantID}`, {
+      onAgain: () => read([...onRuns, ...onQuestions]),
+      // The connection of a user who is no longer a member is closed.
+      onRefused: () => void queries.invalidateQueries(),
+    });
     return () => {
       clearTimeout(timer);
       leave();
       socket
         .off('workflow_run_changed', onRun)
+        .off('permissions_changed', onPermissions)
         .off('workflow_data_collection_changed', onQuestion)
         .off('notification', onNotification);
     };

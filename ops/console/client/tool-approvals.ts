@@ -1,4 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { every } from './every.ts';
 import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 
@@ -24,7 +25,7 @@ export function toolCallsRead(tenantID: string, { isWaiting, cursor }: { isWaiti
       return body(rest.GET(CALLS, { params: { path: { tenantID }, query } }));
     },
     placeholderData: keepPreviousData,
-    refetchInterval: 20_000,
+    refetchInterval: every(20_000),
   });
 }
 
@@ -32,7 +33,7 @@ export function toolCallRead(path: CallPlace) {
   return queryOptions({
     queryKey: ['tool-calls', path.tenantID, 'one', path.toolCallID],
     queryFn: async () => (await body(rest.GET(CALL, { params: { path } }))).toolApproval,
-    refetchInterval: ({ state: { data } }) => (data?.endedAt ? false : 2_000),
+    refetchInterval: every((data) => (data?.endedAt ? false : 2_000)),
   });
 }
 
