@@ -2,11 +2,14 @@ import { Button, Group, Modal, Progress, Radio, Stack, Text } from '@mantine/cor
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { every } from '../client/every.ts';
 import { runQuery } from '../client/reads.ts';
 import { body, rest } from '../client/rest.ts';
 import type { RunStatus, Schemas } from '../client/types.ts';
+import { countOf } from '../ui/count.ts';
 import { Problem } from '../ui/problem.tsx';
 import { wordOf } from '../ui/status.tsx';
+import { Words } from '../ui/words.tsx';
 import type { RunFilter } from './filter.ts';
 
 export type Action = 'cancel' | 'rerun';
@@ -53,15 +56,18 @@ function Ask({
   const statuses = statusesOf(action, filter.status);
   // Runs that are accepted later were not counted, and are left alone.
   const [until] = useState(() => new Date().toISOString());
-  const counted = { ...runQuery(filter), to: filter.to !== undefined && filter.to < until ? filter.to : until };
+  const counted: Filter = { ...runQuery(filter), to: filter.to !== undefined && filter.to < until ? filter.to : until };
+  // Tests are not repeated.
+  const kinds = action === 'rerun' ? ({ isTest: 'false' } as const) : {};
   const { data: count, error } = useQuery({
     queryKey: ['run-count', tenantID, counted, statuses],
     queryFn: async () => {
-      const counts = await Promise.all(statuses.map((status) => countRuns(tenantID, { ...counted, status })));
+      const counts = await Promise.all(statuses.map((status) => countRuns(tenantID, { ...counted, ...kinds, status })));
       return counts.reduce((sum, one) => sum + one, 0);
     },
   });
   const [version, setVersion] = useState('original');
+  const [start, setStart] = useState<'start' | 'failed'>(statuses.includes('FAILED') ? 'failed' : 'start');
   const begin = useMutation({
     mutationFn: async () => {
       const params = { path: { tenantID } };
@@ -70,16 +76,27 @@ function Ask({
         return (await body(rest.POST(path, { params, body: { filter: counted } }))).batch;
       }
       const path = '/api/v1/tenants/{tenantID}/workflows/batches/rerun';
-      return (await body(rest.POST(path, { params, body: { filter: counted, version } }))).batch;
+      const request = { filter: counted, from: start, version };
+      return (await body(rest.POST(path, { params, body: request }))).batch;
     },
     onSuccess: onBegun,
   });
   if (error) return <Problem error={error} />;
   if (count === undefined) return <Text role="status">Counting …</Text>;
-  const runs = `${count.toLocaleString()} ${count === 1 ? 'run' : 'runs'}`;
+  const runs = countOf(count, 'run');
   return (
     <Stack>
-      <Text role="status">{statuses.length === 0 ? NONE[action] : `${runs} ${sentences[action](statuses)}`}</Text>
+      <Text role="status">
+        {statuses.length === 0 ? NONE[action] : `${runs} ${sentences[action](statuses, count)}`}
+      </Text>
+      {action === 'rerun' && statuses.length > 0 && !statuses.includes('COMPLETED') && (
+        <Radio.Group label="From" value={start} onChange={(value) => setStart(value as typeof start)}>
+          <Stack gap="xs" mt={4}>
+            <Radio value="start" label="The start: every step is executed again" />
+            <Radio value="failed" label="Where each failed or was interrupted: results before that are taken over" />
+          </Stack>
+        </Radio.Group>
+      )}
       {action === 'rerun' && (
         <Radio.Group label="Version" value={version} onChange={setVersion}>
           <Group mt={4}>
@@ -108,10 +125,13 @@ const NONE = {
   rerun: 'The filter names runs that have not ended: none of them can be repeated.',
 };
 
-const sentences: Record<Action, (statuses: readonly RunStatus[]) => string> = {
-  cancel: () => 'that have not ended will be cancelled, with the runs that they have started.',
-  rerun: ([status = 'FAILED']) =>
-    `with the status “${wordOf(status)}” will be executed again from their start, as new runs.`,
+const sentences: Record<Action, (statuses: readonly RunStatus[], count: number) => string> = {
+  cancel: (_, count) =>
+    count === 1
+      ? 'that has not ended will be cancelled, with the runs that it has started.'
+      : 'that have not ended will be cancelled, with the runs that they have started.',
+  rerun: ([status = 'FAILED'], count) =>
+    `with the status “${wordOf(status)}” will be executed again, as ${count === 1 ? 'a new run' : 'new runs'}.`,
 };
 
 /** Without a status the API cancels what has not ended, and repeats what has failed. */
@@ -134,7 +154,7 @@ function BatchProgress({ tenantID, batchID, onClose }: { tenantID: string; batch
       const path = '/api/v1/tenants/{tenantID}/workflows/batches/{batchID}';
       return (await body(rest.GET(path, { params: { path: { tenantID, batchID } } }))).batch;
     },
-    refetchInterval: ({ state }) => (state.data?.filledAt ? false : PROGRESS_MS),
+    refetchInterval: every((read) => (read?.filledAt ? false : PROGRESS_MS)),
   });
   if (error) return <Problem error={error} />;
   if (!batch) return <Text role="status">Beginning …</Text>;
@@ -145,9 +165,9 @@ function BatchProgress({ tenantID, batchID, onClose }: { tenantID: string; batch
       <Progress value={filledAt ? 100 : 50} animated={!filledAt} aria-label="Progress" />
       <Text role="status">
         {filledAt ? 'Done: ' : 'So far: '}
-        {total.toLocaleString()} of {found.toLocaleString()} runs{' '}
-        {kind === 'cancel' ? 'were cancelled.' : 'were accepted again.'}
-        {refused > 0 && ` ${refused.toLocaleString()} were refused${lastError ? `: ${lastError}` : '.'}`}
+        {total.toLocaleString()} of {countOf(found, 'run')} {found === 1 ? 'was' : 'were'}{' '}
+        {kind === 'cancel' ? 'cancelled.' : 'accepted again.'}
+        {refused > 0 && ` Refused: ${refused.toLocaleString()}.`} {lastError && <Words text={lastError} />}
       </Text>
       <Group justify="flex-end">
         {kind === 'rerun' && (

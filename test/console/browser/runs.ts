@@ -81,7 +81,7 @@ export function runTests(stage: () => Stage): void {
     await watching.getByRole('status').getByText('Completed').waitFor();
     await watching.getByLabel('Output of the run').getByText('"express"').waitFor();
     await watching.getByText('Timeline', { exact: true }).click();
-    for (const step of ['Record the order', 'Store the decision', 'End'])
+    for (const step of ['Record the order', 'Delivery of order A-1', 'Store the decision', 'End'])
       await watching.getByRole('row', { name: new RegExp(`${step} Success`) }).waitFor();
     expect(await watching.getByRole('row').filter({ hasText: 'Success' }).count()).toBe(8);
     await watching.close();
@@ -178,6 +178,43 @@ export function runTests(stage: () => Stage): void {
     await page.getByRole('link').filter({ hasText: 'A workflow' }).first().click();
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('status').getByText('Cancelled').waitFor();
+  }, 30_000);
+
+  test('runs that have failed or ended are repeated, and the page says the words of the server', async () => {
+    const { cluster, tenant, page, go, path } = stage();
+    const words = 'use `ctx.input` before 2026-01-02T03:04:05Z';
+    const code = `if (ctx.input.fails) throw new Error(${JSON.stringify(words)});`;
+    const nodes = graph({ start: { type: 'start' }, work: { type: 'javascript', code } }, ['start>work']);
+    const { id } = await aWorkflow(cluster, { tenant, ...nodes });
+    const client = cluster.as(tenant.creator).in(tenant);
+    await client.post('T/workflows/test', { workflowID: id });
+    await client.post(`T/workflows/${id}/execute?wait=10`, {});
+    const { body } = await client.post(`T/workflows/${id}/execute?wait=10`, { args: { fails: true } });
+    const dialog = page.getByRole('dialog');
+    const repeat = async (status: string) => {
+      await go(path(`/runs?workflowID=${id}&status=${status}`));
+      await page.getByRole('button', { name: 'All of these' }).click();
+      await page.getByRole('menuitem', { name: 'Re-run' }).click();
+      await dialog.getByText(/^1 run with the status .* again, as a new run\.$/).waitFor();
+    };
+    await repeat('FAILED');
+    await dialog.getByRole('radio', { name: /^Where each failed/, checked: true }).waitFor();
+    await repeat('COMPLETED');
+    expect(await dialog.getByRole('radio', { name: /^Where each failed/ }).count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Re-run 1 run' }).click();
+    await dialog.getByText('Done: 1 of 1 run was accepted again.').waitFor();
+
+    await go(path(`/runs/${body.instanceID}`));
+    const said = page.locator('.notice', { hasText: 'before' });
+    expect(await said.locator('code').textContent()).toBe('ctx.input');
+    const moment = said.locator('time[title="2026-01-02T03:04:05Z"]');
+    expect(await moment.textContent()).toMatch(/Jan 2, 2026|2 Jan 2026/);
+    await page.getByText('Started by hand or API').waitFor();
+    await page.locator('[aria-label^="work, "]').press('Enter');
+    await page.getByRole('tab', { name: 'Error', selected: true }).waitFor();
+    const boxes = await Promise.all((await page.getByRole('tab').all()).map((tab) => tab.boundingBox()));
+    expect(boxes).toHaveLength(6);
+    expect(new Set(boxes.map((box) => box?.y)).size).toBe(1);
   }, 30_000);
 
   const pages = [
