@@ -37100,6 +37100,8 @@ export interface operations {
                 assetType?: string;
                 /** @description Requests that name the asset or have changed it: its history */
                 assetID?: string;
+                /** @description Returns only those that have changed an asset */
+                changes?: "true" | "false";
                 from?: string;
                 to?: string;
                 /** @description Of the newest 10000 entries; older ones are read by `cursor` */
@@ -37223,6 +37225,8 @@ export interface operations {
                 assetType?: string;
                 /** @description Requests that name the asset or have changed it: its history */
                 assetID?: string;
+                /** @description Returns only those that have changed an asset */
+                changes?: "true" | "false";
                 from?: string;
                 to?: string;
                 /** @description `jsonl` has one JSON object in each line */

@@ -33,6 +33,8 @@ export interface AuditFilter {
   status?: 'success' | 'failure' | 'unknown' | number | undefined;
   assetType?: string | undefined;
   assetID?: string | undefined;
+  /** Only entries that have changed an asset. */
+  changes?: boolean | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
 }
@@ -70,7 +72,7 @@ export async function readEntries(
 export async function countEntries(pool: Pool, { tenantID, filter }: Place): Promise<number> {
   const { text, values } = conditions(filter, [tenantID, MAX_SEQ]);
   const { rows } = await pool.query<{ n: number }>({
-    text: count(text, { isFiltered: Object.values(filter).some((value) => value !== undefined) }),
+    text: count(text, { isFiltered: Object.values(filter).some((value) => value !== undefined && value !== false) }),
     values,
   });
   return rows[0]?.n ?? 0;
@@ -114,6 +116,7 @@ function conditions(filter: AuditFilter, values: unknown[]): { text: string; val
     or e.id in (select a.entry_id from audit_record a where a.tenant_id = $1 and a.asset_id = ${n}::uuid and a.kind = 'change'))`,
     filter.assetID,
   );
+  if (filter.changes) parts.push(`exists (select from audit_record c where c.entry_id = e.id and c.kind = 'change')`);
   const { status } = filter;
   if (status === 'unknown') parts.push(`${STATUS} is null`);
   else if (status === 'success') parts.push(`${STATUS} < 400`);

@@ -3,6 +3,7 @@ import { MAX_NUMBERED } from '#shared/audit/read-records.ts';
 import { auditTypes } from '#shared/audit/records.ts';
 import { JsonObject } from '#shared/json.ts';
 import { quote } from '#shared/quote.ts';
+import { Flag } from '../../http/flag.ts';
 import { ID } from '../../http/id.ts';
 import { standardPage } from '../../http/paging.ts';
 import { exampleAuditLog, exampleSeal } from './examples.ts';
@@ -22,6 +23,7 @@ export const AuditFilter = z.object({
   status: Status.optional().describe('`unknown` is an action that is under way, or whose process has died'),
   assetType: z.string().min(1).max(32).optional().describe('As paths name its id: `folder` for `{folderID}`'),
   assetID: ID.optional().describe('Requests that name the asset or have changed it: its history'),
+  changes: Flag.describe('Returns only those that have changed an asset'),
   from: Moment.optional(),
   to: Moment.optional(),
 });

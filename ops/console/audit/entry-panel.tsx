@@ -40,7 +40,12 @@ export function EntryPanel({ entry, actor, onClose }: { entry: Entry; actor: str
         </code>
       )}
       {asset && (
-        <Link className="link" to="/t/$tenantID/audit" params={{ tenantID }} search={{ assetID: asset.id }}>
+        <Link
+          className="link"
+          to="/t/$tenantID/audit"
+          params={{ tenantID }}
+          search={{ assetID: asset.id, changes: true }}
+        >
           History of this {asset.type}
         </Link>
       )}

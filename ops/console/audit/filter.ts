@@ -25,6 +25,8 @@ export interface AuditFilter {
   /** An outcome, or the status of an answer. */
   status?: string;
   assetID?: string;
+  /** Only what has changed an asset. */
+  changes?: true;
   from?: string;
   to?: string;
 }
@@ -44,5 +46,6 @@ export function parseAuditView(search: Record<string, unknown>): AuditView {
   });
   const type = auditTypes.find((one) => one === search.type);
   const method = auditMethods.find((one) => one === search.method);
-  return { ...Object.fromEntries(found), ...(type && { type }), ...(method && { method }) };
+  const changes = search.changes === true && ({ changes: true } as const);
+  return { ...Object.fromEntries(found), ...(type && { type }), ...(method && { method }), ...changes };
 }

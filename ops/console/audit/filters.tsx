@@ -1,7 +1,8 @@
-import { Paper, Select } from '@mantine/core';
+import { Checkbox, Paper, Select } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMay } from '../client/may.ts';
 import { membersRead } from '../client/members.ts';
+import { MomentInput } from '../ui/moment-input.tsx';
 import { TextFilter } from '../ui/text-filter.tsx';
 import { type AuditFilter, auditMethods, auditTypes } from './filter.ts';
 
@@ -47,8 +48,14 @@ export function Filters({ tenantID, filter, onFilter }: Props) {
         <TextFilter label="Path begins with" value={filter.path} onSet={(path) => set({ path })} />
         <TextFilter label="Status or outcome" value={filter.status} onSet={(status) => set({ status })} />
         <TextFilter label="Id of an asset" value={filter.assetID} onSet={(assetID) => set({ assetID })} />
-        <TextFilter label="From" value={filter.from} onSet={(from) => set({ from: momentOf(from) })} />
-        <TextFilter label="To" value={filter.to} onSet={(to) => set({ to: momentOf(to) })} />
+        <MomentInput label="From" value={filter.from} onSet={(from) => set({ from })} />
+        <MomentInput label="To" value={filter.to} onSet={(to) => set({ to })} />
+        <Checkbox
+          label="Changes only"
+          py={8}
+          checked={filter.changes === true}
+          onChange={({ currentTarget: { checked } }) => set({ changes: checked ? true : undefined })}
+        />
       </Paper>
     </search>
   );
@@ -78,10 +85,4 @@ function Choice({ label, data, value, onSet }: ChoiceProps) {
 
 export function wordsOf(type: string): string {
   return type.charAt(0) + type.slice(1).toLowerCase().replaceAll('_', ' ');
-}
-
-/** A date or a moment as people write it, in the browser's time zone; the API tells of one that is none. */
-function momentOf(typed: string | undefined): string | undefined {
-  const at = Date.parse(typed ?? '');
-  return Number.isNaN(at) ? typed : new Date(at).toISOString();
 }

@@ -28,6 +28,7 @@ export async function exportTrail(tenantID: string, filter: AuditFilter, format:
   return body<Blob>(rest.GET(`${AUDIT}/export`, { params: { path: { tenantID }, query }, parseAs: 'blob' }));
 }
 
-function queryOf({ status, ...filter }: AuditFilter) {
-  return { ...filter, ...(status && { status: status as 'success' }) };
+function queryOf({ status, changes, ...filter }: AuditFilter) {
+  const only = changes && ({ changes: 'true' } as const);
+  return { ...filter, ...only, ...(status && { status: status as 'success' }) };
 }

@@ -1,5 +1,6 @@
-import { Select, TextInput } from '@mantine/core';
+import { Select } from '@mantine/core';
 import { useState } from 'react';
+import { MomentInput } from '../ui/moment-input.tsx';
 import { type Period, periods, type RunFilter } from './filter.ts';
 
 const words: Record<Period | 'range', string> = {
@@ -34,36 +35,10 @@ export function TimeFilter({ filter, onSet }: { filter: RunFilter; onSet: (times
       />
       {showsRange && (
         <>
-          <Moment label="From" value={from} onSet={(at) => onSet({ since: undefined, from: at, to })} />
-          <Moment label="To" value={to} onSet={(at) => onSet({ since: undefined, from, to: at })} />
+          <MomentInput label="From" value={from} onSet={(at) => onSet({ since: undefined, from: at, to })} />
+          <MomentInput label="To" value={to} onSet={(at) => onSet({ since: undefined, from, to: at })} />
         </>
       )}
     </>
   );
-}
-
-interface MomentProps {
-  label: string;
-  value: string | undefined;
-  onSet: (at: string | undefined) => void;
-}
-
-/** In the time of the browser. */
-function Moment({ label, value, onSet }: MomentProps) {
-  return (
-    <TextInput
-      type="datetime-local"
-      label={label}
-      value={value === undefined ? '' : localText(new Date(value))}
-      onChange={({ currentTarget: { value: typed } }) => {
-        const at = new Date(typed);
-        onSet(Number.isNaN(at.getTime()) ? undefined : at.toISOString());
-      }}
-    />
-  );
-}
-
-/** As the field takes it: without a zone. */
-function localText(at: Date): string {
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -78,6 +78,11 @@ test('a change is recorded with who, from where, its outcome, and from what to w
     ['PATCH', 'success', 'update'],
     ['POST', 'success', 'create'],
   ]);
+  await admin().get(`T/variables?search=limit`);
+  await admin().patch(`T/variables/${id}`, { value: 7 });
+  await eventually(async () => expect(await logs(`assetID=${id}&status=404`)).toHaveLength(1));
+  expect(await logs(`assetID=${id}&changes=true`)).toEqual(history);
+  expect((await logs('changes=true')).filter(({ changes }) => changes.length === 0)).toEqual([]);
   const [, patched] = history;
   expect(patched?.changes[0]).toMatchObject({
     assetType: 'variable',
