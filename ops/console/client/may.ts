@@ -19,6 +19,12 @@ function permissionsRead(tenantID: string, object?: AssetName) {
   });
 }
 
+/** What the caller may do in the tenant; undefined until that is known. */
+export function usePermissions(tenantID: string): Permission[] | undefined {
+  const { data } = useQuery(permissionsRead(tenantID));
+  return data && [...data.permissions, ...data.permissionsOnSome];
+}
+
 /**
  * Whether the caller may do something: on the named asset, else on at least one of its type. Not until that is known, so that
  * nothing is offered that would be refused; the API decides in the end.

@@ -7,11 +7,13 @@ import { isNewRead, type Overview, overviewRead } from '../client/overview.ts';
 import { tenantsRead } from '../client/reads.ts';
 import { toolCallsRead } from '../client/tool-approvals.ts';
 import type { RunStatus } from '../client/types.ts';
+import { OtherPages } from '../home/other-pages.tsx';
 import type { RunFilter } from '../run/filter.ts';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Status } from '../ui/status.tsx';
 import { Ago } from '../ui/time.tsx';
+import { Words } from '../ui/words.tsx';
 import { sampleCommand } from './sample-command.ts';
 
 /** What needs the caller now. */
@@ -28,6 +30,7 @@ export function HomePage() {
       {isNew.data && <FirstSteps tenantID={tenantID} />}
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton h={320} />}
+      {data && isBare(data) && <OtherPages tenantID={tenantID} />}
       {data && (
         <SimpleGrid cols={{ base: 1, md: 2 }}>
           {data.questions && <Questions tenantID={tenantID} questions={data.questions} />}
@@ -59,6 +62,10 @@ export function HomePage() {
       )}
     </>
   );
+}
+
+function isBare({ questions, runs, deadLetters, stoppedCronJobs, stoppedListeners }: Overview): boolean {
+  return [questions, runs, deadLetters, stoppedCronJobs, stoppedListeners].every((part) => part === null);
 }
 
 interface Counted {
@@ -137,7 +144,7 @@ function StoppedJobs({ tenantID, jobs }: { tenantID: string; jobs: Stopped }) {
           <Link className="link" to="/t/$tenantID/cron/$cronJobID" params={{ tenantID, cronJobID: id }}>
             <bdi>{title}</bdi>
           </Link>{' '}
-          {reason && <span className="note">{reason}</span>}
+          {reason && <Reason text={reason} />}
         </div>
       ))}
       <Others of={jobs} />
@@ -153,11 +160,19 @@ function StoppedListeners({ tenantID, listeners }: { tenantID: string; listeners
           <Link className="link" to="/t/$tenantID/listeners/$listenerID" params={{ tenantID, listenerID: id }}>
             <bdi>{title}</bdi>
           </Link>{' '}
-          {reason && <span className="note">{reason}</span>}
+          {reason && <Reason text={reason} />}
         </div>
       ))}
       <Others of={listeners} />
     </Section>
+  );
+}
+
+function Reason({ text }: { text: string }) {
+  return (
+    <span className="note">
+      <Words text={text} />
+    </span>
   );
 }
 

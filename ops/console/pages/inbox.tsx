@@ -2,7 +2,7 @@ import { Checkbox, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useMay } from '../client/may.ts';
+import { useMay, usePermissions } from '../client/may.ts';
 import { requestsRead } from '../client/reads.ts';
 import { type ToolCall, toolCallsRead } from '../client/tool-approvals.ts';
 import type { Schemas } from '../client/types.ts';
@@ -19,12 +19,16 @@ const from = '/shell/t/$tenantID/inbox';
 export function InboxPage() {
   const { tenantID } = useParams({ from });
   const may = useMay();
+  const permissions = usePermissions(tenantID);
   return (
     <>
       <PageTitle title="Inbox" />
       <Stack>
         {may('workflow.execute') && <Questions tenantID={tenantID} />}
         {may('ai.approve') && <Calls tenantID={tenantID} />}
+        {permissions && !may('workflow.execute') && !may('ai.approve') && (
+          <Text>You may neither answer questions nor decide on calls here.</Text>
+        )}
       </Stack>
     </>
   );

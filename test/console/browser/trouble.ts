@@ -144,7 +144,10 @@ export function troubleTests(stage: () => Stage): void {
 
   test('a permission is withdrawn while the page is open, and the page says so within 2 s', async () => {
     const { cluster, tenant, go, path, open } = stage();
-    const member = await aMember(cluster, { tenant, can: ['workflow.read', 'workflow.list'] });
+    const member = await aMember(cluster, {
+      tenant,
+      can: ['workflow.read', 'workflow.list', 'listener.read', 'listener.list'],
+    });
     const waits = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 60 } }, ['start>wait']);
     const { id } = await aWorkflow(cluster, { tenant, title: 'Secret', ...waits });
     const client = cluster.as(tenant.creator).in(tenant);
@@ -164,10 +167,34 @@ export function troubleTests(stage: () => Stage): void {
     // A page that is refused does not ask again every 1.5 s.
     const asked = page.waitForRequest(/instances/, { timeout: 2_000 });
     await expect(asked).rejects.toThrow('Timeout');
+
+    const withdraw = async (object: string, ...actions: string[]) => {
+      const remove = actions.map((action) => ({ subject: member.id, object, action }));
+      await changeRules(em, tenant.id, { remove });
+      return performance.now();
+    };
+    const main = page.getByRole('main');
+    await go(path('/listeners'), page);
+    await main.getByRole('row').or(main.getByText('No listener')).first().waitFor();
+    const withdrawn = await withdraw('listener:*', 'read', 'list');
+    await page.getByRole('alert').getByText('You may not do this').first().waitFor();
+    expect(performance.now() - withdrawn).toBeLessThan(2_000);
+    expect(await page.getByRole('row').count()).toBe(0);
+    // Its lists are otherwise read every 3 and 10 s.
+    await expect(page.waitForRequest(/listeners/, { timeout: 3_500 })).rejects.toThrow('Timeout');
+    await go(path(), page);
+    await main.getByRole('link', { name: 'Workflows' }).waitFor();
+    expect(await main.getByRole('link').allInnerTexts()).toEqual(['Workflows']);
+    await main.getByText('ask an administrator of this tenant').waitFor();
+    await withdraw('workflow:*', 'list');
+    await main.getByText('You have no permissions yet').waitFor({ timeout: 2_000 });
+    await expectAccessible(page, { name: 'home-without-permissions', shows: 'no permissions yet' });
+    await go(path('/inbox'), page);
+    await main.getByText('You may neither answer questions').waitFor();
     await page.close();
     await client.delete(`T/workflows/instances/${body.instanceID}/stop`);
     forgetRefusals(stage(), 403);
-  }, 20_000);
+  }, 40_000);
 
   describeHostile(stage);
 }
