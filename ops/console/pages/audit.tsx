@@ -1,6 +1,6 @@
 import { Button, Paper, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { EntryPanel } from '../audit/entry-panel.tsx';
 import { type AuditView, parseAuditView } from '../audit/filter.ts';
 import { Filters, wordsOf } from '../audit/filters.tsx';
@@ -31,6 +31,14 @@ export function AuditPage() {
     <>
       <PageTitle title={filter.assetID ? 'History of an asset' : 'Audit'}>{buttons}</PageTitle>
       {said}
+      {filter.assetID && filter.changes && (
+        <Text size="sm" mb="sm">
+          What has changed the asset.{' '}
+          <Link className="link" to="/t/$tenantID/audit" params={{ tenantID }} search={{ assetID: filter.assetID }}>
+            All that was done with it
+          </Link>
+        </Text>
+      )}
       <Filters tenantID={tenantID} filter={filter} onFilter={show} />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton h={240} />}
@@ -83,7 +91,7 @@ function Entries({ tenantID, entries, view, onView }: EntriesProps) {
       </Text>
     );
   return (
-    <div className={shown ? 'split' : undefined}>
+    <div className={shown ? 'split beside' : undefined}>
       <Scroller label="Entries" isPanel>
         <Table
           caption="Entries, newest first"

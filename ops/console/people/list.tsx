@@ -36,7 +36,7 @@ export function PeopleList<T>(props: Props<T>) {
       </search>
       {error && <Problem error={error} onRetry={onRetry} />}
       {!rows && !error && <Skeleton h={240} />}
-      <div className={panel ? 'split' : undefined}>
+      <div className={panel ? 'split beside' : undefined}>
         {rows && (
           <Scroller label={title} isPanel>
             {rows.length === 0 ? (

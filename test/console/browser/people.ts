@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
 
@@ -24,8 +25,18 @@ export function peopleTests(stage: () => Stage): void {
         return change.count();
       })
       .toBe(1);
+    // Its page has read it, which changes nothing.
+    expect(await page.getByRole('row', { name: /getQuery/ }).count()).toBe(0);
+    await page.getByRole('link', { name: 'All that was done with it' }).click();
+    await page
+      .getByRole('row', { name: /getQuery/ })
+      .first()
+      .waitFor();
+    await page.getByRole('checkbox', { name: 'Changes only' }).check();
+    await expect.poll(() => page.getByRole('row', { name: /getQuery/ }).count()).toBe(0);
     await change.getByRole('button').click();
     await page.getByRole('region', { name: 'Changes' }).getByText('"Audited" →').waitFor();
+    expect(await scrolls(page, 'Entries')).toBe(false);
     await page.getByRole('region', { name: 'Changes' }).getByText('\\u202egnp.exe').first().waitFor();
     await expectAccessible(page, { name: 'audit-entry', shows: 'History of this' });
     expect(await page.locator('img[src="x"]').count()).toBe(0);
@@ -75,6 +86,7 @@ export function peopleTests(stage: () => Stage): void {
     const held = page.getByRole('region', { name: 'What this person may do' });
     await held.getByText('workflow: 1').click();
     await held.getByText(`workflow.read, ${name}`).waitFor();
+    expect(await scrolls(page, 'Members')).toBe(false);
     await expectAccessible(page, { name: 'member', shows: 'What this person may do' });
     await page.getByRole('button', { name: 'Remove' }).click();
     await dialog.getByRole('button', { name: 'Remove' }).click();
@@ -116,4 +128,10 @@ export function peopleTests(stage: () => Stage): void {
     await page.getByRole('row', { name: new RegExp(`${name}.* Revoked`) }).waitFor();
     expect(await statusOf()).toBe(401);
   }, 40_000);
+}
+
+/** Whether a list is wider than its place. */
+function scrolls(page: Page, name: string): Promise<boolean> {
+  const list = page.getByRole('group', { name, exact: true });
+  return list.evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
 }
