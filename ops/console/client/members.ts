@@ -15,9 +15,48 @@ export function membersRead(tenantID: string) {
   });
 }
 
+/** The addresses of the administrators, who may do everything and give permissions. */
+export function administratorsRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['member-names', tenantID, 'administrators'],
+    queryFn: async () => {
+      const params = { path: { tenantID }, query: { pageSize: 100 } };
+      const { users } = await body(rest.GET('/api/v1/tenants/{tenantID}/users', { params }));
+      return users.flatMap(({ isTenantAdmin, isDisabled, email }) =>
+        isTenantAdmin && !isDisabled && email ? [email] : [],
+      );
+    },
+    staleTime: 60_000,
+  });
+}
+
 /** The address of a member. Callers who may not list members see the end of the id. */
 export function useMemberNames(tenantID: string): (userID: string) => string {
   const may = useMay();
   const { data } = useQuery({ ...membersRead(tenantID), enabled: may('user.list') });
   return (userID) => data?.get(userID) ?? userID.slice(-8);
+}
+
+/** Names of API keys by their ids. */
+function keyNamesRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['api-keys', tenantID, 'names'],
+    queryFn: async () => {
+      const params = { path: { tenantID }, query: { pageSize: 100 } };
+      const { apiKeys } = await body(rest.GET('/api/v1/tenants/{tenantID}/apikeys', { params }));
+      return new Map(apiKeys.map(({ id, apiKeyName }) => [id, apiKeyName]));
+    },
+    staleTime: 60_000,
+  });
+}
+
+/** Who has made something: a person, or an API key of one. Things that are older than the record of this have no author. */
+export function useAuthorNames(tenantID: string): (userID: string | null, apiKeyID: string | null) => string {
+  const may = useMay();
+  const nameOf = useMemberNames(tenantID);
+  const { data } = useQuery({ ...keyNamesRead(tenantID), enabled: may('apikey.list') });
+  return (userID, apiKeyID) => {
+    const person = userID === null ? 'an author who is not known' : nameOf(userID);
+    return apiKeyID === null ? person : `API key ${data?.get(apiKeyID) ?? apiKeyID.slice(-8)} of ${person}`;
+  };
 }

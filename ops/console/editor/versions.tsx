@@ -1,21 +1,14 @@
 import { Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Schemas } from '../client/types.ts';
-import {
-  publishVersion,
-  restoreVersion,
-  versionDiffRead,
-  versionsRead,
-  type WorkflowPlace,
-} from '../client/workflows.ts';
+import { useAuthorNames } from '../client/members.ts';
+import { publishVersion, restoreVersion, versionsRead, type WorkflowPlace } from '../client/workflows.ts';
 import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Ago } from '../ui/time.tsx';
+import { WhatChanged } from './what-changed.tsx';
 
-type Diff = Schemas['WorkflowVersionDiff'];
-
-/** The versions of a workflow: what each changed, and the way back to it. */
+/** The versions of a workflow: who has saved them and when, what each changed, and the way back to it. */
 export function Versions({
   place,
   isDirty,
@@ -29,6 +22,7 @@ export function Versions({
 }) {
   const { data: versions, error } = useQuery(versionsRead(place));
   const [shown, setShown] = useState<string>();
+  const authorOf = useAuthorNames(place.tenantID);
   const act = useMutation({
     mutationFn: async ({ versionID, verb }: { versionID: string; verb: 'restore' | 'publish' }) => {
       await (verb === 'restore' ? restoreVersion : publishVersion)({ ...place, versionID });
@@ -55,13 +49,16 @@ export function Versions({
                 </tr>
               </thead>
               <tbody>
-                {versions.map(({ versionID, versionNumber, label, isPublished, createdAt }, index) => (
+                {versions.map(({ versionID, versionNumber, label, isPublished, createdAt, ...by }, index) => (
                   <tr key={versionID} data-selected={versionID === shown}>
                     <td>
                       {versionNumber} {isPublished && '(published)'} {label && <bdi>{label}</bdi>}
                     </td>
                     <td>
                       <Ago at={createdAt} />
+                      <div className="note clip">
+                        by <bdi>{authorOf(by.creatorID, by.createdByApiKeyID)}</bdi>
+                      </div>
                     </td>
                     <td>
                       <Group gap={6}>
@@ -102,40 +99,4 @@ export function Versions({
       </Stack>
     </Modal>
   );
-}
-
-function WhatChanged({ place, versionID }: { place: WorkflowPlace; versionID: string }) {
-  const { data: diff, error } = useQuery(versionDiffRead({ ...place, versionID }));
-  if (error) return <Problem error={error} />;
-  if (!diff) return <Skeleton h={40} />;
-  const lines = [...linesOf('step', diff.nodes), ...linesOf('connection', diff.edges), ...optionLines(diff)];
-  const against = diff.before ? `version ${diff.before.versionNumber}` : 'an empty graph';
-  return (
-    <section aria-label="What changed">
-      <Text size="sm" fw={600}>
-        Version {diff.after.versionNumber} against {against}
-      </Text>
-      {lines.length === 0 && <Text size="sm">Nothing.</Text>}
-      <ul className="lines">
-        {lines.map((line) => (
-          <li key={line}>
-            <bdi>{line}</bdi>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-function linesOf(what: string, { added, removed, changed }: Diff['nodes']): string[] {
-  const name = (one: object) => String((one as { id?: unknown }).id);
-  return [
-    ...added.map((one) => `+ ${what} ${name(one)}`),
-    ...removed.map((one) => `− ${what} ${name(one)}`),
-    ...changed.map(({ id, paths }) => `~ ${what} ${id}: ${paths.map((path) => path.join('.')).join(', ')}`),
-  ];
-}
-
-function optionLines({ options }: Diff): string[] {
-  return options.map((path) => `~ option ${path.join('.')}`);
 }

@@ -1,4 +1,4 @@
-import { Button, Paper, Skeleton, Text } from '@mantine/core';
+import { Button, Group, Paper, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { EntryPanel } from '../audit/entry-panel.tsx';
@@ -32,12 +32,12 @@ export function AuditPage() {
       <PageTitle title={filter.assetID ? 'History of an asset' : 'Audit'}>{buttons}</PageTitle>
       {said}
       {filter.assetID && filter.changes && (
-        <Text size="sm" mb="sm">
-          What has changed the asset.{' '}
+        <Group gap="xs" mb="sm">
+          <Text size="sm">What has changed the asset.</Text>
           <Link className="link" to="/t/$tenantID/audit" params={{ tenantID }} search={{ assetID: filter.assetID }}>
             All that was done with it
           </Link>
-        </Text>
+        </Group>
       )}
       <Filters tenantID={tenantID} filter={filter} onFilter={show} />
       {error && <Problem error={error} onRetry={() => void refetch()} />}

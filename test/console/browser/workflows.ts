@@ -100,7 +100,14 @@ export function workflowTests(stage: () => Stage): void {
     await other.getByRole('button', { name: 'Versions' }).click();
     const dialog = other.getByRole('dialog');
     await dialog.getByRole('row').nth(1).getByRole('button', { name: 'What changed' }).click();
-    await dialog.getByText('~ step end: data.title').waitFor();
+    const renamed = dialog.getByRole('region', { name: 'Step Second' });
+    await renamed.getByRole('row', { name: 'title First Second', exact: true }).waitFor();
+    await dialog.getByRole('row', { name: new RegExp(`^4 .* by ${tenant.creator.email}`) }).waitFor();
+    await dialog.getByRole('row', { name: /^2 / }).getByRole('button', { name: 'What changed' }).click();
+    const code = dialog.getByRole('region', { name: 'Step JavaScript' });
+    await code.getByText('added').waitFor();
+    await dialog.getByRole('region', { name: 'Connection Start → JavaScript' }).waitFor();
+    await expectAccessible(other, { name: 'versions', shows: 'Version 2 against' });
     await dialog.getByRole('row').nth(2).getByRole('button', { name: 'Restore as a draft' }).click();
     await other.getByText('Version 5, a draft').waitFor();
     await other.getByText('Steps as a list').click();

@@ -1,0 +1,123 @@
+import { Skeleton, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { versionRead } from '../client/reads.ts';
+import { versionDiffRead, type WorkflowPlace } from '../client/workflows.ts';
+import { countOf } from '../ui/count.ts';
+import { withoutTurning } from '../ui/json.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Scroller } from '../ui/table.tsx';
+import { type Change, changesOf, type FieldChange, linesOf } from './version-changes.ts';
+
+/** More of them would make the page slow. */
+const MAX_CHANGES = 100;
+const MAX_FIELDS = 50;
+
+/** What a version changed of the one before: by step, connection and option, from what to what. */
+export function WhatChanged({ place, versionID }: { place: WorkflowPlace; versionID: string }) {
+  const { data: diff, error } = useQuery(versionDiffRead({ ...place, versionID }));
+  const after = useQuery(versionRead({ ...place, versionID }));
+  const beforeID = diff?.before?.versionID;
+  const before = useQuery({
+    ...versionRead({ ...place, versionID: beforeID ?? '' }),
+    enabled: beforeID !== undefined,
+  });
+  const failure = error ?? after.error ?? before.error;
+  if (failure) return <Problem error={failure} />;
+  if (!diff || !after.data || (beforeID !== undefined && !before.data)) return <Skeleton h={40} />;
+  const changes = changesOf(diff, before.data, after.data);
+  const against = diff.before ? `version ${diff.before.versionNumber}` : 'an empty graph';
+  return (
+    <Stack component="section" aria-label="What changed" gap="sm">
+      <Text size="sm" fw={600} component="h3">
+        Version {diff.after.versionNumber} against {against}
+      </Text>
+      {changes.length === 0 && <Text size="sm">Nothing.</Text>}
+      {changes.slice(0, MAX_CHANGES).map((change) => (
+        <Part key={change.key} change={change} />
+      ))}
+      <Rest count={changes.length - MAX_CHANGES} />
+    </Stack>
+  );
+}
+
+function Part({ change: { what, name, verb, fields } }: { change: Change }) {
+  return (
+    <section aria-label={`${what} ${name}`}>
+      <Text size="sm" className="breaks">
+        {what}{' '}
+        <strong>
+          <bdi>{name}</bdi>
+        </strong>
+        : {verb}
+      </Text>
+      {fields.length > 0 && (
+        <Scroller label={`Fields of ${name}`}>
+          <table className="list">
+            <caption className="unseen">Fields that were changed</caption>
+            <thead>
+              <tr>
+                <th scope="col">Field</th>
+                <th scope="col">Before</th>
+                <th scope="col">After</th>
+              </tr>
+            </thead>
+            <tbody>
+              {fields.slice(0, MAX_FIELDS).map((field) => (
+                <Field key={field.field} change={field} />
+              ))}
+            </tbody>
+          </table>
+        </Scroller>
+      )}
+      <Rest count={fields.length - MAX_FIELDS} />
+    </section>
+  );
+}
+
+function Rest({ count }: { count: number }) {
+  return count > 0 && <Text size="sm">And {countOf(count, 'other change')}.</Text>;
+}
+
+function Field({ change }: { change: FieldChange }) {
+  const lines = linesOf(change);
+  return (
+    <tr>
+      <td className="breaks">{change.field}</td>
+      {lines ? (
+        <td colSpan={2}>
+          <Lines lines={lines} />
+        </td>
+      ) : (
+        <>
+          <td className="breaks">
+            <bdi>{textOf(change.from)}</bdi>
+          </td>
+          <td className="breaks">
+            <bdi>{textOf(change.to)}</bdi>
+          </td>
+        </>
+      )}
+    </tr>
+  );
+}
+
+function Lines({ lines }: { lines: readonly string[] }) {
+  return (
+    <div className="line-diff">
+      {lines.map((line, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the lines have no state
+        <div key={index} data-sign={line.slice(0, 1)}>
+          {withoutTurning(line.slice(0, MAX_SHOWN))}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+const MAX_SHOWN = 300;
+
+function textOf(value: unknown): string {
+  if (value === undefined) return '–';
+  const text = withoutTurning(typeof value === 'string' ? value : JSON.stringify(value));
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
