@@ -6,7 +6,7 @@ import type { Config } from '#shared/config.ts';
 import { createKeyRing, type KeyRing } from '#shared/crypto.ts';
 import { lendInTurns } from '#shared/db/lend-in-turns.ts';
 import { createOrm } from '#shared/db/orm.ts';
-import { createDispatchPool, createPool, type Pool } from '#shared/db/pool.ts';
+import { createDispatchPool, createPool, limitAnswers, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
 import { createStoredFiles, type StoredFiles } from '#shared/files/files.ts';
 import { createFormLinks, type FormLinks } from '#shared/form-links.ts';
@@ -92,7 +92,8 @@ export async function createApiContext(
   overrides: ApiOverrides = {},
 ): Promise<OwnedApiContext> {
   await using resources = new AsyncDisposableStack();
-  const pool = createPool(config.db, logger, { name: 'gantry.api' });
+  const { answerMs } = config.db;
+  const pool = createPool(config.db, logger, { name: 'gantry.api', answerMs });
   resources.defer(() => pool.end());
   const dispatchPool = createDispatchPool(config.db, logger, 'gantry.api');
   resources.defer(() => dispatchPool.end());
@@ -100,6 +101,7 @@ export async function createApiContext(
   const orm = await createOrm(config.db, logger, [new ChangeRecorder()]);
   resources.defer(() => orm.close());
   const entityPool = await orm.em.getConnection().getNativeClient();
+  limitAnswers(entityPool, answerMs);
   for (const lent of [pool, entityPool]) lendInTurns(lent);
   const backplane = overrides.backplane ?? resources.use(await createBackplane(config.backplane, logger));
   const policy = overrides.policy ?? resources.use(createPolicy(pool, logger));

@@ -39,6 +39,8 @@ export interface BackplaneConfig {
   /** Present: queues, sockets and messages go over Redis. Absent: over Postgres. */
   redis?: RedisConfig | undefined;
   databaseURL: string;
+  /** See `limitAnswers`. */
+  answerMs?: number;
 }
 
 export type Config = ReturnType<typeof readConfig>;
@@ -54,15 +56,17 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   if (e.AUTH_ISSUER && !e.AUTH_AUDIENCE) throw new Error('Configuration: AUTH_AUDIENCE is required with AUTH_ISSUER');
   checkOAuth(e);
 
+  const answerMs = Math.round(e.DATABASE_ANSWER_SECONDS * 1000);
   const backplane: BackplaneConfig = {
     prefix: e.BACKPLANE_PREFIX,
     databaseURL: e.DATABASE_URL,
+    answerMs,
     redis: readRedis(e),
   };
   return {
     production,
     log: { level: e.LOG_LEVEL },
-    db: { url: e.DATABASE_URL, poolSize: e.DATABASE_POOL },
+    db: { url: e.DATABASE_URL, poolSize: e.DATABASE_POOL, answerMs },
     backplane,
     http: {
       host: e.HOST,

@@ -21,6 +21,8 @@ export const Environment = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }),
   DATABASE_POOL: z.coerce.number().int().min(2).max(200).default(10),
+  /** A connection that leaves a statement without an answer for so long is taken for dead. */
+  DATABASE_ANSWER_SECONDS: z.coerce.number().min(1).max(3_600).default(30),
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// URL' }).optional(),
   /** Comma-separated host:port of Sentinels; REDIS_URL then gives credentials and database, REDIS_SENTINEL_MASTER the name. */
   REDIS_SENTINELS: list,

@@ -75,7 +75,7 @@ export async function openEngine(
   resources: AsyncDisposableStack,
   { config, logger, name, leaseSlots, onFinished }: EngineOptions,
 ): Promise<OpenEngine> {
-  const pool = createPool(config.db, logger, { name });
+  const pool = createPool(config.db, logger, { name, answerMs: config.db.answerMs });
   resources.defer(() => pool.end());
   const dispatchPool = createDispatchPool(config.db, logger, name);
   resources.defer(() => dispatchPool.end());

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { batched } from '../batched.ts';
 import type { BackplaneConfig } from '../config.ts';
-import { surviveLostConnections } from '../db/pool.ts';
+import { limitAnswers, surviveLostConnections } from '../db/pool.ts';
 import type { Logger } from '../logger.ts';
 import { createRareWarning, type Warn } from '../rare-warning.ts';
 import { createLimiter } from './limiter.ts';
@@ -34,6 +34,8 @@ const SEND_MS = 10_000;
 /** Characters of a job's payload. Larger ones are added alone, so that a statement stays below 8 MB. */
 const LARGE_JOB = 16_384;
 
+type PoolOptions = pg.PoolConfig & { answerMs?: number };
+
 /** Backplane on one database alone: queues in a schema of their own, sockets and messages by NOTIFY. */
 export function createPostgresBackplane(config: BackplaneConfig, logger: Logger): Backplane {
   const { prefix, databaseURL: connectionString } = config;
@@ -50,7 +52,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     if (!isClosed) warnRarely(...warning);
   };
 
-  function open(max: number, options: pg.PoolConfig = {}): pg.Pool {
+  function open(max: number, { answerMs = config.answerMs, ...options }: PoolOptions = {}): pg.Pool {
     const pool = new pg.Pool({
       connectionString,
       max,
@@ -60,6 +62,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       ...options,
     });
     surviveLostConnections(pool, (error) => warn(error, 'a connection of the queues broke'));
+    if (answerMs) limitAnswers(pool, answerMs);
     // Each queue listens for its errors; from eleven on Node would warn of a leak.
     pool.setMaxListeners(0);
     const taken = new Set<pg.PoolClient>();
@@ -107,7 +110,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
   }
 
   function socketAdapter() {
-    const sending = open(1, { query_timeout: SEND_MS });
+    const sending = open(1, { answerMs: SEND_MS });
     const pool = createSocketPool(open(1), sending);
     socketPools.push({ pool, sending });
     return createAdapter(pool as unknown as pg.Pool, {

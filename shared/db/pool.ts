@@ -20,6 +20,8 @@ const ONE_PLAN = '-c plan_cache_mode=force_generic_plan';
 export interface DatabaseConfig {
   url: string;
   poolSize: number;
+  /** See `limitAnswers`. */
+  answerMs?: number;
 }
 
 /** A pool for statements of our own, beside the entity manager's. */
@@ -34,13 +36,29 @@ export function createPool(
     connectionTimeoutMillis: 5000,
     idleTimeoutMillis: options.idleMs ?? 30_000,
     keepAlive: true,
-    // The pool closes a connection whose query had no answer in time.
-    ...(options.answerMs && { query_timeout: options.answerMs }),
     application_name: options.name ?? 'gantry',
     options: `${PLANNER} ${options.settings ?? ''}`,
   });
   surviveLostConnections(pool, (error) => logger.warn({ err: error }, 'database connection lost'));
+  if (options.answerMs) limitAnswers(pool, options.answerMs);
   return pool;
+}
+
+/**
+ * Takes a connection for dead that leaves a statement without an answer for so long, and replaces the idle ones of the pool with it.
+ * A failover, or a balancer that forgets its connections, leaves all of them open and silent; TCP would notice after a quarter of an
+ * hour, and behind a proxy that acknowledges what it cannot pass on never. What the statement did is unknown, as after a lost answer.
+ */
+export function limitAnswers(pool: pg.Pool, answerMs: number): void {
+  pool.options.query_timeout = answerMs;
+  pool.on('release', (error) => {
+    if (!isWithoutAnswer(error)) return;
+    for (let left = pool.idleCount; left > 0; left -= 1) pool.connect((_failure, client) => client?.release(true));
+  });
+}
+
+function isWithoutAnswer(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout';
 }
 
 /**
@@ -63,6 +81,7 @@ export function createDispatchPool(config: DatabaseConfig, logger: Logger, name:
     max: 3,
     name: `${name}.dispatch`,
     settings: `-c synchronous_commit=off ${ONE_PLAN}`,
+    ...(config.answerMs && { answerMs: config.answerMs }),
   });
 }
 
@@ -77,6 +96,7 @@ export function createCommitPool(config: DatabaseConfig, logger: Logger, name: s
     name: `${name}.commit`,
     idleMs: 0,
     settings: ONE_PLAN,
+    ...(config.answerMs && { answerMs: config.answerMs }),
   });
 }
 
@@ -111,9 +131,12 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     await client.query('commit');
     return result;
   } catch (error) {
-    await client.query('rollback').catch((failure: Error) => {
-      broken = failure;
-    });
+    // Nothing comes back on it: a rollback would wait as long again.
+    if (isWithoutAnswer(error)) broken = error as Error;
+    else
+      await client.query('rollback').catch((failure: Error) => {
+        broken = failure;
+      });
     throw error;
   } finally {
     client.release(broken);

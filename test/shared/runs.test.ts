@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createPool, inTransaction } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
+import { createRuns } from '#shared/runs.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { testLogger } from '#test/support/environment.ts';
 import { noops } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
+import { startTCPProxy } from '#test/support/tcp-proxy.ts';
 
 let deployment: Deployment;
 let versionID: string;
@@ -28,6 +32,24 @@ test('a run that the database refuses fails alone, and the runs accepted at the 
     [ids],
   );
   expect(rows.map(({ n }) => n)).toEqual(['1', '3', '4']);
+});
+
+test('a connection that has silently died keeps no accept waiting longer than answers may take, and goes with the idle ones', async () => {
+  await using proxy = await startTCPProxy(deployment.config.db.url);
+  const pool = createPool({ url: proxy.url, poolSize: 5 }, testLogger, { answerMs: 1_000 });
+  const { producer, backplane, newRun } = deployment;
+  const runs = createRuns({ pool, dispatchPool: pool, producer, messages: backplane.messages, logger: testLogger });
+  await Promise.all(Array.from({ length: 5 }, () => pool.query('select 1')));
+  expect(pool.idleCount).toBe(5);
+
+  proxy.lose();
+  await expect(runs.accept(newRun(versionID))).rejects.toThrow('Query read timeout');
+
+  await expect(runs.accept(newRun(versionID))).resolves.toMatchObject({ instanceID: expect.any(String) });
+  await expect(inTransaction(pool, (client) => client.query('select 1'))).resolves.toBeDefined();
+  proxy.lose();
+  await expect(inTransaction(pool, (client) => client.query('select 1'))).rejects.toThrow('Query read timeout');
+  await pool.end();
 });
 
 test('the holders of many runs that are ended at once are all told', async () => {

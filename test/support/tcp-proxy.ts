@@ -8,6 +8,8 @@ export interface TCPProxy extends AsyncDisposable {
   readonly refused: number;
   /** A partition that swallows packets: open connections stay and carry nothing, new ones are accepted and carry nothing. */
   silence(): void;
+  /** A failover that says nothing: open connections stay and carry nothing, new ones work. `heal` does not bring them back. */
+  lose(): void;
   /** Breaks all connections and refuses new ones. */
   cut(): void;
   /** Ends either; what was sent meanwhile arrives. */
@@ -18,6 +20,7 @@ export interface TCPProxy extends AsyncDisposable {
 export async function startTCPProxy(url: string): Promise<TCPProxy> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
+  const lost = new Set<Socket>();
   let state: 'open' | 'silent' | 'cut' = 'open';
   let refused = 0;
 
@@ -54,6 +57,14 @@ export async function startTCPProxy(url: string): Promise<TCPProxy> {
       state = 'silent';
       for (const socket of sockets) socket.pause();
     },
+    lose() {
+      for (const socket of sockets) {
+        socket.unpipe();
+        socket.pause();
+        lost.add(socket);
+      }
+      sockets.clear();
+    },
     cut() {
       state = 'cut';
       for (const socket of sockets) socket.destroy();
@@ -63,7 +74,7 @@ export async function startTCPProxy(url: string): Promise<TCPProxy> {
       for (const socket of sockets) socket.resume();
     },
     async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
+      for (const socket of sockets.union(lost)) socket.destroy();
       server.close();
       await once(server, 'close');
     },
