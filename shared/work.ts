@@ -3,7 +3,7 @@ import type { HeldBytes } from './byte-account.ts';
 import type { Turn } from './turns.ts';
 
 /** The part of a lane that its places use. */
-interface PlacesOf {
+export interface PlacesOf {
   take(turn: Turn): boolean;
   wait(turn: Turn, signal?: AbortSignal, options?: { isFirst?: boolean }): Promise<boolean>;
   leave(turn: Turn): void;

@@ -2,7 +2,7 @@ import type { ByteAccount } from '#shared/byte-account.ts';
 import { createLane } from '#shared/lanes.ts';
 import { isPure } from '#shared/nodes/properties.ts';
 import type { Turn } from '#shared/turns.ts';
-import { Place } from '#shared/work.ts';
+import { Place, type PlacesOf } from '#shared/work.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import type { Lease } from './lease.ts';
 
@@ -40,26 +40,31 @@ export interface Slots {
 }
 
 export function createSlots(
-  places: number,
+  count: number,
   lease: Pick<Lease, 'isValid' | 'untilValid'>,
   bytes: Pick<ByteAccount, 'open'>,
 ): Slots {
-  const begun = createLane({ places: places * BEGUN_PER_SLOT, sharesByCreator: true });
-  const slots = createLane({ places, reserve: Math.floor(places * RESERVE), sharesByCreator: SHARE });
+  const begun = createLane({ places: count * BEGUN_PER_SLOT, sharesByCreator: true });
+  const slots = createLane({ places: count, reserve: Math.floor(count * RESERVE), sharesByCreator: SHARE });
 
-  /** Waits for a slot under a valid lease; the wait for the one may outlast the other. */
-  async function untilMayStart(turn: Turn): Promise<void> {
-    for (;;) {
-      await lease.untilValid();
-      if (!slots.take(turn)) await slots.wait(turn);
-      if (lease.isValid) return;
-      slots.leave(turn);
-    }
-  }
+  /** Slots under a valid lease. A node comes back to one after each of its waits, before what it does next. */
+  const places: PlacesOf = {
+    take: (turn) => lease.isValid && slots.take(turn),
+    /** The wait for a slot may outlast the lease, and the other way round. */
+    async wait(turn, signal, options) {
+      for (;;) {
+        if (!(await unlessAborted(lease.untilValid(), signal))) return false;
+        if (!slots.take(turn) && !(await slots.wait(turn, signal, options))) return false;
+        if (lease.isValid) return true;
+        slots.leave(turn);
+      }
+    },
+    leave: (turn) => slots.leave(turn),
+  };
 
   async function runInSlot(turn: Turn, { isOver, run }: SlotWork): Promise<void> {
-    if (!lease.isValid || !slots.take(turn)) await untilMayStart(turn);
-    using place = new Place(slots, turn, turn.isShort ? undefined : bytes.open(turn));
+    if (!places.take(turn)) await places.wait(turn);
+    using place = new Place(places, turn, turn.isShort ? undefined : bytes.open(turn));
     if (!isOver()) await (turn.isShort ? run() : place.run(run));
   }
 
@@ -81,6 +86,17 @@ export function createSlots(
       }
     },
   };
+}
+
+/** False when the signal was faster. */
+async function unlessAborted(wait: Promise<void>, signal: AbortSignal | undefined): Promise<boolean> {
+  if (!signal) return wait.then(() => true);
+  if (signal.aborted) return false;
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const giveUp = () => resolve(false);
+  signal.addEventListener('abort', giveUp, { once: true });
+  void wait.then(() => resolve(true));
+  return promise.finally(() => signal.removeEventListener('abort', giveUp));
 }
 
 const known = new WeakMap<GraphNode, boolean>();

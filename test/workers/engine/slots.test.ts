@@ -2,6 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createByteAccount } from '#shared/byte-account.ts';
 import { newID } from '#shared/ids.ts';
+import { createLane } from '#shared/lanes.ts';
 import type { Turn } from '#shared/turns.ts';
 import { startDeployment } from '#test/support/deployment.ts';
 import { graph, noops } from '#test/support/graphs.ts';
@@ -54,6 +55,45 @@ test('nodes at silent servers leave slots to the next creator, however many tena
   answer();
   await Promise.all(nodes);
   expect(begun).toHaveLength(121);
+});
+
+test('a node that has waited for a connection goes on under a valid lease, and ends its wait when it is stopped', async () => {
+  const lease = { isValid: true, untilValid: () => valid.promise };
+  let valid = Promise.withResolvers<void>();
+  valid.resolve();
+  const slots = createSlots(50, lease, createByteAccount({ maxBytes: 1_000_000 }));
+  const connections = createLane({ places: 1 });
+  const stop = new AbortController();
+  const done: string[] = [];
+  const node = (name: string, signal?: AbortSignal) => {
+    const turn = { tenantID: name };
+    const run = async () => {
+      await connections.enter(turn, signal);
+      done.push(name);
+    };
+    return slots.enter({ turn, isShort: false, isOver: () => false, run });
+  };
+  await node('first');
+  const second = node('second');
+  const third = node('third', stop.signal);
+  await nextTick();
+  expect(done).toEqual(['first']);
+
+  lease.isValid = false;
+  valid = Promise.withResolvers();
+  connections.leave({ tenantID: 'first' });
+  await nextTick();
+  connections.leave({ tenantID: 'second' });
+  await nextTick();
+  expect({ done, used: slots.used }).toEqual({ done: ['first'], used: 0 });
+
+  stop.abort();
+  await third;
+  expect(done).toEqual(['first', 'third']);
+  lease.isValid = true;
+  valid.resolve();
+  await second;
+  expect({ done, used: slots.used }).toEqual({ done: ['first', 'third', 'second'], used: 0 });
 });
 
 test('a run is claimed and ends while the runs of another creator fill their part of a worker and are at silent servers', async () => {
