@@ -169,7 +169,7 @@ select (own.ready_at is not null or own.kept_since is not null) and own.held_by 
     and (kept_since, id) < (coalesce(own.kept_since, own.ready_at), own.id)`)} as "keptAhead",
   exists (select from worker_session where ended_at is null and expires_at > now() and slots > 0) as "hasWorker",
   extract(epoch from own.not_before - now())::float8 as "triedAgainIn",
-  case when own.hand_backs > 0 and own.not_before is not null then (
+  case when own.hand_backs <> 0 and own.not_before is not null then (
     select array_agg(distinct node ->> 'type') from workflow_version v cross join lateral jsonb_array_elements(v.nodes) node
     where v.id = own.version_id and v.tenant_id = $2
       and not exists (select from worker_session s where s.ended_at is null and s.expires_at > now() and s.kinds @> array[node ->> 'type'])

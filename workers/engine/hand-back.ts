@@ -20,8 +20,8 @@ interface Dependencies {
 
 /**
  * A run that could not begin is READY again after 1 s, then 2 s, doubling to 60 s, for any worker. It fails if its version does not
- * exist, or the tenth time. While no worker knows the kind of one of its nodes, it waits without an end; while another worker does, it
- * is READY every second and not counted, because chance decides which worker takes it.
+ * exist, or the tenth time. While no worker knows the kind of one of its nodes, it waits without an end, and these times are counted
+ * apart, below 0; while another worker does, it is READY every second and not counted, because chance decides which worker takes it.
  */
 export function createHandBack({ pool, runs, leaseID, logger }: Dependencies): HandBack {
   async function giveBack(row: ClaimedRow, error: unknown): Promise<void> {
@@ -64,11 +64,13 @@ const GIVE_BACK = `
 with other as (
   select exists (select from worker_session where ended_at is null and expires_at > now() and kinds @> $4::text[]) as is_known
 ), pause as (
-  select is_known, make_interval(secs => case when is_known then 1 else least(60, 2 ^ least(hand_backs, 6)) end) as length
-  from other, workflow_instance where id = $1
+  select is_known, times, make_interval(secs => case when is_known then 1 else least(60, 2 ^ least(times, 6)) end) as length
+  from other, workflow_instance, lateral (select greatest(0, hand_backs * case when $4::text[] is null then 1 else -1 end) as times) of_its_kind
+  where id = $1
 )
 update workflow_instance
-set held_by = null, hand_backs = case when is_known then hand_backs else least(hand_backs + 1, 100) end, updated_at = now(),
+set held_by = null, updated_at = now(),
+    hand_backs = case when is_known then hand_backs when $4::text[] is null then least(times + 1, 100) else greatest(-times - 1, -100) end,
     ready_at = now() + length, not_before = now() + length
 from pause where id = $1 and epoch = $2 and held_by = $3 and completed_at is null
 returning hand_backs, is_known`;
