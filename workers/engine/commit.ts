@@ -145,12 +145,20 @@ export function createCommitter(options: CommitterOptions): Committer {
   function nextEntry(): Entry | undefined {
     const retry = retries.shift();
     if (retry) return retry;
-    let run = dirty.shift();
-    while (run && run.left !== null) {
+    for (let run = dirty.shift(); run; run = dirty.shift()) {
+      const entry = run.left === null ? take(run) : undefined;
+      if (entry) return entry;
       busy.delete(run);
-      run = dirty.shift();
     }
-    return run && takeEntry(run);
+    return undefined;
+  }
+
+  function take(run: Run): Entry | undefined {
+    let entry: Entry | undefined;
+    guard(run, () => {
+      entry = takeEntry(run);
+    });
+    return entry;
   }
 
   async function write(batch: Entry[]): Promise<void> {
@@ -189,15 +197,15 @@ export function createCommitter(options: CommitterOptions): Committer {
 
   function finish(batch: Entry[], rows: CommitRow[]): void {
     const byID = new Map(batch.map((entry) => [entry.run.id, entry]));
-    const publish: RunEventRow[] = [];
+    const watched: [Entry, Date][] = [];
     for (const row of rows) {
       const entry = byID.get(row.id);
       if (!entry) continue;
       settled(entry, { wakeSeq: row.wake_seq, watched: row.watched, ready: row.ready, awaitedBy: row.awaited_by });
-      if (row.watched) publish.push(...toRows(entry, row.at));
+      if (row.watched) watched.push([entry, row.at]);
     }
     try {
-      options.publish(publish);
+      options.publish(watched.flatMap(([entry, at]) => toRows(entry, at)));
     } catch (error) {
       logger.warn({ err: error }, 'changes not published; the gateways read them within a second');
     }
@@ -239,7 +247,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       else {
         stats.fenced += 1;
         busy.delete(entry.run);
-        options.onFenced(entry.run);
+        guard(entry.run, () => options.onFenced(entry.run));
       }
     }
     if (again.length > 0) retryLater(again);

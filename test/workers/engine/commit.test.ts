@@ -1,3 +1,4 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
@@ -350,6 +351,26 @@ test('an exception in the handling of one commit ends neither the others nor lat
   for (const run of others) step(run, undefined, 'n2');
   await committer.idle();
   expect(committed).toHaveLength(4);
+});
+
+test('runs whose steps cannot be taken end neither the commits of others nor the process', async () => {
+  const { held, committer, committed, broken, step } = await hold(5);
+  const [first, second, ...others] = held as [Run, Run, ...Run[]];
+  const takeStep = () => {
+    throw new RangeError('Invalid string length');
+  };
+  // One for each of the two statements that may be in flight.
+  for (const run of [first, second]) {
+    Object.assign(run, { takeStep });
+    step(run);
+    await nextTick();
+  }
+
+  for (const run of others) step(run);
+  await committer.idle();
+
+  expect(broken).toEqual([first.id, second.id]);
+  expect(new Set(committed.map(({ run }) => run))).toEqual(new Set(others));
 });
 
 test('a read that fails after a commit is repeated, and commits go on', async () => {
