@@ -14,11 +14,19 @@ export interface Alarms extends AsyncDisposable {
   ring(): Promise<void>;
 }
 
+interface AlarmOptions {
+  pool: Pool;
+  runs: Runs;
+  logger: Logger;
+  /** Asked before the timer rings: a process that leads no more wakes nothing. */
+  isLeader(): boolean;
+}
+
 /**
  * Wakes parked runs when their time has come. It remembers nothing about them: it sleeps until the next one is due and asks Postgres
  * again, so any number of waits may end at once.
  */
-export function createAlarms({ pool, runs, logger }: { pool: Pool; runs: Runs; logger: Logger }): Alarms {
+export function createAlarms({ pool, runs, logger, isLeader }: AlarmOptions): Alarms {
   let timer: NodeJS.Timeout | undefined;
   let ringing: Promise<void> | undefined;
   let stopped = false;
@@ -49,10 +57,10 @@ export function createAlarms({ pool, runs, logger }: { pool: Pool; runs: Runs; l
 
   function setTimer(inMs: number): void {
     if (stopped) return;
-    timer = setTimeout(
-      () => void ring().catch((error) => logger.debug({ err: error }, 'wakes are left to the sweep')),
-      Math.max(inMs, STEP_MS),
-    );
+    const wake = () => {
+      if (isLeader()) ring().catch((error) => logger.debug({ err: error }, 'wakes are left to the sweep'));
+    };
+    timer = setTimeout(wake, Math.max(inMs, STEP_MS));
   }
 
   return {

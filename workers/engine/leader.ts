@@ -3,6 +3,8 @@ import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
 
 const TICK_MS = 500;
+/** Without a tick for so long, another process takes the lead. */
+const LEAD_MS = 2_000;
 
 export interface Leadership {
   /** Whether this process is the one that sweeps. */
@@ -17,6 +19,8 @@ export interface Leadership {
 export interface Leader extends AsyncDisposable {
   /** Ticks, and takes the lead if its holder has not ticked for two seconds. */
   tick(): Promise<Leadership>;
+  /** Whether this process leads, as of a tick that is recent enough for it to be true still. */
+  readonly leads: boolean;
 }
 
 interface LeaderOptions {
@@ -36,6 +40,7 @@ interface LeaderOptions {
 export function createLeader({ pool, leaseMs, logger, onLead = () => undefined }: LeaderOptions): Leader {
   const id = newID();
   let leads = false;
+  let tickedAt = Number.NEGATIVE_INFINITY;
   let isClosed = false;
   let looking: Promise<void> | undefined;
   const timer = setInterval(() => {
@@ -56,6 +61,7 @@ export function createLeader({ pool, leaseMs, logger, onLead = () => undefined }
 
   async function tick(): Promise<Leadership> {
     if (isClosed) return { leads: false, mayExpire: false };
+    const sentAt = performance.now();
     const { rows } = await pool.query<{ may_expire: boolean }>({
       name: 'sweep_tick',
       text: TICK,
@@ -64,11 +70,15 @@ export function createLeader({ pool, leaseMs, logger, onLead = () => undefined }
     const [row] = rows;
     if (row && !leads) logger.info({ leader: id }, 'this worker sweeps');
     leads = row !== undefined;
+    tickedAt = sentAt;
     return { leads, mayExpire: row?.may_expire ?? false };
   }
 
   return {
     tick,
+    get leads() {
+      return leads && performance.now() - tickedAt < LEAD_MS;
+    },
     async [Symbol.asyncDispose]() {
       isClosed = true;
       clearInterval(timer);
@@ -82,6 +92,19 @@ export function createLeader({ pool, leaseMs, logger, onLead = () => undefined }
   };
 }
 
+function hasLasted(seconds: string): string {
+  return `streak_started_at < now() - make_interval(secs => ${seconds})
+  and pg_postmaster_start_time() < now() - make_interval(secs => ${seconds})`;
+}
+
+/**
+ * Whether leases may expire, for the statement that ends them: between it and the tick that allowed it the machine may have been
+ * suspended, or Postgres away.
+ */
+export function mayExpire(leaseSeconds: string): string {
+  return `exists (select from sweep where last_tick > now() - interval '2 seconds' and ${hasLasted(leaseSeconds)})`;
+}
+
 // A tick from the future is of a clock that has been moved back.
 const TICK = `
 update sweep
@@ -89,5 +112,4 @@ set leader = $1::uuid, last_tick = now(),
     streak_started_at = case when last_tick between now() - interval '5 seconds' and now() + interval '1 second' then streak_started_at else now() end
 where leader is not distinct from $1::uuid or leader is null
    or last_tick not between now() - interval '2 seconds' and now() + interval '3 seconds'
-returning streak_started_at < now() - make_interval(secs => $2)
-  and pg_postmaster_start_time() < now() - make_interval(secs => $2) as may_expire`;
+returning ${hasLasted('$2')} as may_expire`;

@@ -9,6 +9,7 @@ import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import type { Runs } from '#shared/runs.ts';
 import { Tally } from '#shared/tally.ts';
 import { MAX_LOSSES } from './claim.ts';
+import { mayExpire } from './leader.ts';
 import { createMaps } from './maps.ts';
 
 const BATCH = 500;
@@ -63,7 +64,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
   }
 
   async function endLeases(): Promise<void> {
-    const { rowCount } = await pool.query({ name: 'sweep_end_leases', text: END_LEASES });
+    const { rowCount } = await pool.query({ name: 'sweep_end_leases', text: END_LEASES, values: [leaseMs / 1000] });
     repaired('lease expired', rowCount);
   }
 
@@ -215,7 +216,8 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
   };
 }
 
-const END_LEASES = `update worker_session set ended_at = now() where ended_at is null and expires_at < now()`;
+const END_LEASES = `
+update worker_session set ended_at = now() where ended_at is null and expires_at < now() and ${mayExpire('$1')}`;
 
 // A loss counts when a node was in flight; after the first, only when the process that died held no other run.
 const RELEASE_LOST = `

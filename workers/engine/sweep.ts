@@ -58,7 +58,7 @@ interface Step {
 export function createSweep(options: SweepOptions): Sweep {
   const { pool, leasePool, runs, logger, leaseMs } = options;
   const leader = createLeader({ pool: leasePool, leaseMs, logger, onLead: sweepNow });
-  const alarms = createAlarms(options);
+  const alarms = createAlarms({ ...options, isLeader: () => leader.leads });
   const repairs = createRepairs(options);
   const keptRuns = createKeptRuns(pool);
   let timer: NodeJS.Timeout | undefined;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createAlarms } from '#workers/engine/alarms.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';
@@ -22,7 +23,7 @@ test('thousands of delays that end at once are woken in one round, by hundreds i
   await park(deployment, COUNT, -1);
   const batches: number[] = [];
   const counted = { ...runs, wake: (ids: readonly string[]) => runs.wake(ids).finally(() => batches.push(ids.length)) };
-  await using alarms = createAlarms({ pool, runs: counted, logger: testLogger });
+  await using alarms = createAlarms({ pool, runs: counted, logger: testLogger, isLeader: () => true });
 
   await alarms.ring();
 
@@ -38,7 +39,7 @@ test('a delay that is over is ended at once beside hundreds that end later, howe
   // In the order of ids, these come first and fill a statement.
   await park(deployment, 600, 1_400);
   await park(deployment, 1, -1);
-  await using alarms = createAlarms({ pool, runs, logger: testLogger });
+  await using alarms = createAlarms({ pool, runs, logger: testLogger, isLeader: () => true });
 
   await alarms.ring();
 
@@ -53,7 +54,7 @@ test('a delay that ends between two rounds is ended at its time, and not before,
   const { pool, runs } = deployment;
   await park(deployment, 1, -1);
   await park(deployment, 1, 400);
-  await using alarms = createAlarms({ pool, runs, logger: testLogger });
+  await using alarms = createAlarms({ pool, runs, logger: testLogger, isLeader: () => true });
 
   await alarms.ring();
 
@@ -65,4 +66,19 @@ test('a delay that ends between two rounds is ended at its time, and not before,
   };
   expect((await early())[0]).toBe(false);
   await eventually(async () => expect(await early()).toEqual([false, false]));
+});
+
+test('a process that leads no more wakes nothing, also what it has set its timer for', async () => {
+  await using deployment = await startDeployment();
+  const { pool, runs } = deployment;
+  await park(deployment, 1, 300);
+  let isLeader = true;
+  await using alarms = createAlarms({ pool, runs, logger: testLogger, isLeader: () => isLeader });
+  await alarms.ring();
+
+  isLeader = false;
+  await sleep(500);
+
+  const { rows } = await pool.query('select from workflow_instance where ready_at is not null');
+  expect(rows).toEqual([]);
 });

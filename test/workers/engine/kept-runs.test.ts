@@ -147,7 +147,7 @@ test('a run whose time to begin comes during a pause is kept, and rings no alarm
       return deployment.runs.wake(ids);
     },
   };
-  await using alarms = createAlarms({ pool: deployment.pool, runs, logger: testLogger });
+  await using alarms = createAlarms({ pool: deployment.pool, runs, logger: testLogger, isLeader: () => true });
 
   await alarms.ring();
   expect(await keptRuns().keep()).toBe(1);

@@ -76,3 +76,19 @@ test('a leader ticks by itself while its sweep takes long', async () => {
   expect(await isRecent()).toBe(false);
   await expect.poll(isRecent, { timeout: 2_500 }).toBe(true);
 });
+
+test('a leader whose ticks have no answer leads no more, after the time in which another takes the lead', async () => {
+  const { pool } = deployment;
+  let isAway = false;
+  const query = (...of: unknown[]) =>
+    isAway ? Promise.reject(new Error('away')) : Reflect.apply(pool.query, pool, of);
+  const leaving = new Proxy(pool, { get: (of, key) => (key === 'query' ? query : Reflect.get(of, key)) });
+  const leader = createLeader({ pool: leaving, leaseMs: LEASE_MS, logger: testLogger });
+  leaders.push(leader);
+  await leader.tick();
+  expect(leader.leads).toBe(true);
+
+  isAway = true;
+
+  await expect.poll(() => leader.leads, { timeout: 3_000 }).toBe(false);
+});

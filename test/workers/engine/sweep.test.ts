@@ -163,3 +163,32 @@ test('a row that one step cannot change does not keep the others from theirs', a
 
   await eventually(async () => expect(await deployment.read(waiting)).toMatchObject({ status: 'COMPLETED' }));
 });
+
+test('a lease that expires in an outage between the tick and the statement that ends leases goes on', async () => {
+  await using deployment = await startDeployment();
+  const { pool, runs, producer, backplane } = deployment;
+  const leaseID = newID();
+  await pool.query(
+    `insert into worker_session (id, expires_at, slots, version) values ($1, now() - interval '1 second', 1, 't')`,
+    [leaseID],
+  );
+  /** As after six seconds in which neither a tick nor a renewal arrived. */
+  const query = async (statement: unknown, ...values: unknown[]) => {
+    const { name } = statement as { name?: string };
+    if (name === 'sweep_end_leases') await pool.query(`update sweep set last_tick = now() - interval '6 seconds'`);
+    return Reflect.apply(pool.query, pool, [statement, ...values]);
+  };
+  const away = new Proxy(pool, { get: (of, key) => (key === 'query' ? query : Reflect.get(of, key)) });
+  await using sweep = createSweep({
+    ...{ pool: away, leasePool: pool, runs, producer, backplane, logger: testLogger, leaseMs: 1_000 },
+    events: createEvents({ pool, runs, rights: { may: async () => true } }),
+    onPressure: () => undefined,
+  });
+  await pool.query(`update sweep set last_tick = now(), streak_started_at = now() - interval '1 day'`);
+
+  await sweep.once();
+
+  expect(sweep.stats.steps.get('end leases')).toMatchObject({ times: 1, failures: 0 });
+  const { rows } = await pool.query('select ended_at from worker_session where id = $1', [leaseID]);
+  expect(rows).toEqual([{ ended_at: null }]);
+});
