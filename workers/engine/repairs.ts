@@ -3,6 +3,8 @@ import type { Backplane } from '#shared/backplane/index.ts';
 import { FIND_FORGOTTEN } from '#shared/db/accounting.ts';
 import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { Ending } from '#shared/end-runs.ts';
+import { isConnectionError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
@@ -73,6 +75,22 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     repaired('run released', rowCount);
   }
 
+  /** One run that the database refuses to end does not keep the others from their end. Answers with how many were ended. */
+  async function endEach(ids: readonly string[], end: Omit<Ending, 'tenantID' | 'ids'>): Promise<number> {
+    try {
+      if (ids.length > 0) await runs.end({ tenantID: null, ids, ...end });
+      return ids.length;
+    } catch (error) {
+      if (isConnectionError(error)) throw error;
+      if (ids.length === 1) {
+        logger.error({ err: error, instanceID: ids[0] }, 'run cannot be ended; the next round tries again');
+        return 0;
+      }
+      const middle = ids.length >> 1;
+      return (await endEach(ids.slice(0, middle), end)) + (await endEach(ids.slice(middle), end));
+    }
+  }
+
   async function failLost(): Promise<void> {
     const { rows } = await pool.query<{
       id: string;
@@ -87,7 +105,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
         nodeID: node_id,
         attempt,
       };
-      await runs.end({ tenantID: null, ids: [id], status: 'FAILED', error });
+      if ((await endEach([id], { status: 'FAILED', error })) === 0) continue;
       repaired('run failed', 1);
       if (parent_id) await runs.wake([parent_id]);
     }
@@ -104,9 +122,12 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
       const took = isQueued ? 'waited longer for its beginning' : 'took longer';
       const message = `The run ${took} than its workflow allows`;
       const error = { code: 'RUN_TIMEOUT', message, nodeID: null, attempt: null };
-      await runs.end({ tenantID: null, ids: overdue.map(({ id }) => id), status: 'FAILED', error });
+      const ended = await endEach(
+        overdue.map(({ id }) => id),
+        { status: 'FAILED', error },
+      );
+      repaired('run overdue', ended);
     }
-    repaired('run overdue', rows.length);
     const parents = rows.flatMap(({ parent_id }) => parent_id ?? []);
     if (parents.length > 0) await runs.wake(parents);
   }
@@ -120,7 +141,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     });
     if (rows.length === 0) return;
     const runsOf = (kind: string) => rows.filter((row) => row.kind === kind).map(({ instance_id }) => instance_id);
-    await runs.end({ tenantID: null, ids: runsOf('cancel'), status: 'CANCELLED', error: null });
+    await endEach(runsOf('cancel'), { status: 'CANCELLED', error: null });
     await runs.wake(runsOf('wake'));
     repaired('notice', rows.length);
     await pool.query('delete from run_notice where id = any($1::bigint[])', [rows.map(({ id }) => id)]);

@@ -145,12 +145,16 @@ test('no lease expires before Postgres has been up for the length of a lease', a
   expect(await lease(upMs)).toBe(true);
 });
 
-test('a row that one step cannot change does not keep the others from theirs', async () => {
+test('a run that cannot be ended keeps neither other steps nor other runs that are overdue from theirs', async () => {
   await using deployment = await startDeployment();
   const { pool, runs, newRun } = deployment;
   const versionID = await deployment.saveVersion(noops(1));
-  const [stuck = '', waiting = ''] = await runs.acceptMany([newRun(versionID), newRun(versionID)]);
-  await pool.query(`update workflow_instance set deadline_at = now() - interval '1 second' where id = $1`, [stuck]);
+  const newRuns = [newRun(versionID), newRun(versionID), newRun(versionID), newRun(versionID)];
+  const [stuck = '', waiting = '', ...overdue] = await runs.acceptMany(newRuns);
+  await pool.query(
+    `update workflow_instance set deadline_at = now() - interval '1 second', ready_at = null where id = any($1::uuid[])`,
+    [[stuck, ...overdue]],
+  );
   await pool.query(
     `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
   );
@@ -162,6 +166,8 @@ test('a row that one step cannot change does not keep the others from theirs', a
   await deployment.startWorker();
 
   await eventually(async () => expect(await deployment.read(waiting)).toMatchObject({ status: 'COMPLETED' }));
+  for (const id of overdue)
+    await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'FAILED' }));
 });
 
 test('a lease that expires in an outage between the tick and the statement that ends leases goes on', async () => {
