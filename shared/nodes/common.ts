@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TIME_AND_ERRORS } from '../form-groups.ts';
 import { isReservedKey } from '../workflow/reserved.ts';
 
 /** A name that templates and code can write behind a dot: `ctx.queryResult`. */
@@ -87,7 +88,7 @@ export const sharedFields = {
   first: ['title', 'description'],
   groups: [
     {
-      label: 'Time and errors',
+      label: TIME_AND_ERRORS,
       fields: ['timeoutSeconds', 'retryLimit', 'retryDelaySeconds', 'retryOn', 'errorHandling'],
     },
     { label: 'Flow', fields: ['isDisabled', 'joinMode'] },

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
 import { datasources, findDatasourceType } from '#shared/datasources/index.ts';
 import { AppError } from '#shared/errors.ts';
+import { datasourceGroups } from '#shared/form-groups.ts';
 import { formOf } from '../../http/form.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { DatasourceSchemas, SchemasQuery } from './schemas.ts';
@@ -35,5 +36,11 @@ function getType(type: string): DatasourceDefinition {
 type Description = z.input<typeof DatasourceSchemas>['schemas'][string];
 
 function describe({ type, label, category, options, defaults }: DatasourceDefinition): Description {
-  return { datasourceType: type, label, category, ...formOf(options), data: defaults.options as Description['data'] };
+  return {
+    datasourceType: type,
+    label,
+    category,
+    ...formOf(options, { groups: datasourceGroups }),
+    data: defaults.options as Description['data'],
+  };
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
+import { listenerGroups } from '#shared/form-groups.ts';
 import { actions } from '#shared/listeners/actions.ts';
 import type { ListenerDefinition } from '#shared/listeners/define-listener.ts';
 import { findListenerType, listeners } from '#shared/listeners/index.ts';
@@ -40,5 +41,10 @@ function getType(type: string): ListenerDefinition {
 type Description = z.input<typeof ListenerSchemas>['schemas'][string];
 
 function describe({ type, label, config, defaults }: ListenerDefinition): Description {
-  return { datasourceType: type, label, ...formOf(config), data: defaults as Description['data'] };
+  return {
+    datasourceType: type,
+    label,
+    ...formOf(config, { groups: listenerGroups }),
+    data: defaults as Description['data'],
+  };
 }

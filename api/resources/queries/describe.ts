@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
 import { datasources } from '#shared/datasources/index.ts';
 import { AppError } from '#shared/errors.ts';
+import { queryGroups } from '#shared/form-groups.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { formOf, joinForms } from '../../http/form.ts';
 import { tenantRoute } from '../../http/route.ts';
@@ -39,5 +40,6 @@ type Description = z.input<typeof DataQuerySchemas>['schemas'][string];
 
 function describe({ type, label, category, query, defaults }: DatasourceDefinition): Description {
   const data = { ...(defaults.query as Description['data']), ...QueryOptions.parse({}) };
-  return { datasourceType: type, label, category, ...joinForms(formOf(query), formOf(QueryOptions)), data };
+  const form = joinForms(formOf(query), formOf(QueryOptions), { groups: queryGroups });
+  return { datasourceType: type, label, category, ...form, data };
 }

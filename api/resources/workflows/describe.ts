@@ -4,7 +4,7 @@ import { sharedFields } from '#shared/nodes/common.ts';
 import { type AnyNode, findNodeKind, nodes } from '#shared/nodes/index.ts';
 import { exitsOf, usualExitOf } from '#shared/nodes/properties.ts';
 import { Message } from '../../http/answer-parts.ts';
-import { formOf, groupFields } from '../../http/form.ts';
+import { formOf } from '../../http/form.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { exampleNode } from './examples.ts';
 import { SchemasQuery } from './schemas.ts';
@@ -54,7 +54,7 @@ function getNodeKind(kind: string): AnyNode {
 
 function describe(node: AnyNode): z.input<typeof NodeDescription> {
   const { kind, label, config, defaultValue, body = null, begins = false, forks = false, exitAliases = {} } = node;
-  const form = groupFields(formOf(config), sharedFields);
+  const form = formOf(config, sharedFields);
   const value = config.parse(defaultValue);
   return {
     ...{ nodeType: kind, label, ...form, defaultValue, begins },

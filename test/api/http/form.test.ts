@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { formOf, joinForms } from '#api/http/form.ts';
+import type { Schema } from '#api/http/openapi/types.ts';
 import { JsonObject } from '#shared/json.ts';
 import { secret } from '#shared/secret.ts';
 
@@ -57,10 +58,63 @@ test('a union is one field of choices, and the fields of a choice are shown when
   expect(schema).not.toHaveProperty('oneOf');
   expect(uischema.elements).toMatchObject([
     { type: 'Control', scope: '#/properties/by' },
-    { type: 'Group', rule: { effect: 'SHOW', condition: { scope: '#/properties/by', schema: { const: 'place' } } } },
+    {
+      type: 'Control',
+      scope: '#/properties/place/properties/host',
+      rule: { effect: 'SHOW', condition: { scope: '#/properties/by', schema: { const: 'place' } } },
+    },
+    { type: 'Control', scope: '#/properties/place/properties/token', rule: { effect: 'SHOW' } },
     { type: 'Control', scope: '#/properties/url', options: { format: 'password' }, rule: { effect: 'SHOW' } },
   ]);
 });
+
+test('fields of groups come last, whether the form has them, or an object of them, or a choice', () => {
+  const limits = z.object({ seconds: z.number(), tries: z.number() });
+  const { schema, uischema } = formOf(
+    z.object({ tries: z.number(), place: place.meta({ title: 'Place' }), limits: limits.optional(), note: z.string() }),
+    { first: ['note'], groups },
+  );
+  expect(Object.keys(schema.properties ?? {})).toEqual(['note', 'place', 'limits', 'tries']);
+  expect(outlineOf(uischema)).toEqual([
+    'note',
+    { Place: ['place.host', 'place.token'] },
+    { Limits: ['limits.seconds', 'limits.tries', 'tries'] },
+  ]);
+
+  const byChoice = formOf(
+    z.discriminatedUnion('by', [
+      z.object({ by: z.literal('place'), place: place.extend({ limits }) }),
+      z.object({ by: z.literal('url'), tries: z.number(), url: z.string() }),
+    ]),
+    { groups },
+  );
+  // A group for each choice: one alone would be empty where its fields are hidden.
+  expect(outlineOf(byChoice.uischema)).toEqual([
+    'by',
+    'place.host if place',
+    'place.token if place',
+    'url if url',
+    { 'Limits if place': ['place.limits.seconds', 'place.limits.tries'] },
+    { 'Limits if url': ['tries'] },
+  ]);
+});
+
+const groups = [{ label: 'Limits', fields: ['seconds', 'tries'] }];
+
+type Outline = string | Record<string, unknown>;
+
+function outlineOf({ elements = [] }: Schema): Outline[] {
+  return (elements as Schema[]).map((element) => {
+    const { scope, label, rule } = element as { scope?: string; label?: string; rule?: Rule };
+    const when = rule ? ` if ${rule.condition.schema.const}` : '';
+    if (scope === undefined) return { [`${label}${when}`]: outlineOf(element) };
+    return scope.replace('#/properties/', '').replaceAll('/properties/', '.') + when;
+  });
+}
+
+interface Rule {
+  condition: { schema: { const: string } };
+}
 
 test('a union without a discriminating field is not changed', () => {
   const { schema } = formOf(z.object({ value: z.union([z.string(), z.array(z.string())]) }));

@@ -475,9 +475,12 @@ describe('descriptions of a datasource', () => {
         ],
       },
     });
-    expect(JSON.stringify(postgresql.uischema)).toContain(
-      '{"type":"Control","scope":"#/properties/connectionDetails/properties/password","options":{"format":"password"}}',
-    );
+    expect(postgresql.uischema.elements).toContainEqual({
+      type: 'Control',
+      scope: '#/properties/connectionDetails/properties/password',
+      options: { format: 'password' },
+      rule: expect.objectContaining({ effect: 'SHOW' }),
+    });
     expect(Object.keys((await api.get('T/datasources/schemas?datasourceType=postgresql')).body.schemas)).toEqual([
       'postgresql',
     ]);

@@ -1,0 +1,48 @@
+/** A group of a form, for fields that are seldom set. By the names of the fields, which are the same in every type that has them. */
+export interface FieldGroup {
+  readonly label: string;
+  readonly fields: readonly string[];
+}
+
+/** How long something may take and what follows a failure: nodes, datasources and queries have fields for it. */
+export const TIME_AND_ERRORS = 'Time and errors';
+
+const ADVANCED = 'Advanced';
+
+/** Groups of `datasourceOptions`. */
+export const datasourceGroups: readonly FieldGroup[] = [
+  {
+    label: 'Signature',
+    fields: [
+      ...['algorithm', 'signatureHeader', 'signatureEncoding', 'signaturePrefix'],
+      ...['timestampHeader', 'signedContent', 'toleranceSeconds', 'publicUrl'],
+    ],
+  },
+  { label: 'Certificate', fields: ['sslVerify', 'tlsVerify', 'caCertificate'] },
+  { label: TIME_AND_ERRORS, fields: ['timeout', 'connectTimeout', 'heartbeat', 'keepAlive'] },
+  {
+    label: ADVANCED,
+    fields: [
+      ...['connectionName', 'applicationName', 'clientId', 'protocolVersion', 'subscriptionEndpoint'],
+      ...['contentType', 'followRedirects', 'apiVersion'],
+    ],
+  },
+];
+
+/** Groups of `dataQueryOptions`. */
+export const queryGroups: readonly FieldGroup[] = [
+  { label: 'Result', fields: ['maxRows', 'rowsPerPage', 'cacheSeconds', 'transform'] },
+  { label: TIME_AND_ERRORS, fields: ['timeoutSeconds', 'replyTimeoutMs', 'retries'] },
+  { label: ADVANCED, fields: ['operationName'] },
+];
+
+/** Groups of `listenerConfig`. */
+export const listenerGroups: readonly FieldGroup[] = [
+  { label: 'Answer', fields: ['responseStatusCode', 'responseBody', 'resultTimeoutSeconds'] },
+  { label: 'Duplicates', fields: ['dedupBy', 'dedupField', 'dedupWindowMinutes'] },
+  {
+    label: 'Processing',
+    fields: ['orderBy', 'prefetch', 'batchSize', 'maxBodyBytes', 'maxAttachmentBytes'],
+  },
+  { label: ADVANCED, fields: ['consumerGroup', 'consumerName', 'queueGroup', 'operationName'] },
+];
