@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { defineDatasource } from './define-datasource.ts';
 import { FileInfo } from './file-info.ts';
+import { SQLQuery } from './sql-query.ts';
 
 const NamedFile = z.object({
   name: z
     .string()
     .regex(/^[\p{L}_][\p{L}\p{N}_]{0,62}$/u, 'must be a word: letters, digits and _')
-    .meta({ title: 'Table', description: 'Name of the table in SQL' }),
+    .meta({ title: 'Table', description: 'Name of the table in SQL, such as orders' }),
   fileInfo: FileInfo,
 });
 
@@ -23,12 +24,12 @@ export const duckdb = defineDatasource({
       .refine((files) => new Set(files.map(({ name }) => name.toLowerCase())).size === files.length, {
         message: 'must have different names',
       })
-      .meta({ title: 'Files', description: 'CSV, TSV, JSON and Parquet' }),
+      .meta({
+        title: 'Files',
+        description: 'Uploaded files, of which each is a table in SQL: CSV, TSV, JSON or Parquet',
+      }),
   }),
-  query: z.object({
-    queryType: z.literal('query').default('query'),
-    query: z.string().min(1).max(500_000).meta({ title: 'SQL' }),
-  }),
+  query: SQLQuery,
   templates: { query: { as: 'statement', dialect: 'duckdb' } },
   // Files are opened for reading.
   writes: () => null,

@@ -1,10 +1,19 @@
 import { z } from 'zod';
 import { Json } from '../json.ts';
-import { destination, secret } from '../secret.ts';
+import { destination } from '../secret.ts';
+import { connectionName } from './connection-fields.ts';
 import { defineDatasource } from './define-datasource.ts';
-import { HTTPAddress, SecretPairs, sslVerify, timeout } from './http-fields.ts';
-
-const text = z.string().max(8_000);
+import {
+  apiKeyValue,
+  basicPassword,
+  basicUser,
+  bearerToken,
+  HTTPAddress,
+  SecretPairs,
+  sslVerify,
+  timeout,
+  WebSocketAddress,
+} from './http-fields.ts';
 
 /** A GraphQL endpoint over HTTP. */
 export const graphql = defineDatasource({
@@ -12,53 +21,64 @@ export const graphql = defineDatasource({
   label: 'GraphQL',
   category: 'api',
   options: z.object({
-    connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-    endpoint: destination(HTTPAddress).meta({ title: 'Endpoint' }),
-    subscriptionEndpoint: destination(
-      z.union([
-        z.literal(''),
-        z
-          .url({ protocol: /^wss?$/, error: 'must be a URL that begins with ws:// or wss://' })
-          .max(2_000)
-          .refine((text) => {
-            const url = URL.parse(text);
-            return url === null || (url.username === '' && url.password === '' && url.hash === '');
-          }, 'must not contain a user, a password or a #'),
-      ]),
-    )
+    connectionName,
+    endpoint: destination(HTTPAddress).meta({
+      title: 'Endpoint',
+      description: 'URL of the API, such as https://api.example.com/graphql',
+    }),
+    subscriptionEndpoint: destination(z.union([z.literal(''), WebSocketAddress]))
       .default('')
       .meta({
         title: 'Endpoint of subscriptions',
-        description: 'ws:// or wss://. Empty: the same address as that of queries',
+        description:
+          'Such as wss://api.example.com/graphql, for listeners. Empty: the endpoint, with ws in place of http',
       }),
-    authType: z.enum(['none', 'bearer', 'apiKey', 'basic']).default('none').meta({ title: 'Authentication' }),
-    bearerToken: secret(text).default('').meta({ title: 'Bearer token' }),
+    authType: z.enum(['none', 'bearer', 'apiKey', 'basic']).default('none').meta({
+      title: 'Authentication',
+      description: '`bearer`: a token. `apiKey`: a key in a header. `basic`: user and password',
+    }),
+    bearerToken,
     apiKey: z
       .object({
-        headerName: z.string().min(1).max(200).default('x-api-key').meta({ title: 'Header' }),
-        value: secret(text).default('').meta({ title: 'Key' }),
+        headerName: z.string().min(1).max(200).default('x-api-key').meta({
+          title: 'Name of the key',
+          description: 'Name of the header, such as x-api-key',
+        }),
+        value: apiKeyValue,
       })
       .prefault({})
-      .meta({ title: 'API key' }),
+      .meta({
+        title: 'API key',
+        description: 'For the authentication `apiKey`: the key, and the header that it is sent in',
+      }),
     basicAuth: z
       .object({
-        username: text.default('').meta({ title: 'User' }),
-        password: secret(text).default('').meta({ title: 'Password' }),
+        username: basicUser,
+        password: basicPassword,
       })
       .prefault({})
-      .meta({ title: 'Basic authentication' }),
-    headers: SecretPairs.meta({ title: 'Headers' }),
+      .meta({ title: 'Basic authentication', description: 'For the authentication `basic`: user and password' }),
+    headers: SecretPairs.meta({ title: 'Headers', description: 'Sent with every request' }),
     timeout,
     sslVerify,
   }),
   query: z.object({
-    operationType: z.enum(['query', 'mutation']).default('query').meta({ title: 'Operation' }),
-    query: z.string().min(1).max(200_000).meta({ title: 'GraphQL' }),
+    operationType: z.enum(['query', 'mutation']).default('query').meta({
+      title: 'Operation',
+      description: '`query` reads, `mutation` changes something there; the text has to be the same',
+    }),
+    query: z.string().min(1).max(200_000).meta({
+      title: 'GraphQL',
+      description: 'Such as query($id: ID!) { user(id: $id) { name } }; values are variables, not templates',
+    }),
     variables: z
       .union([z.record(z.string(), Json), z.string().max(200_000)])
       .default('')
-      .meta({ title: 'Variables', description: 'JSON, such as {"id": {{inputs.id}}}' }),
-    operationName: z.string().max(200).optional().meta({ title: 'Operation name' }),
+      .meta({ title: 'Variables', description: 'Values of the variables as JSON, such as {"id": {{inputs.id}}}' }),
+    operationName: z.string().max(200).optional().meta({
+      title: 'Operation name',
+      description: 'Which operation of the text is meant, if it has several',
+    }),
   }),
   templates: {
     query: { as: 'none', instead: 'must be a variable such as $id, with its value in "variables"' },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { destination, secret } from '../secret.ts';
+import { connectionName, host, passwordWords, port, userWords } from './connection-fields.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { certificateFields } from './tls.ts';
 
@@ -10,14 +11,22 @@ export const imap = defineDatasource({
   category: 'mail',
   listensOnly: true,
   options: z.object({
-    connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-    host: destination(z.string().min(1).max(253)).meta({ title: 'Host' }),
-    port: destination(z.int().min(1).max(65_535)).default(993).meta({ title: 'Port' }),
+    connectionName,
+    host,
+    port: port(993, '993 for `tls`, 143 for `starttls`'),
     security: destination(z.enum(['tls', 'starttls', 'none']))
       .default('tls')
-      .meta({ title: 'Encryption', description: 'tls from the start (993), starttls (143), or none' }),
-    user: z.string().min(1).max(255).meta({ title: 'User' }),
-    password: secret(z.string()).default('').meta({ title: 'Password' }),
+      .meta({
+        title: 'Encryption',
+        description:
+          '`tls`: encrypted from the start. `starttls`: encrypted before signing in, or not connected. `none`: password and mails are sent unencrypted',
+      }),
+    user: z
+      .string()
+      .min(1)
+      .max(255)
+      .meta({ ...userWords, description: 'Name to sign in with, mostly the e-mail address' }),
+    password: secret(z.string()).default('').meta(passwordWords),
     ...certificateFields,
   }),
   query: z.object({}),

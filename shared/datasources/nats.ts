@@ -1,12 +1,22 @@
 import { z } from 'zod';
-import { Json } from '../json.ts';
 import { destination, secret } from '../secret.ts';
+import { connectionName, optionalUserWords, passwordWords, tls } from './connection-fields.ts';
 import { defineDatasource } from './define-datasource.ts';
+import { encoding, message } from './payload-fields.ts';
 import { certificateFields } from './tls.ts';
 
-const subject = z.string().min(1).max(1_000).meta({ title: 'Subject' });
-const payload = Json.default('').meta({ title: 'Payload', description: 'Other values than text are sent as JSON' });
-const encoding = z.enum(['text', 'base64']).default('text').meta({ title: 'Payloads are' });
+const subject = z.string().min(1).max(1_000).meta({
+  title: 'Subject',
+  description: 'Words joined by dots, such as orders.created; without wildcards',
+});
+const payload = message('Payload');
+
+function operation<const Name extends string>(name: Name) {
+  return z.literal(name).meta({
+    title: 'Operation',
+    description: '`publish`: sends a message. `request`: sends one, and waits for the first reply',
+  });
+}
 
 /** NATS: messages for the current subscribers. */
 export const nats = defineDatasource({
@@ -14,25 +24,31 @@ export const nats = defineDatasource({
   label: 'NATS',
   category: 'messaging',
   options: z.object({
-    connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
+    connectionName,
     servers: destination(z.string().min(1).max(2_000)).meta({
       title: 'Servers',
-      description: 'host:port, several with commas; they are tried in this order',
+      description: 'Such as nats1.example.com:4222; several with commas between them, tried in this order',
     }),
-    token: secret(z.string()).default('').meta({ title: 'Token' }),
-    user: z.string().max(255).default('').meta({ title: 'User' }),
-    pass: secret(z.string()).default('').meta({ title: 'Password' }),
-    useTLS: destination(z.boolean()).default(false).meta({ title: 'TLS' }),
+    token: secret(z.string()).default('').meta({
+      title: 'Token',
+      description: 'To sign in with, in place of user and password. It is stored encrypted',
+    }),
+    user: z.string().max(255).default('').meta(optionalUserWords),
+    pass: secret(z.string()).default('').meta(passwordWords),
+    useTLS: tls,
     ...certificateFields,
   }),
   query: z.discriminatedUnion('operation', [
-    z.object({ operation: z.literal('publish'), subject, payload, encoding }),
+    z.object({ operation: operation('publish'), subject, payload, encoding }),
     z.object({
-      operation: z.literal('request'),
+      operation: operation('request'),
       subject,
       payload,
       encoding,
-      replyTimeoutMs: z.int().min(1).max(600_000).default(5_000).meta({ title: 'Wait for the reply (ms)' }),
+      replyTimeoutMs: z.int().min(1).max(600_000).default(5_000).meta({
+        title: 'Time limit of the reply (ms)',
+        description: 'Milliseconds after which a request without a reply fails',
+      }),
     }),
   ]),
   templates: {},

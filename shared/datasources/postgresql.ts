@@ -1,12 +1,23 @@
 import { z } from 'zod';
 import { destination, secret } from '../secret.ts';
+import {
+  additionalWords,
+  connectionName,
+  connectionOption,
+  connectionURL,
+  detailsWords,
+  host,
+  passwordWords,
+  port,
+  userWords,
+} from './connection-fields.ts';
 import { defineDatasource } from './define-datasource.ts';
+import { SQLQuery } from './sql-query.ts';
 import { sqlWrite } from './sql-writes.ts';
+import { certificateWords } from './tls.ts';
 
 /** The protocol ends a text with NUL. */
 const text = z.string().regex(/^[^\0]*$/, 'must not have a NUL character');
-const host = destination(z.string().min(1).max(253)).meta({ title: 'Host' });
-const port = destination(z.int().min(1).max(65_535)).default(5432).meta({ title: 'Port' });
 
 /** PostgreSQL and servers with its protocol. */
 export const postgresql = defineDatasource({
@@ -15,38 +26,48 @@ export const postgresql = defineDatasource({
   category: 'database',
   options: z.discriminatedUnion('connectionOption', [
     z.object({
-      connectionOption: z.literal('connectionDetails'),
-      connectionDetails: z.object({
-        connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-        host,
-        port,
-        database: text.min(1).meta({ title: 'Database' }),
-        user: text.min(1).meta({ title: 'User' }),
-        password: secret(text).default('').meta({ title: 'Password' }),
-        sslMode: destination(z.enum(['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']))
-          .default('prefer')
-          .meta({ title: 'SSL', description: 'verify-ca and verify-full require a certificate of a known authority' }),
-        caCertificate: z.string().max(100_000).default('').meta({
-          title: 'CA certificate (PEM)',
-          description: 'Certificate authority of the server, unless it is a public one',
-        }),
-        additionalOptions: z
-          .object({
-            connectTimeout: z.number().min(1).max(60).default(5).meta({ title: 'Connect timeout (s)' }),
-            applicationName: text.max(63).default('gantry').meta({ title: 'Application name' }),
-          })
-          .prefault({}),
-      }),
+      connectionOption: connectionOption('connectionDetails'),
+      connectionDetails: z
+        .object({
+          connectionName,
+          host,
+          port: port(5432),
+          database: text.min(1).meta({ title: 'Database', description: 'Name of the database, such as shop' }),
+          user: text.min(1).meta(userWords),
+          password: secret(text).default('').meta(passwordWords),
+          sslMode: destination(z.enum(['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']))
+            .default('prefer')
+            .meta({
+              title: 'Encryption',
+              description:
+                '`disable`: never. `allow`: only if the server insists. `prefer`: if the server offers it. `require`: always. `verify-ca`: always, and the certificate is checked. `verify-full`: its host name is checked too',
+            }),
+          caCertificate: z.string().max(100_000).default('').meta(certificateWords),
+          additionalOptions: z
+            .object({
+              connectTimeout: z.number().min(1).max(60).default(5).meta({
+                title: 'Time limit of connecting (s)',
+                description: 'Seconds after which an attempt to connect fails',
+              }),
+              applicationName: text.max(63).default('gantry').meta({
+                title: 'Application name',
+                description: 'How the server names the connections, as in `pg_stat_activity`',
+              }),
+            })
+            .prefault({})
+            .meta(additionalWords),
+        })
+        .meta(detailsWords),
     }),
     z.object({
-      connectionOption: z.literal('connectionString'),
-      connectionString: secret(z.string().min(1)).meta({ title: 'Connection string' }),
+      connectionOption: connectionOption('connectionString'),
+      connectionString: connectionURL(
+        z.string().min(1),
+        'Such as postgresql://user:password@host:5432/database?sslmode=require, with special characters percent-encoded. It is stored encrypted',
+      ),
     }),
   ]),
-  query: z.object({
-    queryType: z.literal('query').default('query'),
-    query: z.string().min(1).max(500_000).meta({ title: 'SQL' }),
-  }),
+  query: SQLQuery,
   templates: { query: { as: 'statement', dialect: 'postgresql' } },
   writes: sqlWrite,
   receipts: true,

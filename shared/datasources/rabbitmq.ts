@@ -1,7 +1,18 @@
 import { z } from 'zod';
-import { Json } from '../json.ts';
-import { destination, secret } from '../secret.ts';
+import { secret } from '../secret.ts';
+import {
+  connectionName,
+  connectionOption,
+  connectionURL,
+  detailsWords,
+  host,
+  passwordWords,
+  port,
+  tls,
+  userWords,
+} from './connection-fields.ts';
 import { defineDatasource } from './define-datasource.ts';
+import { encoding, message } from './payload-fields.ts';
 import { certificateFields } from './tls.ts';
 
 /** Names and properties are short strings in the protocol: one byte holds their length. */
@@ -9,8 +20,7 @@ const short = z.string().refine((text) => Buffer.byteLength(text) <= 255, 'must 
 /** The server removes line breaks from names, which would make another name. */
 const nameOrEmpty = short.refine((text) => !/[\r\n]/.test(text), 'must not have line breaks');
 const name = z.string().min(1).pipe(nameOrEmpty);
-const queue = name.meta({ title: 'Queue' });
-const encoding = z.enum(['text', 'base64']).default('text').meta({ title: 'Messages are' });
+const queue = name.meta({ title: 'Queue', description: 'Name of the queue, such as orders' });
 
 const headerNumber = z
   .number()
@@ -23,10 +33,20 @@ const headers = z
   .record(short, z.union([headerValue, z.array(headerValue)]))
   .refine((all) => Buffer.byteLength(JSON.stringify(all)) <= 25_000, 'must have at most 25000 bytes together');
 
-const operation = <Name extends string>(value: Name) => z.literal(value).meta({ title: 'Operation' });
+const operation = <Name extends string>(value: Name) =>
+  z.literal(value).meta({
+    title: 'Operation',
+    description:
+      '`publish`: sends a message. `consume`: takes messages out of a queue. `peek`: looks at them and leaves them there. `purge`: deletes all that wait. `getQueueInfo`: counts messages and consumers. `declareQueue`, `deleteQueue`: create and delete a queue',
+  });
 const reading = {
   queue,
-  messageCount: z.int().min(1).max(1_000).default(1).meta({ title: 'Messages at most' }),
+  messageCount: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(1)
+    .meta({ title: 'Messages at most', description: 'There are fewer if the queue has fewer: reading does not wait' }),
   encoding,
 };
 
@@ -37,51 +57,78 @@ export const rabbitmq = defineDatasource({
   category: 'messaging',
   options: z.discriminatedUnion('connectionOption', [
     z.object({
-      connectionOption: z.literal('connectionDetails'),
-      connectionDetails: z.object({
-        connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-        host: destination(z.string().min(1).max(253)).meta({ title: 'Host' }),
-        port: destination(z.int().min(1).max(65_535))
-          .default(5672)
-          .meta({ title: 'Port', description: 'Mostly 5671 with TLS' }),
-        vhost: name.default('/').meta({ title: 'Virtual host' }),
-        username: z.string().max(255).default('guest').meta({ title: 'User' }),
-        password: secret(z.string()).default('').meta({ title: 'Password' }),
-        heartbeat: z.int().min(0).max(3_600).default(60).meta({ title: 'Heartbeat (s)', description: '0: none' }),
-        ssl: destination(z.boolean()).default(false).meta({ title: 'TLS' }),
-        ...certificateFields,
-      }),
+      connectionOption: connectionOption('connectionDetails'),
+      connectionDetails: z
+        .object({
+          connectionName,
+          host,
+          port: port(5672, '5672, or 5671 with TLS'),
+          vhost: name
+            .default('/')
+            .meta({ title: 'Virtual host', description: 'The part of the server that the queues are in' }),
+          username: z.string().max(255).default('guest').meta(userWords),
+          password: secret(z.string()).default('').meta(passwordWords),
+          heartbeat: z.int().min(0).max(3_600).default(60).meta({
+            title: 'Heartbeat (s)',
+            description: 'Seconds between signs of life, by which a lost connection is noticed. 0: none',
+          }),
+          ssl: tls,
+          ...certificateFields,
+        })
+        .meta(detailsWords),
     }),
     z.object({
-      connectionOption: z.literal('connectionUrl'),
-      connectionUrl: secret(z.string().min(1).max(2_048)).meta({
-        title: 'Connection URL',
-        description: 'amqp://user:password@host:5672/vhost, amqps:// with TLS',
-      }),
+      connectionOption: connectionOption('connectionUrl'),
+      connectionUrl: connectionURL(
+        z.string().min(1).max(2_048),
+        'Such as amqp://user:password@host:5672/vhost; amqps:// with TLS. Special characters are percent-encoded. It is stored encrypted',
+      ),
       ...certificateFields,
     }),
   ]),
   query: z.discriminatedUnion('operation', [
     z.object({
       operation: operation('publish'),
-      queue: queue.optional().meta({ title: 'Queue', description: 'Instead of an exchange and a routing key' }),
-      exchange: nameOrEmpty.default('').meta({ title: 'Exchange' }),
-      routingKey: short.default('').meta({ title: 'Routing key' }),
-      message: Json.default('').meta({ title: 'Message', description: 'Other values than text are sent as JSON' }),
+      queue: queue
+        .optional()
+        .meta({ title: 'Queue', description: 'Where the message goes, in place of an exchange and a routing key' }),
+      exchange: nameOrEmpty.default('').meta({
+        title: 'Exchange',
+        description: 'Gives the message to queues by the routing key. Empty: the default exchange',
+      }),
+      routingKey: short.default('').meta({
+        title: 'Routing key',
+        description: 'Such as orders.created; at the default exchange it is the name of a queue',
+      }),
+      message: message('Message'),
       encoding,
       messageOptions: z
         .object({
-          persistent: z.boolean().default(true).meta({ title: 'Survives a restart' }),
-          mandatory: z
-            .boolean()
-            .default(true)
-            .meta({ title: 'Must reach a queue', description: 'Otherwise the query fails' }),
-          contentType: short.optional().meta({ title: 'Content type' }),
-          expiration: z.int().min(0).optional().meta({ title: 'Lifetime (ms)' }),
-          correlationId: short.optional().meta({ title: 'Correlation id' }),
-          headers: headers.default({}).meta({ title: 'Headers' }),
+          persistent: z.boolean().default(true).meta({
+            title: 'Survives a restart',
+            description: 'The server keeps the message on disk, if its queue survives a restart too',
+          }),
+          mandatory: z.boolean().default(true).meta({
+            title: 'Must reach a queue',
+            description: 'The query fails if no queue takes the message. Off: it is then lost',
+          }),
+          contentType: short
+            .optional()
+            .meta({ title: 'Content type', description: 'Media type of the message, such as application/json' }),
+          expiration: z.int().min(0).optional().meta({
+            title: 'Lifetime (ms)',
+            description: 'Milliseconds after which a message that was not taken is dropped. Empty: as the queue says',
+          }),
+          correlationId: short.optional().meta({
+            title: 'Correlation id',
+            description: 'By it the receiver tells which request the message belongs to',
+          }),
+          headers: headers
+            .default({})
+            .meta({ title: 'Headers', description: 'Further properties by name, such as {"source": "shop"}' }),
         })
-        .prefault({}),
+        .prefault({})
+        .meta({ title: 'Message properties', description: 'What the message is sent with, beside its text' }),
     }),
     z.object({ operation: operation('consume'), ...reading }),
     z.object({ operation: operation('peek'), ...reading }),
@@ -92,18 +139,33 @@ export const rabbitmq = defineDatasource({
       queue,
       queueOptions: z
         .object({
-          durable: z.boolean().default(true).meta({ title: 'Survives a restart' }),
-          autoDelete: z.boolean().default(false).meta({ title: 'Deleted with its last consumer' }),
+          durable: z.boolean().default(true).meta({
+            title: 'Survives a restart',
+            description: 'The queue is there again after a restart of the server',
+          }),
+          autoDelete: z.boolean().default(false).meta({
+            title: 'Deleted with its last consumer',
+            description: 'The server deletes the queue when its last consumer has left',
+          }),
         })
-        .prefault({}),
-      exchange: name
-        .optional()
-        .meta({ title: 'Exchange', description: 'The queue is bound to it with the routing key' }),
-      exchangeType: z
-        .enum(['direct', 'topic', 'fanout', 'headers'])
-        .optional()
-        .meta({ title: 'Type of the exchange', description: 'Creates the exchange if it does not exist' }),
-      routingKey: short.default('').meta({ title: 'Routing key' }),
+        .prefault({})
+        .meta({
+          title: 'Queue properties',
+          description: 'Of the queue that is created; those of one that exists must be the same',
+        }),
+      exchange: name.optional().meta({
+        title: 'Exchange',
+        description: 'The queue is bound to it with the routing key. Empty: it is bound to none',
+      }),
+      exchangeType: z.enum(['direct', 'topic', 'fanout', 'headers']).optional().meta({
+        title: 'Type of the exchange',
+        description: 'The exchange is created with this type if it does not exist. Empty: it has to exist',
+      }),
+      routingKey: short.default('').meta({
+        title: 'Routing key',
+        description:
+          'The queue gets messages that are sent with it; at an exchange of type `topic` it may be a pattern',
+      }),
     }),
     z.object({ operation: operation('deleteQueue'), queue }),
   ]),

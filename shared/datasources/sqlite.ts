@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineDatasource } from './define-datasource.ts';
 import { FileInfo } from './file-info.ts';
+import { SQLQuery } from './sql-query.ts';
 
 /** An uploaded SQLite database, read-only: a file never changes. */
 export const sqlite = defineDatasource({
@@ -8,10 +9,7 @@ export const sqlite = defineDatasource({
   label: 'SQLite',
   category: 'database',
   options: z.object({ fileInfo: FileInfo }),
-  query: z.object({
-    queryType: z.literal('query').default('query'),
-    query: z.string().min(1).max(500_000).meta({ title: 'SQL' }),
-  }),
+  query: SQLQuery,
   templates: { query: { as: 'statement', dialect: 'sqlite' } },
   // Files are opened for reading.
   writes: () => null,

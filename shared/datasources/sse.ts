@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { destination } from '../secret.ts';
+import { connectionName } from './connection-fields.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { HTTPAddress, SecretPairs, sslVerify } from './http-fields.ts';
 
@@ -10,9 +11,9 @@ export const sse = defineDatasource({
   category: 'messaging',
   listensOnly: true,
   options: z.object({
-    connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-    url: destination(HTTPAddress).meta({ title: 'URL' }),
-    headers: SecretPairs.meta({ title: 'Headers' }),
+    connectionName,
+    url: destination(HTTPAddress).meta({ title: 'URL', description: 'Such as https://example.com/events' }),
+    headers: SecretPairs.meta({ title: 'Headers', description: 'Sent with the request that opens a connection' }),
     sslVerify,
   }),
   query: z.object({}),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { quote } from '../quote.ts';
 import { readNetwork } from '../setting-formats.ts';
+import { connectionName } from './connection-fields.ts';
 import { defineDatasource } from './define-datasource.ts';
 
 /** A port of the workers, to which devices and servers send their logs. Listeners of the type receive them. */
@@ -10,13 +11,17 @@ export const syslog = defineDatasource({
   category: 'messaging',
   listensOnly: true,
   options: z.object({
-    connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-    protocol: z.enum(['udp', 'tcp']).default('udp').meta({ title: 'Protocol' }),
-    port: z
-      .int()
-      .min(1)
-      .max(65_535)
-      .meta({ title: 'Port', description: 'One that an operator of this deployment has given to the tenant' }),
+    connectionName,
+    protocol: z.enum(['udp', 'tcp']).default('udp').meta({
+      title: 'Protocol',
+      description:
+        'What the senders use. With `udp`, messages are lost while too many are on their way; `tcp` holds the senders back',
+    }),
+    port: z.int().min(1).max(65_535).meta({
+      title: 'Port',
+      description:
+        'Where workers listen, such as 5514: one that an operator of this deployment has given to the tenant',
+    }),
     allowedSources: z
       .string()
       .max(10_000)
@@ -26,7 +31,10 @@ export const syslog = defineDatasource({
         const expected = 'expected addresses and networks such as 10.1.2.0/24, with commas between them';
         check.addIssue({ code: 'custom', message: `${expected}, received ${quote(text)}` });
       })
-      .meta({ title: 'Senders', description: 'Addresses and networks, with commas between them; empty: all' }),
+      .meta({
+        title: 'Senders',
+        description: 'Addresses and networks that may send, with commas between them, such as 10.1.2.0/24. Empty: all',
+      }),
   }),
   query: z.object({}),
   templates: {},

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { secret } from '../secret.ts';
+import { connectionName } from './connection-fields.ts';
 import { defineDatasource } from './define-datasource.ts';
 
 const text = z.string().max(8_000);
@@ -49,48 +50,68 @@ export const webhook = defineDatasource({
   listensOnly: true,
   options: z
     .object({
-      connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-      allowedMethods: z
-        .enum(['POST', 'PUT', 'PATCH', 'GET', 'DELETE', 'ANY'])
-        .default('POST')
-        .meta({ title: 'Methods', description: 'Other methods are answered with 405' }),
-      authType: AuthType.default('none').meta({ title: 'Authentication' }),
-      username: text.default('').meta({ title: 'User' }),
-      password: secret(text).default('').meta({ title: 'Password' }),
-      bearerToken: secret(text).default('').meta({ title: 'Bearer token' }),
+      connectionName,
+      allowedMethods: z.enum(['POST', 'PUT', 'PATCH', 'GET', 'DELETE', 'ANY']).default('POST').meta({
+        title: 'Methods',
+        description: 'What senders may use; `ANY` is all of these. Others are answered with 405',
+      }),
+      authType: AuthType.default('none').meta({
+        title: 'Authentication',
+        description:
+          'How a delivery proves where it comes from. `header`, `query_param`: it has the secret. `hmac`: it is signed with the secret. `standard_webhooks` and names of providers: signed as they do it',
+      }),
+      username: text.default('').meta({ title: 'User', description: 'For `basic`: name that senders sign in with' }),
+      password: secret(text).default('').meta({
+        title: 'Password',
+        description: 'For `basic`: password of senders. It is stored encrypted',
+      }),
+      bearerToken: secret(text).default('').meta({
+        title: 'Bearer token',
+        description: 'For `bearer`: what senders send as `Authorization: Bearer …`. It is stored encrypted',
+      }),
       authHeaderName: header.default('').meta({
         title: 'Header or parameter',
-        description: 'With the secret. Default: x-api-key in a header, api_key as a parameter',
+        description:
+          'For `header` and `query_param`: name of what has the secret. Empty: x-api-key, or api_key as a parameter',
       }),
-      authSecret: secret(text).default('').meta({ title: 'Secret' }),
+      authSecret: secret(text).default('').meta({
+        title: 'Secret',
+        description: 'What the sender sends or signs with, as the provider shows it. It is stored encrypted',
+      }),
       previousSecret: secret(text).default('').meta({
         title: 'Previous secret',
-        description: 'Accepted in the place of the password, the token or the secret as well, until it is cleared',
+        description: 'The old password, token or secret, which is accepted too until this field is cleared',
       }),
-      algorithm: z.enum(['sha1', 'sha256', 'sha384', 'sha512']).default('sha256').meta({ title: 'Algorithm' }),
-      signatureHeader: header.default('x-signature').meta({ title: 'Header with the signature' }),
-      signatureEncoding: z
-        .enum(['hex', 'base64', 'base64url'])
-        .default('hex')
-        .meta({ title: 'Signature is written in' }),
+      algorithm: z
+        .enum(['sha1', 'sha256', 'sha384', 'sha512'])
+        .default('sha256')
+        .meta({ title: 'Algorithm', description: 'For `hmac`: the hash that signatures are made with' }),
+      signatureHeader: header
+        .default('x-signature')
+        .meta({ title: 'Header with the signature', description: 'For `hmac`: name of the header' }),
+      signatureEncoding: z.enum(['hex', 'base64', 'base64url']).default('hex').meta({
+        title: 'Encoding of the signature',
+        description: 'For `hmac`: how the bytes of the signature are written',
+      }),
       signaturePrefix: z.string().max(50).default('').meta({
         title: 'Before the signature',
-        description: 'A text in the header that is no part of it, such as sha256=',
+        description: 'For `hmac`: a text in the header that is no part of the signature, such as sha256=',
       }),
       timestampHeader: header.default('').meta({
         title: 'Header with the time',
-        description: 'Seconds or milliseconds since 1970; it is then signed as well. Empty: no time',
+        description:
+          'For `hmac`: seconds or milliseconds since 1970, which are signed as well. Empty: there is no time',
       }),
       signedContent: z.string().max(200).default('{timestamp}.{body}').meta({
         title: 'What is signed with a time',
-        description: '{timestamp} and {body} stand for the header and the body',
+        description: 'For `hmac`: {timestamp} and {body} stand for the header and the body',
       }),
       toleranceSeconds: z
         .int()
         .min(1)
         .max(86_400)
         .default(300)
-        .meta({ title: 'Tolerance (s)', description: 'A signed time may be so far from now' }),
+        .meta({ title: 'Tolerance (s)', description: 'Seconds that a signed time may be away from now' }),
       publicUrl: z
         .union([z.literal(''), z.url({ protocol: /^https?$/ }).max(2_000)])
         .default('')

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { Json } from '../json.ts';
 import { destination } from '../secret.ts';
+import { connectionName } from './connection-fields.ts';
 import { defineDatasource } from './define-datasource.ts';
-import { SecretPairs, sslVerify, timeout } from './http-fields.ts';
+import { SecretPairs, sslVerify, timeout, WebSocketAddress } from './http-fields.ts';
 
 /** A WebSocket server that answers messages. */
 export const websocket = defineDatasource({
@@ -10,25 +11,26 @@ export const websocket = defineDatasource({
   label: 'WebSocket',
   category: 'messaging',
   options: z.object({
-    connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-    url: destination(
-      z
-        .url({ protocol: /^wss?$/, error: 'must be a URL that begins with ws:// or wss://' })
-        .max(2_000)
-        .refine((text) => {
-          const url = URL.parse(text);
-          return url === null || (url.username === '' && url.password === '' && url.hash === '');
-        }, 'must not contain a user, a password or a #'),
-    ).meta({ title: 'URL' }),
-    headers: SecretPairs.meta({ title: 'Headers' }),
+    connectionName,
+    url: destination(WebSocketAddress).meta({ title: 'URL', description: 'Such as wss://example.com/socket' }),
+    headers: SecretPairs.meta({ title: 'Headers', description: 'Sent with the request that opens a connection' }),
     timeout,
     sslVerify,
   }),
   query: z.object({
-    operation: z.literal('send_message').default('send_message'),
-    messageFormat: z.enum(['json', 'text']).default('json').meta({ title: 'Format of the message' }),
-    message: Json.meta({ title: 'Message', description: 'Sent once; its answer is the result' }),
-    waitForAnswer: z.boolean().default(true).meta({ title: 'Wait for an answer' }),
+    operation: z
+      .literal('send_message')
+      .default('send_message')
+      .meta({ title: 'Operation', description: 'Always `send_message`: one message, on a connection of its own' }),
+    messageFormat: z.enum(['json', 'text']).default('json').meta({
+      title: 'Format of the message',
+      description: 'How values of templates are written: `json` as JSON, `text` as they are',
+    }),
+    message: Json.meta({ title: 'Message', description: 'Sent once, such as {"ask": {{inputs.word}}}' }),
+    waitForAnswer: z.boolean().default(true).meta({
+      title: 'Wait for an answer',
+      description: 'The first message that comes back is the result. Off: there is no result',
+    }),
   }),
   templates: {
     message: {

@@ -1,20 +1,11 @@
 import { z } from 'zod';
+import { Pairs } from '../datasources/http-fields.ts';
 import { Json } from '../json.ts';
 import { VARIABLES_ROOT } from '../variables.ts';
 import { faultsOf, findTemplate } from '../workflow/templates.ts';
 import { OutputVariable, working } from './common.ts';
 import { defineNode } from './define-node.ts';
 import { LINKS_ROOT } from './links-root.ts';
-
-const Pairs = z
-  .array(
-    z.object({
-      key: z.string().min(1).max(200).meta({ title: 'Name', description: 'As it is sent' }),
-      value: Json.default('').meta({ title: 'Value', description: 'A text, or a template' }),
-    }),
-  )
-  .max(50)
-  .default([]);
 
 /** One request to any address. A workflow stores no secrets: they are variables of the tenant, or belong to a datasource. */
 export const http = defineNode({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../../json.ts';
+import { secret } from '../../secret.ts';
 import { type DatasourceDefinition, defineDatasource } from '../define-datasource.ts';
 import type { restapi } from '../restapi.ts';
 
@@ -119,9 +120,45 @@ export function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-export const id = z.string().max(500).default('');
-export const text = z.string().max(40_000).default('');
-export const limitOf = (max: number) => z.int().min(1).max(max).default(Math.min(100, max));
-export const fieldsOf = z.record(z.string(), Json).default({});
+/** Field with a text of the API: an id, a name, a point in time. */
+export function id(title: string, description: string) {
+  return z.string().max(500).default('').meta({ title, description });
+}
+
+/** Field with a longer text. */
+export function text(title: string, description: string) {
+  return z.string().max(40_000).default('').meta({ title, description });
+}
+
+/** Ids with commas between them, as some APIs take several. */
+export function joined(title: string, description: string) {
+  return z
+    .string()
+    .max(8_000)
+    .default('')
+    .meta({ title, description: `${description}, with commas between several` });
+}
+
+export function token(title: string, description: string, max = 500) {
+  return secret(z.string().max(max)).meta({ title, description: `${description}. It is stored encrypted` });
+}
+
+export function resource<const Names extends readonly [string, ...string[]]>(names: Names) {
+  return z.enum(names).meta({ title: 'Resource', description: 'What the query is about' });
+}
+
+export function operation<const Names extends readonly [string, ...string[]]>(
+  names: Names,
+  description = 'What is done with the resource; each resource has some of these operations',
+) {
+  return z.enum(names).meta({ title: 'Operation', description });
+}
+export function fieldsOf(title: string, description: string) {
+  return z.record(z.string(), Json).default({}).meta({ title, description });
+}
+
 /** Number of items wanted, up to the limit of one query. */
-export const wanted = limitOf(10_000);
+export const wanted = z.int().min(1).max(10_000).default(100).meta({
+  title: 'Items at most',
+  description: 'How many items of a list are read in all, over as many pages as needed',
+});

@@ -1,6 +1,16 @@
 import { z } from 'zod';
-import { destination, secret } from '../../secret.ts';
-import { definePreset, fieldsOf, id, type PresetCall, text, wanted } from './define-preset.ts';
+import { destination } from '../../secret.ts';
+import {
+  definePreset,
+  fieldsOf,
+  id,
+  operation,
+  type PresetCall,
+  resource,
+  text,
+  token,
+  wanted,
+} from './define-preset.ts';
 
 const issue = '/api/3/issue/{issueKey}';
 const number = z
@@ -33,24 +43,34 @@ export const jira = definePreset({
           /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i,
           'must be a host name, such as example.atlassian.net',
         ),
-    ).meta({ title: 'Host' }),
-    email: z.email().meta({ title: 'Email' }),
-    apiToken: secret(z.string().max(1_000)).meta({ title: 'API token' }),
+    ).meta({ title: 'Host', description: 'Of Jira Cloud, such as example.atlassian.net' }),
+    email: z.email().meta({ title: 'Email', description: 'Of the account that the API token belongs to' }),
+    apiToken: token('API token', 'Of the account, from the security settings of Atlassian', 1_000),
   }),
   query: z.object({
-    resource: z.enum(['issues', 'comments', 'transitions', 'projects', 'users', 'boards', 'sprints']),
-    operation: z.enum(['search', 'get', 'create', 'update', 'delete', 'assign', 'issues']),
-    jql: z.string().max(10_000).default(''),
-    issueKey: id,
-    projectKey: id,
-    boardId: number,
-    sprintId: number,
-    accountId: id,
-    transitionId: id,
-    comment: text,
-    fields: fieldsOf,
+    resource: resource(['issues', 'comments', 'transitions', 'projects', 'users', 'boards', 'sprints']),
+    operation: operation(['search', 'get', 'create', 'update', 'delete', 'assign', 'issues']),
+    jql: z
+      .string()
+      .max(10_000)
+      .default('')
+      .meta({ title: 'JQL', description: 'Search in the language of Jira, such as project = SHOP order by created' }),
+    issueKey: id('Issue', 'Key or id of the issue, such as SHOP-17'),
+    projectKey: id('Project', 'Key or id of the project, such as SHOP'),
+    boardId: number.meta({ title: 'Board', description: 'Number of the board, from its URL' }),
+    sprintId: number.meta({ title: 'Sprint', description: 'Number of the sprint, as lists of the board tell it' }),
+    accountId: id('Account', 'Id of the user, as lists of users tell it'),
+    transitionId: id('Transition', 'Id of the change of status, as the list of transitions of the issue tells it'),
+    comment: text('Comment', 'Text of the comment'),
+    fields: fieldsOf(
+      'Fields',
+      'Fields of the issue in the form of the API of Jira, such as {"summary": "Order 17 is late"}',
+    ),
     maxResults: wanted,
-    startAt: z.int().min(0).default(0),
+    startAt: z.int().min(0).default(0).meta({
+      title: 'Start at',
+      description: 'How many items of the list are passed over; searches by JQL ignore it',
+    }),
   }),
   defaults: {
     options: { host: 'example.atlassian.net', email: 'name@example.com', apiToken: '' },

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../../json.ts';
-import { secret } from '../../secret.ts';
-import { definePreset, fieldsOf, id, type PresetPaging, wanted } from './define-preset.ts';
+import { definePreset, fieldsOf, id, operation, type PresetPaging, resource, token, wanted } from './define-preset.ts';
 
 /** Paging of a list: in the URL of a GET, in the body of a POST. */
 function paging(cursorIn: 'query' | 'body'): PresetPaging {
@@ -22,20 +21,36 @@ function paging(cursorIn: 'query' | 'body'): PresetPaging {
 export const notion = definePreset({
   type: 'notion',
   label: 'Notion',
-  options: z.object({ apiToken: secret(z.string().max(500)).meta({ title: 'Integration token' }) }),
+  options: z.object({
+    apiToken: token('Integration token', 'Secret of an integration that the pages are shared with'),
+  }),
   query: z.object({
-    resource: z.enum(['databases', 'dataSources', 'pages', 'blocks', 'comments', 'users', 'search']),
-    operation: z.enum(['list', 'query', 'retrieve', 'create', 'update', 'append', 'delete']),
-    databaseId: id,
-    dataSourceId: id,
-    pageId: id.meta({ description: 'Of a page; of a block, too' }),
-    userId: id,
-    filter: fieldsOf,
-    sorts: z.array(Json).max(20).default([]),
-    searchQuery: z.string().max(1_000).default(''),
-    /** Fields to create or change, as in Notion's reference: parent, properties, children; for a comment parent and rich_text. */
-    page: fieldsOf,
-    children: z.array(Json).max(100).default([]),
+    resource: resource(['databases', 'dataSources', 'pages', 'blocks', 'comments', 'users', 'search']),
+    operation: operation(['list', 'query', 'retrieve', 'create', 'update', 'append', 'delete']),
+    databaseId: id('Database', 'Id of the database, from its URL'),
+    dataSourceId: id('Data source', 'Id of a data source of a database, as `retrieve` tells it for the database'),
+    pageId: id('Page or block', 'Id of the page or the block'),
+    userId: id('User', 'Id of the user, as lists of users tell it'),
+    filter: fieldsOf('Filter', 'Which items are wanted, in the form of the API of Notion'),
+    sorts: z
+      .array(Json)
+      .max(20)
+      .default([])
+      .meta({ title: 'Sort by', description: 'Such as {"property": "Name", "direction": "ascending"}' }),
+    searchQuery: z
+      .string()
+      .max(1_000)
+      .default('')
+      .meta({ title: 'Search', description: 'Words in the titles of pages and databases' }),
+    page: fieldsOf(
+      'Content',
+      'What is created or changed, in the form of the API of Notion: `parent`, `properties`, `children`; for a comment `parent` and `rich_text`',
+    ),
+    children: z
+      .array(Json)
+      .max(100)
+      .default([])
+      .meta({ title: 'Blocks', description: 'Blocks that `append` adds, in the form of the API of Notion' }),
     pageSize: wanted,
   }),
   defaults: { options: { apiToken: '' }, query: { resource: 'search', operation: 'query' } },

@@ -1,7 +1,19 @@
 import { z } from 'zod';
 import { Json } from '../../json.ts';
-import { destination, secret } from '../../secret.ts';
-import { definePreset, fieldsOf, id, named, type PresetCall, type PresetPaging, wanted } from './define-preset.ts';
+import { destination } from '../../secret.ts';
+import {
+  definePreset,
+  fieldsOf,
+  id,
+  joined,
+  named,
+  operation,
+  type PresetCall,
+  type PresetPaging,
+  resource,
+  token,
+  wanted,
+} from './define-preset.ts';
 
 /** Lists of suppressed addresses, which all have the same form. */
 function suppressed(list: string): Record<string, PresetCall> {
@@ -32,13 +44,13 @@ export const sendgrid = definePreset({
   type: 'sendgrid',
   label: 'SendGrid',
   options: z.object({
-    apiKey: secret(z.string().max(500)).meta({ title: 'API key' }),
+    apiKey: token('API key', 'With the permissions that the queries need'),
     host: destination(z.enum(['api.sendgrid.com', 'api.eu.sendgrid.com']))
       .default('api.sendgrid.com')
-      .meta({ title: 'Host', description: 'That of the EU for its regional subusers' }),
+      .meta({ title: 'Host', description: 'Server of the API: `api.eu.sendgrid.com` for regional subusers in the EU' }),
   }),
   query: z.object({
-    resource: z.enum([
+    resource: resource([
       'stats',
       'messages',
       'contacts',
@@ -50,18 +62,34 @@ export const sendgrid = definePreset({
       'spamReports',
       'unsubscribes',
     ]),
-    operation: z.enum(['list', 'get', 'send', 'create', 'update', 'upsert', 'search', 'count', 'delete']),
-    resourceId: id,
-    email: id,
-    /** The body as in SendGrid's reference, such as personalizations, from, subject, content; for a list its filters. */
-    params: fieldsOf,
-    contacts: z.array(z.record(z.string(), Json)).max(30_000).default([]),
-    listIds: z.array(z.string().max(100)).max(100).default([]),
-    contactIds: z.string().max(8_000).default('').meta({ description: 'Joined by commas' }),
-    searchQuery: z.string().max(8_000).default(''),
-    startDate: id,
-    endDate: id,
-    aggregatedBy: z.enum(['day', 'week', 'month']).optional(),
+    operation: operation(['list', 'get', 'send', 'create', 'update', 'upsert', 'search', 'count', 'delete']),
+    resourceId: id('Id', 'Id of the contact, the list or the template'),
+    email: id('Address', 'E-mail address in a list of suppressed ones, such as name@example.com'),
+    params: fieldsOf(
+      'Content',
+      'What is sent or created, in the form of the API of SendGrid: `personalizations`, `from`, `subject`, `content`; for lists of suppressed addresses their filters',
+    ),
+    contacts: z
+      .array(z.record(z.string(), Json))
+      .max(30_000)
+      .default([])
+      .meta({ title: 'Contacts', description: 'Such as {"email": "name@example.com", "first_name": "Ada"}' }),
+    listIds: z
+      .array(z.string().max(100))
+      .max(100)
+      .default([])
+      .meta({ title: 'Lists', description: 'Ids of the lists that the contacts are added to' }),
+    contactIds: joined('Ids of contacts', 'Contacts that are deleted, by their ids'),
+    searchQuery: z.string().max(8_000).default('').meta({
+      title: 'Search',
+      description: "In the query language of SendGrid, such as email LIKE '%@example.com'",
+    }),
+    startDate: id('From', 'First day of the statistics, such as 2026-01-31'),
+    endDate: id('To', 'Last day of the statistics, such as 2026-02-28. Empty: today'),
+    aggregatedBy: z
+      .enum(['day', 'week', 'month'])
+      .optional()
+      .meta({ title: 'Summed up by', description: 'Period of each figure. Empty: day' }),
     limit: wanted,
   }),
   defaults: { options: { apiKey: '' }, query: { resource: 'templates', operation: 'list' } },

@@ -1,7 +1,17 @@
 import { z } from 'zod';
 import { Json } from '../../json.ts';
-import { secret } from '../../secret.ts';
-import { definePreset, id, type PresetCall, type PresetPaging, text, wanted } from './define-preset.ts';
+import {
+  definePreset,
+  id,
+  joined,
+  operation,
+  type PresetCall,
+  type PresetPaging,
+  resource,
+  text,
+  token,
+  wanted,
+} from './define-preset.ts';
 
 /** Slack recommends at most 200 items per page. */
 const paging: PresetPaging = {
@@ -21,10 +31,10 @@ function post(method: string, body: Readonly<Record<string, string>>, needs: rea
 export const slack = definePreset({
   type: 'slack',
   label: 'Slack',
-  options: z.object({ botToken: secret(z.string().max(500)).meta({ title: 'Bot token' }) }),
+  options: z.object({ botToken: token('Bot token', 'Of the app in Slack; it begins with xoxb-') }),
   query: z.object({
-    resource: z.enum(['channels', 'users', 'messages', 'conversations', 'reactions']),
-    operation: z.enum([
+    resource: resource(['channels', 'users', 'messages', 'conversations', 'reactions']),
+    operation: operation([
       'list',
       'info',
       'lookupByEmail',
@@ -45,20 +55,41 @@ export const slack = definePreset({
       'add',
       'remove',
     ]),
-    channelId: id,
-    userId: id,
-    userIds: z.string().max(8_000).default('').meta({ description: 'Joined by commas' }),
-    email: id,
-    name: z.string().max(255).default('').meta({ description: 'Of a channel, or of a reaction' }),
-    isPrivate: z.boolean().default(false),
-    types: z.string().max(200).default('').meta({ description: 'Such as public_channel,private_channel' }),
-    message: text,
-    blocks: z.array(Json).max(50).default([]),
-    timestamp: id.meta({ description: 'ts of a message' }),
-    threadTimestamp: id.meta({ description: 'ts of the message that is answered' }),
-    postAt: z.int().min(1).optional().meta({ description: 'Seconds since 1970' }),
-    oldest: id,
-    latest: id,
+    channelId: id('Channel', 'Id of the channel, such as C0123456789'),
+    userId: id('User', 'Id of the user, such as U0123456789'),
+    userIds: joined('Users', 'Ids of users'),
+    email: id('E-mail address', 'By which `lookupByEmail` finds the user'),
+    name: z
+      .string()
+      .max(255)
+      .default('')
+      .meta({ title: 'Name', description: 'Of a new channel; or of a reaction, such as thumbsup' }),
+    isPrivate: z
+      .boolean()
+      .default(false)
+      .meta({ title: 'Private', description: 'The new channel is seen by its members only' }),
+    types: z.string().max(200).default('').meta({
+      title: 'Types of channels',
+      description: 'Such as public_channel,private_channel. Empty: public channels',
+    }),
+    message: text('Message', 'Text of the message, with the markup of Slack'),
+    blocks: z
+      .array(Json)
+      .max(50)
+      .default([])
+      .meta({ title: 'Blocks', description: 'Layout of the message, as the Block Kit of Slack describes it' }),
+    timestamp: id('Timestamp of the message', 'Its `ts`, such as 1712345678.123456'),
+    threadTimestamp: id(
+      'Timestamp of the thread',
+      'The `ts` of the message that is answered, or whose replies are read',
+    ),
+    postAt: z
+      .int()
+      .min(1)
+      .optional()
+      .meta({ title: 'Post at', description: 'When `schedule` posts the message, in seconds since 1970' }),
+    oldest: id('From', 'Only messages after this `ts`, in seconds since 1970'),
+    latest: id('To', 'Only messages before this `ts`, in seconds since 1970'),
     limit: wanted,
   }),
   defaults: { options: { botToken: '' }, query: { resource: 'channels', operation: 'list' } },

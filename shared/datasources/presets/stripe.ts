@@ -1,6 +1,16 @@
 import { z } from 'zod';
-import { secret } from '../../secret.ts';
-import { definePreset, fieldsOf, id, named, type PresetCall, type PresetPaging, wanted } from './define-preset.ts';
+import {
+  definePreset,
+  fieldsOf,
+  id,
+  named,
+  operation,
+  type PresetCall,
+  type PresetPaging,
+  resource,
+  token,
+  wanted,
+} from './define-preset.ts';
 
 const size = { wanted: 'limit', size: 'limit', maxPageSize: 100 } as const;
 const paging: PresetPaging = {
@@ -71,11 +81,14 @@ export const stripe = definePreset({
   type: 'stripe',
   label: 'Stripe',
   options: z.object({
-    secretKey: secret(z.string().max(500)).meta({ title: 'Secret key' }),
-    apiVersion: z.string().max(50).default('').meta({ title: 'API version' }),
+    secretKey: token('Secret key', 'Secret or restricted key of the account, which begins with sk_ or rk_'),
+    apiVersion: z.string().max(50).default('').meta({
+      title: 'API version',
+      description: 'Such as 2026-10-28.endive. Empty: the version that the account has chosen',
+    }),
   }),
   query: z.object({
-    resource: z.enum([
+    resource: resource([
       'customers',
       'charges',
       'paymentIntents',
@@ -88,14 +101,23 @@ export const stripe = definePreset({
       'payouts',
       'balance',
     ]),
-    operation: z.enum(operations),
-    resourceId: id,
-    /** Parameters in Stripe's own names; for a list its filters. */
-    params: fieldsOf,
+    operation: operation(operations),
+    resourceId: id('Id', 'Id of the object, such as cus_123'),
+    params: fieldsOf(
+      'Parameters',
+      'By the names of the API of Stripe, such as {"email": "name@example.com"}; for a list its filters',
+    ),
     limit: wanted,
-    startingAfter: id,
-    searchQuery: z.string().max(2_000).default(''),
-    expand: z.array(z.string().max(200)).max(20).default([]),
+    startingAfter: id('After', 'Id of an object; the list begins behind it'),
+    searchQuery: z.string().max(2_000).default('').meta({
+      title: 'Search',
+      description: 'In the query language of Stripe, such as email:"name@example.com"',
+    }),
+    expand: z
+      .array(z.string().max(200))
+      .max(20)
+      .default([])
+      .meta({ title: 'Expand', description: 'Objects that come in place of their ids, such as customer' }),
   }),
   defaults: { options: { secretKey: '' }, query: { resource: 'customers', operation: 'list' } },
   preset: {

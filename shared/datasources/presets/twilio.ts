@@ -1,6 +1,15 @@
 import { z } from 'zod';
-import { secret } from '../../secret.ts';
-import { definePreset, fieldsOf, id, named, type PresetCall, wanted } from './define-preset.ts';
+import {
+  definePreset,
+  fieldsOf,
+  id,
+  named,
+  operation,
+  type PresetCall,
+  resource,
+  token,
+  wanted,
+} from './define-preset.ts';
 
 const account = '/Accounts/{accountSid}';
 
@@ -32,15 +41,17 @@ export const twilio = definePreset({
     accountSid: z
       .string()
       .regex(/^AC[0-9a-fA-F]{32}$/, 'must be AC and 32 hexadecimal digits')
-      .meta({ title: 'Account SID' }),
-    authToken: secret(z.string().max(500)).meta({ title: 'Auth token' }),
+      .meta({ title: 'Account SID', description: 'Id of the account: AC and 32 hexadecimal digits' }),
+    authToken: token('Auth token', 'Of the account, as its console shows it'),
   }),
   query: z.object({
-    resource: z.enum(['messages', 'calls', 'accounts', 'phonenumbers', 'recordings', 'balance']),
-    operation: z.enum(['list', 'fetch', 'create', 'update', 'delete']),
-    resourceSid: id,
-    /** Parameters in Twilio's own names, such as To, From, Body; for a list its filters. */
-    params: fieldsOf,
+    resource: resource(['messages', 'calls', 'accounts', 'phonenumbers', 'recordings', 'balance']),
+    operation: operation(['list', 'fetch', 'create', 'update', 'delete']),
+    resourceSid: id('SID', 'Id of the resource, such as SM and 32 hexadecimal digits'),
+    params: fieldsOf(
+      'Parameters',
+      'By the names of the API of Twilio, such as {"To": "+15551234567", "From": "+15557654321", "Body": "Hello"}; for a list its filters',
+    ),
     limit: wanted,
   }),
   defaults: {
