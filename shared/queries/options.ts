@@ -4,16 +4,34 @@ import { InputDefinition } from '../workflow/inputs.ts';
 /** Fields that `dataQueryOptions` has for all datasource types, beside the type's own fields. */
 export const QueryOptions = z
   .object({
-    inputDefinitions: z.array(InputDefinition).max(100).default([]).meta({ title: 'Inputs' }),
-    timeoutSeconds: z.number().min(0.1).max(3600).default(60).meta({ title: 'Timeout (s)' }),
-    /** No more rows are read; the answer then says `truncated`. */
-    maxRows: z.int().min(1).max(1_000_000).default(10_000).meta({ title: 'Rows at most' }),
-    /** Rows in one answer; the pages that follow are kept for a while. 0: all rows are in one answer. */
-    rowsPerPage: z.int().min(0).max(10_000).default(0).meta({ title: 'Rows in a page', description: '0: no pages' }),
-    /** How long a result may be reused for the same inputs; 0: never. */
-    cacheSeconds: z.int().min(0).max(86_400).default(0).meta({ title: 'Cache (s)' }),
-    /** The body of a function over `data` (the result) and `inputs`; what it returns is the result. */
-    transform: z.string().max(200_000).default('').meta({ title: 'Transform', description: 'return data;' }),
+    inputDefinitions: z.array(InputDefinition).max(100).default([]).meta({
+      title: 'Inputs',
+      description: 'Values that callers give; the query has them as {{inputs.name}}',
+    }),
+    timeoutSeconds: z
+      .number()
+      .min(0.1)
+      .max(3600)
+      .default(60)
+      .meta({ title: 'Time limit (s)', description: 'Seconds after which the query is stopped, and fails' }),
+    maxRows: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .default(10_000)
+      .meta({ title: 'Rows at most', description: 'No more are read; the answer then says `truncated`' }),
+    rowsPerPage: z.int().min(0).max(10_000).default(0).meta({
+      title: 'Rows in a page',
+      description: 'Rows of one answer; its cursor gets the next page within ten minutes. 0: all rows in one answer',
+    }),
+    cacheSeconds: z.int().min(0).max(86_400).default(0).meta({
+      title: 'Cache (s)',
+      description: 'Seconds for which a result is given again to calls with the same inputs. 0: never',
+    }),
+    transform: z.string().max(200_000).default('').meta({
+      title: 'Transform',
+      description: 'JavaScript that makes another result of `data` and `inputs`, such as `return data.length;`',
+    }),
   })
   .superRefine(({ rowsPerPage, cacheSeconds, transform }, check) => {
     if (rowsPerPage === 0) return;
