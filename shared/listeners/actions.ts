@@ -8,11 +8,12 @@ import { faultsOf, hasBraces, textsOf } from '../workflow/templates.ts';
 
 const inputValues = JsonObject.optional().meta({
   title: 'Inputs',
-  description: 'By name; templates such as {{event.body.id}} are filled. Default: the whole event as `event`',
+  description: 'By name; templates such as {{event.body.id}} are filled. Empty: the whole event as `event`',
 });
 const script = z.string().min(1).max(50_000).meta({
   title: 'Code',
-  description: 'Body of a function that reads `event`, and has to return',
+  description:
+    'Body of a JavaScript function that reads `event` and returns, such as `return { ...event, body: event.body.order };`',
 });
 
 /** Contract of a kind of action. The behaviour is in `workers/listeners`. */
@@ -52,9 +53,18 @@ export const filter = defineAction({
   label: 'Filter',
   config: z
     .object({
-      conditionLogic: z.enum(['AND', 'OR']).default('AND').meta({ title: 'Logic' }),
-      conditions: z.array(Comparison).max(50).default([]).meta({ title: 'Conditions' }),
-      script: script.optional(),
+      conditionLogic: z
+        .enum(['AND', 'OR'])
+        .default('AND')
+        .meta({ title: 'Logic', description: 'Whether all conditions must hold, or one' }),
+      conditions: z.array(Comparison).max(50).default([]).meta({
+        title: 'Conditions',
+        description: 'What is compared, in place of code',
+      }),
+      script: script.optional().meta({
+        description:
+          'Body of a JavaScript function that returns true for events that go on, such as `return event.body.total > 100;`',
+      }),
     })
     .refine(({ conditions, script: code }) => conditions.length > 0 !== (code !== undefined), {
       path: ['conditions'],
@@ -66,14 +76,20 @@ export const filter = defineAction({
 export const triggerWorkflow = defineAction({
   type: 'trigger_workflow',
   label: 'Start a workflow',
-  config: z.object({ workflowID: z.uuid().toLowerCase().meta({ title: 'Workflow' }), inputValues }),
+  config: z.object({
+    workflowID: z.uuid().toLowerCase().meta({ title: 'Workflow', description: 'The id of the workflow to start' }),
+    inputValues,
+  }),
   names: { field: 'workflowID', resource: 'workflow', permission: 'workflow.execute' },
 });
 
 export const triggerQuery = defineAction({
   type: 'trigger_query',
   label: 'Run a data query',
-  config: z.object({ dataQueryID: z.uuid().toLowerCase().meta({ title: 'Data query' }), inputValues }),
+  config: z.object({
+    dataQueryID: z.uuid().toLowerCase().meta({ title: 'Data query', description: 'The id of the query to run' }),
+    inputValues,
+  }),
   names: { field: 'dataQueryID', resource: 'dataquery', permission: 'dataquery.execute' },
 });
 
@@ -81,10 +97,22 @@ export const saveToBuffer = defineAction({
   type: 'save_to_buffer',
   label: 'Save to a buffer',
   config: z.object({
-    bufferName: z.string().min(1).max(100).default('default').meta({ title: 'Buffer' }),
-    retentionPolicy: z.enum(['count', 'time', 'both']).default('count').meta({ title: 'Kept by' }),
-    maxEvents: z.int().min(1).max(10_000).default(1_000).meta({ title: 'Events at most' }),
-    maxAgeHours: z.number().min(0.01).max(720).default(24).meta({ title: 'Hours at most' }),
+    bufferName: z.string().min(1).max(100).default('default').meta({
+      title: 'Buffer',
+      description: 'Name under which the events are read; each name is a buffer',
+    }),
+    retentionPolicy: z.enum(['count', 'time', 'both']).default('count').meta({
+      title: 'Kept by',
+      description: '`count`: the newest events. `time`: those of the last hours. `both`: what is within both limits',
+    }),
+    maxEvents: z.int().min(1).max(10_000).default(1_000).meta({
+      title: 'Events at most',
+      description: 'For `count` and `both`: how many are kept',
+    }),
+    maxAgeHours: z.number().min(0.01).max(720).default(24).meta({
+      title: 'Hours at most',
+      description: 'For `time` and `both`: how long events are kept',
+    }),
   }),
 });
 
@@ -92,10 +120,22 @@ export const pushToAppPage = defineAction({
   type: 'push_to_app_page',
   label: 'Push to an app page',
   config: z.object({
-    appPageID: z.uuid().toLowerCase().meta({ title: 'App page' }),
-    channelName: z.string().min(1).max(255).optional().meta({ title: 'Channel' }),
-    mode: z.enum(['replace', 'append']).default('replace').meta({ title: 'Mode' }),
-    maxArrayLength: z.int().min(1).max(100_000).default(1_000).meta({ title: 'Items at most' }),
+    appPageID: z
+      .uuid()
+      .toLowerCase()
+      .meta({ title: 'App page', description: 'The id of the page whose viewers get the event' }),
+    channelName: z.string().min(1).max(255).optional().meta({
+      title: 'Channel',
+      description: 'Name by which the page knows the events. Empty: `listener:` and the id of the listener',
+    }),
+    mode: z.enum(['replace', 'append']).default('replace').meta({
+      title: 'Mode',
+      description: '`replace`: the page shows the newest event. `append`: the page adds it to a list',
+    }),
+    maxArrayLength: z.int().min(1).max(100_000).default(1_000).meta({
+      title: 'Items at most',
+      description: 'For `append`: how many items of the list the page keeps',
+    }),
   }),
   mentions: { field: 'appPageID', resource: 'appPage' },
 });
@@ -105,10 +145,22 @@ export const sendEvent = defineAction({
   type: 'send_event',
   label: 'Send an event to runs',
   config: z.object({
-    eventName: z.string().min(1).max(255).meta({ title: 'Event' }),
-    eventKey: z.union([z.string().min(1).max(255), z.number()]).meta({ title: 'Key' }),
-    data: Json.optional().meta({ title: 'Data', description: 'Default: the event' }),
-    rememberMinutes: z.number().min(0).max(10_080).default(60).meta({ title: 'Remember (min)' }),
+    eventName: z.string().min(1).max(255).meta({
+      title: 'Event',
+      description: 'Name that the waiting nodes know, such as payment',
+    }),
+    eventKey: z.union([z.string().min(1).max(255), z.number()]).meta({
+      title: 'Key',
+      description: 'By it the nodes tell which event is theirs, such as {{event.body.orderID}}',
+    }),
+    data: Json.optional().meta({
+      title: 'Data',
+      description: 'What the nodes get; templates are filled. Empty: the whole event',
+    }),
+    rememberMinutes: z.number().min(0).max(10_080).default(60).meta({
+      title: 'Remember (min)',
+      description: 'Minutes for which the event is kept for nodes that wait for it only later',
+    }),
   }),
 });
 

@@ -10,13 +10,20 @@ export const graphql = defineListener({
   hasEndpoint: false,
   config: z.object({
     orderBy,
-    subscription: z.string().min(1).max(100_000).meta({ title: 'Subscription', description: 'subscription { … }' }),
+    subscription: z
+      .string()
+      .min(1)
+      .max(100_000)
+      .meta({ title: 'Subscription', description: 'Such as subscription { orderCreated { id } }' }),
     variables: z
       .union([z.record(z.string(), Json), z.string().max(100_000)])
       .default('')
       .refine(isObject, 'expected an object as JSON')
-      .meta({ title: 'Variables', description: 'JSON, such as {"id": 1}' }),
-    operationName: z.string().max(200).optional().meta({ title: 'Operation name' }),
+      .meta({ title: 'Variables', description: 'Values of the variables as JSON, such as {"id": 1}' }),
+    operationName: z.string().max(200).optional().meta({
+      title: 'Operation name',
+      description: 'Which operation of the text is meant, if it has several',
+    }),
   }),
   defaults: { subscription: 'subscription { events }', variables: '{}' },
 });

@@ -14,14 +14,14 @@ export const imap = defineListener({
       .min(1)
       .max(1_000)
       .default('INBOX')
-      .meta({ title: 'Mailbox', description: 'The name of a folder' }),
+      .meta({ title: 'Mailbox', description: 'Name of the folder that is read, such as INBOX' }),
     markSeen: z.boolean().default(true).meta({
       title: 'Mark as read',
       description: 'When the message is stored. Otherwise the mailbox is opened for reading only',
     }),
     maxAttachmentBytes: z.int().min(0).max(3_000_000).default(1_000_000).meta({
-      title: 'Largest attachment',
-      description: 'In bytes. The event has the content of smaller ones, and only the name and size of larger ones',
+      title: 'Largest attachment (bytes)',
+      description: 'The event has the content of smaller ones, and only the name and size of larger ones',
     }),
   }),
   defaults: { mailbox: 'INBOX' },

@@ -17,15 +17,15 @@ export const mqtt = defineListener({
       .refine((text) => namesIn(text).every(isFilter), 'must use + and # for whole levels only, and # only at the end')
       .meta({
         title: 'Topics',
-        description: 'With commas between them; + stands for one level, # for all that follow',
+        description: 'Such as sensors/+/temperature, alarms/#; + stands for one level, # for all that follow',
       }),
     qos: z
       .union([z.literal(0), z.literal(1), z.literal(2)])
       .default(0)
       .meta({
-        title: 'QoS',
+        title: 'Quality of service (QoS)',
         description:
-          '1 and 2: the broker keeps messages until they are stored, also while the listener is not connected',
+          '0: only what is published meanwhile. 1 and 2: the broker keeps messages until they are stored, also while the listener is not connected',
       }),
   }),
   defaults: { topics: 'events/#', qos: 1 },

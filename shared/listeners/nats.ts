@@ -22,9 +22,12 @@ export const nats = defineListener({
         .default('')
         .meta({
           title: 'Subjects',
-          description: 'With commas between them; * stands for one word, > for all that follow',
+          description: 'Such as orders.*, stock.>; * stands for one word, > for all that follow',
         }),
-      queueGroup: z.string().max(255).regex(/^\S*$/, 'must not have blanks').default('').meta({ title: 'Queue group' }),
+      queueGroup: z.string().max(255).regex(/^\S*$/, 'must not have blanks').default('').meta({
+        title: 'Queue group',
+        description: 'Of the subscribers of a group, one gets each message. It has no effect on a stream',
+      }),
       stream: z
         .string()
         .max(255)
@@ -32,7 +35,8 @@ export const nats = defineListener({
         .default('')
         .meta({
           title: 'Stream of JetStream',
-          description: 'The server keeps its messages until they are stored. Empty: only what is published meanwhile',
+          description:
+            'Name of a stream, whose messages the server keeps until they are stored. Empty: only what is published meanwhile',
         }),
     })
     .refine(({ subjects, stream }) => stream !== '' || namesIn(subjects).length > 0, {

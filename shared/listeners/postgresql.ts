@@ -12,19 +12,22 @@ export const postgresql = defineListener({
     .object({
       orderBy,
       source: z.enum(['notifications', 'changes']).default('notifications').meta({
-        title: 'What',
+        title: 'Kind of events',
         description:
           '`notifications`: what NOTIFY sends while the listener is connected. `changes`: rows that are inserted, updated and deleted, without gaps; the server needs `wal_level = logical`, and the user the right to replicate',
       }),
-      channels: z.string().max(10_000).default('').meta({ title: 'Channels', description: 'With commas between them' }),
+      channels: z.string().max(10_000).default('').meta({
+        title: 'Channels',
+        description: 'For `notifications`: names with commas between them, such as orders, stock',
+      }),
       tables: z
         .string()
         .max(10_000)
         .default('')
-        .meta({ title: 'Tables', description: 'With commas between them, such as public.orders' }),
+        .meta({ title: 'Tables', description: 'For `changes`: names with commas between them, such as public.orders' }),
       publication: z.string().max(63).default('').meta({
         title: 'Publication',
-        description: 'An existing one, instead of tables',
+        description: 'For `changes`: one that exists, in place of tables',
       }),
     })
     .superRefine(({ source, channels, tables, publication }, check) => {

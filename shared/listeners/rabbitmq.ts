@@ -12,17 +12,26 @@ export const rabbitmq = defineListener({
   config: z
     .object({
       orderBy,
-      exchange: name.default('').meta({ title: 'Exchange', description: 'Created if there is none' }),
-      exchangeType: z
-        .enum(['direct', 'topic', 'fanout', 'headers'])
-        .default('topic')
-        .meta({ title: 'Type of the exchange' }),
-      routingKey: name.default('#').meta({ title: 'Routing key' }),
+      exchange: name.default('').meta({
+        title: 'Exchange',
+        description: 'Such as events. It is created if there is none, and survives restarts',
+      }),
+      exchangeType: z.enum(['direct', 'topic', 'fanout', 'headers']).default('topic').meta({
+        title: 'Type of the exchange',
+        description: 'How it chooses queues; of an exchange that exists, its own type',
+      }),
+      routingKey: name.default('#').meta({
+        title: 'Routing key',
+        description: 'Messages with it are received. For `topic` a pattern: * stands for one word, # for any number',
+      }),
       queue: name.default('').meta({
         title: 'Queue',
-        description: 'Empty: a queue of the listener, which is deleted with it',
+        description: 'One that exists. Empty: a queue of the listener, which is deleted with it',
       }),
-      prefetch: z.int().min(1).max(1_000).default(10).meta({ title: 'Messages at once' }),
+      prefetch: z.int().min(1).max(1_000).default(10).meta({
+        title: 'Messages at once',
+        description: 'How many the server sends before one of them is acknowledged',
+      }),
     })
     .refine(({ exchange, queue }) => exchange !== '' || queue !== '', {
       path: ['exchange'],

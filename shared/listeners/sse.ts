@@ -11,9 +11,13 @@ export const sse = defineListener({
     orderBy,
     eventTypes: z.string().max(10_000).default('').meta({
       title: 'Types of events',
-      description: 'With commas between them; empty: all. One without a type is a message',
+      description:
+        'Names with commas between them, such as order, stock; an event without a type is a `message`. Empty: all',
     }),
-    parseAsJSON: z.boolean().default(true).meta({ title: 'Data is JSON', description: 'Otherwise it stays text' }),
+    parseAsJSON: z
+      .boolean()
+      .default(true)
+      .meta({ title: 'Data is JSON', description: 'Text that is JSON becomes a value. Off: it stays text' }),
   }),
   defaults: {},
 });

@@ -15,14 +15,17 @@ export const syslog = defineListener({
     severityFilter: z
       .enum(['all', ...severities])
       .default('all')
-      .meta({ title: 'Severity', description: 'The least severe that counts' }),
+      .meta({
+        title: 'Severity',
+        description: 'The least severe messages that are events, such as warning; `all`: every message is one',
+      }),
     facilityFilter: z.string().max(1_000).default('').meta({
       title: 'Facilities',
-      description: 'With commas between them, such as auth, local0; empty: all',
+      description: 'Names with commas between them, such as auth, local0. Empty: all',
     }),
     hostnameFilter: z.string().max(10_000).default('').meta({
       title: 'Hosts',
-      description: 'With commas between them; empty: all',
+      description: 'Names as the messages have them, with commas between them, such as web1, web2. Empty: all',
     }),
   }),
   defaults: { severityFilter: 'all' },

@@ -37,7 +37,10 @@ export const webhook = defineListener({
       description:
         'What makes two deliveries one. `auto`: the id of the provider if the datasource names one, and `Idempotency-Key`; `header` and `query`: the value of `dedupField`; `body`: equal bodies',
     }),
-    dedupField: z.string().max(100).default('').meta({ title: 'Header or parameter with the id' }),
+    dedupField: z.string().max(100).default('').meta({
+      title: 'Header or parameter with the id',
+      description: 'For `header` and `query`: its name, such as X-Delivery-Id',
+    }),
     dedupWindowMinutes: z
       .number()
       .min(1)

@@ -17,7 +17,7 @@ export const websocket = defineListener({
     parseAsJSON: z
       .boolean()
       .default(true)
-      .meta({ title: 'Messages are JSON', description: 'Otherwise they stay text' }),
+      .meta({ title: 'Messages are JSON', description: 'Text that is JSON becomes a value. Off: it stays text' }),
   }),
   defaults: {},
 });
