@@ -11,18 +11,35 @@ const DataSource = z
       .min(1)
       .max(255)
       .regex(/^(?!\.{1,2}$)/, { message: 'must be neither . nor ..' })
-      .describe('The name by which the page uses it'),
-    type: z.enum(['query', 'workflow', 'listener']),
-    queryID: ID.nullish(),
-    workflowID: ID.nullish(),
-    listenerID: ID.nullish(),
-    channelName: z.string().max(255).nullish(),
-    inputValues: JsonObject.nullish().describe(
-      'The parameters. A viewer may set those whose value has a template such as `{{variables.day}}`; the others are fixed',
-    ),
-    triggerMode: z.enum(['auto', 'reactive', 'manual']).nullish(),
-    refreshOn: z.array(z.string().max(255)).max(100).nullish(),
-    refetchInterval: z.int().min(0).nullish().describe('Milliseconds'),
+      .meta({ title: 'Alias', description: 'The name by which the page uses it, such as orders' }),
+    type: z
+      .enum(['query', 'workflow', 'listener'])
+      .meta({ title: 'Type', description: 'What is bound, by the id that belongs to the type' }),
+    queryID: ID.nullish().meta({ title: 'Query', description: 'For the type `query`: its id' }),
+    workflowID: ID.nullish().meta({ title: 'Workflow', description: 'For the type `workflow`: its id' }),
+    listenerID: ID.nullish().meta({ title: 'Listener', description: 'For the type `listener`: its id' }),
+    channelName: z
+      .string()
+      .max(255)
+      .nullish()
+      .meta({ title: 'Channel', description: 'For the type `listener`: the channel that its action names' }),
+    inputValues: JsonObject.nullish().meta({
+      title: 'Inputs',
+      description:
+        'The parameters. A viewer may set those whose value has a template such as `{{variables.day}}`; the others are fixed',
+    }),
+    triggerMode: z.enum(['auto', 'reactive', 'manual']).nullish().meta({
+      title: 'Trigger',
+      description: 'What makes the page ask: `auto` opening it, `reactive` a change of a variable, `manual` an action',
+    }),
+    refreshOn: z.array(z.string().max(255)).max(100).nullish().meta({
+      title: 'Refresh on',
+      description: 'Variables whose change makes the page ask again, such as variables.day',
+    }),
+    refetchInterval: z.int().min(0).nullish().meta({
+      title: 'Refresh every (ms)',
+      description: 'Milliseconds after which the page asks again. Empty: it does not',
+    }),
   })
   .catchall(Json)
   .superRefine((source, check) => {
@@ -37,10 +54,24 @@ const fieldOf = { query: 'queryID', workflow: 'workflowID', listener: 'listenerI
 
 const Variable = z
   .object({
-    key: z.string().min(1).max(255),
-    type: z.enum(['string', 'number', 'boolean', 'object', 'array']).nullish(),
-    defaultValue: Json.optional(),
-    description: z.string().max(10_000).nullish(),
+    key: z
+      .string()
+      .min(1)
+      .max(255)
+      .meta({ title: 'Name', description: 'By which templates read the variable, as in {{variables.day}}' }),
+    type: z
+      .enum(['string', 'number', 'boolean', 'object', 'array'])
+      .nullish()
+      .meta({ title: 'Type', description: 'What values the variable has' }),
+    defaultValue: Json.optional().meta({
+      title: 'Initial value',
+      description: 'What the variable is when the page opens',
+    }),
+    description: z
+      .string()
+      .max(10_000)
+      .nullish()
+      .meta({ title: 'Description', description: 'A note for readers of the page; it has no effect' }),
   })
   .catchall(Json)
   .meta({ id: 'AppPageVariable' });
@@ -48,17 +79,29 @@ const Variable = z
 /** What a page shows and binds. Everything but the bindings is for the admin UI: it is stored as it comes. */
 export const AppPageConfig = z
   .object({
-    layoutVersion: z.int().nullish(),
-    layout: JsonObject.nullish().describe(
-      'A tree of nodes: column, row, widget (`widgetKey`), container, stack, z-stack',
-    ),
+    layoutVersion: z
+      .int()
+      .nullish()
+      .meta({ title: 'Version of the layout', description: 'The form in which `layout` is written, such as 2' }),
+    layout: JsonObject.nullish().meta({
+      title: 'Layout',
+      description: 'A tree of nodes: column, row, widget (`widgetKey`), container, stack, z-stack',
+    }),
     widgets: z
       .array(z.string().max(255))
       .max(1_000)
       .nullish()
-      .describe('Keys of the form `widget_<widgetID>_<suffix>`'),
-    dataSources: z.array(DataSource).max(500).nullish().describe('What the page binds'),
-    variables: z.array(Variable).max(1_000).nullish(),
+      .meta({ title: 'Widgets', description: 'Keys of the form `widget_<widgetID>_<suffix>`' }),
+    dataSources: z
+      .array(DataSource)
+      .max(500)
+      .nullish()
+      .meta({ title: 'Data sources', description: 'Queries, workflows and listeners that the page shows or starts' }),
+    variables: z
+      .array(Variable)
+      .max(1_000)
+      .nullish()
+      .meta({ title: 'Variables', description: 'Values that widgets set and read while the page is open' }),
   })
   .catchall(Json)
   .superRefine(({ dataSources }, check) => {
