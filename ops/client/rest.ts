@@ -6050,15 +6050,32 @@ export interface components {
             updatedAt: string;
         };
         AppPageConfig: {
+            /**
+             * Version of the layout
+             * @description The form in which `layout` is written, such as 2
+             */
             layoutVersion?: number | null;
-            /** @description A tree of nodes: column, row, widget (`widgetKey`), container, stack, z-stack */
+            /**
+             * Layout
+             * @description A tree of nodes: column, row, widget (`widgetKey`), container, stack, z-stack
+             */
             layout?: {
                 [key: string]: components["schemas"]["Json"];
             } | null;
-            /** @description Keys of the form `widget_<widgetID>_<suffix>` */
+            /**
+             * Widgets
+             * @description Keys of the form `widget_<widgetID>_<suffix>`
+             */
             widgets?: string[] | null;
-            /** @description What the page binds */
+            /**
+             * Data sources
+             * @description Queries, workflows and listeners that the page shows or starts
+             */
             dataSources?: components["schemas"]["AppPageDataSource"][] | null;
+            /**
+             * Variables
+             * @description Values that widgets set and read while the page is open
+             */
             variables?: components["schemas"]["AppPageVariable"][] | null;
         } & {
             [key: string]: components["schemas"]["Json"];
@@ -6122,21 +6139,58 @@ export interface components {
             folderID?: string | null;
         };
         AppPageDataSource: {
-            /** @description The name by which the page uses it */
+            /**
+             * Alias
+             * @description The name by which the page uses it, such as orders
+             */
             alias: string;
-            /** @enum {string} */
+            /**
+             * Type
+             * @description What is bound, by the id that belongs to the type
+             * @enum {string}
+             */
             type: "query" | "workflow" | "listener";
+            /**
+             * Query
+             * @description For the type `query`: its id
+             */
             queryID?: string | null;
+            /**
+             * Workflow
+             * @description For the type `workflow`: its id
+             */
             workflowID?: string | null;
+            /**
+             * Listener
+             * @description For the type `listener`: its id
+             */
             listenerID?: string | null;
+            /**
+             * Channel
+             * @description For the type `listener`: the channel that its action names
+             */
             channelName?: string | null;
-            /** @description The parameters. A viewer may set those whose value has a template such as `{{variables.day}}`; the others are fixed */
+            /**
+             * Inputs
+             * @description The parameters. A viewer may set those whose value has a template such as `{{variables.day}}`; the others are fixed
+             */
             inputValues?: {
                 [key: string]: components["schemas"]["Json"];
             } | null;
+            /**
+             * Trigger
+             * @description What makes the page ask: `auto` opening it, `reactive` a change of a variable, `manual` an action
+             */
             triggerMode?: ("auto" | "reactive" | "manual") | null;
+            /**
+             * Refresh on
+             * @description Variables whose change makes the page ask again, such as variables.day
+             */
             refreshOn?: string[] | null;
-            /** @description Milliseconds */
+            /**
+             * Refresh every (ms)
+             * @description Milliseconds after which the page asks again. Empty: it does not
+             */
             refetchInterval?: number | null;
         } & {
             [key: string]: components["schemas"]["Json"];
@@ -6217,9 +6271,25 @@ export interface components {
             changeNote?: string | null;
         };
         AppPageVariable: {
+            /**
+             * Name
+             * @description By which templates read the variable, as in {{variables.day}}
+             */
             key: string;
+            /**
+             * Type
+             * @description What values the variable has
+             */
             type?: ("string" | "number" | "boolean" | "object" | "array") | null;
+            /**
+             * Initial value
+             * @description What the variable is when the page opens
+             */
             defaultValue?: components["schemas"]["Json"];
+            /**
+             * Description
+             * @description A note for readers of the page; it has no effect
+             */
             description?: string | null;
         } & {
             [key: string]: components["schemas"]["Json"];
@@ -8052,8 +8122,15 @@ export interface components {
             updatedAt: string;
         };
         DashboardConfig: {
-            /** @description Keys of the form `widget_<widgetID>_<n>` */
+            /**
+             * Widgets
+             * @description Keys of the form `widget_<widgetID>_<n>`
+             */
             widgets?: string[] | null;
+            /**
+             * Layouts
+             * @description Where the widgets are, by the width of the screen
+             */
             layouts?: components["schemas"]["DashboardLayouts"] | null;
         } & {
             [key: string]: components["schemas"]["Json"];
@@ -8086,8 +8163,20 @@ export interface components {
             folderID?: string | null;
         };
         DashboardLayouts: {
+            /**
+             * Wide screens
+             * @description Places of the widgets on a wide screen
+             */
             lg?: components["schemas"]["DashboardPlace"][] | null;
+            /**
+             * Medium screens
+             * @description Places of the widgets on a medium screen
+             */
             md?: components["schemas"]["DashboardPlace"][] | null;
+            /**
+             * Narrow screens
+             * @description Places of the widgets on a narrow screen
+             */
             sm?: components["schemas"]["DashboardPlace"][] | null;
         } & {
             [key: string]: components["schemas"]["Json"];
@@ -8117,11 +8206,30 @@ export interface components {
             message: string;
         };
         DashboardPlace: {
-            /** @description Key of a widget */
+            /**
+             * Widget
+             * @description Key of a widget of the dashboard
+             */
             i: string;
+            /**
+             * Column
+             * @description Columns to the left of the widget, from 0
+             */
             x: number;
+            /**
+             * Row
+             * @description Rows above the widget, from 0
+             */
             y: number;
+            /**
+             * Width
+             * @description In columns of the grid
+             */
             w: number;
+            /**
+             * Height
+             * @description In rows of the grid
+             */
             h: number;
         } & {
             [key: string]: components["schemas"]["Json"];
@@ -11281,12 +11389,32 @@ export interface components {
             action: "create" | "update" | "unchanged";
         };
         InputDefinition: {
+            /**
+             * Name
+             * @description By which the value is given and read
+             */
             key: string;
-            /** @enum {string} */
+            /**
+             * Type
+             * @description What values are converted to. Empty: not converted
+             * @enum {string}
+             */
             type?: "string" | "number" | "boolean" | "object" | "array";
-            /** @default false */
+            /**
+             * Required
+             * @description A call without the value is refused
+             * @default false
+             */
             required?: boolean;
+            /**
+             * Default value
+             * @description Taken if a call does not give the value
+             */
             default?: components["schemas"]["Json"];
+            /**
+             * Default (other name)
+             * @description Read if `default` is not set
+             */
             defaultValue?: components["schemas"]["Json"];
         } & {
             [key: string]: unknown;
