@@ -162,22 +162,24 @@ export function writeVersion(em: EntityManager, { caller, ...owner }: Owner, gra
   return version;
 }
 
-interface Saving {
+export interface Saving {
   workflow: Workflow;
   latest: WorkflowVersion;
+  /** The version that need not be written again; by default the latest. */
+  base?: WorkflowVersion;
   caller: Caller;
   publishes: boolean;
 }
 
-/** Writes a graph as the next version, unless the latest one has the same, and publishes it if asked to. */
+/** Writes a graph as the next version, unless the latest one or `base` has the same, and publishes it if asked to. */
 export function saveGraph(
   em: EntityManager,
-  { workflow, latest, caller, publishes }: Saving,
+  { workflow, latest, base = latest, caller, publishes }: Saving,
   graph: Graph,
 ): WorkflowVersion {
   const { tenantID, id: workflowID } = workflow;
   const next = { tenantID, workflowID, number: (latest.number ?? 0) + 1, caller };
-  const version = isSameGraph(graphOf(latest), graph) ? latest : writeVersion(em, next, graph);
+  const version = isSameGraph(graphOf(base), graph) ? base : writeVersion(em, next, graph);
   if (publishes) publish(workflow, version, caller);
   return version;
 }

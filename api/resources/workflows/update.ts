@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { requireFolder } from '../../db/folders.ts';
@@ -13,6 +14,7 @@ import {
   graphOf,
   isEmpty,
   lockWorkflow,
+  type Saving,
   saveGraph,
 } from './graph.ts';
 import { presentWorkflow } from './present.ts';
@@ -24,7 +26,7 @@ export const updateWorkflow = tenantRoute({
   path: '/workflows/:workflowID',
   summary: 'Update a workflow',
   description:
-    'Fields that are left out stay as they are. A change of the graph or of the options is saved as the next version and published, with `draft: true` only saved. `If-Match` names the `versionNumber` that the change was made from, so that it does not undo the change of another author. Runs in flight continue with the graph they began with.',
+    'Fields that are left out stay as they are. A change of the graph or of the options is saved as the next version and published, with `draft: true` only saved. Options without a graph are published with the graph that is published; a later draft stays one, and gets them too. `If-Match` names the `versionNumber` that the change was made from, so that it does not undo the change of another author. Runs in flight continue with the graph they began with.',
   access: ({ params, body }) => [
     { permission: 'workflow.update', object: `workflow:${params.workflowID}` },
     ...authorAccess(body.nodes, body.options),
@@ -43,13 +45,16 @@ export const updateWorkflow = tenantRoute({
       requireMatch(latest.number ?? 0);
       const before = graphOf(latest);
       const after = change(before, body);
-      const publishes = !body.draft && (body.nodes ?? body.edges ?? body.options) !== undefined;
+      const isDraft = workflow.versionID !== latest.id;
+      const hasGraph = (body.nodes ?? body.edges) !== undefined;
+      const publishes = !body.draft && (hasGraph || (body.options !== undefined && !isDraft));
       // Another author may have saved nodes that only this update publishes.
-      const isUnchecked = workflow.versionID !== latest.id;
-      if (publishes && isUnchecked && !body.nodes) await require(authorAccess(after.nodes, after.options));
-      if (publishes) await checkPublished(tx, after, { body, isUnchecked, self: workflow.id });
+      if (publishes && isDraft && !body.nodes) await require(authorAccess(after.nodes, after.options));
+      if (publishes) await checkPublished(tx, after, { body, isUnchecked: isDraft, self: workflow.id });
 
-      const version = saveGraph(tx, { workflow, latest, caller, publishes }, after);
+      const top =
+        body.draft || publishes ? latest : await publishOptions(tx, { workflow, latest, caller }, body.options);
+      const version = saveGraph(tx, { workflow, latest: top, caller, publishes }, after);
       const { title, description: workflowDescription, folderID, isDisabled } = body;
       await requireFolder(tx, 'workflow', folderID);
       tx.assign(workflow, { title, workflowDescription, folderID, isDisabled }, { ignoreUndefined: true });
@@ -59,6 +64,23 @@ export const updateWorkflow = tenantRoute({
     });
   },
 });
+
+/**
+ * Publishes options with the graph that is published, not with the draft that was saved after it. Returns the version that the draft
+ * is to follow.
+ */
+async function publishOptions(
+  em: EntityManager,
+  { workflow, latest, caller }: Omit<Saving, 'publishes' | 'base'>,
+  given: z.output<typeof WorkflowUpdate>['options'],
+): Promise<WorkflowVersion> {
+  if (given === undefined || !workflow.versionID) return latest;
+  const options = given ?? WorkflowOptions.parse({});
+  await checkOptions(em, options, workflow.id);
+  const base = await em.findOneOrFail(WorkflowVersion, { id: workflow.versionID });
+  const live = saveGraph(em, { workflow, latest, base, caller, publishes: true }, { ...graphOf(base), options });
+  return live === base ? latest : live;
+}
 
 interface Publishing {
   body: z.output<typeof WorkflowUpdate>;

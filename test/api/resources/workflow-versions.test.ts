@@ -104,6 +104,32 @@ test('a change of the title leaves a draft unpublished, and the same graph witho
   expect(await wordOf(id)).toBe('draft');
 });
 
+test('options alone are published with the published graph, and a draft stays a draft', async () => {
+  const { id } = await aSaved();
+  const draft = await api().patch(`T/workflows/${id}`, { ...saying('draft'), draft: true });
+  const options = { workflowRunTimeout: '5 minutes' };
+
+  const { body } = await api().patch(`T/workflows/${id}`, { workflowOptions: options }, { 'if-match': '"2"' });
+
+  const { workflowNodes } = draft.body.workflow;
+  expect(body.workflow).toMatchObject({ versionNumber: 4, workflowNodes, workflowOptions: options });
+  const [, live] = await versionsOf(id);
+  expect(live).toMatchObject({ versionNumber: 3, isPublished: true, versionID: body.workflow.publishedVersionID });
+  expect(await wordOf(id)).toBe('one');
+  const { version } = (await api().get(`T/workflows/${id}/versions/${live.versionID}`)).body;
+  expect(version.workflowOptions).toMatchObject(options);
+
+  const again = await api().patch(`T/workflows/${id}`, { workflowOptions: options });
+  expect(again.body.workflow).toMatchObject({ versionNumber: 4, publishedVersionID: live.versionID });
+  const published = await api().patch(`T/workflows/${id}`, { workflowNodes });
+  expect(published.body.workflow.publishedVersionID).toBe(body.workflow.versionID);
+  expect(await wordOf(id, 4)).toBe('draft');
+
+  const unpublished = await aSaved('one', { draft: true });
+  const saved = await api().patch(`T/workflows/${unpublished.id}`, { workflowOptions: options });
+  expect(saved.body.workflow).toMatchObject({ versionNumber: 2, publishedVersionID: null });
+});
+
 test('a workflow with drafts only answers 409 and names the call that publishes one', async () => {
   const { id, versionID } = await aSaved('one', { draft: true });
   const parent = await aWorkflow(cluster, {
@@ -135,7 +161,7 @@ test('a draft need not be complete; it is checked when it is published or execut
     await api().post(`T/workflows/${id}/versions/${versionID}/restore`),
     await api().post(`T/workflows/${id}/execute?version=2`),
     await api().patch(`T/workflows/${id}`, broken),
-    await api().patch(`T/workflows/${id}`, { workflowOptions: { workflowRunTimeout: 60 } }),
+    await api().patch(`T/workflows/${id}`, { workflowEdges: edges }),
   ]) {
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
     expect(answer.body.error.message).toContain('workflowNodes.2.data.code');
@@ -220,17 +246,15 @@ test('a run names its version, whose graph can be read after a change, also that
 
 test('publishing and restoring need the rights on what the nodes name', async () => {
   const query = await aDataQuery(cluster, { tenant });
-  const { id, versionID } = await aSaved('one', {
-    ...chain({ read: { type: 'dataQuery', dataQueryID: query.id } }),
-    draft: true,
-  });
+  const { nodes, edges } = chain({ read: { type: 'dataQuery', dataQueryID: query.id } });
+  const { id, versionID } = await aSaved('one', { nodes, edges, draft: true });
   const member = await aMember(cluster, { tenant, can: ['workflow.read', 'workflow.update'] });
   const theirs = cluster.as(member).in(tenant);
 
   const answers = [
     await theirs.post(`T/workflows/${id}/versions/${versionID}/publish`),
     await theirs.post(`T/workflows/${id}/versions/${versionID}/restore`),
-    await theirs.patch(`T/workflows/${id}`, { workflowOptions: { workflowRunTimeout: 60 } }),
+    await theirs.patch(`T/workflows/${id}`, { workflowEdges: edges }),
   ];
   for (const answer of answers) expect(answer).toMatchObject({ status: 403 });
   expect((await api().get(`T/workflows/${id}`)).body.workflow.publishedVersionID).toBeNull();
