@@ -36,6 +36,32 @@ export interface ShownError {
   cause?: ErrorCause | undefined;
 }
 
+/** The key of `ctx` with the error of the last node before a node that failed and was left all the same. */
+export const ERROR_KEY = 'error';
+/** The same in what a map passes on to its chunks, where a node may have set a value of its own under that key. */
+export const ERROR_AROUND_KEY = '__error';
+
+/** Characters of the message in `ctx`. */
+const MAX_PASSED = 2_000;
+
+/** An error as later nodes see it. */
+export function passedError(
+  { code, message, details, cause }: ShownError,
+  { nodeID, frame, attempt }: { nodeID: string; frame: IterationPath; attempt: number },
+): JsonObject {
+  const error = {
+    code,
+    message: message.slice(0, MAX_PASSED).toWellFormed(),
+    nodeID,
+    attempt,
+    frame,
+    ...(details && { details }),
+    ...(cause && { cause }),
+  };
+  // Made of JSON only.
+  return error as unknown as JsonObject;
+}
+
 /** The details of an error that another one has led to. */
 export function causedBy({ details, ...cause }: ErrorCause): JsonObject {
   return { cause: { ...cause, ...(details && { details }) } as unknown as JsonObject };

@@ -2,6 +2,7 @@ import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Json } from '#shared/json.ts';
 import type { LargeOutput, Repeat } from '#shared/realtime/run-events.ts';
+import type { ShownError } from '#shared/run-errors.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { NodeStatus } from '#shared/workflow/status.ts';
 
@@ -203,6 +204,36 @@ from (
     and payload ? 'output'
 ) event
 order by layer, seq`;
+
+/** A failure of a node that was left all the same. */
+export interface PassedRow {
+  seq: number;
+  nodeID: string;
+  frame: IterationPath;
+  attempt: number;
+  error: ShownError;
+}
+
+interface FailedIn extends Layer {
+  nodeIDs: ReadonlySet<string>;
+}
+
+/** The latest failure of these nodes in a frame, up to an event, that the run went on after. */
+export async function findPassed(
+  pool: Pool,
+  instanceID: string,
+  { frame, until, nodeIDs }: FailedIn,
+): Promise<PassedRow | undefined> {
+  const { rows } = await pool.query<PassedRow>(PASSED, [instanceID, JSON.stringify(frame), until, [...nodeIDs]]);
+  return rows[0];
+}
+
+const PASSED = `
+select ${own} as seq, e.node_id as "nodeID", coalesce(e.frame, '[]') as frame, e.attempt, e.payload -> 'error' as error
+from run_event e
+where e.instance_id = $1 and coalesce(e.frame, '[]') = $2::jsonb and ${own} <= $3 and e.node_id = any($4::text[])
+  and e.status = 'FAILED' and e.exit is not null and e.payload ? 'error'
+order by e.seq desc limit 1`;
 
 /** What a node gave, from its row. */
 export async function readValue(

@@ -4,12 +4,15 @@ import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
 import { isSpread } from '#shared/nodes/properties.ts';
+import { ERROR_AROUND_KEY, ERROR_KEY, passedError } from '#shared/run-errors.ts';
 import { contextPatch } from '#shared/workflow/arguments.ts';
 import type { CheckedNode } from '#shared/workflow/check-node.ts';
 import { type IterationPath, innermost } from '#shared/workflow/frame.ts';
+import { nodesBefore } from '#shared/workflow/nodes-before.ts';
 import {
   findBounds,
   findOutputs,
+  findPassed,
   findRepetition,
   type Item,
   type Layer,
@@ -50,8 +53,11 @@ interface Place {
   frame: IterationPath;
   /** The last event whose output it saw. */
   until: number;
+  nodeID: string;
   /** Of the version of the run, by their ids. */
   nodes: ReadonlyMap<string, CheckedNode>;
+  /** Of the same: where the edges into each node come from. */
+  sources: ReadonlyMap<string, readonly string[]>;
   /** Keys that are read first. */
   wanted: ReadonlySet<string>;
 }
@@ -73,7 +79,7 @@ type Run = Pick<WorkflowInstance, 'id' | 'input' | 'mapID'>;
 export async function readStepContext(
   pool: Pool,
   run: Run,
-  { frame, until, nodes, wanted }: Place,
+  { frame, until, nodeID, nodes, sources, wanted }: Place,
 ): Promise<StepContext> {
   const layers = await findLayers(pool, run, { frame, until });
   const entries = await outermost(pool, run);
@@ -88,6 +94,7 @@ export async function readStepContext(
       if (node?.definition) mayLackKeys = !add(entries, { ...node, definition: node.definition }, row) || mayLackKeys;
     }
   }
+  await addError(pool, run.id, entries, { layers, nodeID, sources });
   const { shown, values } = await choose(pool, run.id, entries, wanted);
   return {
     values,
@@ -154,6 +161,40 @@ const unknown: Entry = { nodeID: null, seq: null, length: null, preview: null };
 
 function givenAs({ value, length, isHere }: Item): Entry {
   return { ...unknown, length, value: isHere ? value : undefined };
+}
+
+/** Adds the error of the last node before the step that failed and was left all the same, unless a node has set a value there. */
+async function addError(
+  pool: Pool,
+  instanceID: string,
+  entries: Entries,
+  { layers, nodeID, sources }: Pick<Place, 'nodeID' | 'sources'> & { layers: readonly Layer[] },
+): Promise<void> {
+  const around = entries.get(ERROR_AROUND_KEY);
+  entries.delete(ERROR_AROUND_KEY);
+  if (entries.has(ERROR_KEY)) return;
+  const error = await findError(pool, instanceID, { layers, nodeID, sources });
+  if (error ?? around) entries.set(ERROR_KEY, error ?? around ?? unknown);
+}
+
+/** An iteration is looked at before what is around it, which failed earlier. */
+async function findError(
+  pool: Pool,
+  instanceID: string,
+  { layers, nodeID, sources }: Pick<Place, 'nodeID' | 'sources'> & { layers: readonly Layer[] },
+): Promise<Entry | undefined> {
+  const frame = layers.at(-1)?.frame ?? [];
+  for (const [depth, layer] of [...layers.entries()].reverse()) {
+    const nodeIDs = nodesBefore(frame[depth]?.nodeID ?? nodeID, {
+      sourcesOf: (id) => sources.get(id) ?? [],
+      stopAt: frame[depth - 1]?.nodeID,
+    });
+    const row = await findPassed(pool, instanceID, { ...layer, nodeIDs });
+    if (!row) continue;
+    const value = passedError(row.error, row);
+    return { ...unknown, nodeID: row.nodeID, seq: row.seq, length: JSON.stringify(value).length, value };
+  }
+  return undefined;
 }
 
 /** What a run begins with: its input, or in a chunk of a map what is around the map. */

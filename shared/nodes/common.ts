@@ -79,7 +79,8 @@ export const working = {
     .meta({ title: 'Errors to retry', description: 'Without a choice: every error that may pass' }),
   errorHandling: ErrorHandling.optional().meta({
     title: 'After an error',
-    description: 'Without a choice: the `error` exit if something is connected to it, else the run fails',
+    description:
+      'Without a choice: the `error` exit if something is connected to it, else the run fails. Nodes behind it read the error as `{{ctx.error}}`',
   }),
 };
 

@@ -168,7 +168,8 @@ export function failFrame(run: Run, frame: Frame, { resolved, error }: Failure):
   }
   const exit = connected ? 'error' : failedExitOf(node.definition, node.config);
   const output: JsonObject = { ...nullOutput(resolved), success: false, error: briefError(error) };
-  const source = run.state.keep(frame, resolved, { output, length: 0 });
+  const attempt = run.attemptOf(frame);
+  const source = run.state.pass(frame, resolved, { output, error: shownError(error), attempt });
   const payload = JSON.stringify({ output, error: shownError(error) });
   const outcome = run.record(frame, { status: 'FAILED', exit, payload, source });
   return goOn(run, frame, { outcome, exit, output });

@@ -1,6 +1,7 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
+import { ERROR_AROUND_KEY, ERROR_KEY } from '#shared/run-errors.ts';
 import { untilReachable, type Waiting } from '#shared/until-reachable.ts';
 import { bytesOfWork } from '#shared/work.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
@@ -36,7 +37,12 @@ export async function readScope(reading: Reading, run: Run, { frame, waiting }: 
 export async function readScopeOfBody(reading: Reading, run: Run, { frame, waiting }: Asked): Promise<JsonObject> {
   const { graph } = run.version;
   const keys = await keysInBody(graph, frame.node.body ?? -1);
-  return withoutApart(await readKeys(reading, run, { frame, waiting, keys }));
+  const error = run.state.errorBefore(frame);
+  const scope = withoutApart(await readKeys(reading, run, { frame, waiting, keys }));
+  if (error === undefined) return scope;
+  // Not a value of its own: a failure in the body takes its place there.
+  const { [ERROR_KEY]: _, ...values } = scope;
+  return { ...values, [ERROR_AROUND_KEY]: error };
 }
 
 interface Asked {

@@ -83,11 +83,15 @@ function beginAgain(run: Run, path: IterationPath, open: Set<Frame>): void {
 }
 
 /** Reads an output that the checkpoint refers to. */
-function keepAgain(run: Run, path: IterationPath, { node_id: nodeID, seq, payload }: EventRow): void {
+function keepAgain(run: Run, path: IterationPath, { node_id: nodeID, seq, payload, status, attempt }: EventRow): void {
   if (payload?.large) return run.state.keepApartAgain({ nodeID, path }, payload.large, seq);
   if (!isJsonObject(payload?.output)) return;
   if (payload.repeat) run.state.repeatAgain({ nodeID, path: pathKey(path) }, payload.output, payload.repeat);
-  else run.state.keepAgain({ nodeID, path }, payload.output, seq);
+  else {
+    const source = run.state.keepAgain({ nodeID, path }, payload.output, seq);
+    const { error } = payload;
+    if (source && error && status === 'FAILED') run.state.passAgain({ nodeID, path }, { error, attempt }, source);
+  }
 }
 
 function replay(run: Run, frame: Frame, { row, open }: { row: EventRow; open: Set<Frame> }): void {

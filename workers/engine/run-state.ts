@@ -1,9 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import type { LargeOutput, Repeat } from '#shared/realtime/run-events.ts';
-import type { ShownError } from '#shared/run-errors.ts';
+import { ERROR_AROUND_KEY, ERROR_KEY, passedError, type ShownError } from '#shared/run-errors.ts';
 import { contextPatch } from '#shared/workflow/arguments.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
-import type { Graph } from '#shared/workflow/graph.ts';
+import type { Graph, GraphNode } from '#shared/workflow/graph.ts';
+import { nodesBefore } from '#shared/workflow/nodes-before.ts';
 import { type Frame, Progress } from '#shared/workflow/progress.ts';
 import { CHECKPOINT_VERSION, type Checkpoint } from './checkpoint.ts';
 import type { Chunk } from './chunk.ts';
@@ -42,6 +43,8 @@ export class RunState {
   readonly #result = emptyResult();
   readonly #repetitions = new Map<Frame, Repetition>();
   readonly #chunk: Pick<Chunk, 'items' | 'first'> | null;
+  /** Of a chunk: the error that its map saw. */
+  readonly #errorAround: Json | undefined;
   /** What its nodes have printed. */
   readonly logs = new RunLogs();
   #outputLength = 0;
@@ -52,16 +55,36 @@ export class RunState {
 
   /** `chunk`: what is around the map, and its items, of which this run works off a part. */
   constructor(graph: Graph, input: JsonObject, chunk: Pick<Chunk, 'scope' | 'items' | 'first'> | null = null) {
+    const { [ERROR_AROUND_KEY]: errorAround, ...given } = chunk?.scope ?? { input };
     this.#graph = graph;
     this.#progress = new Progress(graph);
-    this.#scopes = new Scopes(chunk?.scope ?? { input });
+    this.#scopes = new Scopes(given);
+    this.#errorAround = errorAround;
     this.#givenLength = JSON.stringify(chunk ? [chunk.scope, chunk.items] : input).length;
     this.#chunk = chunk;
   }
 
   /** What templates and code call `ctx`. An iteration has its own, which begins as a copy of that around it. */
-  scopeOf({ path }: Frame): JsonObject {
-    return this.#scopes.of(path);
+  scopeOf(frame: Frame): JsonObject {
+    const ctx = this.#scopes.of(frame.path);
+    const error = this.errorBefore(frame);
+    return error === undefined ? ctx : { ...ctx, [ERROR_KEY]: error };
+  }
+
+  /** The latest error of a node before a frame that failed and was left all the same, unless a value of that key is set. */
+  errorBefore({ node, path }: Frame): Json | undefined {
+    const hasErrors = this.#scopes.hasErrors(path);
+    if ((!hasErrors && this.#errorAround === undefined) || Object.hasOwn(this.#scopes.of(path), ERROR_KEY))
+      return undefined;
+    return (hasErrors ? this.#scopes.errorOf(path, this.#idsBefore(node)) : undefined) ?? this.#errorAround;
+  }
+
+  /** Other branches are not before a node: their errors are not those of its own. */
+  #idsBefore({ index }: GraphNode) {
+    const { nodes, edges, indexOf } = this.#graph;
+    const sourcesOf = (at: number) => (nodes[at]?.incoming ?? []).map((edge) => edges[edge]?.source ?? -1);
+    const before = nodesBefore(index, { sourcesOf });
+    return { has: (nodeID: string) => before.has(indexOf.get(nodeID) ?? -1) };
   }
 
   /** Values in the `ctx` of a frame that are kept apart, of these keys. */
@@ -146,6 +169,15 @@ export class RunState {
     return source;
   }
 
+  /** Takes the output of a frame that failed and is left all the same, and its error for the nodes after it. Returns their source. */
+  pass(frame: Frame, config: unknown, { output, error, attempt }: PassedOutcome): Source {
+    const { node, path } = frame;
+    const passed = passedError(error, { nodeID: node.id, frame: path, attempt });
+    const source = this.keep(frame, config, { output, length: JSON.stringify(passed).length });
+    this.#scopes.pass({ path, nodeID: node.id, error: passed }, source);
+    return source;
+  }
+
   /** Takes the items that a checkpoint refers to back into the repetition that has them. */
   repeatAgain({ nodeID, path }: { nodeID: string; path: string }, output: JsonObject, repeat: Repeat): void {
     const frame = this.find(nodeID, path);
@@ -155,11 +187,11 @@ export class RunState {
 
   /**
    * Takes an output that a checkpoint refers to into every `ctx` that had it, and into the result. To be called in the order of `seq`.
-   * The iteration of an end may be over.
+   * The iteration of an end may be over. Returns its source.
    */
-  keepAgain({ nodeID, path }: Place, output: JsonObject, seq: number): void {
+  keepAgain({ nodeID, path }: Place, output: JsonObject, seq: number): Source | undefined {
     const node = this.#graph.nodes[this.#graph.indexOf.get(nodeID) ?? -1];
-    if (!node) return;
+    if (!node) return undefined;
     const frame = this.find(nodeID, pathKey(path));
     const patch = contextPatch(node, node.config, output);
     const { length } = JSON.stringify(output);
@@ -169,6 +201,15 @@ export class RunState {
     if (frame && patch) this.#scopes.setAgain({ path: frame.path, patch }, source);
     this.#keepEnd({ node, path }, output, source);
     this.#letGoAgain(source);
+    return source;
+  }
+
+  /** Takes the error of an output that was kept again. */
+  passAgain({ nodeID, path }: Place, { error, attempt }: Failure, source: Source): void {
+    const frame = this.find(nodeID, pathKey(path));
+    if (!frame) return;
+    const passed = passedError(error, { nodeID, frame: frame.path, attempt });
+    this.#scopes.passAgain({ path: frame.path, nodeID, error: passed }, source);
   }
 
   /** For a large output whose row a worker of an earlier version has written: it was read as a whole. */
@@ -365,7 +406,11 @@ export class RunState {
     } else if (isJsonObject(output)) {
       const { length } = JSON.stringify(output);
       this.countOutput(length);
-      const source = this.keep(frame, frame.node.config, { output, length });
+      const { config } = frame.node;
+      const isPassed = status === 'FAILED' && error !== undefined;
+      const source = isPassed
+        ? this.pass(frame, config, { output, error, attempt })
+        : this.keep(frame, config, { output, length });
       source.seq = seq;
       this.#letGoAgain(source);
     }
@@ -385,6 +430,15 @@ export interface KeptOutput {
   length: number;
   /** From which on its values may be kept apart. */
   largeLength?: number | undefined;
+}
+
+interface Failure {
+  error: ShownError;
+  attempt: number;
+}
+
+interface PassedOutcome extends Failure {
+  output: JsonObject;
 }
 
 interface Repeated {

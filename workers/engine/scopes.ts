@@ -9,6 +9,14 @@ interface Scope {
   readonly given: JsonObject;
   /** By key: the output that has set its value. */
   readonly sources: Map<string, Source>;
+  /** Of nodes that failed and were left all the same, by their ids, the latest last. */
+  readonly errors: Map<string, PassedError>;
+}
+
+/** An error, and the outcome that has it. */
+interface PassedError {
+  error: JsonObject;
+  source: Source;
 }
 
 /** The scope of an open iteration as JSON, with outputs by the numbers of their rows. */
@@ -22,6 +30,13 @@ interface Patch {
   /** Of the frame that has the output. */
   path: IterationPath;
   patch: JsonObject;
+}
+
+interface Passed {
+  /** Of the frame that has failed. */
+  path: IterationPath;
+  nodeID: string;
+  error: JsonObject;
 }
 
 /** Keys of `ctx`; all of them where it is known only later which. */
@@ -86,22 +101,24 @@ export class Scopes {
 
   /** Opens the scope of an iteration: a copy of that around it, with values of its own. What is set in either does not show in the other. */
   open(path: IterationPath, around: IterationPath, values: JsonObject): void {
-    const { ctx, given, sources } = this.#scope(around);
+    const { ctx, given, sources, errors } = this.#scope(around);
     const inherited = Object.entries(given).filter(([key]) => !sources.has(key));
     const kept = [...sources].filter(([key]) => !Object.hasOwn(values, key));
     for (const [, source] of kept) this.#use(source);
+    for (const { source } of errors.values()) this.#use(source);
     this.#inner.set(path, {
       ctx: { ...ctx, ...values },
       given: { ...Object.fromEntries(inherited), ...values },
       sources: new Map(kept),
+      errors: new Map(errors),
     });
   }
 
   /** Forgets the scope of an iteration, and of those in it. */
   close(path: IterationPath): void {
-    for (const [other, { sources }] of this.#inner) {
+    for (const [other, scope] of this.#inner) {
       if (!isWithin(other, path)) continue;
-      for (const source of sources.values()) this.#unuse(source);
+      for (const source of sourcesOf(scope)) this.#unuse(source);
       this.#inner.delete(other);
     }
   }
@@ -111,9 +128,39 @@ export class Scopes {
     this.#put(this.#scope(path), patch, source);
   }
 
-  /** The outputs that still have a value in a scope. */
+  /** Takes note that a node has failed and is left all the same. */
+  pass({ path, nodeID, error }: Passed, source: Source): void {
+    this.#pass(this.#scope(path), nodeID, { error, source });
+  }
+
+  /** The same in every scope that had the error, in the order of `seq`. */
+  passAgain({ path, nodeID, error }: Passed, source: Source): void {
+    if (path.length === 0) this.pass({ path, nodeID, error }, source);
+    for (const scope of this.#inner.values())
+      if (this.#expected.get(scope)?.has(source.seq)) this.#pass(scope, nodeID, { error, source });
+  }
+
+  #pass({ errors }: Scope, nodeID: string, passed: PassedError): void {
+    const before = errors.get(nodeID);
+    this.#use(passed.source);
+    if (before) this.#unuse(before.source);
+    errors.delete(nodeID);
+    errors.set(nodeID, passed);
+  }
+
+  /** Whether a scope has errors of nodes. */
+  hasErrors(path: IterationPath): boolean {
+    return this.#scope(path).errors.size > 0;
+  }
+
+  /** The latest error of these nodes. */
+  errorOf(path: IterationPath, nodeIDs: { has(nodeID: string): boolean }): JsonObject | undefined {
+    return [...this.#scope(path).errors].findLast(([nodeID]) => nodeIDs.has(nodeID))?.[1].error;
+  }
+
+  /** The outcomes that still have a value or an error in a scope. */
   sources(): Source[] {
-    return [this.#outermost, ...this.#inner.values()].flatMap(({ sources }) => [...sources.values()]);
+    return [this.#outermost, ...this.#inner.values()].flatMap((scope) => [...sourcesOf(scope)]);
   }
 
   /** Removes the values of a large output, which its row has by now. */
@@ -131,10 +178,10 @@ export class Scopes {
 
   /** The scopes of open iterations. */
   snapshot(): ScopeSnapshot[] {
-    return [...this.#inner].map(([path, { given, sources }]) => ({
+    return [...this.#inner].map(([path, scope]) => ({
       path,
-      given,
-      outputs: [...new Set([...sources.values()].map(({ seq }) => seq))].sort((a, b) => a - b),
+      given: scope.given,
+      outputs: [...new Set([...sourcesOf(scope)].map(({ seq }) => seq))].sort((a, b) => a - b),
     }));
   }
 
@@ -192,7 +239,12 @@ export class Scopes {
 }
 
 function createScope(given: JsonObject): Scope {
-  return { ctx: { ...given }, given, sources: new Map() };
+  return { ctx: { ...given }, given, sources: new Map(), errors: new Map() };
+}
+
+function* sourcesOf({ sources, errors }: Scope): Generator<Source> {
+  yield* sources.values();
+  for (const { source } of errors.values()) yield source;
 }
 
 function isWithin(path: IterationPath, outer: IterationPath): boolean {

@@ -18,6 +18,11 @@ interface Surroundings {
   isReached: Certainty;
 }
 
+interface OwnSurroundings extends Surroundings {
+  /** Whether the node is left all the same when it fails. */
+  isPassed: boolean;
+}
+
 /** What a plan knows of a node that may be reached. */
 export interface Judged {
   leavesBy(exit: string): Certainty;
@@ -29,12 +34,18 @@ export interface Judged {
 const nothing: Pick<Judged, 'given'> = { given: new Map() };
 
 /** Computes a node that only computes, and writes what it gives into the scope. */
-export async function judge(version: LoadedVersion, node: GraphNode, around: Surroundings): Promise<Judged> {
+export async function judge(
+  version: LoadedVersion,
+  node: GraphNode,
+  { scope, isReached }: Surroundings,
+): Promise<Judged> {
   const { definition } = node;
+  const policy = version.policies[node.index];
+  const around = { scope, isReached, isPassed: !endsTheRun(policy?.errorHandling, node.exits.has('error')) };
   if (node.isDisabled) return leaving(node, usualExitOf(definition, node.config));
   const found: Dependencies[] = [];
   const note = (on: Dependencies) => void found.push(on);
-  const ctx = around.scope.at(node, note);
+  const ctx = scope.at(node, note);
   try {
     const resolved = resolveConfig(node, ctx, unreadRoots(note));
     if (definition.body !== undefined) return await judgeBody(node, around, { resolved, ctx, found });
@@ -43,7 +54,7 @@ export async function judge(version: LoadedVersion, node: GraphNode, around: Sur
       const result = executorOf(definition)(taskOf(resolved, ctx), noContext);
       if (!(result instanceof Promise) && found.length === 0) {
         const patch = contextPatch(node, resolved, result.output);
-        if (patch) around.scope.set(node, patch, around.isReached);
+        if (patch) scope.set(node, patch, isReached);
         return leaving(node, result.exit);
       }
     }
@@ -52,7 +63,7 @@ export async function judge(version: LoadedVersion, node: GraphNode, around: Sur
     if (!(error instanceof AppError)) throw error;
     // The value that is not known may be a fitting one.
     if (found.length > 0) return unknown(node, around, { resolved: node.config, found });
-    return failing(version, node, around, error);
+    return failing(node, around, error);
   }
 }
 
@@ -65,10 +76,11 @@ function leaving(node: GraphNode, exit: string | null): Judged {
 /** A node that has an effect, waits, runs code, or computes with what is not known. */
 function unknown(
   node: GraphNode,
-  { scope, isReached }: Surroundings,
+  { scope, isReached, isPassed }: OwnSurroundings,
   { resolved, found }: { resolved: unknown; found: readonly Dependencies[] },
 ): Judged {
   const { definition, id: nodeID } = node;
+  if (isPassed) scope.fail(node);
   const computes = isPure(definition, resolved) && found.length > 0;
   const on = computes ? union(found) : onlyOn({ nodeID, on: 'output' });
   for (const key of keysOf(node, resolved, { computes })) scope.setUnknown(node, key, { on, certainty: isReached });
@@ -105,7 +117,7 @@ function keysOf(node: GraphNode, resolved: unknown, { computes }: { computes: bo
 /** A node that repeats its body: it reads nothing but its list, and has no effect of its own. */
 async function judgeBody(
   node: GraphNode,
-  around: Surroundings,
+  around: OwnSurroundings,
   { resolved, ctx, found }: { resolved: unknown; ctx: JsonObject; found: readonly Dependencies[] },
 ): Promise<Judged> {
   const { definition, id: nodeID } = node;
@@ -127,14 +139,13 @@ async function judgeBody(
 }
 
 /** A node that fails whenever it is reached. */
-function failing(version: LoadedVersion, node: GraphNode, { scope, isReached }: Surroundings, error: AppError): Judged {
-  const policy = version.policies[node.index];
-  const isConnected = node.exits.has('error');
+function failing(node: GraphNode, { scope, isReached, isPassed }: OwnSurroundings, error: AppError): Judged {
   const shown = { error: shownError(error) };
-  if (endsTheRun(policy?.errorHandling, isConnected)) return { ...nothing, leavesBy: () => no, shown };
+  if (!isPassed) return { ...nothing, leavesBy: () => no, shown };
+  scope.fail(node);
   const name = isJsonObject(node.config) ? node.config.outputVariable : undefined;
   if (typeof name === 'string') scope.set(node, { [name]: null }, isReached);
-  const exit = isConnected ? 'error' : failedExitOf(node.definition, node.config);
+  const exit = node.exits.has('error') ? 'error' : failedExitOf(node.definition, node.config);
   return { ...leaving(node, exit), shown: { ...shown, exit } };
 }
 

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '#shared/json.ts';
+import { ERROR_KEY } from '#shared/run-errors.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import { isReservedKey } from '#shared/workflow/reserved.ts';
 import { type Certainty, type Dependencies, onlyOn, union } from './certainty.ts';
@@ -27,6 +28,8 @@ export class PlannedScope {
   readonly #writers = new Map<string, Writer[]>();
   /** Writers whose keys are not known. */
   readonly #anyKey: Writer[] = [];
+  /** Nodes that may fail and be left all the same. */
+  readonly #failing: GraphNode[] = [];
 
   constructor(given: Map<string, Value>, before: Before, around: PlannedScope['around'] = null) {
     this.#given = given;
@@ -50,6 +53,11 @@ export class PlannedScope {
     else this.#write(key, writer);
   }
 
+  /** A node that may fail and be left all the same. */
+  fail(node: GraphNode): void {
+    this.#failing.push(node);
+  }
+
   #write(key: string, writer: Writer): void {
     const writers = this.#writers.get(key);
     if (writers) writers.push(writer);
@@ -58,7 +66,8 @@ export class PlannedScope {
 
   /** `ctx` at a node. What depends on something is null there, and is noted when it is read. */
   at(node: GraphNode, note: (on: Dependencies) => void): JsonObject {
-    const find = (key: string | symbol) => (typeof key === 'string' ? this.#valueOf(key, node) : undefined);
+    const find = (key: string | symbol) =>
+      typeof key === 'string' ? (this.#valueOf(key, node) ?? this.#errorOf(key, node)) : undefined;
     return new Proxy<JsonObject>(
       {},
       {
@@ -82,6 +91,16 @@ export class PlannedScope {
     if (this.#around) for (const key of this.#around.scope.#keys()) if (!own.has(key)) yield key;
   }
 
+  /** The error of a node before it is a value unless a node sets one. */
+  #errorOf(key: string, node: GraphNode): Value | undefined {
+    if (key !== ERROR_KEY) return undefined;
+    const before = this.#failing.filter((one) => has(this.#before(node), one));
+    if (before.length > 0) return { on: failuresOf(before) };
+    if (!this.#around) return undefined;
+    const { scope, container } = this.#around;
+    return scope.#errorOf(key, container);
+  }
+
   #valueOf(key: string, node: GraphNode): Value | undefined {
     const anyKey = isReservedKey(key) ? [] : this.#anyKey;
     const own = [...(this.#writers.get(key) ?? []), ...anyKey].filter((writer) => writer.node !== node);
@@ -98,6 +117,10 @@ export class PlannedScope {
     const { scope, container } = this.#around;
     return scope.#valueOf(key, container);
   }
+}
+
+function failuresOf(nodes: readonly GraphNode[]): Dependencies {
+  return union(nodes.map(({ id: nodeID }) => onlyOn({ nodeID, on: 'failure' })));
 }
 
 function originOf({ node, value, certainty }: Writer): Dependencies {

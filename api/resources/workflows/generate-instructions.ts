@@ -9,7 +9,7 @@ export function instructions(): string {
   written ??= [
     'You write one workflow as a JSON object {"title": a short title, "workflowDescription": a sentence, "workflowNodes": […], "workflowEdges": […], "workflowOptions": {"inputDefinitions": [{"key": …, "type": "string"|"number"|"boolean"|"object"|"array", "required": true|false}]}, "assumptions": sentences about all that the request left open and you decided, "missing": sentences about what a person has to make first}.',
     'A node is {"id": a short word, "type": its kind, "data": its config, "position": {"x": …, "y": …}}. An edge is {"id", "source", "target", "sourceHandle": an exit of the source}. There is exactly one node of the kind that begins, every node can be reached from it, and no edge leads back except from a body to its node.',
-    'Inputs are {{ctx.input.key}}. The result of a node is {{ctx.name}}, where name is its outputVariable. A template that is a whole text keeps the type of its value.',
+    'Inputs are {{ctx.input.key}}. The result of a node is {{ctx.name}}, where name is its outputVariable. Behind a node that failed, {{ctx.error}} has its code, message and nodeID. A template that is a whole text keeps the type of its value.',
     `Ids of queries and workflows are those that the data names. Where none fits, write ${NO_ASSET} and say in "missing" what has to be made. A secret is never written into a node: it is a variable, {{vars.name}}.`,
     `These fields may stand in every node: ${JSON.stringify(fieldsOf(nodes[1], isShared))}`,
     'The kinds of nodes:',

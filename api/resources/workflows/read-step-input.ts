@@ -6,7 +6,7 @@ import { isPure } from '#shared/nodes/properties.ts';
 import { inTurns } from '#shared/pauses.ts';
 import { quote } from '#shared/quote.ts';
 import { type CheckedNode, checkNode } from '#shared/workflow/check-node.ts';
-import type { WorkflowNode } from '#shared/workflow/graph.ts';
+import type { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { expressionsOf } from '#shared/workflow/templates.ts';
 import { templatesOf } from '#shared/workflow/variable-uses.ts';
 import { type Attempt, findAttempt } from '../../db/step-events.ts';
@@ -36,12 +36,14 @@ export const readStepInput = tenantRoute({
     const run = await findReadableRun({ em, require, caller }, instanceID, { without: ['output'] });
     const attempt = await findAttempt(pool, run.id, { nodeID, ...query });
     if (!attempt) throw new AppError('NOT_FOUND', `The run has not reached ${wordsOf(nodeID, query)}`);
-    const nodes = await readNodes(pool, run);
+    const { nodes, sources } = await readGraph(pool, run);
     const node = nodes.get(nodeID);
     const context = await readStepContext(pool, run, {
       frame: attempt.frame,
       until: lastBefore(attempt, node),
+      nodeID,
       nodes,
+      sources,
       wanted: keysOf(node),
     });
     const mayReadSettings = await isAllowed(
@@ -69,19 +71,21 @@ function wordsOf(nodeID: string, { iterations, attempt }: z.output<typeof StepIn
   return parts.join(' ');
 }
 
-/** The nodes of the version that the run executes. */
-async function readNodes(
+/** Of the version that the run executes: its nodes, and where the edges into each come from. */
+async function readGraph(
   pool: Pool,
   { versionID, tenantID }: Pick<WorkflowInstance, 'versionID' | 'tenantID'>,
-): Promise<Map<string, CheckedNode>> {
-  const { rows } = await pool.query<{ nodes: WorkflowNode[] }>(
-    'select nodes from workflow_version where id = $1 and tenant_id = $2',
+): Promise<{ nodes: Map<string, CheckedNode>; sources: Map<string, string[]> }> {
+  const { rows } = await pool.query<{ nodes: WorkflowNode[]; edges: WorkflowEdge[] }>(
+    'select nodes, edges from workflow_version where id = $1 and tenant_id = $2',
     [versionID, tenantID],
   );
   const nodes = new Map<string, CheckedNode>();
   for (const node of rows[0]?.nodes ?? [])
     nodes.set(node.id, await inTurns(checkNode({ ...node, data: node.data ?? {} })));
-  return nodes;
+  const into = Map.groupBy(rows[0]?.edges ?? [], ({ target }) => target);
+  const sources = new Map([...into].map(([target, edges]) => [target, edges.map(({ source }) => source)]));
+  return { nodes, sources };
 }
 
 /**

@@ -56,6 +56,7 @@ async function compared(instanceID: string): Promise<{ said: object; seen: objec
 // Later steps see `n` alone, since what each saw would hold what all before it saw.
 const sees = (name: string) =>
   code(`return { n: '${name}', ctx: { ...ctx, seen: undefined } };`, { outputVariable: 'seen' });
+const fails = (why: string) => code(`throw new Error('${why}');`, { outputVariable: 'failed' });
 const withoutSeen = ({ seen: _, ...ctx }: { seen?: unknown }) => ctx;
 
 test('a step has its settings with the values in them; what is secret, or not kept, is said', async () => {
@@ -111,6 +112,11 @@ test('ctx is what the step saw: in loops in each other, in branches, and in the 
       before: sees('before'),
       outer: { type: 'loop', sourceVariable: '{{ctx.input.items}}', itemVariable: 'row', indexVariable: 'at' },
       pure: { type: 'set', assignments: [{ name: 'x', value: '{{ctx.row}}' }] },
+      bad: fails('outside'),
+      worse: fails('inside'),
+      beside: fails('beside'),
+      handled: sees('handled'),
+      alone: sees('alone'),
       first: sees('first'),
       inner: { type: 'loop', sourceVariable: '{{ctx.row}}', delayBetweenItems: 1 },
       within: sees('within'),
@@ -122,11 +128,16 @@ test('ctx is what the step saw: in loops in each other, in branches, and in the 
     },
     [
       ...[
-        'start>before',
+        'start>bad',
+        'bad:error>before',
+        'start>beside',
+        'beside:error>alone',
         'before>outer',
         'before>aside',
         'outer:loop>pure',
-        'pure>first',
+        'pure>worse',
+        'worse:error>handled',
+        'handled>first',
         'first>inner',
         'inner:loop>within',
       ],
@@ -144,11 +155,23 @@ test('ctx is what the step saw: in loops in each other, in branches, and in the 
 
   expect(steps.map(({ at }) => at).sort()).toEqual(
     [
-      ...['before ', 'after ', 'first 0', 'first 1', 'rest 0', 'rest 1'],
+      ...['alone ', 'before ', 'after ', 'handled 0', 'handled 1', 'first 0', 'first 1', 'rest 0', 'rest 1'],
       ...['0.0', '0.1', '1.0', '1.1'].flatMap((at) => [`within ${at}`, `again ${at}`]),
     ].sort(),
   );
   for (const { at, said, seen } of steps) expect([at, withoutSeen(said)]).toEqual([at, seen]);
+  // Each sees the failure before it, not those of other branches, nor those in a body that is over.
+  const errors = steps.map(({ at, seen }) => [
+    at.split(' ')[0],
+    'error' in seen && (seen.error as { message: string }).message,
+  ]);
+  expect(new Map(errors as [string, string][])).toEqual(
+    new Map([
+      ['alone', 'Error: beside (line 1)'],
+      ...['before', 'after'].map((at) => [at, 'Error: outside (line 1)'] as const),
+      ...['handled', 'first', 'rest', 'within', 'again'].map((at) => [at, 'Error: inside (line 1)'] as const),
+    ]),
+  );
   expect((await inputOf(looped, 'within')).body).toMatchObject({ frame: [{ iteration: 1 }, { iteration: 1 }] });
 
   const mapped = await executed(
@@ -157,10 +180,12 @@ test('ctx is what the step saw: in loops in each other, in branches, and in the 
         start: { type: 'start' },
         before: sees('before'),
         map: { type: 'map', sourceVariable: '{{ctx.input.items}}', chunkSize: 2 },
+        bad: fails('outside'),
         one: sees('one'),
+        worse: fails('inside'),
         two: sees('two'),
       },
-      ['start>before', 'before>map', 'map:map>one', 'one>two'],
+      ['start>before', 'before>bad', 'bad:error>map', 'map:map>one', 'one>worse', 'worse:error>two'],
     ),
     { items: ['a', null, { b: 1 }] },
   );
@@ -169,6 +194,10 @@ test('ctx is what the step saw: in loops in each other, in branches, and in the 
     await Promise.all(instances.map((chunk: { instanceID: string }) => compared(chunk.instanceID)))
   ).flat();
   expect(inChunks).toHaveLength(6);
+  for (const { at, seen } of inChunks)
+    expect(seen).toMatchObject({
+      error: { message: at.startsWith('one') ? 'Error: outside (line 1)' : 'Error: inside (line 1)' },
+    });
   for (const { at, said, seen } of inChunks) expect([at, withoutSeen(said)]).toEqual([at, seen]);
 });
 

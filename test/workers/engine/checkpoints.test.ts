@@ -92,11 +92,17 @@ const middle = Array.from({ length: 120 }, (_, index) => `n${index}`);
 /** 120 nodes after an early value and an early end, and then `last`. */
 function longRun(last: { type: string }, early = 'return 1') {
   const ends = { type: 'end', outputParameters: [{ name: 'early', sourceVariable: '{{ctx.early}}' }] };
-  const late = { type: 'end', outputParameters: [{ name: 'late', sourceVariable: '{{ctx.early}}' }] };
+  const outputParameters = [
+    { name: 'late', sourceVariable: '{{ctx.early}}' },
+    { name: 'why', sourceVariable: '{{ctx.error.message}} at attempt {{ctx.error.attempt}}' },
+  ];
+  const late = { type: 'end', outputParameters };
+  const bad = code('throw new Error("no luck")', { retryLimit: 1, retryDelaySeconds: 0, outputVariable: 'bad' });
   return graph(
     {
       start: { type: 'start' },
       early: code(early, { outputVariable: 'early' }),
+      bad,
       ends,
       ...Object.fromEntries(middle.map((id) => [id, noop])),
       last,
@@ -105,7 +111,8 @@ function longRun(last: { type: string }, early = 'return 1') {
     [
       'start>early',
       'early:success>ends',
-      'early:success>n0',
+      'early:success>bad',
+      'bad:error>n0',
       ...middle.slice(1).map((id, index) => `n${index}:yes>${id}`),
       'n119:yes>last',
       'last>late',
@@ -137,8 +144,12 @@ test('a run continues from its checkpoint with its values and the ends that it h
   const id = await parked(pause);
   rowsRead = 0;
 
-  expect(await wake(id)).toMatchObject({ status: 'COMPLETED', output: { early: 1, late: 1 } });
-  expect(rowsRead).toBe(2);
+  expect(await wake(id)).toMatchObject({
+    status: 'COMPLETED',
+    output: { early: 1, late: 1, why: 'Error: no luck (line 1) at attempt 2' },
+  });
+  // Of the value, of the failure, and of the end.
+  expect(rowsRead).toBe(3);
 });
 
 test('a run continues from its checkpoint with the attempts of a node that waits for its retry', async () => {

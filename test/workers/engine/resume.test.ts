@@ -143,14 +143,21 @@ describe('a run that was parked continues', () => {
           off: code('return 1', { isDisabled: true }),
           bad: code('throw new Error("no")', { outputVariable: 'bad' }),
           pause,
-          end: { type: 'end', outputParameters: [{ name: 'bad', sourceVariable: '{{ctx.bad}}' }] },
+          end: {
+            type: 'end',
+            outputParameters: [
+              { name: 'bad', sourceVariable: '{{ctx.bad}}' },
+              { name: 'error', sourceVariable: '{{ctx.error}}' },
+            ],
+          },
         },
         ['start>off', 'off:success>bad', 'bad:error>pause', 'pause>end'],
       ),
     );
     await endWaits(id);
 
-    expect(await ended(id)).toMatchObject({ status: 'COMPLETED', output: { bad: null } });
+    const error = { code: 'NODE_FAILED', message: 'Error: no (line 1)', nodeID: 'bad', attempt: 1, frame: [] };
+    expect(await ended(id)).toMatchObject({ status: 'COMPLETED', output: { bad: null, error } });
     const events = await deployment.events(id);
     const outcomes = events.filter(({ node_id, status }) => node_id && status !== 'RUNNING');
     expect(outcomes.map(({ node_id, status }) => `${node_id} ${status}`)).toEqual([

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '#shared/json.ts';
 import { atOnce } from '#shared/pauses.ts';
+import type { ShownError } from '#shared/run-errors.ts';
 import { pathKey } from '#shared/workflow/frame.ts';
-import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { compileGraph, type GraphNode, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import { withBodies } from '#test/support/bodies.ts';
 import { AFTER, type Drawing, draw, items } from '#test/support/drawn-loops.ts';
@@ -17,6 +18,8 @@ interface Row {
   nodeID: string;
   path: string;
   output: JsonObject;
+  /** Of a node that failed and was left all the same. */
+  error?: ShownError;
 }
 
 /** What the checkpoint says, as JSON. */
@@ -27,8 +30,11 @@ function saved(state: RunState): Checkpoint {
 function restored(drawing: Pick<Drawing, 'graph'>, checkpoint: Checkpoint, rows: readonly Row[]): RunState {
   const state = new RunState(drawing.graph, { from: 'input' });
   state.load(checkpoint);
-  for (const { seq, output, nodeID, path } of rows)
-    if (checkpoint.outputs.includes(seq)) state.keepAgain({ nodeID, path: pathOf(path) }, output, seq);
+  for (const { seq, output, nodeID, path, error } of rows) {
+    if (!checkpoint.outputs.includes(seq)) continue;
+    const source = state.keepAgain({ nodeID, path: pathOf(path) }, output, seq);
+    if (source && error) state.passAgain({ nodeID, path: pathOf(path) }, { error, attempt: 1 }, source);
+  }
   return state;
 }
 
@@ -43,6 +49,8 @@ class Execution {
   readonly rows: Row[] = [];
   readonly #drawing: Drawing;
   readonly #model = new Map<string, JsonObject>([['', { input: { from: 'input' } }]]);
+  /** By the same keys: frames that have failed, with their errors, the latest last. */
+  readonly #failed = new Map<string, { frame: Frame; error: JsonObject }[]>([['', []]]);
   /** By name of the loop's frame: iterations begun, and not over. */
   readonly #loops = new Map<string, { begun: number; left: number }>();
   #ready: { nodeID: string; path: string }[] = [];
@@ -75,7 +83,9 @@ class Execution {
     // Outputs have these names, too.
     const values = { [`key${frame.path.length % 3}`]: `item ${index} of ${nameOf(frame)}`, index };
     const around = this.#model.get(modelKey(frame.path)) ?? {};
-    this.#model.set(modelKey([...frame.path, { nodeID: frame.node.id, iteration: index }]), { ...around, ...values });
+    const key = modelKey([...frame.path, { nodeID: frame.node.id, iteration: index }]);
+    this.#model.set(key, { ...around, ...values });
+    this.#failed.set(key, [...(this.#failed.get(modelKey(frame.path)) ?? [])]);
     this.#add(this.state.open(frame, index, values));
     expect(this.state.open(frame, index, { key1: 'a second time' })).toEqual([]);
   }
@@ -87,8 +97,16 @@ class Execution {
     const value = `${this.#seq} of ${nameOf(frame)}`;
     const merged: JsonObject = mergeOutputs ? { key0: `${value}, merged`, key1: `${value}, merged` } : {};
     const output: JsonObject = outputVariable ? { [outputVariable]: mergeOutputs ? merged : value } : {};
-    this.rows.push({ seq: this.#seq, nodeID: node.id, path: pathKey(path), output });
-    this.state.keep(frame, node.config, { output, length: 0 }).seq = this.#seq;
+    const error = this.#seq % 3 === 0 ? { code: 'NODE_FAILED', message: value } : undefined;
+    this.rows.push({ seq: this.#seq, nodeID: node.id, path: pathKey(path), output, ...(error && { error }) });
+    const { state } = this;
+    const source = error
+      ? state.pass(frame, node.config, { output, error, attempt: 1 })
+      : state.keep(frame, node.config, { output, length: 0 });
+    source.seq = this.#seq;
+    const place = { nodeID: node.id, attempt: 1, frame: path };
+    if (error)
+      this.#failed.get(modelKey(path))?.push({ frame, error: { ...error, ...place } as unknown as JsonObject });
     Object.assign(this.#model.get(modelKey(path)) ?? {}, merged, output);
     this.#check(frame);
     this.#add(this.state.settle(frame, node.id === 's' ? 'output' : AFTER));
@@ -107,7 +125,10 @@ class Execution {
   }
 
   #check(frame: Frame): void {
-    expect(this.state.scopeOf(frame)).toEqual(this.#model.get(modelKey(frame.path)));
+    const passed = this.#failed.get(modelKey(frame.path)) ?? [];
+    const before = passed.findLast((one) => leadsTo(this.#drawing, one.frame.node, frame.node));
+    const ctx = { ...this.#model.get(modelKey(frame.path)), ...(before && { error: before.error }) };
+    expect(this.state.scopeOf(frame)).toEqual(ctx);
   }
 
   #add(frames: readonly Frame[]): void {
@@ -119,6 +140,15 @@ class Execution {
     if (!frame) throw new Error(`There is no frame ${nodeID} ${path}`);
     return frame;
   }
+}
+
+/** Whether edges lead from a node to another, also into bodies; back to the node that repeats them, they lead nowhere. */
+function leadsTo({ graph }: Pick<Drawing, 'graph'>, from: GraphNode, to: GraphNode): boolean {
+  const targets = [...from.exits.values()].flat().map((edge) => graph.nodes[graph.edges[edge]?.target ?? -1]);
+  return targets.some((target) => {
+    if (!target || (target.region !== from.region && target.region !== from.body)) return false;
+    return target === to || leadsTo({ graph }, target, to);
+  });
 }
 
 function nameOf({ node, path }: Frame): string {

@@ -72,7 +72,7 @@ test('exits of nodes that wait or run code, failures, and variables are named', 
     {
       ask: { type: 'approval' },
       yes: call(),
-      failed: { type: 'log', message: 'failed' },
+      failed: { type: 'log', message: '{{ctx.error.message}}' },
       coded: {
         type: 'condition',
         branches: [{ id: 'yes', conditions: [{ operator: 'expression', leftValue: 'ctx.input.n > 1' }] }],
@@ -84,7 +84,10 @@ test('exits of nodes that wait or run code, failures, and variables are named', 
   );
 
   expect(plan.of('yes')?.dependsOn).toEqual([{ nodeID: 'ask', on: 'exit' }]);
-  expect(plan.of('failed')?.dependsOn).toContainEqual({ nodeID: 'yes', on: 'failure' });
+  expect(plan.of('failed')).toMatchObject({
+    dependsOn: expect.arrayContaining([{ nodeID: 'yes', on: 'failure' }]),
+    values: [{ path: 'message', dependsOn: [{ nodeID: 'yes', on: 'failure' }] }],
+  });
   expect(plan.of('more')?.dependsOn).toContainEqual({ nodeID: 'coded', on: 'exit' });
   expect(plan.of('more')?.values).toEqual([{ path: 'message', dependsOn: [{ variable: 'region', on: 'variable' }] }]);
 });
