@@ -21,8 +21,13 @@ interface Reminding {
 /** Minutes after the question was asked, in order, each once, while it is asked: its time may be another than when they were checked. */
 export function reminderTimes({ expiryMinutes, reminders = [] }: Reminding): number[] {
   const times = reminders.map(({ minutes, from }) => (from === 'asked' ? minutes : expiryMinutes - minutes));
-  const whileAsked = times.filter((at) => at > 0 && (expiryMinutes === 0 || at < expiryMinutes));
+  const whileAsked = times.map(rounded).filter((at) => at > 0 && (expiryMinutes === 0 || at < expiryMinutes));
   return [...new Set(whileAsked)].sort((one, other) => one - other);
+}
+
+/** To less than a millisecond: a difference of fractions may have sixteen digits, which clients are shown. */
+function rounded(minutes: number): number {
+  return Number(minutes.toFixed(6));
 }
 
 /** Refuses reminders that would come when nothing is asked any more, or not yet. */
