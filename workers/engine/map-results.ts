@@ -51,19 +51,27 @@ async function whyFailed(
       'The results of the map are larger than the limit of an output together: with collectResults false they are not kept',
       final,
     );
-  const { rows } = await pool.query<FailureRow>({ name: 'read_map_failure', text: FAILURE, values: [mapID] });
-  const [first] = rows;
+  const first = await readFailure(pool, mapID, map.plan);
   // The engine writes only codes of its own.
   const code = (first?.error?.code ?? 'NODE_FAILED') as ErrorCode;
   const what = first?.error?.message ?? 'its chunk has failed';
   const where = first?.item === null || first === undefined ? '' : `Item ${first.item}: `;
   // Of the item: the chunk itself fails with it, or because of it.
   const { cause, ...own } = first?.error ?? {};
-  const ofItem = first && { code, message: what, ...(cause ?? own), instanceID: first.id };
+  const ofItem = first && { code, message: what, ...(map.plan.failsFast && cause ? cause : own), instanceID: first.id };
   const why = { ...final, ...(ofItem && { details: causedBy(ofItem) }) };
   if (map.plan.failsFast) return new AppError(code, `${where}${what}`, why);
   const many = `${map.failed_items} items have failed, more than toleratedFailures (${map.tolerated})`;
-  return new AppError('NODE_FAILED', many, why);
+  return new AppError('NODE_FAILED', first ? `${many}. The first is item ${first.item}: ${what}` : many, why);
+}
+
+/** The failure that is told of a map. Chunks that may have failed items do not fail with the first of them. */
+async function readFailure(pool: Pool, mapID: string, { failsFast }: MapPlan): Promise<FailureRow | undefined> {
+  const statement = failsFast
+    ? { name: 'read_map_failure', text: FAILURE }
+    : { name: 'read_map_first_failure', text: FIRST_FAILURE };
+  const { rows } = await pool.query<FailureRow>({ ...statement, values: [mapID] });
+  return rows[0];
 }
 
 interface MapRow {
@@ -103,3 +111,17 @@ select i.id, i.error, (
   ) as item
 from map_chunk c join workflow_instance i on i.id = c.instance_id
 where c.map_id = $1 and c.status = 'FAILED' order by c.n limit 1`;
+
+// The first failed item of those chunks, in the order of the items. A chunk that has failed as a whole, with no item of its own, has failed
+// with its first.
+const FIRST_FAILURE = `
+select i.id, coalesce(item.n, c.first) as item,
+  case when item.n is null then i.error else item.error || jsonb_build_object('nodeID', item.node_id, 'attempt', item.attempt, 'frame', item.frame) end as error
+from (
+  select n, first, instance_id from map_chunk where map_id = $1 and (failed > 0 or status = 'FAILED') order by n limit 1
+) c
+join workflow_instance i on i.id = c.instance_id
+left join lateral (
+  select (e.frame #>> '{0,iteration}')::int as n, e.node_id, e.attempt, e.frame, e.payload -> 'error' as error from run_event e
+  where e.instance_id = i.id and e.status = 'FAILED' and jsonb_array_length(e.frame) = 1 and e.payload ? 'failsItem' order by 1, e.seq limit 1
+) item on true`;

@@ -319,7 +319,22 @@ describe('items that fail', () => {
 
       expect(row.status).toBe(status);
       if (status === 'COMPLETED') expect(row.output).toEqual({ value: [0, error(1), 2, error(3), 4] });
-      else expect(row.error?.message).toMatch(/items have failed, more than toleratedFailures \(1\)/);
+      else {
+        const message = 'Error: odd 1 (line 1)';
+        // The chunk that alone had too many has failed with all of its items.
+        const count = chunkSize === 1 ? 2 : 5;
+        const many = `${count} items have failed, more than toleratedFailures (1). The first is item 1: ${message}`;
+        const frame = [{ nodeID: 'map', iteration: 1 }];
+        const cause = {
+          code: 'NODE_FAILED',
+          message,
+          nodeID: 'odd',
+          frame,
+          attempt: 1,
+          instanceID: expect.any(String),
+        };
+        expect(row.error).toMatchObject({ code: 'NODE_FAILED', message: many, nodeID: 'map', cause });
+      }
     }
   });
 
