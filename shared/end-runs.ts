@@ -9,6 +9,8 @@ export interface Ending {
   ids: readonly string[];
   status: 'CANCELLED' | 'FAILED';
   error: JsonObject | null;
+  /** The error is not of a node: it names those that each run was at. */
+  namesNodes?: boolean;
 }
 
 /**
@@ -33,11 +35,14 @@ export async function endTree(pool: Pool, ending: Ending): Promise<string[]> {
 }
 
 /** Locks in one statement and reads in the next, which then sees a commit that the holder made before the lock. */
-function endLevel(pool: Pool, { tenantID, ids, status, error }: Ending): Promise<string[]> {
+function endLevel(pool: Pool, { tenantID, ids, status, error, namesNodes = false }: Ending): Promise<string[]> {
   return inTransaction(pool, async (client) => {
     const live = await client.query<{ id: string }>(LOCK_LIVE, [ids, tenantID]);
     const locked = live.rows.map(({ id }) => id);
-    if (locked.length > 0) await client.query(END, [locked, status, error && storableJSON(JSON.stringify(error))]);
+    if (locked.length > 0) {
+      const text = error && storableJSON(JSON.stringify(error));
+      await client.query(END, [locked, status, text, namesNodes]);
+    }
     return locked;
   });
 }
@@ -47,10 +52,36 @@ select id from workflow_instance
 where id = any($1::uuid[]) and ($2::uuid is null or tenant_id = $2) and completed_at is null
 order by id for no key update`;
 
+/** Nodes of a run that its error names. */
+const MAX_NAMED = 3;
+
+// Nodes that repeat a body are not named beside those in it, and those that run come before those that wait.
+const PLACE = `
+place as (
+  select instance_id, jsonb_build_object(
+    'nodeID', (array_agg(node_id order by rank))[1], 'attempt', (array_agg(attempt order by rank))[1],
+    'frame', jsonb_agg(coalesce(frame, '[]') order by rank) -> 0,
+    'message', $3::jsonb ->> 'message' || '. It was at ' || string_agg(to_json(node_id)::text, ', ' order by rank) filter (where rank <= ${MAX_NAMED})
+      || case when count(*) > ${MAX_NAMED} then ' and ' || count(*) - ${MAX_NAMED} || ' more' else '' end
+  ) as place
+  from (
+    select instance_id, node_id, attempt, frame, row_number() over (partition by instance_id order by status, n) as rank
+    from (
+      select distinct on (instance_id, node_id) * from open_node o
+      where not exists (
+        select from open_node inside where inside.instance_id = o.instance_id
+          and inside.frame @> jsonb_build_array(jsonb_build_object('nodeID', o.node_id))
+      )
+      order by instance_id, node_id, status, n
+    ) node
+  ) ranked
+  group by instance_id
+)`;
+
 // A node in flight gets a CANCELLED event (its side effect may have happened), then the run gets its own.
 const END = `
 with open_node as (
-  select e.instance_id, e.node_id, e.iteration, e.frame, e.attempt,
+  select e.instance_id, e.node_id, e.iteration, e.frame, e.attempt, e.status,
          row_number() over (partition by e.instance_id order by e.node_id, e.frame) as n
   from (
     select distinct on (instance_id, node_id, frame) instance_id, node_id, iteration, frame, attempt, status
@@ -59,13 +90,15 @@ with open_node as (
   ) e
   where e.status in ('RUNNING', 'SUSPENDED')
 ),
+${PLACE},
 ended as (
   update workflow_instance i
   set status = $2, epoch = epoch + 1, held_by = null, ready_at = null, dispatched_at = null, wake_at = null,
       seq = i.seq + 1 + (select count(*) from open_node o where o.instance_id = i.id),
-      error = $3::jsonb, completed_at = now(), updated_at = now()
+      error = $3::jsonb || case when $4::boolean then coalesce((select p.place from place p where p.instance_id = i.id), '{}') else '{}' end,
+      completed_at = now(), updated_at = now()
   where id = any($1::uuid[])
-  returning id, seq, (select count(*) from open_node o where o.instance_id = i.id) as nodes
+  returning id, seq, error, (select count(*) from open_node o where o.instance_id = i.id) as nodes
 ),
 node_events as (
   insert into run_event (instance_id, seq, node_id, iteration, frame, attempt, status)
@@ -74,7 +107,7 @@ node_events as (
 ),
 run_events as (
   insert into run_event (instance_id, seq, status, payload)
-  select id, seq, $2, case when $3::jsonb is not null then jsonb_build_object('error', $3::jsonb) end from ended
+  select id, seq, $2, case when error is not null then jsonb_build_object('error', error) end from ended
 ),
 waits as (delete from run_wait where instance_id = any($1::uuid[])),
 checkpoints as (delete from run_checkpoint where instance_id = any($1::uuid[])),

@@ -36,7 +36,9 @@ test('a run ends with all of its descendants, parents first, and only the run it
   const levels = await aTree(4, 2);
   const [root = []] = levels;
 
-  const ended = await endTree(deployment.pool, { tenantID: null, ids: root, status: 'FAILED', error });
+  // Without an open node an error that names nodes names none.
+  const ending = { tenantID: null, ids: root, status: 'FAILED', error, namesNodes: true } as const;
+  const ended = await endTree(deployment.pool, ending);
 
   expect(ended).toHaveLength(15);
   let from = 0;
@@ -47,6 +49,29 @@ test('a run ends with all of its descendants, parents first, and only the run it
   const [first, ...others] = await read(ended);
   expect(first).toMatchObject({ status: 'FAILED', error, epoch: 2, completed_at: expect.any(Date) });
   for (const row of others) expect(row).toMatchObject({ status: 'CANCELLED', error: null, epoch: 2 });
+});
+
+test('an error that names nodes has those that run before those that wait, and says how many more there are', async () => {
+  const [[root = ''] = [], [child = ''] = []] = await aTree(2, 1);
+  const states = { a: 'SUSPENDED', b: 'RUNNING', c: 'SUCCESS', d: 'RUNNING', e: 'SUSPENDED', 'f "g"': 'RUNNING' };
+  await deployment.pool.query(
+    `insert into run_event (instance_id, seq, node_id, iteration, attempt, status)
+     select $1, n, key, 0, n, value from json_each_text($2) with ordinality as e(key, value, n)`,
+    [root, JSON.stringify(states)],
+  );
+  await deployment.pool.query('update workflow_instance set seq = 6 where id = $1', [root]);
+
+  const ending = { tenantID: null, ids: [root], status: 'FAILED', error, namesNodes: true } as const;
+  await endTree(deployment.pool, ending);
+
+  expect((await deployment.read(root)).error).toEqual({
+    ...error,
+    message: 'It took too long. It was at "b", "d", "f \\"g\\"" and 2 more',
+    nodeID: 'b',
+    attempt: 2,
+    frame: [],
+  });
+  expect(await deployment.read(child)).toMatchObject({ status: 'CANCELLED', error: null });
 });
 
 test('descendants of a run that has ended before are ended', async () => {

@@ -124,7 +124,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
       const error = { code: 'RUN_TIMEOUT', message, nodeID: null, attempt: null };
       const ended = await endEach(
         overdue.map(({ id }) => id),
-        { status: 'FAILED', error },
+        { status: 'FAILED', error, namesNodes: true },
       );
       repaired('run overdue', ended);
     }

@@ -277,12 +277,13 @@ describe('after a crash at any point', () => {
       graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 5 } }, ['start>wait']),
     );
     const { instanceID } = await deployment.runs.accept(deployment.newRun(slow, {}, { timeoutMs: 1500 }));
+    const message = 'The run took longer than its workflow allows. It was at "wait"';
+    const error = { code: 'RUN_TIMEOUT', message, nodeID: 'wait', attempt: 1, frame: [] };
 
     await work();
 
-    await eventually(async () =>
-      expect(await deployment.read(instanceID)).toMatchObject({ status: 'FAILED', error: { code: 'RUN_TIMEOUT' } }),
-    );
+    await eventually(async () => expect(await deployment.read(instanceID)).toMatchObject({ status: 'FAILED', error }));
+    expect((await deployment.events(instanceID)).at(-1)?.payload).toEqual({ error });
     const { rows } = await deployment.pool.query('select from run_wait where instance_id = $1', [instanceID]);
     expect(rows).toEqual([]);
   });

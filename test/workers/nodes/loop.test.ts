@@ -366,7 +366,9 @@ describe('a body that waits', () => {
       deployment.newRun(versionID, { items: [1, 2] }, { timeoutMs: 1_000 }),
     );
 
-    expect(await ended(instanceID)).toMatchObject({ status: 'FAILED', error: { code: 'RUN_TIMEOUT' } });
+    const frame = [{ nodeID: 'loop', iteration: 0 }];
+    const error = { code: 'RUN_TIMEOUT', message: expect.stringMatching(/at "ask"$/), nodeID: 'ask', frame };
+    expect(await ended(instanceID)).toMatchObject({ status: 'FAILED', error });
     expect(await story(instanceID)).toContain('loop CANCELLED');
   });
 });
