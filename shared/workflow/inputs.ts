@@ -31,6 +31,16 @@ export function resolveInputs(
   return Object.fromEntries(resolved);
 }
 
+/** Defaults that do not fit the type of their input. Paths begin at the list. */
+export function defaultIssues(definitions: readonly InputDefinition[]): Issue[] {
+  return definitions.flatMap((definition, at) => {
+    const value = defaultOf(definition);
+    if (coerce(definition, value) !== undefined) return [];
+    const path = [at, definition.default == null ? 'defaultValue' : 'default'];
+    return [{ path, message: mismatch(wanted[definition.type ?? 'string'], value, path) }];
+  });
+}
+
 function mismatchOf(
   { type = 'string' }: InputDefinition,
   { given, isGiven, path }: { given: Json; isGiven: boolean; path: string[] },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { defaultIssues } from '#shared/workflow/inputs.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { testMode } from '#shared/workflow/test-mode.ts';
 import { ID } from '../../http/id.ts';
@@ -52,6 +53,7 @@ export const WorkflowCreate = z
       check.addIssue({ code: 'custom', path: ['title'], message: 'is required' });
       return z.NEVER;
     }
+    checkDefaults(body.workflowOptions, check);
     return { ...settingsOf(body), ...graphOf(body), title, draft: body.draft };
   })
   .meta({ id: 'WorkflowCreate', examples: [exampleWorkflowCreate] });
@@ -59,13 +61,16 @@ export const WorkflowCreate = z
 /** Undefined leaves, null clears; an absent graph stays. */
 export const WorkflowUpdate = z
   .object({ ...titleAndGraph, ...described, isDisabled: z.boolean().optional(), draft })
-  .transform((body) => ({
-    ...settingsOf(body),
-    ...graphOf(body),
-    title: body.workflowTitle ?? body.title,
-    isDisabled: body.isDisabled,
-    draft: body.draft,
-  }))
+  .transform((body, check) => {
+    checkDefaults(body.workflowOptions, check);
+    return {
+      ...settingsOf(body),
+      ...graphOf(body),
+      title: body.workflowTitle ?? body.title,
+      isDisabled: body.isDisabled,
+      draft: body.draft,
+    };
+  })
   .meta({ id: 'WorkflowUpdate', examples: [exampleWorkflowUpdate] });
 
 export const testSpellings: Spellings = {
@@ -73,6 +78,8 @@ export const testSpellings: Spellings = {
   workflowNodes: ['nodes', 'workflowNodes'],
   workflowEdges: ['edges', 'workflowEdges'],
 };
+
+const NO_GRAPH = 'is required; in place of a graph, `workflowID` names the stored workflow to test';
 
 export const WorkflowTest = z
   .object({
@@ -95,8 +102,9 @@ export const WorkflowTest = z
     const args = body.args ?? body.inputValues ?? {};
     const mode = { pinned, dryRun, ...(stopAfter !== undefined && { stopAfter }) };
     if (!nodes && !edges && workflowID) return { given: null, saved: { workflowID, version }, args, mode };
-    if (!nodes) check.addIssue({ code: 'custom', path: ['nodes'], message: 'is required' });
-    if (!edges) check.addIssue({ code: 'custom', path: ['edges'], message: 'is required' });
+    const message = workflowID ? 'is required beside the other' : NO_GRAPH;
+    if (!nodes) check.addIssue({ code: 'custom', path: ['nodes'], message });
+    if (!edges) check.addIssue({ code: 'custom', path: ['edges'], message });
     if (version !== undefined)
       check.addIssue({ code: 'custom', path: ['version'], message: 'cannot stand beside a graph' });
     if (!nodes || !edges || version !== undefined) return z.NEVER;
@@ -152,6 +160,12 @@ function graphOf({ workflowNodes, nodes, workflowEdges, edges }: z.output<z.ZodO
 function cleared<T>(...lists: (T[] | null | undefined)[]): T[] | undefined {
   const list = lists.find((candidate) => candidate !== undefined);
   return list === null ? [] : list;
+}
+
+/** Refuses inputs whose default no run could begin with. Versions that were saved before may have such ones, and are read all the same. */
+function checkDefaults(options: WorkflowOptions | null | undefined, check: z.RefinementCtx): void {
+  for (const { path, message } of defaultIssues(options?.inputDefinitions ?? []))
+    check.addIssue({ code: 'custom', path: ['workflowOptions', 'inputDefinitions', ...path], message });
 }
 
 function settingsOf(body: z.output<z.ZodObject<typeof described>>) {

@@ -123,6 +123,40 @@ describe('creating', () => {
       }
   });
 
+  test('refuses a default that does not fit its input, and goes on with one that was saved before', async () => {
+    const inputDefinitions = [
+      { key: 'n', type: 'number', default: '12' },
+      { key: 'list', type: 'array', defaultValue: 'north' },
+      { key: 'on', type: 'boolean', default: 'perhaps', required: true },
+    ];
+    const workflowOptions = { inputDefinitions };
+    const { id, versionID } = await aWorkflow(cluster, { tenant });
+
+    for (const { status, body } of [
+      await admin().post('T/workflows', { title: 'Wrong', draft: true, workflowOptions }),
+      await admin().patch(`T/workflows/${id}`, { workflowOptions }),
+    ]) {
+      expect(status).toBe(400);
+      const path = 'workflowOptions.inputDefinitions';
+      expect(body.error.message).toBe(
+        [
+          `${path}.1.defaultValue: expected a list, or one as JSON text, received "north"`,
+          `${path}.2.default: expected true or false, received "perhaps"`,
+        ].join('; '),
+      );
+    }
+
+    await cluster.pool.query('alter table workflow_version disable trigger user');
+    await cluster.pool.query('update workflow_version set options = $2 where id = $1', [versionID, workflowOptions]);
+    await cluster.pool.query('alter table workflow_version enable trigger user');
+    expect((await admin().patch(`T/workflows/${id}`, chain({ step: noop }))).body.workflow).toMatchObject({
+      versionNumber: 2,
+      workflowOptions,
+    });
+    const given = { n: 1, list: [], on: true };
+    expect((await admin().post(`T/workflows/${id}/execute`, { args: given })).status).toBe(200);
+  });
+
   test('the same Idempotency-Key creates one workflow', async () => {
     const headers = { 'Idempotency-Key': newID() };
     const title = `Once ${newID()}`;
@@ -542,6 +576,13 @@ describe('executing', () => {
     expect(status).toBe(200);
     expect(body).toEqual({ success: true, instanceID: expect.any(String), isTest: true });
     expect(read.body).toMatchObject({ isTest: true, workflowID: null, workflowTitle: null, input: { a: 1 } });
+  });
+
+  test('a test without a graph and without a workflow says that either would do', async () => {
+    const { status, body } = await admin().post('T/workflows/test', {});
+
+    expect(status).toBe(400);
+    expect(body.error.message).toContain('nodes: is required; in place of a graph, `workflowID` names the stored');
   });
 
   test('a test may name a saved workflow, but not an unknown one', async () => {
