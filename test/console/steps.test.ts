@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { TimelineEvent } from '#ops/console/client/types.ts';
 import { graphOf } from '#ops/console/run/graph-of.ts';
 import { scaleOf } from '#ops/console/run/scale.ts';
-import { mergeTimeline, nodesOf, type Span, spansOf, stepKey } from '#ops/console/run/steps.ts';
+import { failedItemsOf, mergeTimeline, nodesOf, type Span, spansOf, stepKey } from '#ops/console/run/steps.ts';
 import { type Exits, takenEdges } from '#ops/console/run/taken.ts';
 import type { NodeDefinition } from '#shared/nodes/define-node.ts';
 import { type AnyNode, nodes } from '#shared/nodes/index.ts';
@@ -53,6 +53,17 @@ describe('steps', () => {
       ['RUNNING', 400, 500, 2],
       ['SUSPENDED', 500, 900, 2],
     ]);
+  });
+
+  test('failed items of maps are counted by node, and nodes without any are left out', () => {
+    const maps = [
+      { nodeID: 'in a loop', failed: 0, total: 4 },
+      { nodeID: 'in a loop', failed: 3, total: 6 },
+      { nodeID: 'fine', failed: 0, total: 7 },
+    ];
+
+    expect([...failedItemsOf(maps)]).toEqual([['in a loop', { failed: 3, total: 10 }]]);
+    expect(failedItemsOf(undefined).size).toBe(0);
   });
 
   test('a step outside of loops is named by its node alone', () => {

@@ -2,15 +2,17 @@ import type { Edge, Node, NodeChange, NodeProps } from '@xyflow/react';
 import { useCallback, useMemo } from 'react';
 import type { Run } from '../client/types.ts';
 import { GraphView, NodeBox } from '../ui/graph-view.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { Status, type Tone, toneOf, wordOf } from '../ui/status.tsx';
 import type { GraphNode, Graph as GraphOfRun } from './graph-of.ts';
 import { HEIGHT, layOut, WIDTH } from './lay-out.ts';
-import type { NodeSteps } from './steps.ts';
+import { type FailedItems, failedItemsOf, type NodeSteps } from './steps.ts';
 import { type Exits, takenEdges } from './taken.ts';
 
 interface Shown extends Record<string, unknown> {
   node: GraphNode;
   steps: NodeSteps | undefined;
+  items: FailedItems | undefined;
 }
 type ShownNode = Node<Shown, 'step'>;
 
@@ -35,24 +37,26 @@ export function Graph({
 }) {
   const places = useMemo(() => layOut(graph), [graph]);
   const byID = useMemo(() => new Map(nodes.map((one) => [one.nodeID, one])), [nodes]);
+  const failedItems = useMemo(() => failedItemsOf(maps), [maps]);
   const selectedID = selected?.split('@')[0];
   const shown = useMemo(
     () =>
       graph.nodes.map((node): ShownNode => {
         const steps = byID.get(node.id);
+        const items = failedItems.get(node.id);
         const state = steps ? wordOf(steps.shown.status) : 'not reached';
         return {
           id: node.id,
           type: 'step',
           position: places.get(node.id) ?? { x: 0, y: 0 },
-          data: { node, steps },
+          data: { node, steps, items },
           selected: node.id === selectedID,
-          ariaLabel: `${node.title}, ${node.kind}, ${state}`,
+          ariaLabel: [node.title, node.kind, state, ...(items ? [wordsOf(items)] : [])].join(', '),
           width: WIDTH,
           height: HEIGHT,
         };
       }),
-    [graph, byID, places, selectedID],
+    [graph, byID, failedItems, places, selectedID],
   );
   const edges = useMemo(() => {
     const withItems = new Set(maps?.flatMap(({ nodeID, total }) => (total > 0 ? [nodeID] : [])));
@@ -83,12 +87,12 @@ export function Graph({
   );
 }
 
-function StepNode({ data: { node, steps } }: NodeProps<ShownNode>) {
-  const tone: Tone | 'none' = steps ? toneOf(steps.shown.status) : 'none';
+function StepNode({ data: { node, steps, items } }: NodeProps<ShownNode>) {
+  const tone: Tone | 'none' = steps ? toneIn(steps, items) : 'none';
   return (
     <NodeBox title={node.title} flow="down" tone={tone}>
       {steps ? (
-        <State steps={steps} />
+        <State steps={steps} items={items} />
       ) : (
         <span className="status" data-tone="idle">
           {node.kind}
@@ -98,10 +102,27 @@ function StepNode({ data: { node, steps } }: NodeProps<ShownNode>) {
   );
 }
 
-function State({ steps: { shown, steps, failed } }: { steps: NodeSteps }) {
+/** A map that went on although items have failed is no plain success. */
+function toneIn({ shown }: NodeSteps, items: FailedItems | undefined): Tone {
+  return items && shown.status === 'SUCCESS' ? 'wait' : toneOf(shown.status);
+}
+
+function wordsOf({ failed, total }: FailedItems): string {
+  return `${failed.toLocaleString()} of ${total.toLocaleString()} failed`;
+}
+
+function State({ steps: { shown, steps, failed }, items }: { steps: NodeSteps; items: FailedItems | undefined }) {
+  if (items && shown.status === 'SUCCESS')
+    return (
+      <span className="status" data-tone="wait">
+        <Icon name="cross" />
+        {wordsOf(items)}
+      </span>
+    );
   return (
     <>
       <Status of={shown.status} />
+      {items && `, ${wordsOf(items)}`}
       {steps.length > 1 && ` × ${steps.length.toLocaleString()}`}
       {failed > 0 && steps.length > 1 && `, ${failed.toLocaleString()} failed`}
     </>

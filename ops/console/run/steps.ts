@@ -1,4 +1,4 @@
-import type { NodeStatus, Run, TimelineEvent } from '../client/types.ts';
+import type { NodeStatus, Run, Schemas, TimelineEvent } from '../client/types.ts';
 
 /** What a node did in one iteration. */
 export interface Step {
@@ -80,6 +80,24 @@ function withCounts(nodeID: string, steps: Step[]): NodeSteps {
   const exits = new Set(steps.flatMap(({ last: { exit } }) => exit ?? []));
   const isSkipped = steps.every(({ status }) => status === 'SKIPPED');
   return { nodeID, steps, shown, failed: failed.length, running, exits, isSkipped };
+}
+
+/** Of a map: how many of its items have failed. */
+export interface FailedItems {
+  failed: number;
+  total: number;
+}
+
+/** The nodes whose maps have failed items, those of all iterations together. */
+export function failedItemsOf(
+  maps: readonly Pick<Schemas['WorkflowInstanceMap'], 'nodeID' | 'failed' | 'total'>[] = [],
+): ReadonlyMap<string, FailedItems> {
+  const found = new Map<string, FailedItems>();
+  for (const { nodeID, failed, total } of maps) {
+    const known = found.get(nodeID) ?? { failed: 0, total: 0 };
+    found.set(nodeID, { failed: known.failed + failed, total: known.total + total });
+  }
+  return new Map([...found].filter(([, { failed }]) => failed > 0));
 }
 
 /** A part of the time of a step: an attempt, or a wait. */

@@ -69,7 +69,7 @@ export function largeTests(stage: () => Stage): void {
     const drawn = await workOf(page, async () => {
       await go(address);
       await items.getByText('97,800 of 100,000 items are done, 1 of them failed.').waitFor();
-      await page.locator('[aria-label="map, map, Waiting"]').waitFor();
+      await page.locator('[aria-label="map, map, Waiting, 1 of 100,000 failed"]').waitFor();
     });
     const running = await workOf(page, async () => {
       await goOn();
@@ -84,7 +84,7 @@ export function largeTests(stage: () => Stage): void {
     const ended = await workOf(page, async () => {
       await go(path(`/runs/${instanceID}?view=graph`));
       await page.getByLabel('Output of the run').getByText('selectedBranch').waitFor();
-      await page.locator('[aria-label="map, map, Success"]').click();
+      await page.locator('[aria-label="map, map, Success, 1 of 100,000 failed"]').click();
       await items.getByRole('link', { name: 'Item 412 failed' }).waitFor();
     });
     await expectAccessible(page, { name: 'map-items', shows: 'Go to the item', schemes: ['light'] });
