@@ -50,6 +50,17 @@ export async function countByStatus(pool: Pool, batchID: string): Promise<Record
   return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
 }
 
+/** The same for several batches. Of each status at most one more than `max` are counted: a batch may have a hundred thousand runs. */
+export async function countsOf(
+  pool: Pool,
+  batchIDs: readonly string[],
+  { max }: { max: number },
+): Promise<ReadonlyMap<string, Record<string, number>>> {
+  const values = [batchIDs, max + 1];
+  const { rows } = await pool.query<{ id: string; counts: Record<string, number> }>(COUNTS, values);
+  return new Map(rows.map(({ id, counts }) => [id, counts]));
+}
+
 const MARK = `
 update run_batch set cancelled_at = coalesce(cancelled_at, now()), cancelled_by = coalesce(cancelled_by, $3), updated_at = now()
 where id = $1 and tenant_id = $2`;
@@ -66,5 +77,12 @@ where id = any(array(
   where cancelled_at is not null and stopped_at is null and updated_at < now() - make_interval(secs => $1)
   order by cancelled_at limit 10 for update skip locked))
 returning id, tenant_id`;
+
+const COUNTS = `
+select b.id, jsonb_object_agg(s.status, (
+  select count(*) from (select from workflow_instance i where i.batch_id = b.id and i.status = s.status limit $2) counted
+)) as counts
+from unnest($1::uuid[]) b(id) cross join unnest('{PENDING,RUNNING,WAITING,COMPLETED,FAILED,CANCELLED}'::text[]) s(status)
+group by b.id`;
 
 const COUNT = 'select status, count(*)::int as n from workflow_instance where batch_id = $1 group by status';

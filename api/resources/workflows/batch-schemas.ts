@@ -5,14 +5,7 @@ import { WorkError } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { VersionName } from '../../http/version-name.ts';
-import {
-  exampleBatch,
-  exampleBatchSummary,
-  exampleBulk,
-  exampleBulkAnswer,
-  exampleCancelMany,
-  exampleRerunMany,
-} from './examples.ts';
+import { exampleBatch, exampleBulk, exampleBulkAnswer, exampleCancelMany, exampleRerunMany } from './examples.ts';
 import { RerunFrom, RerunVersion } from './rerun-schemas.ts';
 import { governed, InstanceFilter, runInputs, Stored } from './run-schemas.ts';
 
@@ -73,6 +66,9 @@ export const BulkAnswer = z
   })
   .meta({ id: 'WorkflowBulkAnswer', examples: [exampleBulkAnswer] });
 
+/** Runs of one status that a list counts. One request starts no more. */
+export const MAX_COUNTED = 1_000;
+
 export const BatchList = z.object({ ...pageQuery(standardPage), workflowID: ID.optional() });
 
 export const RerunMany = z
@@ -88,7 +84,7 @@ export const CancelMany = z
   .object({ filter: InstanceFilter, label: Label.optional() })
   .meta({ id: 'WorkflowCancelMany', examples: [exampleCancelMany] });
 
-export const BatchSummary = z
+export const Batch = z
   .object({
     batchID: z.uuid(),
     workflowID: z.uuid().nullable().describe('Null if its runs may be of several workflows'),
@@ -105,23 +101,29 @@ export const BatchSummary = z
     createdAt: z.iso.datetime(),
     cancelledAt: z.iso.datetime().nullable(),
     cancelledBy: z.uuid().nullable(),
+    status: z
+      .enum(['FILLING', 'RUNNING', 'COMPLETED', 'CANCELLED'])
+      .describe('`FILLING`: a worker looks for its runs; `COMPLETED`: every run has ended, in any way'),
+    counts: z
+      .object({
+        PENDING: z.int(),
+        RUNNING: z.int(),
+        WAITING: z.int(),
+        COMPLETED: z.int(),
+        FAILED: z.int(),
+        CANCELLED: z.int(),
+      })
+      .meta({ id: 'RunCounts', description: 'Runs by status, without those that retention has deleted' }),
   })
-  .meta({ id: 'WorkflowBatchSummary', examples: [exampleBatchSummary] });
+  .meta({ id: 'WorkflowBatch', examples: [exampleBatch] });
 
-export const Batch = BatchSummary.extend({
-  status: z
-    .enum(['FILLING', 'RUNNING', 'COMPLETED', 'CANCELLED'])
-    .describe('`FILLING`: a worker looks for its runs; `COMPLETED`: every run has ended, in any way'),
-  counts: z
-    .object({
-      PENDING: z.int(),
-      RUNNING: z.int(),
-      WAITING: z.int(),
-      COMPLETED: z.int(),
-      FAILED: z.int(),
-      CANCELLED: z.int(),
-    })
-    .meta({ id: 'RunCounts', description: 'Runs by status, without those that retention has deleted' }),
-}).meta({ id: 'WorkflowBatch', examples: [exampleBatch] });
-
-export const Batches = z.object({ batches: z.array(BatchSummary), ...pageFields }).meta({ id: 'WorkflowBatchPage' });
+export const Batches = z
+  .object({
+    batches: z
+      .array(Batch)
+      .describe(
+        `\`counts\` are exact up to ${MAX_COUNTED} of a status: ${MAX_COUNTED + 1} means more. A batch by its id has all`,
+      ),
+    ...pageFields,
+  })
+  .meta({ id: 'WorkflowBatchPage' });

@@ -6,10 +6,10 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
-import { countByStatus, endCancelled, markCancelled } from '#shared/run-batches.ts';
+import { countByStatus, countsOf, endCancelled, markCancelled } from '#shared/run-batches.ts';
 import { findPage } from '../../http/paging.ts';
 import { type Access, tenantRoute } from '../../http/route.ts';
-import { Batch, Batches, BatchID, BatchList, type BatchSummary } from './batch-schemas.ts';
+import { Batch, Batches, BatchID, BatchList, MAX_COUNTED } from './batch-schemas.ts';
 
 /** Runs that are ended before the answer; a worker ends those of a larger batch. */
 const PAGES_AT_ONCE = 4;
@@ -26,13 +26,15 @@ export const batchRoutes = [
     query: BatchList,
     response: Batches,
 
-    async handle({ query, em, visible }) {
+    async handle({ query, em, visible }, { pool }) {
       const { workflowID } = query;
       const where: FilterQuery<RunBatch> = {
         $and: [await visible('workflow.read', 'workflow_id'), workflowID ? { workflowID } : {}],
       };
       const { rows, fields } = await findPage(em, RunBatch, { where, query, exclude: ['caller'] });
-      return { batches: rows.map(presentBatch), ...fields };
+      const ids = rows.map(({ id }) => id);
+      const counts = ids.length > 0 ? await countsOf(pool, ids, { max: MAX_COUNTED }) : new Map();
+      return { batches: rows.map((batch) => presentCounted(batch, counts.get(batch.id) ?? {})), ...fields };
     },
   }),
 
@@ -93,7 +95,7 @@ async function findBatch({ em, require, permission }: Asking, batchID: string): 
 
 type Shown = Omit<RunBatch, 'caller'>;
 
-function presentBatch(batch: Shown): z.input<typeof BatchSummary> {
+function presentBatch(batch: Shown): Omit<z.input<typeof Batch>, 'status' | 'counts'> {
   return {
     batchID: batch.id,
     workflowID: batch.workflowID ?? null,
@@ -125,7 +127,10 @@ function presentFilter({ version, named, ...filter }: BatchJob['filter']): JsonO
 }
 
 export async function presentProgress(pool: Pool, batch: Shown): Promise<z.input<typeof Batch>> {
-  const found = await countByStatus(pool, batch.id);
+  return presentCounted(batch, await countByStatus(pool, batch.id));
+}
+
+function presentCounted(batch: Shown, found: Record<string, number>): z.input<typeof Batch> {
   const counts = { PENDING: 0, RUNNING: 0, WAITING: 0, COMPLETED: 0, FAILED: 0, CANCELLED: 0, ...found };
   const isOpen = counts.PENDING + counts.RUNNING + counts.WAITING > 0;
   const ended = batch.cancelledAt ? 'CANCELLED' : 'COMPLETED';

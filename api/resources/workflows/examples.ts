@@ -293,7 +293,7 @@ export const exampleFilter = { workflowID, errorCode: 'UPSTREAM_TIMEOUT', from: 
 export const exampleRerunMany = { filter: exampleFilter, from: 'failed', label: 'After the outage' };
 export const exampleCancelMany = { filter: { workflowID, tag: 'north' } };
 
-export const exampleBatchSummary = {
+const exampleBatchSummary = {
   batchID,
   workflowID,
   kind: 'execute',

@@ -68,7 +68,7 @@ test('every item is answered in order, and one that is wrong names its field and
   expect(instances[1]).toMatchObject({ batchID: body.batchID, tags: ['first'], origin: 'direct' });
   expect((await api().get(`T/workflows/instances/${last}`)).body.output).toEqual({ n: 6 });
   const listed = (await api().get(`T/workflows/batches?workflowID=${echo.id}&limit=100`)).body.batches;
-  expect(listed.map(({ batchID }: { batchID: string }) => batchID)).toContain(body.batchID);
+  expect(listed).toContainEqual(await batchOf(body.batchID));
 });
 
 test('a body without items, with too many, or with an unknown version is refused as a whole', async () => {
