@@ -7,6 +7,8 @@ import type { Waiting, WaitReason } from './wait-schemas.ts';
 
 type Reason = z.input<typeof WaitReason>;
 
+/** Characters of a title, or of the name or the key of an event. */
+const MAX_SHOWN = 100;
 /** Runs ahead are counted so far. */
 const MAX_COUNTED = 1_000;
 
@@ -53,22 +55,41 @@ export async function findWaitReason(
   const [facts] = rows;
   if (!facts) return undefined;
   if (facts.isQueued) return reasonInQueue(facts);
-  return waits && reasonOfWait(waits);
+  return waits && reasonOfWait(waits, await findTitle(pool, run, waits));
 }
 
-function reasonOfWait({ reason, until }: z.input<typeof Waiting>): Reason | undefined {
+type Wait = z.input<typeof Waiting>;
+
+/** What the question or the node that waits is called; null if it is not known which. */
+async function findTitle(
+  pool: Pool,
+  run: { id: string; tenantID: string },
+  { nodeID, collectionRequestID }: Wait,
+): Promise<string | null> {
+  if (nodeID === undefined) return null;
+  const values = [run.id, run.tenantID, nodeID, collectionRequestID ?? null];
+  const { rows } = await pool.query<{ title: string | null }>({ name: 'wait_title', text: TITLE, values });
+  return cut(rows[0]?.title || nodeID);
+}
+
+function reasonOfWait({ reason, until, event }: Wait, title: string | null): Reason | undefined {
+  const at = title === null ? '' : ` at “${title}”`;
+  const ends = { ...(until && { until }) };
   if (reason === 'delay') {
     const seconds = until ? Math.max(0, Math.ceil((Date.parse(until) - Date.now()) / 1_000)) : null;
-    return {
-      code: 'delay',
-      message: until ? `waits until ${until}` : 'waits for a time',
-      position: null,
-      estimateSeconds: seconds,
-    };
+    return { ...plain('delay', `waits for a time${at}`), ...ends, estimateSeconds: seconds };
   }
-  if (reason === 'input') return plain('input', 'waits for an answer');
-  if (reason === 'event') return plain('event', 'waits for an event');
-  return reason === 'child' ? plain('child', 'waits for a run that it has started') : undefined;
+  if (reason === 'input')
+    return { ...plain('input', `waits for an answer${title === null ? '' : ` to “${title}”`}`), ...ends };
+  if (reason === 'event') {
+    const what = event ? `the event \`${cut(event.name)}\` with key \`${cut(event.key)}\`` : 'an event';
+    return { ...plain('event', `waits for ${what}${at}`), ...ends };
+  }
+  return reason === 'child' ? plain('child', `waits for a run that it has started${at}`) : undefined;
+}
+
+function cut(text: string): string {
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text;
 }
 
 function plain(code: Reason['code'], message: string): Reason {
@@ -151,6 +172,13 @@ function counted(ahead: number): string {
   if (ahead > MAX_COUNTED) return `more than ${MAX_COUNTED.toLocaleString('en')} runs are`;
   return ahead === 1 ? '1 run is' : `${ahead} runs are`;
 }
+
+const TITLE = `
+select coalesce(
+  nullif((select collection_config ->> 'title' from collection_request where id = $4::uuid and instance_id = $1), ''),
+  (select node #>> '{data,title}' from workflow_instance i join workflow_version v on v.id = i.version_id
+   cross join lateral jsonb_array_elements(v.nodes) node
+   where i.id = $1 and i.tenant_id = $2 and v.tenant_id = $2 and node ->> 'id' = $3 limit 1)) as title`;
 
 const count = (rows: string) => `(select count(*)::int from (${rows} limit ${MAX_COUNTED + 1}) counted)`;
 

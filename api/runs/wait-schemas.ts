@@ -11,7 +11,9 @@ export const Waiting = z
   .object({
     reason: z.enum(['delay', 'input', 'event', 'child', 'no-worker', 'queue']),
     until: z.iso.datetime().optional(),
+    nodeID: z.string().optional().describe('The node that waits'),
     collectionRequestID: z.uuid().optional(),
+    event: z.object({ name: z.string(), key: z.string() }).optional().describe('The event that it waits for'),
   })
   .meta({ id: 'WaitingReason', description: 'Why a run waits, and until when' });
 
@@ -31,6 +33,7 @@ export const WaitReason = z
       'queue',
     ]),
     message: z.string(),
+    until: z.iso.datetime().optional().describe('When the wait ends, if nothing ends it before'),
     position: z.int().nullable().describe('In its line, from 1; 0 if it has been handed to the workers'),
     estimateSeconds: z.int().nullable().describe('Null if it cannot be told'),
   })

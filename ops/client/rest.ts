@@ -1737,7 +1737,7 @@ export interface paths {
         head?: never;
         /**
          * Update a workflow
-         * @description Fields that are left out stay as they are. A change of the graph or of the options is saved as the next version and published, with `draft: true` only saved. `If-Match` names the `versionNumber` that the change was made from, so that it does not undo the change of another author. Runs in flight continue with the graph they began with.
+         * @description Fields that are left out stay as they are. A change of the graph or of the options is saved as the next version and published, with `draft: true` only saved. Options without a graph are published with the graph that is published; a later draft stays one, and gets them too. `If-Match` names the `versionNumber` that the change was made from, so that it does not undo the change of another author. Runs in flight continue with the graph they began with.
          *
          *     Permission: `workflow.update`
          */
@@ -15013,6 +15013,11 @@ export interface components {
             /** @enum {string} */
             code: "tenant-limit" | "workflow-limit" | "key-limit" | "rate-limit" | "no-worker" | "paused" | "delay" | "input" | "event" | "child" | "queue";
             message: string;
+            /**
+             * Format: date-time
+             * @description When the wait ends, if nothing ends it before
+             */
+            until?: string;
             /** @description In its line, from 1; 0 if it has been handed to the workers */
             position: number | null;
             /** @description Null if it cannot be told */
@@ -15024,8 +15029,15 @@ export interface components {
             reason: "delay" | "input" | "event" | "child" | "no-worker" | "queue";
             /** Format: date-time */
             until?: string;
+            /** @description The node that waits */
+            nodeID?: string;
             /** Format: uuid */
             collectionRequestID?: string;
+            /** @description The event that it waits for */
+            event?: {
+                name: string;
+                key: string;
+            };
         };
         /**
          * @description What senders get unless the listener says otherwise
@@ -15894,7 +15906,8 @@ export interface components {
             counts: components["schemas"]["RunCounts"];
         };
         WorkflowBatchPage: {
-            batches: components["schemas"]["WorkflowBatchSummary"][];
+            /** @description `counts` are exact up to 1000 of a status: 1001 means more. A batch by its id has all */
+            batches: components["schemas"]["WorkflowBatch"][];
             /**
              * @description Absent with `limit` or `cursor`
              * @example 1
@@ -15911,54 +15924,6 @@ export interface components {
              * @example null
              */
             nextCursor: string | null;
-        };
-        /**
-         * @example {
-         *       "batchID": "01990d3e-5c00-7a10-8000-000000000010",
-         *       "workflowID": "01990d3e-5c00-7a10-8000-000000000008",
-         *       "kind": "execute",
-         *       "label": "Orders of March",
-         *       "total": 1,
-         *       "refused": 1,
-         *       "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
-         *       "createdByApiKeyID": null,
-         *       "createdAt": "2026-03-02T09:30:00.000Z",
-         *       "filter": null,
-         *       "lookedAt": 0,
-         *       "filledAt": null,
-         *       "lastError": null,
-         *       "cancelledAt": null,
-         *       "cancelledBy": null
-         *     }
-         */
-        WorkflowBatchSummary: {
-            /** Format: uuid */
-            batchID: string;
-            /** @description Null if its runs may be of several workflows */
-            workflowID: string | null;
-            /** @enum {string} */
-            kind: "execute" | "rerun" | "cancel";
-            label: string | null;
-            /** @description Runs that were accepted for it, or cancelled by it */
-            total: number;
-            refused: number;
-            /** @description Which runs are re-run or cancelled */
-            filter: {
-                [key: string]: unknown;
-            } | null;
-            /** @description Runs that the filter has found so far */
-            lookedAt: number;
-            /** @description When a worker had looked at all of them */
-            filledAt: string | null;
-            /** @description Why the last of the refused runs was refused */
-            lastError: string | null;
-            /** Format: uuid */
-            creatorID: string;
-            createdByApiKeyID: string | null;
-            /** Format: date-time */
-            createdAt: string;
-            cancelledAt: string | null;
-            cancelledBy: string | null;
         };
         /**
          * @example {
@@ -23267,7 +23232,16 @@ export interface operations {
                      *           "filledAt": null,
                      *           "lastError": null,
                      *           "cancelledAt": null,
-                     *           "cancelledBy": null
+                     *           "cancelledBy": null,
+                     *           "status": "COMPLETED",
+                     *           "counts": {
+                     *             "PENDING": 0,
+                     *             "RUNNING": 0,
+                     *             "WAITING": 0,
+                     *             "COMPLETED": 1,
+                     *             "FAILED": 0,
+                     *             "CANCELLED": 0
+                     *           }
                      *         }
                      *       ],
                      *       "totalCount": 1,

@@ -24,7 +24,7 @@ export async function findWaiting(
   // A failed node with a retry ahead waits like a suspended one.
   const seqs = latest.filter(({ status }) => status === 'SUSPENDED' || status === 'FAILED').map(({ seq }) => seq);
   const events = await em.find(RunEvent, { instanceID: run.id, seq: { $in: seqs } });
-  const reasons = events.flatMap(({ payload }) => reasonOf(payload));
+  const reasons = events.flatMap(reasonOf);
   const [reason] = reasons.sort((one, other) => rank[one.reason] - rank[other.reason]);
   if (reason?.collectionRequestID) return { ...reason, ...(await expiryOf(em, reason.collectionRequestID)) };
   // A pause between two items of a loop has no event.
@@ -37,14 +37,17 @@ async function expiryOf(em: EntityManager, id: string): Promise<Pick<Reason, 'un
   return request?.expiresAt ? { until: request.expiresAt.toISOString() } : {};
 }
 
-function reasonOf(stored: RunEvent['payload']): Reason[] {
+function reasonOf({ nodeID, payload: stored }: RunEvent): Reason[] {
   // The engine writes these payloads.
   const payload = stored as RunEventPayload | null | undefined;
+  const at = { ...(nodeID && { nodeID }), ...(payload?.dueAt && { until: payload.dueAt }) };
   if (payload?.wait === 'input')
-    return [{ reason: 'input', collectionRequestID: (payload.request ?? payload.reminder)?.collectionRequestID }];
-  if (payload?.wait === 'child' || payload?.wait === 'chunks') return [{ reason: 'child' }];
-  if (payload?.wait === 'event') return [{ reason: 'event', ...(payload.dueAt && { until: payload.dueAt }) }];
-  return payload?.dueAt ? [{ reason: 'delay', until: payload.dueAt }] : [];
+    return [
+      { reason: 'input', ...at, collectionRequestID: (payload.request ?? payload.reminder)?.collectionRequestID },
+    ];
+  if (payload?.wait === 'child' || payload?.wait === 'chunks') return [{ reason: 'child', ...at }];
+  if (payload?.wait === 'event') return [{ reason: 'event', ...at, ...(payload.event && { event: payload.event }) }];
+  return payload?.dueAt ? [{ reason: 'delay', ...at }] : [];
 }
 
 /** Chooses, of several waits, the one that a user can act on. */

@@ -25,7 +25,7 @@ import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { isObject } from '../ui/schema-parts.ts';
 import { Status } from '../ui/status.tsx';
-import { Ago, Duration } from '../ui/time.tsx';
+import { Ago, Duration, Moment } from '../ui/time.tsx';
 
 const Graph = lazy(() => import('../run/graph.tsx').then(({ Graph: one }) => ({ default: one })));
 const Rerun = lazy(() => import('../run/rerun.tsx').then(({ Rerun: one }) => ({ default: one })));
@@ -233,10 +233,17 @@ function WhyWaiting({ tenantID, run: { waiting, waitReason, status } }: { tenant
   if (!waitReason && !waiting) return null;
   const estimate = waitReason?.estimateSeconds;
   const requestID = waiting?.collectionRequestID;
+  const until = waitReason?.until ?? waiting?.until;
   return (
     <Notice tone="wait" title={status === 'PENDING' ? 'Not started yet' : 'Waiting'}>
       {waitReason ? sentenceOf(waitReason.message) : `It waits for ${waitWords[waiting?.reason ?? 'queue']}.`}
-      {estimate ? ` About ${estimate} s more.` : ''}{' '}
+      {until && (
+        <>
+          {' Until '}
+          <Moment at={until} />.
+        </>
+      )}
+      {estimate && !until ? ` About ${estimate} s more.` : ''}{' '}
       {requestID && (
         <Link className="link" to="/t/$tenantID/inbox/$requestID" params={{ tenantID, requestID }}>
           Answer the question

@@ -42,7 +42,11 @@ async function parked(workflowID: string, key: string | number): Promise<string>
     expect((await as(tenant.creator).get(`T/workflows/instances/${instanceID}`)).body).toMatchObject({
       status: 'WAITING',
       waiting: { reason: 'event', until: expect.any(String) },
-      waitReason: { code: 'event' },
+      waitReason: {
+        code: 'event',
+        message: `waits for the event \`paid\` with key \`${key}\` at “wait”`,
+        until: expect.any(String),
+      },
     }),
   );
   return instanceID;

@@ -182,18 +182,24 @@ test('a run is read without its input by those who have it', async () => {
 test('a waiting run tells its cause', async () => {
   const ask = { type: 'dataCollection', fields: [{ key: 'name' }] };
   const child = await aWorkflow(cluster, { tenant, ...chain({ ask }) });
+  const question = { ...ask, title: 'Approve order {{ctx.input.id}}' };
   const graphs = {
-    delay: chain({ wait: { type: 'delay', delayMinutes: 3 } }),
-    input: chain({ ask }),
-    child: chain({ child: { type: 'subWorkflow', childWorkflowID: child.id } }),
-  };
+    delay: [chain({ wait: { type: 'delay', delayMinutes: 3, title: 'Cool down' } }), 'a time at “Cool down”'],
+    input: [chain({ ask: question }), 'an answer to “Approve order 7”'],
+    child: [
+      chain({ child: { type: 'subWorkflow', childWorkflowID: child.id } }),
+      'a run that it has started at “child”',
+    ],
+  } as const;
 
-  for (const [reason, graph] of Object.entries(graphs)) {
+  for (const [reason, [graph, what]] of Object.entries(graphs)) {
     const { id } = await aWorkflow(cluster, { tenant, ...graph });
-    const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+    const { instanceID } = (await api().post(`T/workflows/${id}/execute`, { args: { id: 7 } })).body;
     await eventually(async () => {
       const { body } = await api().get(`T/workflows/instances/${instanceID}`);
       expect(body).toMatchObject({ status: 'WAITING', waiting: { reason }, waitReason: { code: reason } });
+      expect(body.waitReason).toMatchObject({ message: `waits for ${what}` });
+      expect(body.waitReason.until).toBe(body.waiting.until);
       if (reason === 'delay') expect(Date.parse(body.waiting.until) - Date.now()).toBeGreaterThan(170_000);
       if (reason === 'input') {
         expect(body.waiting.collectionRequestID).toEqual(expect.any(String));
