@@ -98,6 +98,7 @@ export const operations = {
   getWorkflow: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/{workflowID}"},
   updateWorkflow: {"method":"patch","path":"/api/v1/tenants/{tenantID}/workflows/{workflowID}"},
   deleteWorkflow: {"method":"delete","path":"/api/v1/tenants/{tenantID}/workflows/{workflowID}"},
+  getWorkflowUsage: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/{workflowID}/usage"},
   cloneWorkflow: {"method":"post","path":"/api/v1/tenants/{tenantID}/workflows/{workflowID}/clone","takesKey":true},
   executeWorkflow: {"method":"post","path":"/api/v1/tenants/{tenantID}/workflows/{workflowID}/execute","takesKey":true},
   executeWorkflowBulk: {"method":"post","path":"/api/v1/tenants/{tenantID}/workflows/{workflowID}/execute/bulk","takesKey":true},

@@ -1728,7 +1728,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a workflow
-         * @description Deletes a workflow and cancels its runs in flight. The records of past runs stay.
+         * @description Deletes a workflow and cancels its runs in flight. The records of past runs stay. Workflows that call it fail from then on: `GET …/usage` names them.
          *
          *     Permission: `workflow.delete`
          */
@@ -1742,6 +1742,28 @@ export interface paths {
          *     Permission: `workflow.update`
          */
         patch: operations["updateWorkflow"];
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/workflows/{workflowID}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the usage of a workflow
+         * @description Returns the workflows that would fail without this one: their published versions call it, or name it to handle their failures.
+         *
+         *     Permission: `workflow.read`
+         */
+        get: operations["getWorkflowUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/tenants/{tenantID}/workflows/{workflowID}/clone": {
@@ -11144,6 +11166,7 @@ export interface components {
             message: string;
         };
         GetWorkflowStepInputAnswer: components["schemas"]["Success"] & components["schemas"]["WorkflowStepInput"];
+        GetWorkflowUsageAnswer: components["schemas"]["Success"] & components["schemas"]["WorkflowUsage"];
         GetWorkflowVersionAnswer: {
             /** @constant */
             success: true;
@@ -17318,6 +17341,26 @@ export interface components {
              * @default false
              */
             draft?: boolean;
+        };
+        /**
+         * @example {
+         *       "workflows": [
+         *         {
+         *           "workflowID": "01990d3e-5c00-7a10-8000-000000000008",
+         *           "workflowTitle": "Approve an order"
+         *         }
+         *       ],
+         *       "others": 1
+         *     }
+         */
+        WorkflowUsage: {
+            workflows: {
+                /** Format: uuid */
+                workflowID: string;
+                workflowTitle: string;
+            }[];
+            /** @description How many more there are: the caller may not read them, or the list is too long */
+            others: number;
         };
         /**
          * @example {
@@ -24642,6 +24685,51 @@ export interface operations {
             404: components["responses"]["404"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    getWorkflowUsage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                workflowID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The usage of a workflow */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "workflows": [
+                     *         {
+                     *           "workflowID": "01990d3e-5c00-7a10-8000-000000000008",
+                     *           "workflowTitle": "Approve an order"
+                     *         }
+                     *       ],
+                     *       "others": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetWorkflowUsageAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
         };

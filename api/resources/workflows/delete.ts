@@ -14,7 +14,8 @@ export const deleteWorkflow = tenantRoute({
   method: 'delete',
   path: '/workflows/:workflowID',
   summary: 'Delete a workflow',
-  description: 'Deletes a workflow and cancels its runs in flight. The records of past runs stay.',
+  description:
+    'Deletes a workflow and cancels its runs in flight. The records of past runs stay. Workflows that call it fail from then on: `GET …/usage` names them.',
   permission: 'workflow.delete',
   object: ({ params }) => `workflow:${params.workflowID}`,
   params: WorkflowID,

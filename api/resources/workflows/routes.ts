@@ -35,6 +35,7 @@ import { streamInstance } from './stream.ts';
 import { submitCollection } from './submit.ts';
 import { testWorkflow } from './test-workflow.ts';
 import { updateWorkflow } from './update.ts';
+import { readUsage } from './usage.ts';
 import { versionRoutes } from './versions.ts';
 
 /** Fixed paths come before `:workflowID`, which would take them for an id. */
@@ -124,6 +125,7 @@ export const workflowRoutes = [
 
   updateWorkflow,
   deleteWorkflow,
+  readUsage,
   cloneWorkflow,
   executeWorkflow,
   executeWorkflowBulk,

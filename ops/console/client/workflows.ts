@@ -59,6 +59,14 @@ export async function cloneWorkflow(path: WorkflowPlace): Promise<Schemas['Workf
   return (await body(rest.POST(`${WORKFLOW}/clone`, { params: { path } }))).workflow;
 }
 
+/** The workflows that call this one. Not a part of what changes of workflows refresh: a deleted one has no usage. */
+export function workflowUsageRead(path: WorkflowPlace) {
+  return queryOptions({
+    queryKey: ['workflow-usage', path.tenantID, path.workflowID],
+    queryFn: () => body(rest.GET(`${WORKFLOW}/usage`, { params: { path } })),
+  });
+}
+
 export async function deleteWorkflow(path: WorkflowPlace): Promise<void> {
   await body(rest.DELETE(WORKFLOW, { params: { path } }));
 }

@@ -4,7 +4,13 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Schemas } from '../client/types.ts';
-import { cloneWorkflow, createWorkflow, deleteWorkflow, workflowListRead } from '../client/workflows.ts';
+import {
+  cloneWorkflow,
+  createWorkflow,
+  deleteWorkflow,
+  workflowListRead,
+  workflowUsageRead,
+} from '../client/workflows.ts';
 import { AssetList } from '../ui/asset-list.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -101,19 +107,51 @@ export function WorkflowsPage() {
         />
       )}
       {doomed && (
-        <Confirm
-          title="Delete the workflow"
-          question={`“${doomed.title}” is deleted with its versions, and its runs that have not ended are cancelled.`}
-          verb="Delete"
-          onConfirm={async () => {
-            await deleteWorkflow({ tenantID, workflowID: doomed.id });
-            await refresh();
-          }}
+        <DeleteWorkflow
+          tenantID={tenantID}
+          workflow={doomed}
+          onDeleted={refresh}
           onClose={() => setDoomed(undefined)}
         />
       )}
     </>
   );
+}
+
+interface DeleteProps {
+  tenantID: string;
+  workflow: Row;
+  onDeleted: () => Promise<unknown>;
+  onClose: () => void;
+}
+
+/** The question is asked once it is known which workflows call this one. */
+function DeleteWorkflow({ tenantID, workflow: { id: workflowID, title }, onDeleted, onClose }: DeleteProps) {
+  const usage = useQuery({ ...workflowUsageRead({ tenantID, workflowID }), gcTime: 0 });
+  if (usage.isPending) return null;
+  return (
+    <Confirm
+      title="Delete the workflow"
+      question={`“${title}” is deleted with its versions, and its runs that have not ended are cancelled.${usage.data ? callersIn(usage.data) : ''}`}
+      verb="Delete"
+      onConfirm={async () => {
+        await deleteWorkflow({ tenantID, workflowID });
+        await onDeleted();
+      }}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Titles that a question names. */
+const MAX_NAMED = 5;
+
+function callersIn({ workflows, others }: Schemas['WorkflowUsage']): string {
+  const named = workflows.slice(0, MAX_NAMED).map(({ workflowTitle }) => `“${workflowTitle}”`);
+  const more = workflows.length - named.length + others;
+  if (more > 0) named.push(more === 1 ? '1 more' : `${more.toLocaleString()} more`);
+  if (named.length === 0) return '';
+  return ` These workflows call it and fail from then on: ${named.join(', ')}.`;
 }
 
 function stateOf({ publishedVersionID, isDisabled, pausedAt, versionID }: Row): string {

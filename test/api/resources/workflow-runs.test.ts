@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
-import { aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
+import { aMember, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
 import { code, graph, noop } from '../../support/graphs.ts';
 import { eventually } from '../../support/settle.ts';
 
@@ -347,6 +347,22 @@ test('child runs are listed by their parent, stand in its timeline, and end with
   expect(timeline.flatMap((event: { child?: object }) => event.child ?? [])).toEqual([
     { instanceID: childID, status: 'CANCELLED', workflowID: child.id, workflowTitle },
   ]);
+});
+
+test('the usage of a workflow names those that call it or let it handle failures, as far as the caller may read them', async () => {
+  const child = await aWorkflow(cluster, { tenant, ...chain() });
+  const call = { type: 'subWorkflow', childWorkflowID: child.id };
+  const calling = await aWorkflow(cluster, { tenant, title: 'Calls', ...chain({ call }) });
+  await aWorkflow(cluster, { tenant, title: 'Fails', ...chain(), options: { onFailure: { workflowID: child.id } } });
+  await aWorkflow(cluster, { tenant, title: 'Neither', ...chain() });
+  const rules = [child.id, calling.id].map((id) => ({ object: `workflow:${id}`, action: 'read' }));
+  const member = await aMember(cluster, { tenant, rules });
+
+  const all = await api().get(`T/workflows/${child.id}/usage`);
+  const some = await cluster.as(member).in(tenant).get(`T/workflows/${child.id}/usage`);
+
+  expect(all.body).toMatchObject({ workflows: [{ workflowTitle: 'Fails' }, { workflowTitle: 'Calls' }], others: 0 });
+  expect(some.body).toMatchObject({ workflows: [{ workflowID: calling.id, workflowTitle: 'Calls' }], others: 1 });
 });
 
 test('deleting a workflow ends its runs, also those of sub-workflow nodes', async () => {

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import { AppError } from '#shared/errors.ts';
+import { findWorkflowsThatCall } from '../../db/workflows-that-run.ts';
+import { exampleIDs } from '../../http/example-ids.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { WorkflowID } from './schemas.ts';
+
+/** Further ones are only counted. */
+const SHOWN = 200;
+
+const exampleUsage = {
+  workflows: [{ workflowID: exampleIDs.workflowID, workflowTitle: 'Approve an order' }],
+  others: 1,
+};
+
+const Usage = z
+  .object({
+    workflows: z.array(z.object({ workflowID: z.uuid(), workflowTitle: z.string() })),
+    others: z.int().describe('How many more there are: the caller may not read them, or the list is too long'),
+  })
+  .meta({ id: 'WorkflowUsage', examples: [exampleUsage] });
+
+export const readUsage = tenantRoute({
+  name: 'getWorkflowUsage',
+  method: 'get',
+  path: '/workflows/:workflowID/usage',
+  summary: 'Get the usage of a workflow',
+  description:
+    'Returns the workflows that would fail without this one: their published versions call it, or name it to handle their failures.',
+  permission: 'workflow.read',
+  object: ({ params }) => `workflow:${params.workflowID}`,
+  params: WorkflowID,
+  response: Usage,
+
+  async handle({ params: { workflowID }, em, tenantID, visible }, { pool }) {
+    if (!(await em.findOne(Workflow, { id: workflowID }, { fields: ['id'] })))
+      throw new AppError('NOT_FOUND', 'Workflow not found');
+    const calling = await findWorkflowsThatCall(pool, tenantID, { workflowID });
+    const page = { fields: ['id', 'title'] as const, limit: SHOWN, orderBy: { createdAt: 'desc' as const } };
+    const found = await em.find(Workflow, { id: { $in: calling }, ...(await visible('workflow.read')) }, page);
+    const workflows = found.map(({ id, title }) => ({ workflowID: id, workflowTitle: title }));
+    return { workflows, others: calling.length - workflows.length };
+  },
+});
