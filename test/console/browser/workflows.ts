@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { aWorkflow, chain } from '#test/support/factories.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
 
@@ -200,9 +201,16 @@ export function workflowTests(stage: () => Stage): void {
   }, 40_000);
 
   test('the list and the editor: no finding by axe, and no sideways scroll', async () => {
-    const { page, go, path } = stage();
+    const { cluster, tenant, page, go, path } = stage();
+    const child = await aWorkflow(cluster, { tenant, title: 'Called' });
+    const call = { type: 'subWorkflow', childWorkflowID: child.id };
+    await aWorkflow(cluster, { tenant, title: 'Calls it', ...chain({ call }) });
     await go(path('/workflows'));
     await expectAccessible(page, { name: 'workflows', shows: 'Order approval' });
+    await page.getByRole('button', { name: 'Actions for Called' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByText('These workflows call it and fail from then on: “Calls it”.').waitFor();
+    await page.getByRole('button', { name: 'Keep it' }).click();
     await go(editorPath);
     await page.getByText('Steps as a list').click();
     await page.getByRole('button', { name: 'JavaScript', exact: true }).click();
