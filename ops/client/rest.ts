@@ -12678,8 +12678,16 @@ export interface components {
          *         }
          *       },
          *       "deadLetters": {
-         *         "count": 0,
-         *         "isMore": false
+         *         "count": 3,
+         *         "isMore": false,
+         *         "listeners": [
+         *           {
+         *             "id": "01990d3e-5c00-7a10-8000-000000000012",
+         *             "title": "Orders of the shop",
+         *             "count": 3,
+         *             "isMore": false
+         *           }
+         *         ]
          *       },
          *       "stoppedCronJobs": {
          *         "count": 0,
@@ -12694,13 +12702,24 @@ export interface components {
             questions: components["schemas"]["OverviewQuestions"] | null;
             runs: components["schemas"]["OverviewRunStates"] | null;
             /** @description Events of listeners that were given up in the last 24 hours */
-            deadLetters: components["schemas"]["OverviewCount"] | null;
+            deadLetters: components["schemas"]["OverviewDeadLetters"] | null;
             /** @description By the service, after failures */
             stoppedCronJobs: components["schemas"]["OverviewStopped"] | null;
             /** @description By the service, after failures */
             stoppedListeners: components["schemas"]["OverviewStopped"] | null;
         };
-        OverviewCount: {
+        OverviewDeadLetters: {
+            /** @description At most 100 */
+            count: number;
+            /** @description There are more than 100 */
+            isMore: boolean;
+            /** @description Whose they are: up to 6, those with the most first */
+            listeners: components["schemas"]["OverviewDeadLettersOfListener"][];
+        };
+        OverviewDeadLettersOfListener: {
+            /** Format: uuid */
+            id: string;
+            title: string;
             /** @description At most 100 */
             count: number;
             /** @description There are more than 100 */
@@ -18577,8 +18596,16 @@ export interface operations {
                      *         }
                      *       },
                      *       "deadLetters": {
-                     *         "count": 0,
-                     *         "isMore": false
+                     *         "count": 3,
+                     *         "isMore": false,
+                     *         "listeners": [
+                     *           {
+                     *             "id": "01990d3e-5c00-7a10-8000-000000000012",
+                     *             "title": "Orders of the shop",
+                     *             "count": 3,
+                     *             "isMore": false
+                     *           }
+                     *         ]
                      *       },
                      *       "stoppedCronJobs": {
                      *         "count": 0,

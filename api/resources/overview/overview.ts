@@ -37,7 +37,7 @@ export async function readOverview(input: Input): Promise<z.input<typeof Overvie
   return {
     questions: (await extent('workflow.execute')) === 'none' ? null : await findQuestions(input),
     runs: readsRuns ? await findAllRuns(input) : null,
-    deadLetters: readsListeners ? await countDeadLetters(input) : null,
+    deadLetters: readsListeners ? await findDeadLetters(input) : null,
     stoppedCronJobs: (await extent('cronjob.read')) === 'none' ? null : await findStoppedCronJobs(input),
     stoppedListeners: readsListeners ? await findStoppedListeners(input) : null,
   };
@@ -49,7 +49,11 @@ const limit = MAX_COUNTED + 1;
 const newestFirst = [{ createdAt: 'desc' as const }, { id: 'desc' as const }];
 
 function counted(rows: readonly unknown[]) {
-  return { count: Math.min(rows.length, MAX_COUNTED), isMore: rows.length > MAX_COUNTED };
+  return bounded(rows.length);
+}
+
+function bounded(count: number) {
+  return { count: Math.min(count, MAX_COUNTED), isMore: count > MAX_COUNTED };
 }
 
 function aDayAgo(): Date {
@@ -120,7 +124,9 @@ async function findQuestions({ em, tenantID, visible, identity }: Input) {
   };
 }
 
-async function countDeadLetters({ em, tenantID, visible }: Input) {
+const LettersOfListener = z.object({ listener_id: z.uuid(), count: z.int() });
+
+async function findDeadLetters({ em, tenantID, visible }: Input) {
   const newest = raw(
     (row) =>
       `${row}.id in (select id from listener_event where tenant_id = ?::uuid and state = 'dead' order by id desc limit ${MAX_LOOKED_AT})`,
@@ -133,7 +139,23 @@ async function countDeadLetters({ em, tenantID, visible }: Input) {
       await visible('listener.read', 'listener_id'),
     ],
   };
-  return counted(await em.find(ListenerEvent, where, { fields: ['id'], limit }));
+  const select = em.createQueryBuilder(ListenerEvent, 'event');
+  // Safe: the columns are those of the table, and the driver answers with them.
+  select.select([raw('event.listener_id'), raw('count(*)::int as count')] as never);
+  select.where(where as never);
+  await select.applyFilters();
+  const rows = z.array(LettersOfListener).parse(await select.groupBy(raw('event.listener_id')).execute('all', false));
+  const most = rows.toSorted((one, other) => other.count - one.count).slice(0, MAX_SHOWN);
+  const ids = most.map((row) => row.listener_id);
+  const titled = await em.find(Listener, { id: { $in: ids } }, { fields: ['listenerTitle'] });
+  const titles = new Map(titled.map(({ id, listenerTitle }) => [id, listenerTitle]));
+  return {
+    ...bounded(rows.reduce((sum, { count }) => sum + count, 0)),
+    listeners: most.flatMap(({ listener_id: id, count }) => {
+      const title = titles.get(id);
+      return title === undefined ? [] : { id, title, ...bounded(count) };
+    }),
+  };
 }
 
 async function findStoppedCronJobs({ em, tenantID, visible }: Input) {

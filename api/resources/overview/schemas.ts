@@ -51,7 +51,14 @@ const counted = {
   isMore: z.boolean().describe(`There are more than ${MAX_COUNTED}`),
 };
 
-const Counted = z.object(counted).meta({ id: 'OverviewCount' });
+const DeadLetters = z
+  .object({
+    ...counted,
+    listeners: z
+      .array(z.object({ id: z.uuid(), title: z.string(), ...counted }).meta({ id: 'OverviewDeadLettersOfListener' }))
+      .describe(`Whose they are: up to ${MAX_SHOWN}, those with the most first`),
+  })
+  .meta({ id: 'OverviewDeadLetters' });
 
 const Run = z
   .object({
@@ -92,13 +99,14 @@ const run = {
   workflowTitle: 'Approve an order',
   createdAt: '2026-03-05T14:05:12.480Z',
 };
+const letters = { id: '01990d3e-5c00-7a10-8000-000000000012', title: 'Orders of the shop', count: 3, isMore: false };
 const nothing = { count: 0, isMore: false, newest: [] };
 
 export const Overview = z
   .object({
     questions: Questions.nullable().describe('That the caller may answer'),
     runs: RunsByState.nullable(),
-    deadLetters: Counted.nullable().describe('Events of listeners that were given up in the last 24 hours'),
+    deadLetters: DeadLetters.nullable().describe('Events of listeners that were given up in the last 24 hours'),
     stoppedCronJobs: Stopped.nullable().describe('By the service, after failures'),
     stoppedListeners: Stopped.nullable().describe('By the service, after failures'),
   })
@@ -114,7 +122,7 @@ export const Overview = z
           waiting: nothing,
           pending: nothing,
         },
-        deadLetters: { count: 0, isMore: false },
+        deadLetters: { count: 3, isMore: false, listeners: [letters] },
         stoppedCronJobs: nothing,
         stoppedListeners: null,
       },

@@ -9,6 +9,7 @@ import { toolCallsRead } from '../client/tool-approvals.ts';
 import type { RunStatus } from '../client/types.ts';
 import { OtherPages } from '../home/other-pages.tsx';
 import type { RunFilter } from '../run/filter.ts';
+import { countOf } from '../ui/count.ts';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Status } from '../ui/status.tsx';
@@ -124,14 +125,32 @@ function Calls({ tenantID }: { tenantID: string }) {
   );
 }
 
-function DeadLetters({ tenantID, letters }: { tenantID: string; letters: Counted }) {
+/** Each listener leads to its dead letters. */
+function DeadLetters({ tenantID, letters }: { tenantID: string; letters: NonNullable<Overview['deadLetters']> }) {
+  const { count, isMore, listeners } = letters;
+  const isCut = isMore || listeners.reduce((sum, one) => sum + one.count, 0) < count;
   return (
     <Section title="Dead letters of the last 24 hours" of={letters}>
-      <Link className="link" to="/t/$tenantID/listeners" params={{ tenantID }}>
-        {countText(letters)} events of listeners
-      </Link>
+      {listeners.map(({ id, title, ...own }) => (
+        <div key={id}>
+          <Link
+            className="link"
+            to="/t/$tenantID/listeners/$listenerID"
+            params={{ tenantID, listenerID: id }}
+            search={{ state: 'dead' }}
+          >
+            <bdi>{title}</bdi>
+          </Link>{' '}
+          <span className="note">{lettersText(own)}</span>
+        </div>
+      ))}
+      {isCut && <Text size="sm">{lettersText(letters)} in all.</Text>}
     </Section>
   );
+}
+
+function lettersText({ count, isMore }: Counted): string {
+  return isMore ? `${countText({ count, isMore })} dead letters` : countOf(count, 'dead letter');
 }
 
 type Stopped = NonNullable<Overview['stoppedCronJobs']>;

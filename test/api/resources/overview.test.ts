@@ -113,7 +113,10 @@ test('an overview has what waits, runs, has failed and has stopped, of what the 
         waiting: { count: 2, newest: expect.arrayContaining([run('Open'), run('Closed')]) },
         pending: none,
       },
-      deadLetters: { count: 1, isMore: false },
+      deadLetters: {
+        ...{ count: 1, isMore: false },
+        listeners: [{ id: listener.id, title: 'A listener', count: 1, isMore: false }],
+      },
       stoppedCronJobs: none,
       stoppedListeners: { count: 1, newest: [{ id: listener.id, reason: 'no route' }] },
     }),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { aListener } from '#test/support/factories.ts';
+import { eventually } from '#test/support/settle.ts';
 import { expectAccessible, HOSTILE, type Stage } from './stage.ts';
 
 /** Listeners: their state, what they have received, dead letters, and the test mode. */
@@ -23,9 +24,15 @@ export function listenerTests(stage: () => Stage): void {
       .first()
       .waitFor();
     await expectAccessible(page, { name: 'listeners', shows: 'Connected' });
-    await page.getByRole('row').nth(1).getByRole('link').click();
-    await page.getByRole('combobox', { name: 'State of events' }).click();
-    await page.getByRole('option', { name: 'Dead letter' }).click();
+    await eventually(async () => {
+      const { body } = await cluster.as(tenant.creator).in(tenant).get('T/overview');
+      expect(body.deadLetters.count).toBe(3);
+    });
+    await go(path());
+    const named = page.getByRole('region', { name: 'Dead letters of the last 24 hours' });
+    await named.getByText('3 dead letters').waitFor();
+    await named.getByRole('link').click();
+    await page.getByRole('combobox', { name: 'State of events' }).waitFor();
     await expect.poll(() => page.getByRole('row', { name: /Dead letter/ }).count(), { timeout: 15_000 }).toBe(3);
     await page.getByRole('button', { name: 'just now' }).first().click();
     await page.getByLabel('Body of the event').getByText('"n":3').waitFor();
