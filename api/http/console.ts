@@ -26,8 +26,12 @@ export function consolePages(config: Config): IRouter {
   return router;
 }
 
-/** A page of the build, and the files that it loads, which it expects at `/console/`. */
-export function openConsole({ console: { folder, publicURL }, auth }: Config, name: 'index.html' | 'fleet.html') {
+/** A page of the build, and the files that it loads, which it expects at `/console/`. `facts` stand in the fleet's page. */
+export function openConsole(
+  { console: { folder, publicURL }, auth }: Config,
+  name: 'index.html' | 'fleet.html',
+  facts: object = {},
+) {
   const isHTTPS = publicURL?.startsWith('https:') ?? false;
   // Operators sign in at the board itself.
   const findProvider = createProviderOrigins(name === 'index.html' ? auth.issuer : undefined);
@@ -51,10 +55,14 @@ export function openConsole({ console: { folder, publicURL }, auth }: Config, na
       .set('cache-control', 'no-cache')
       .type('html');
     const found = await load();
-    if (found) response.send(found.page.replaceAll('NONCE', nonce));
+    if (found) response.send(found.page.replaceAll('NONCE', nonce).replace('FACTS', () => asText(facts)));
     else sendUnbuilt(response, folder);
   };
   return { files, page };
+}
+
+function asText(facts: object): string {
+  return html`${JSON.stringify(facts)}`.text;
 }
 
 async function readBuilt(folder: string, name: string): Promise<Built | undefined> {

@@ -5,10 +5,11 @@ import { presentFleet, presentFound, presentTenantState } from '#api/resources/f
 import { TenantID, TenantSearch } from '#api/resources/fleet/schemas.ts';
 import type { Config } from '#shared/config.ts';
 import { AppError } from '#shared/errors.ts';
+import { queues } from '#shared/queues/index.ts';
 
 /** The fleet page for people on call, and what it reads, at the addresses and with the answers of the API. */
 export function fleetPages(config: Config, fleet: FleetView): Router {
-  const { files, page } = openConsole(config, 'fleet.html');
+  const { files, page } = openConsole(config, 'fleet.html', factsOf(config));
   const router = Router();
   router.use('/console', files);
   router.get(['/fleet', '/fleet/*path'], page);
@@ -27,4 +28,12 @@ export function fleetPages(config: Config, fleet: FleetView): Router {
     response.json({ success: true, ...presentTenantState(state) });
   });
   return router;
+}
+
+/** What the page says of the board: the queues that it can lead to, and whether operators sign out. */
+function factsOf({ board: { openOnLoopback } }: Config) {
+  return {
+    queues: queues.flatMap(({ name, deadLetters }) => [name, ...(deadLetters === null ? [] : [deadLetters])]),
+    signsOut: !openOnLoopback,
+  };
 }

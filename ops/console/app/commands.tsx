@@ -1,14 +1,19 @@
 import { ActionIcon } from '@mantine/core';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { type ComponentType, lazy, Suspense, useEffect, useState } from 'react';
 import { Icon } from '../ui/icon.tsx';
 import { isTyping } from '../ui/typing.ts';
+import type { Pages } from './key-list.tsx';
 import { hasSingleKeys } from './single-keys.ts';
 
-const Palette = lazy(() => import('./palette.tsx').then(({ Palette: one }) => ({ default: one })));
 const KeyList = lazy(() => import('./key-list.tsx').then(({ KeyList: one }) => ({ default: one })));
 
+interface Props {
+  palette: ComponentType<{ onClose: () => void; onKeys: () => void }>;
+  of: Pages;
+}
+
 /** The palette of commands, and the list of keys: each is loaded when it is opened first. */
-export function Commands() {
+export function Commands({ palette: Palette, of }: Props) {
   const [shown, setShown] = useState<'palette' | 'keys'>();
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -28,7 +33,7 @@ export function Commands() {
       </ActionIcon>
       <Suspense>
         {shown === 'palette' && <Palette onClose={close} onKeys={() => setShown('keys')} />}
-        {shown === 'keys' && <KeyList onClose={close} />}
+        {shown === 'keys' && <KeyList of={of} onClose={close} />}
       </Suspense>
     </>
   );

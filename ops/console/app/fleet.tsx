@@ -6,6 +6,7 @@ import { FleetShell } from '../fleet/shell.tsx';
 import { TenantPage } from '../fleet/tenant-page.tsx';
 import { ErrorPage, NotFoundPage } from '../pages/error.tsx';
 import { mount } from './mount.tsx';
+import '../fleet/fleet.css';
 
 const root = createRootRoute({ component: FleetShell, notFoundComponent: NotFoundPage });
 const fleet = createRoute({

@@ -2,17 +2,38 @@ import { Checkbox, Kbd, Modal, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { hasSingleKeys, setSingleKeys } from './single-keys.ts';
 
-const keys = [
-  { keys: ['Ctrl', 'K'], does: 'Commands: go to a page or a workflow, change the tenant or the colours' },
+/** The pages of tenants, or those of people on call. */
+export type Pages = 'console' | 'fleet';
+
+interface Key {
+  keys: readonly string[];
+  does: string;
+  /** Where they are not those of all pages. */
+  only?: Pages;
+}
+
+const keys: readonly Key[] = [
+  {
+    keys: ['Ctrl', 'K'],
+    does: 'Commands: go to a page or a workflow, change the tenant or the colours',
+    only: 'console',
+  },
+  { keys: ['Ctrl', 'K'], does: 'Commands: go to a tenant or a queue, change the colours', only: 'fleet' },
   { keys: ['?'], does: 'These keys' },
   { keys: ['Tab'], does: 'The next control; the first one on a page skips to its content' },
-  { keys: ['Enter'], does: 'Opens a step of a graph, applies a filter, sends a form' },
+  { keys: ['Enter'], does: 'Opens a step of a graph, applies a filter, sends a form', only: 'console' },
+  { keys: ['Enter'], does: 'Follows a link, finds a tenant', only: 'fleet' },
   { keys: ['↑', '↓'], does: 'Choose in lists, menus and tabs' },
-  { keys: ['Ctrl', 'Z'], does: 'Takes back a change in the editor of workflows; with Shift, does it again' },
+  {
+    keys: ['Ctrl', 'Z'],
+    does: 'Takes back a change in the editor of workflows; with Shift, does it again',
+    only: 'console',
+  },
   { keys: ['Esc'], does: 'Closes a dialog, a menu or a list' },
 ];
 
-export function KeyList({ onClose }: { onClose: () => void }) {
+export function KeyList({ of, onClose }: { of: Pages; onClose: () => void }) {
+  const own = keys.filter(({ only = of }) => only === of);
   const [isOn, setOn] = useState(hasSingleKeys);
   return (
     <Modal opened onClose={onClose} title="Keys">
@@ -26,7 +47,7 @@ export function KeyList({ onClose }: { onClose: () => void }) {
             </tr>
           </thead>
           <tbody>
-            {keys.map((one) => (
+            {own.map((one) => (
               <tr key={one.does}>
                 <td className="nowrap">
                   {one.keys.map((key) => (

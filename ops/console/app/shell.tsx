@@ -1,8 +1,8 @@
-import { ActionIcon, AppShell, Badge, Burger, Group, Menu, Select, Text, useMantineColorScheme } from '@mantine/core';
+import { ActionIcon, AppShell, Badge, Burger, Group, Menu, Select, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { lazy, useEffect } from 'react';
 import { useWaiting } from '../client/inbox.ts';
 import { useMay } from '../client/may.ts';
 import { tenantsRead } from '../client/reads.ts';
@@ -11,7 +11,10 @@ import { useTenantRoom } from '../client/tenant-room.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Commands } from './commands.tsx';
 import { type Page, pages } from './pages.ts';
+import { SchemeSwitch } from './scheme.tsx';
 import { endSession, useSession } from './session.ts';
+
+const Palette = lazy(() => import('./palette.tsx').then(({ Palette: one }) => ({ default: one })));
 
 /** Header, navigation and the page. */
 export function Shell() {
@@ -56,7 +59,7 @@ export function Shell() {
             <Group gap="xs" wrap="nowrap">
               <Live />
               {tenantID && <Waiting tenantID={tenantID} />}
-              <Commands />
+              <Commands palette={Palette} of="console" />
               <div className="wide">
                 <SchemeSwitch />
               </div>
@@ -143,26 +146,6 @@ function Live() {
       </svg>
       <span className="status-word">{isConnected ? 'Live' : 'Reconnecting'}</span>
     </span>
-  );
-}
-
-function SchemeSwitch() {
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
-  return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <ActionIcon variant="default" size="lg" aria-label="Colours">
-          <Icon name={colorScheme === 'dark' ? 'moon' : 'sun'} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {(['light', 'dark', 'auto'] as const).map((scheme) => (
-          <Menu.Item key={scheme} onClick={() => setColorScheme(scheme)} fw={scheme === colorScheme ? 700 : 400}>
-            {{ light: 'Light', dark: 'Dark', auto: 'As the system' }[scheme]}
-          </Menu.Item>
-        ))}
-      </Menu.Dropdown>
-    </Menu>
   );
 }
 

@@ -4,6 +4,7 @@ import type { Schemas } from '../client/types.ts';
 import { Icon } from '../ui/icon.tsx';
 import { type Column, Scroller, Table } from '../ui/table.tsx';
 import { durationText } from '../ui/time.tsx';
+import { board, queuePath } from './board.ts';
 
 type RowsOf<T> = ComponentProps<typeof Table<T>> & { empty: string };
 
@@ -69,14 +70,12 @@ export function countText({ count, isCut }: { count: number; isCut: boolean }): 
 
 type BacklogRow = Schemas['FleetBacklog'];
 
-const boardQueues = new Set(['workflow.runs', 'listener.events', 'cron.ticks']);
-
 const columns: readonly Column<BacklogRow>[] = [
   {
     head: 'Queue',
     cell: ({ queue }) =>
-      boardQueues.has(queue) ? (
-        <a className="link" href={`/queue/${encodeURIComponent(queue)}`}>
+      board.queues.includes(queue) ? (
+        <a className="link" href={queuePath(queue)}>
           {queue}
         </a>
       ) : (

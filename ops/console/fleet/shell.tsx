@@ -1,5 +1,10 @@
 import { AppShell, Group, Text } from '@mantine/core';
 import { Outlet } from '@tanstack/react-router';
+import { lazy } from 'react';
+import { Commands } from '../app/commands.tsx';
+import { SchemeSwitch } from '../app/scheme.tsx';
+
+const Palette = lazy(() => import('./palette.tsx').then(({ FleetPalette: one }) => ({ default: one })));
 
 export function FleetShell() {
   return (
@@ -18,10 +23,16 @@ export function FleetShell() {
                 </Text>
               </Group>
             </a>
-            <Group component="nav" gap="md" wrap="nowrap" aria-label="The board">
-              <a className="link" href="/">
-                Queues
-              </a>
+            <Group gap="xs" wrap="nowrap">
+              <nav aria-label="The board">
+                <a className="link" href="/">
+                  Queues
+                </a>
+              </nav>
+              <Commands palette={Palette} of="fleet" />
+              <div className="wide">
+                <SchemeSwitch />
+              </div>
             </Group>
           </Group>
         </AppShell.Header>
