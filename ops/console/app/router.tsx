@@ -4,7 +4,6 @@ import { parseDatabaseView } from '../database/view.ts';
 import { parseInboxView } from '../inbox/view.ts';
 import { parseListenerView } from '../listener/view.ts';
 import { ErrorPage, NotFoundPage } from '../pages/error.tsx';
-import { SignInPage } from '../pages/sign-in.tsx';
 import { parsePeopleView } from '../people/view.ts';
 import { parseQueryView } from '../query/view.ts';
 import { parseRunFilter } from '../run/filter.ts';
@@ -21,7 +20,7 @@ const signIn = createRoute({
   path: '/sign-in',
   validateSearch: (search: Record<string, unknown>): { next?: string } =>
     typeof search.next === 'string' && search.next.startsWith('/') ? { next: search.next } : {},
-  component: SignInPage,
+  component: lazyPage(() => import('../pages/sign-in.tsx'), 'SignInPage'),
 });
 
 const signedIn = createRoute({
