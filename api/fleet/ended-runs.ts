@@ -2,7 +2,7 @@ import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
 
 /** The newest ended runs that are looked at. */
-const RUNS_FOR_FAILURES = 5_000;
+const RUNS = 5_000;
 const RUNS_FOR_NODES = 300;
 /** Of each run. */
 const EVENTS = 60;
@@ -29,20 +29,48 @@ export interface SlowNodeRow {
   slowestMs: number;
 }
 
+/** In milliseconds. */
+export interface Percentiles {
+  p50: number;
+  p95: number;
+  p99: number;
+}
+
+/** How fast the runs of a class were: from when they might begin to when they did, and from there to their end. */
+export interface SpeedRow {
+  class: string;
+  runs: number;
+  waited: Percentiles;
+  took: Percentiles;
+}
+
 /** Ended runs that were looked at: how many, and how far back they go. */
 export interface Sample {
   runs: number;
   since: Date | null;
 }
 
-export async function readFailures(pool: Pool): Promise<{ sample: Sample; rows: FailureRow[] }> {
-  const { rows } = await pool.query<FailureRow>(FAILURES);
-  return { rows, sample: await sampleOf(pool, RUNS_FOR_FAILURES) };
+/** Of the runs that failures and speeds are read from. */
+export function readSample(pool: Pool): Promise<Sample> {
+  return sampleOf(pool, RUNS);
+}
+
+export async function readFailures(pool: Pool): Promise<FailureRow[]> {
+  return (await pool.query<FailureRow>(FAILURES)).rows;
 }
 
 export async function readSlowNodes(pool: Pool): Promise<{ sample: Sample; rows: SlowNodeRow[] }> {
   const { rows } = await pool.query<SlowNodeRow>(SLOW_NODES);
   return { rows, sample: await sampleOf(pool, RUNS_FOR_NODES) };
+}
+
+export async function readSpeeds(pool: Pool): Promise<SpeedRow[]> {
+  const { rows } = await pool.query<{ class: string; runs: number; waited: number[]; took: number[] }>(SPEEDS);
+  return rows.map(({ waited, took, ...row }) => ({ ...row, waited: percentiles(waited), took: percentiles(took) }));
+}
+
+function percentiles([p50 = 0, p95 = 0, p99 = 0]: readonly number[]): Percentiles {
+  return { p50: Math.round(p50), p95: Math.round(p95), p99: Math.round(p99) };
 }
 
 async function sampleOf(pool: Pool, limit: number): Promise<Sample> {
@@ -61,9 +89,18 @@ select failed.*, t.tenant_title as "lastTenantTitle" from (
   select coalesce(error ->> 'code', 'INTERNAL_ERROR') as code, count(*)::int as runs, count(distinct tenant_id)::int as tenants,
     (array_agg(tenant_id order by completed_at desc))[1] as "lastTenantID",
     (array_agg(id order by completed_at desc))[1] as "lastInstanceID", max(completed_at) as "lastAt"
-  from (${newest('id, tenant_id, status, error, completed_at', RUNS_FOR_FAILURES)}) ended
+  from (${newest('id, tenant_id, status, error, completed_at', RUNS)}) ended
   where status = 'FAILED' group by 1 order by 2 desc, 1 limit ${SHOWN}
 ) failed left join tenant t on t.id = failed."lastTenantID" order by runs desc, code`;
+
+const percentilesOf = (from: string, to: string) =>
+  `percentile_cont(array[0.5, 0.95, 0.99]) within group (order by greatest(0, extract(epoch from ${to} - ${from}) * 1000)::float8)`;
+
+const SPEEDS = `
+select class, count(*)::int as runs, ${percentilesOf('greatest(created_at, start_at)', 'started_at')} as waited,
+  ${percentilesOf('started_at', 'completed_at')} as took
+from (${newest('class, created_at, start_at, started_at, completed_at', RUNS)}) ended
+where started_at is not null group by class order by runs desc, class`;
 
 // From the start of an attempt to its outcome. A node that takes no time has no start among the events.
 const SLOW_NODES = `

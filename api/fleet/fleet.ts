@@ -1,7 +1,17 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { type BacklogRow, readBacklog } from './backlog.ts';
-import { type FailureRow, readFailures, readSlowNodes, type Sample, type SlowNodeRow } from './ended-runs.ts';
+import {
+  type FailureRow,
+  readFailures,
+  readSample,
+  readSlowNodes,
+  readSpeeds,
+  type Sample,
+  type SlowNodeRow,
+  type SpeedRow,
+} from './ended-runs.ts';
 import { type Read, readFresh } from './fresh.ts';
+import { createHourCounts, type HourRow } from './hours.ts';
 import { findTenant, findTenants, type Named, readTenants, type TenantRow } from './tenants.ts';
 import { readWaitingRuns, type WaitingRun } from './waiting-runs.ts';
 import { readWorkers, type WorkerRow } from './workers.ts';
@@ -16,6 +26,8 @@ export interface FleetState {
   workers: Read<{ rows: readonly WorkerRow[] }>;
   failures: Read<{ rows: readonly FailureRow[]; sample: Sample }>;
   slowNodes: Read<{ rows: readonly SlowNodeRow[]; sample: Sample }>;
+  speeds: Read<{ rows: readonly SpeedRow[]; sample: Sample }>;
+  hours: Read<{ rows: readonly HourRow[] }>;
 }
 
 export interface TenantState extends Named {
@@ -36,8 +48,12 @@ export function createFleetView(pool: Pool): FleetView {
   const backlog = readFresh(FRESH_MS, async () => ({ rows: await readBacklog(pool) }));
   const tenants = readFresh(FRESH_MS, async () => ({ rows: await readTenants(pool, (await backlog()).rows) }));
   const workers = readFresh(FRESH_MS, async () => ({ rows: await readWorkers(pool) }));
-  const failures = readFresh(FRESH_PAST_MS, () => readFailures(pool));
+  const sample = readFresh(FRESH_PAST_MS, () => readSample(pool));
+  const failures = readFresh(FRESH_PAST_MS, async () => ({ rows: await readFailures(pool), sample: await sample() }));
   const slowNodes = readFresh(FRESH_PAST_MS, () => readSlowNodes(pool));
+  const speeds = readFresh(FRESH_PAST_MS, async () => ({ rows: await readSpeeds(pool), sample: await sample() }));
+  const countHours = createHourCounts(pool);
+  const hours = readFresh(FRESH_PAST_MS, async () => ({ rows: await countHours() }));
 
   return {
     async read() {
@@ -47,6 +63,8 @@ export function createFleetView(pool: Pool): FleetView {
         workers: await workers(),
         failures: await failures(),
         slowNodes: await slowNodes(),
+        speeds: await speeds(),
+        hours: await hours(),
       };
     },
 

@@ -5417,7 +5417,7 @@ export interface paths {
         };
         /**
          * Get what waits, works and fails
-         * @description Returns the backlog by queue and class, the tenants that wait longest, the workers, the slowest nodes, and the failures by their codes. Each part says when it was read: it is read once in some seconds for all who ask. Everything is counted from rows, and within bounds that the answer tells.
+         * @description Returns the backlog by queue and class, the tenants that wait longest, the workers, the slowest nodes, the failures by their codes, how long runs have waited and taken, and how many were accepted and have ended in each hour. Each part says when it was read: it is read once in some seconds for all who ask. Everything is counted from rows, and within bounds that the answer tells.
          */
         get: operations["getFleet"];
         put?: never;
@@ -10134,6 +10134,42 @@ export interface components {
          *             "slowestMs": 4100
          *           }
          *         ]
+         *       },
+         *       "speeds": {
+         *         "at": "2026-11-22T10:24:00.000Z",
+         *         "sample": {
+         *           "runs": 5000,
+         *           "since": "2026-11-22T10:02:00.000Z"
+         *         },
+         *         "rows": [
+         *           {
+         *             "class": "interactive",
+         *             "runs": 4200,
+         *             "waited": {
+         *               "p50": 12,
+         *               "p95": 140,
+         *               "p99": 900
+         *             },
+         *             "took": {
+         *               "p50": 310,
+         *               "p95": 2400,
+         *               "p99": 8100
+         *             }
+         *           }
+         *         ]
+         *       },
+         *       "hours": {
+         *         "at": "2026-11-22T10:24:00.000Z",
+         *         "rows": [
+         *           {
+         *             "hour": "2026-11-22T10:00:00.000Z",
+         *             "accepted": 124,
+         *             "completed": 114,
+         *             "failed": 4,
+         *             "cancelled": 2,
+         *             "isCut": false
+         *           }
+         *         ]
          *       }
          *     }
          */
@@ -10143,6 +10179,8 @@ export interface components {
             workers: components["schemas"]["FleetWorkers"];
             failures: components["schemas"]["FleetFailures"];
             slowNodes: components["schemas"]["FleetSlowNodes"];
+            speeds: components["schemas"]["FleetSpeeds"];
+            hours: components["schemas"]["FleetHours"];
         };
         /** @description Work that has not begun */
         FleetBacklog: {
@@ -10212,6 +10250,35 @@ export interface components {
         FleetFoundTenants: {
             tenants: components["schemas"]["FleetFoundTenant"][];
         };
+        /** @description Runs that were accepted, and that ended, within the hour. Parts of maps and deleted runs are not counted */
+        FleetHour: {
+            /**
+             * Format: date-time
+             * @description Its begin
+             */
+            hour: string;
+            accepted: number;
+            completed: number;
+            failed: number;
+            cancelled: number;
+            /** @description There is more than was counted: the next readings count on */
+            isCut: boolean;
+        };
+        FleetHours: {
+            /**
+             * Format: date-time
+             * @description When this was read
+             */
+            at: string;
+            /** @description The last 24, the current one at the end and without its last 30 s */
+            rows: components["schemas"]["FleetHour"][];
+        };
+        /** @description Half of the values, 95 and 99 in 100 are at most this. In milliseconds */
+        FleetPercentiles: {
+            p50: number;
+            p95: number;
+            p99: number;
+        };
         /** @description The newest runs that ended within an hour, as far as they were looked at */
         FleetSample: {
             runs: number;
@@ -10236,6 +10303,23 @@ export interface components {
             at: string;
             sample: components["schemas"]["FleetSample"];
             rows: components["schemas"]["FleetSlowNode"][];
+        };
+        FleetSpeed: {
+            class: string;
+            runs: number;
+            /** @description From the time from which the runs might begin to their begin */
+            waited: components["schemas"]["FleetPercentiles"];
+            /** @description From their begin to their end, waits included */
+            took: components["schemas"]["FleetPercentiles"];
+        };
+        FleetSpeeds: {
+            /**
+             * Format: date-time
+             * @description When this was read
+             */
+            at: string;
+            sample: components["schemas"]["FleetSample"];
+            rows: components["schemas"]["FleetSpeed"][];
         };
         FleetTenant: {
             /** Format: uuid */
@@ -39145,6 +39229,42 @@ export interface operations {
                      *             "times": 40,
                      *             "medianMs": 812,
                      *             "slowestMs": 4100
+                     *           }
+                     *         ]
+                     *       },
+                     *       "speeds": {
+                     *         "at": "2026-11-22T10:24:00.000Z",
+                     *         "sample": {
+                     *           "runs": 5000,
+                     *           "since": "2026-11-22T10:02:00.000Z"
+                     *         },
+                     *         "rows": [
+                     *           {
+                     *             "class": "interactive",
+                     *             "runs": 4200,
+                     *             "waited": {
+                     *               "p50": 12,
+                     *               "p95": 140,
+                     *               "p99": 900
+                     *             },
+                     *             "took": {
+                     *               "p50": 310,
+                     *               "p95": 2400,
+                     *               "p99": 8100
+                     *             }
+                     *           }
+                     *         ]
+                     *       },
+                     *       "hours": {
+                     *         "at": "2026-11-22T10:24:00.000Z",
+                     *         "rows": [
+                     *           {
+                     *             "hour": "2026-11-22T10:00:00.000Z",
+                     *             "accepted": 124,
+                     *             "completed": 114,
+                     *             "failed": 4,
+                     *             "cancelled": 2,
+                     *             "isCut": false
                      *           }
                      *         ]
                      *       }

@@ -1,3 +1,4 @@
+import { idAt } from '../ids.ts';
 import type { FinalState } from '../listeners/event-states.ts';
 import type { Pool } from './pool.ts';
 import { inTransaction } from './pool.ts';
@@ -60,12 +61,6 @@ export function accountFor(
 /** Ids are made before the row, and by another clock. */
 const MARGIN_MS = 600_000;
 const IDS_BETWEEN = 'id >= $3::uuid and id < $4::uuid and created_at >= $1 and created_at < $2';
-
-/** The smallest id of a moment. */
-function idAt(ms: number): string {
-  const time = Math.max(0, ms).toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
-}
 
 const account = (where: string) => `
 select hour, origin, accepted, completed, failed, cancelled, "inFlight", accepted - completed - failed - cancelled - "inFlight" as difference

@@ -46,6 +46,22 @@ export const exampleFleet = {
     sample: { ...sample, runs: 300 },
     rows: [{ ...tenant, ...workflow, nodeID: 'record', times: 40, medianMs: 812, slowestMs: 4_100 }],
   },
+  speeds: {
+    at,
+    sample,
+    rows: [
+      {
+        class: 'interactive',
+        runs: 4_200,
+        waited: { p50: 12, p95: 140, p99: 900 },
+        took: { p50: 310, p95: 2_400, p99: 8_100 },
+      },
+    ],
+  },
+  hours: {
+    at,
+    rows: [{ hour: '2026-11-22T10:00:00.000Z', accepted: 124, completed: 114, failed: 4, cancelled: 2, isCut: false }],
+  },
 };
 
 export const exampleFound = { tenants: [{ ...tenant, ...limits }] };

@@ -6,7 +6,7 @@ import type { Named } from '../../fleet/tenants.ts';
 import type { FleetAnswer, FoundTenants, TenantAnswer } from './schemas.ts';
 
 export function presentFleet(state: FleetState): z.input<typeof FleetAnswer> {
-  const { backlog, tenants, workers, failures, slowNodes } = state;
+  const { backlog, tenants, workers, failures, slowNodes, speeds, hours } = state;
   return {
     backlog: { at: backlog.at.toISOString(), rows: presentBacklog(allTenants(backlog.rows)) },
     tenants: {
@@ -34,6 +34,11 @@ export function presentFleet(state: FleetState): z.input<typeof FleetAnswer> {
       at: slowNodes.at.toISOString(),
       sample: presentSample(slowNodes.sample),
       rows: [...slowNodes.rows],
+    },
+    speeds: { at: speeds.at.toISOString(), sample: presentSample(speeds.sample), rows: [...speeds.rows] },
+    hours: {
+      at: hours.at.toISOString(),
+      rows: hours.rows.map(({ hour, ...row }) => ({ hour: hour.toISOString(), ...row })),
     },
   };
 }

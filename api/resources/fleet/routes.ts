@@ -10,7 +10,7 @@ export const operatorFleetRoutes = [
     path: '/fleet',
     summary: 'Get what waits, works and fails',
     description:
-      'Returns the backlog by queue and class, the tenants that wait longest, the workers, the slowest nodes, and the failures by their codes. Each part says when it was read: it is read once in some seconds for all who ask. Everything is counted from rows, and within bounds that the answer tells.',
+      'Returns the backlog by queue and class, the tenants that wait longest, the workers, the slowest nodes, the failures by their codes, how long runs have waited and taken, and how many were accepted and have ended in each hour. Each part says when it was read: it is read once in some seconds for all who ask. Everything is counted from rows, and within bounds that the answer tells.',
     response: FleetAnswer,
 
     handle: async (_request, { fleet }) => presentFleet(await fleet.read()),

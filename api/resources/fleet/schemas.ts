@@ -79,6 +79,35 @@ const SlowNode = z
   })
   .meta({ id: 'FleetSlowNode' });
 
+const Percentiles = z.object({ p50: z.int(), p95: z.int(), p99: z.int() }).meta({
+  id: 'FleetPercentiles',
+  description: 'Half of the values, 95 and 99 in 100 are at most this. In milliseconds',
+});
+
+const Speed = z
+  .object({
+    class: z.string(),
+    runs: z.int(),
+    waited: Percentiles.describe('From the time from which the runs might begin to their begin'),
+    took: Percentiles.describe('From their begin to their end, waits included'),
+  })
+  .meta({ id: 'FleetSpeed' });
+
+const Hour = z
+  .object({
+    hour: Moment.describe('Its begin'),
+    accepted: z.int(),
+    completed: z.int(),
+    failed: z.int(),
+    cancelled: z.int(),
+    isCut: z.boolean().describe('There is more than was counted: the next readings count on'),
+  })
+  .meta({
+    id: 'FleetHour',
+    description:
+      'Runs that were accepted, and that ended, within the hour. Parts of maps and deleted runs are not counted',
+  });
+
 const Sample = z
   .object({ runs: z.int(), since: Moment.nullable() })
   .meta({ id: 'FleetSample', description: 'The newest runs that ended within an hour, as far as they were looked at' });
@@ -90,6 +119,10 @@ export const FleetAnswer = z
     workers: z.object({ at, rows: z.array(Worker) }).meta({ id: 'FleetWorkers' }),
     failures: z.object({ at, sample: Sample, rows: z.array(Failure) }).meta({ id: 'FleetFailures' }),
     slowNodes: z.object({ at, sample: Sample, rows: z.array(SlowNode) }).meta({ id: 'FleetSlowNodes' }),
+    speeds: z.object({ at, sample: Sample, rows: z.array(Speed) }).meta({ id: 'FleetSpeeds' }),
+    hours: z
+      .object({ at, rows: z.array(Hour).describe('The last 24, the current one at the end and without its last 30 s') })
+      .meta({ id: 'FleetHours' }),
   })
   .meta({ id: 'Fleet', description: 'What waits, works and fails, as the rows say', examples: [exampleFleet] });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createFleetView } from '#api/fleet/fleet.ts';
+import { createHourCounts } from '#api/fleet/hours.ts';
 import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { anOperator, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';
@@ -142,13 +143,67 @@ describe('the fleet', () => {
     expect(failures.sample.runs).toBeGreaterThanOrEqual(3);
   });
 
+  test('says how long runs of each class have waited and taken', async () => {
+    const ended = { ready_at: 'null', status: `'COMPLETED'`, class: `'cron'`, completed_at: 'now()' };
+    // Of the two times from which it might begin, the later one counts.
+    const began = { start_at: `now() - interval '40 s'`, started_at: `now() - interval '30 s'` };
+    for (let n = 0; n < 3; n += 1) await aRun({ ...ended, ...began });
+    await aRun({ ...ended, started_at: `now() - interval '20 s'` });
+    await aRun({ ...ended, status: `'CANCELLED'` });
+
+    const { rows } = (await readNow()).speeds;
+
+    const cron = rows.find(({ class: kind }) => kind === 'cron');
+    expect(cron).toMatchObject({ runs: 4, waited: { p50: 10_000 }, took: { p50: 30_000 } });
+    expect(cron?.waited.p99).toBeGreaterThan(35_000);
+    expect(cron?.took.p99).toBeLessThanOrEqual(30_000);
+  });
+
+  test('counts the runs of each hour once, some at a time, with those that ended at the same moment', async () => {
+    const { pool } = cluster;
+    const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000 - 2 * 3_600_000;
+    const accept = (count: number, minute: number) =>
+      pool.query<{ id: string }>(
+        `insert into workflow_instance (id, tenant_id, version_id, deadline_at, caller)
+         select uuidv7($2::timestamptz - clock_timestamp()), $1, $1, now(), '{}' from generate_series(1, $3) returning id`,
+        [tenant.id, new Date(hour + minute * 60_000), count],
+      );
+    const end = (ids: readonly string[], status: string, minute: number) =>
+      pool.query(`update workflow_instance set status = $2, completed_at = $3 where id = any($1)`, [
+        ids,
+        status,
+        new Date(hour + minute * 60_000),
+      ]);
+    const ids = (await accept(7, 59)).rows.map(({ id }) => id);
+    await end(ids.slice(0, 5), 'COMPLETED', 65);
+    await end(ids.slice(5, 6), 'FAILED', 66);
+    const part = (await accept(1, 59)).rows[0]?.id;
+    await pool.query(`update workflow_instance set map_id = $1 where id = $1`, [part]);
+    const read = createHourCounts(pool, { slice: 2, statements: 6 });
+    const own = async () => {
+      const rows = await read();
+      expect(rows).toHaveLength(24);
+      return rows.filter((row) => [hour, hour + 3_600_000].includes(row.hour.getTime()));
+    };
+
+    const [first] = await Promise.all([own(), own()]);
+    for (let n = 0; n < 12; n += 1) await own();
+
+    const none = { accepted: 0, completed: 0, failed: 0, cancelled: 0 };
+    expect(first?.some(({ isCut }) => isCut)).toBe(true);
+    expect(await own()).toEqual([
+      { ...none, hour: new Date(hour), accepted: 7, isCut: false },
+      { ...none, hour: new Date(hour + 3_600_000), completed: 5, failed: 1, isCut: false },
+    ]);
+  });
+
   test('is read once for all who ask within some seconds, and a failed read is not kept', async () => {
     const asked: string[] = [];
     const { pool } = cluster;
     let isAway = true;
     const counting = {
       query(text: string, values?: unknown[]) {
-        asked.push(text);
+        asked.push(`${text} ${JSON.stringify(values)}`);
         return isAway ? Promise.reject(new Error('away')) : pool.query(text, values);
       },
     } as unknown as typeof pool;
