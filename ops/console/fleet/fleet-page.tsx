@@ -1,14 +1,18 @@
 import { Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { Schemas } from '../client/types.ts';
+import { countOf } from '../ui/count.ts';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import type { Column } from '../ui/table.tsx';
 import { TextFilter } from '../ui/text-filter.tsx';
 import { Ago, durationText } from '../ui/time.tsx';
+import { board } from './board.ts';
 import { fleetRead, foundRead, unlessLive } from './client.ts';
+import { HoursPanel } from './hours-panel.tsx';
 import { useFleetRoom } from './live.ts';
-import { Age, Backlog, countText, LiveMark, Panel, Rows } from './parts.tsx';
+import { Age, Backlog, countText, LiveMark, Panel, QueueLink, Rows, Section } from './parts.tsx';
+import { WaitsPanel } from './waits-panel.tsx';
 import { WorkerState } from './worker-state.tsx';
 
 /** What waits, works and fails, for people on call. */
@@ -31,11 +35,12 @@ export function FleetPage({ search, onSearch }: { search: string | undefined; on
   );
 }
 
-function Parts({ of: { backlog, tenants, workers, failures, slowNodes } }: { of: Schemas['Fleet'] }) {
+function Parts({ of: { backlog, tenants, workers, failures, slowNodes, speeds, hours } }: { of: Schemas['Fleet'] }) {
   const lost = workers.rows.filter(({ state }) => state === 'lost' || state === 'overdue').length;
   return (
     <>
       <Backlog at={backlog.at} rows={backlog.rows} empty="Nothing waits." />
+      <WaitsPanel backlog={backlog} />
       <Panel
         title="Tenants by backlog"
         at={tenants.at}
@@ -52,6 +57,16 @@ function Parts({ of: { backlog, tenants, workers, failures, slowNodes } }: { of:
         rows={workers.rows}
         idOf={({ workerID }) => workerID}
         empty="No worker is running."
+      />
+      <HoursPanel hours={hours} />
+      <Panel
+        title="Waits and times of runs"
+        at={speeds.at}
+        said={sampleText(speeds.sample)}
+        columns={speedColumns}
+        rows={speeds.rows}
+        idOf={({ class: kind }) => kind}
+        empty="No run has ended."
       />
       <Panel
         title="Failures by code"
@@ -71,7 +86,23 @@ function Parts({ of: { backlog, tenants, workers, failures, slowNodes } }: { of:
         idOf={({ tenantID, workflowID, nodeID }) => `${tenantID} ${workflowID} ${nodeID}`}
         empty="No node has ended."
       />
+      <Queues />
     </>
+  );
+}
+
+/** All of them: work of some kinds is told by no rows, and questions to workers are among it. */
+function Queues() {
+  return (
+    <Section title="Queues on the board" said="their jobs, with counts and errors">
+      <ul className="panel queues">
+        {board.queues.map((queue) => (
+          <li key={queue}>
+            <QueueLink queue={queue} />
+          </li>
+        ))}
+      </ul>
+    </Section>
   );
 }
 
@@ -93,7 +124,7 @@ function Found({ search }: { search: string }) {
 
 function sampleText({ runs, since }: Schemas['FleetSample']): string {
   if (!since) return 'no run has ended within the hour';
-  return `of the ${runs.toLocaleString()} runs that ended since ${new Date(since).toLocaleTimeString()}`;
+  return `of the ${countOf(runs, 'run')} that ended since ${new Date(since).toLocaleTimeString()}`;
 }
 
 type Named = Pick<Schemas['FleetTenant'], 'tenantID' | 'tenantTitle'>;
@@ -144,10 +175,25 @@ const failureColumns: readonly Column<Schemas['FleetFailure']>[] = [
   { head: 'At', cell: ({ lastAt }) => <Ago at={lastAt} />, isWide: true },
 ];
 
+const speedColumns: readonly Column<Schemas['FleetSpeed']>[] = [
+  { head: 'Class', cell: ({ class: kind }) => kind },
+  { head: 'Runs', cell: ({ runs }) => runs.toLocaleString(), isWide: true },
+  { head: 'Waited: median', cell: ({ waited }) => <Time ms={waited.p50} /> },
+  { head: 'Waited: 95 %', cell: ({ waited }) => <Time ms={waited.p95} /> },
+  { head: 'Waited: 99 %', cell: ({ waited }) => <Time ms={waited.p99} />, isWide: true },
+  { head: 'Took: median', cell: ({ took }) => <Time ms={took.p50} />, isWide: true },
+  { head: 'Took: 95 %', cell: ({ took }) => <Time ms={took.p95} />, isWide: true },
+  { head: 'Took: 99 %', cell: ({ took }) => <Time ms={took.p99} />, isWide: true },
+];
+
+function Time({ ms }: { ms: number }) {
+  return <span className="nowrap">{durationText(ms)}</span>;
+}
+
 const nodeColumns: readonly Column<Schemas['FleetSlowNode']>[] = [
   { head: 'Node', cell: ({ nodeID }) => <bdi>{nodeID}</bdi> },
-  { head: 'Median', cell: ({ medianMs }) => <span className="nowrap">{durationText(medianMs)}</span> },
-  { head: 'Slowest', cell: ({ slowestMs }) => <span className="nowrap">{durationText(slowestMs)}</span>, isWide: true },
+  { head: 'Median', cell: ({ medianMs }) => <Time ms={medianMs} /> },
+  { head: 'Slowest', cell: ({ slowestMs }) => <Time ms={slowestMs} />, isWide: true },
   { head: 'Times', cell: ({ times }) => times.toLocaleString(), isWide: true },
   {
     head: 'Workflow',

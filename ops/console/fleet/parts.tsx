@@ -1,5 +1,5 @@
 import { Group, Text, Title } from '@mantine/core';
-import { type ComponentProps, useEffect, useId, useState } from 'react';
+import { type ComponentProps, type ReactNode, useEffect, useId, useState } from 'react';
 import type { Schemas } from '../client/types.ts';
 import { Icon } from '../ui/icon.tsx';
 import { type Column, Scroller, Table } from '../ui/table.tsx';
@@ -8,13 +8,8 @@ import { board, queuePath } from './board.ts';
 
 type RowsOf<T> = ComponentProps<typeof Table<T>> & { empty: string };
 
-/** Rows whose figures were read together. */
-export function Panel<T>({
-  title,
-  at,
-  said,
-  ...rows
-}: Omit<RowsOf<T>, 'caption'> & { title: string; at: string; said?: string }) {
+/** Figures with their title, and with a word on where they come from and how old they are. */
+export function Section({ title, said, children }: { title: string; said: ReactNode; children: ReactNode }) {
   const id = useId();
   return (
     <section aria-labelledby={id}>
@@ -23,13 +18,43 @@ export function Panel<T>({
           {title}
         </Title>
         <Text size="sm" c="dimmed">
-          {said ? `${said}, ` : ''}read <Age at={at} /> ago
+          {said}
         </Text>
       </Group>
+      {children}
+    </section>
+  );
+}
+
+/** Rows whose figures were read together. */
+export function Panel<T>({
+  title,
+  at,
+  said,
+  ...rows
+}: Omit<RowsOf<T>, 'caption'> & { title: string; at: string; said?: string }) {
+  return (
+    <Section
+      title={title}
+      said={
+        <>
+          {said ? `${said}, ` : ''}
+          <ReadAgo at={at} />
+        </>
+      }
+    >
       <Scroller label={title} isPanel>
         <Rows caption={title} {...rows} />
       </Scroller>
-    </section>
+    </Section>
+  );
+}
+
+export function ReadAgo({ at }: { at: string }) {
+  return (
+    <>
+      read <Age at={at} /> ago
+    </>
   );
 }
 
@@ -68,19 +93,21 @@ export function countText({ count, isCut }: { count: number; isCut: boolean }): 
   return `${isCut ? 'at least ' : ''}${count.toLocaleString()}`;
 }
 
+/** To the queue's jobs on the board. */
+export function QueueLink({ queue }: { queue: string }) {
+  return (
+    <a className="link" href={queuePath(queue)}>
+      {queue}
+    </a>
+  );
+}
+
 type BacklogRow = Schemas['FleetBacklog'];
 
 const columns: readonly Column<BacklogRow>[] = [
   {
     head: 'Queue',
-    cell: ({ queue }) =>
-      board.queues.includes(queue) ? (
-        <a className="link" href={queuePath(queue)}>
-          {queue}
-        </a>
-      ) : (
-        queue
-      ),
+    cell: ({ queue }) => (board.queues.includes(queue) ? <QueueLink queue={queue} /> : queue),
   },
   { head: 'Class and state', cell: ({ state, class: kind }) => (kind ? `${kind}, ${state}` : state) },
   { head: 'Waiting', cell: countText },

@@ -1,7 +1,9 @@
+import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Board, startBoard } from '#ops/board.ts';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
+import { queues } from '#shared/queues/index.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { anOperator, aTenant, aWorkflow, type TestOperator } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
@@ -18,6 +20,7 @@ export function fleetTests(stage: () => Stage): void {
   let baseURL: string;
   beforeAll(async () => {
     const { env } = stage().cluster;
+    await runsOfThePast(stage());
     board = await startBoard({ config: readConfig({ ...env, BOARD_PORT: '0' }), logger: testLogger });
     baseURL = `http://127.0.0.1:${board.port}`;
     await signIn(await anOperator(stage().cluster));
@@ -76,19 +79,97 @@ export function fleetTests(stage: () => Stage): void {
     expect(await page.locator('img[src="x"]').count()).toBe(0);
   }, 40_000);
 
-  test('every figure says how old it is, and a queue leads into the board', async () => {
+  test('every figure says how old it is, is drawn and stands in a table, and every queue leads into the board', async () => {
     const { page, context } = stage();
     await page.goto(`${baseURL}/fleet`);
-    for (const name of ['Backlog', 'Tenants by backlog', 'Workers', 'Failures by code', 'Slow nodes'])
+    for (const name of [
+      ...['Backlog', 'Tenants by backlog', 'Workers', 'Failures by code', 'Slow nodes'],
+      ...['Runs by hour', 'Waits and times of runs'],
+    ])
       await page
         .getByRole('region', { name, exact: true })
         .getByText(/read \d+ s ago/)
         .waitFor();
+    await page.getByText(/seen since this page was opened, for \d+ s/).waitFor();
     await page.getByRole('row', { name: /^Live/ }).waitFor();
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
+    await page.getByRole('row', { name: /^batch .*10 min/ }).waitFor();
+    const hours = page.getByRole('table', { name: 'Runs by hour' }).getByRole('row');
+    expect(await hours.count()).toBe(25);
+    expect((await hours.allInnerTexts()).filter((text) => /\t40\t/.test(text))).toHaveLength(1);
     await expectAccessible(page, { name: 'fleet', shows: 'Tenants by backlog' });
-    const queue = await page.getByRole('link', { name: 'workflow.runs' }).first().getAttribute('href');
-    const answer = await context.request.get(baseURL + queue);
-    expect(await answer.text()).toContain('static/js/lib-react');
+    const links = page.getByRole('region', { name: 'Queues on the board' }).getByRole('link');
+    expect(await links.count()).toBeGreaterThan(queues.length);
+    for (const queue of [links.getByText('workflow.runs', { exact: true }), links.getByText('listener.events.dlq')]) {
+      const answer = await context.request.get(baseURL + (await queue.getAttribute('href')));
+      expect(await answer.text()).toContain('static/js/lib-react');
+    }
   }, 30_000);
+
+  test('charts follow the colours and the width; commands lead to tenants and queues, and ? lists the keys', async () => {
+    const { cluster, page } = stage();
+    const title = aTitle();
+    const tenant = await aTenant(cluster, { tenantTitle: title });
+    const canvas = page.getByRole('region', { name: 'Runs by hour', exact: true }).locator('canvas');
+    await expect.poll(() => coloursOn(canvas)).toEqual(expect.arrayContaining(['24,100,171', '201,42,42']));
+    const command = page.getByRole('combobox', { name: 'Command' });
+    await page.keyboard.press('Control+k');
+    await command.fill('colours dark');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => coloursOn(canvas)).toEqual(expect.arrayContaining(['116,192,252', '255,135,135']));
+    await page.setViewportSize({ width: 320, height: 800 });
+    await expect.poll(async () => (await canvas.boundingBox())?.width ?? 999).toBeLessThan(300);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.getByRole('button', { name: 'Colours' }).click();
+    await page.getByRole('menuitem', { name: 'As the system' }).click();
+
+    await page.keyboard.press('?');
+    const keys = page.getByRole('dialog', { name: 'Keys' });
+    await keys.getByText('Follows a link, finds a tenant').waitFor();
+    expect(await keys.getByText('graph').count()).toBe(0);
+    await page.keyboard.press('Escape');
+    await keys.waitFor({ state: 'hidden' });
+    await page.keyboard.press('Control+k');
+    for (const option of ['Open the queue listener.events.dlq', 'Sign out']) {
+      await command.fill(option);
+      await page.getByRole('option', { name: option, exact: true }).waitFor();
+    }
+    await command.fill(`go to the tenant ${title.slice(0, 41).toLowerCase()}`);
+    await page.getByRole('option', { name: /^Go to the tenant Acme/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText('No run of this tenant waits.').waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/fleet/tenants/${tenant.id}`);
+  }, 30_000);
+}
+
+/** Forty of some hours ago, of which four in ten failed an hour later, and three that ended a moment ago after a wait of 10 minutes. */
+async function runsOfThePast({ cluster }: Stage): Promise<void> {
+  const { id } = await aTenant(cluster);
+  await cluster.pool.query(
+    `insert into workflow_instance (id, tenant_id, version_id, deadline_at, caller, class, status, created_at, started_at, completed_at)
+     select uuidv7(at - clock_timestamp()), $1, $1, now(), '{}', 'batch', case when n % 10 < 4 then 'FAILED' else 'COMPLETED' end, at,
+       at + interval '10 minutes', case when n <= 40 then at + interval '1 hour' else now() end
+     from generate_series(1, 43) n, lateral (
+       select case when n <= 40 then date_trunc('hour', now(), 'UTC') - interval '3 hours' else now() - interval '20 minutes' end as at
+     ) times`,
+    [id],
+  );
+}
+
+interface Canvas {
+  width: number;
+  height: number;
+  getContext(kind: '2d'): { getImageData(...of: [number, number, number, number]): { data: Uint8ClampedArray } };
+}
+
+/** Those of opaque pixels. */
+function coloursOn(canvas: Locator): Promise<string[]> {
+  return canvas.evaluate((element) => {
+    const drawn = element as unknown as Canvas;
+    const { width, height } = drawn;
+    const { data } = drawn.getContext('2d').getImageData(0, 0, width, height);
+    const found = new Set<string>();
+    for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255) found.add(data.slice(at, at + 3).join(','));
+    return [...found];
+  });
 }

@@ -1,0 +1,87 @@
+import 'uplot/dist/uPlot.min.css';
+import { useComputedColorScheme } from '@mantine/core';
+import { useEffect, useRef } from 'react';
+import UPlot from 'uplot';
+import { type Drawn, HEIGHT, type Series } from './series.ts';
+
+/** Drawn anew when the figures, the width or the colours change. */
+export function Plot(drawn: Drawn) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<UPlot>(undefined);
+  const latest = useRef(drawn);
+  latest.current = drawn;
+  const looks = drawn.series.map(({ name }) => name).join('\n');
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other series are another plot; new figures come into the same one
+  useEffect(() => {
+    const { current: root } = place;
+    if (!root) return;
+    const made = new UPlot(optionsOf(latest.current, root.clientWidth), dataOf(latest.current), root);
+    plot.current = made;
+    const observer = new ResizeObserver(() => made.setSize({ width: root.clientWidth, height: HEIGHT }));
+    observer.observe(root);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+    };
+  }, [looks]);
+  useEffect(() => plot.current?.setData(dataOf(drawn)), [drawn]);
+  const scheme = useComputedColorScheme('light');
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are read while it is drawn
+  useEffect(() => plot.current?.redraw(false), [scheme]);
+  return <div ref={place} style={{ height: HEIGHT }} />;
+}
+
+function dataOf({ times, series }: Drawn): UPlot.AlignedData {
+  return [times.map((time) => time / 1_000), ...series.map(({ values }) => [...values])];
+}
+
+/** Around a moment that is the only one. */
+const ALONE_S = 30;
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
+function optionsOf({ series, format }: Drawn, width: number): UPlot.Options {
+  const lines = { stroke: () => colour('--line'), width: 1 };
+  const axis: UPlot.Axis = { stroke: () => colour('--mantine-color-dimmed'), grid: lines, ticks: lines };
+  const hasBars = series.some(({ look }) => look !== 'line');
+  return {
+    ...{ width, height: HEIGHT },
+    legend: { show: false },
+    cursor: { show: false },
+    scales: {
+      // From the figures: uPlot gives no limits before the first drawing, and later the widened ones.
+      x: { range: ({ data: [times] }) => rangeOf(times, hasBars) },
+      y: { range: (_, _from, to) => [0, Math.max(to, 1) * 1.05] },
+    },
+    axes: [
+      { ...axis, space: 60, values: (_, times) => times.map((time) => clock.format(time * 1_000)) },
+      { ...axis, size: 64, values: (_, values) => values.map(format) },
+    ],
+    series: [{}, ...series.map(styleOf)],
+  };
+}
+
+/** Half of the first and of the last bar lie beyond their moments, and one moment alone has room around it. */
+function rangeOf(times: ArrayLike<number>, hasBars: boolean): [number, number] {
+  const from = times[0] ?? 0;
+  const to = times[times.length - 1] ?? 0;
+  const margin = from === to ? ALONE_S : hasBars ? (to - from) / 40 : 0;
+  return [from - margin, to + margin];
+}
+
+function styleOf({ tone, look, dash }: Series): UPlot.Series {
+  const stroke = () => colour(`--${tone}`);
+  if (look === 'line') return { stroke, width: 2, points: { show: false }, ...(dash && { dash: [...dash] }) };
+  const side = look === 'bar on the left' ? -1 : 1;
+  return {
+    stroke,
+    width: 1.5,
+    points: { show: false },
+    ...(look !== 'hollow bar on the right' && { fill: stroke }),
+    // Its share of the room between two moments.
+    ...(UPlot.paths.bars && { paths: UPlot.paths.bars({ size: [0.35, 24], align: side }) }),
+  };
+}
+
+function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name);
+}

@@ -1,0 +1,50 @@
+import type { Schemas } from '../client/types.ts';
+
+/** The oldest work of each kind, in milliseconds. */
+export type Ages = ReadonlyMap<string, number>;
+
+export interface Seen {
+  /** Milliseconds since 1970. */
+  at: number;
+  ages: Ages;
+}
+
+/** At one reading in two seconds: a quarter of an hour. */
+const MAX_SEEN = 450;
+
+/** What nothing holds back: a pause lasts as long as people want. */
+const held = new Set(['paused', 'blocked']);
+
+/** What the page has seen, with one reading more. Rows tell how it is, not how it was. */
+export function withReading(seen: readonly Seen[], { at, rows }: Schemas['FleetBacklogs']): readonly Seen[] {
+  const time = Date.parse(at);
+  if (seen.some((one) => one.at >= time)) return seen;
+  const ages = new Map<string, number>();
+  for (const { class: kind, queue, state, oldest } of rows) {
+    if (held.has(state)) continue;
+    const name = kind ?? queue;
+    ages.set(name, Math.max(ages.get(name) ?? 0, time - Date.parse(oldest)));
+  }
+  return [...seen, { at: time, ages }].slice(-MAX_SEEN);
+}
+
+export interface Longest {
+  name: string;
+  now: number;
+  longest: number;
+  /** When it was the longest. */
+  at: number;
+}
+
+/** For each of these names, and any other that was seen, how old its oldest work is and has been. */
+export function longestOf(seen: readonly Seen[], names: readonly string[]): Longest[] {
+  const all = new Set([...names, ...seen.flatMap(({ ages }) => [...ages.keys()])]);
+  return [...all].map((name) => {
+    const found: Longest = { name, now: seen.at(-1)?.ages.get(name) ?? 0, longest: 0, at: seen.at(-1)?.at ?? 0 };
+    for (const { at, ages } of seen) {
+      const age = ages.get(name) ?? 0;
+      if (age > found.longest) Object.assign(found, { longest: age, at });
+    }
+    return found;
+  });
+}
