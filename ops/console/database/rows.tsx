@@ -13,11 +13,11 @@ import {
   type TablePlace,
 } from '../client/database.ts';
 import { useMay } from '../client/may.ts';
+import { Cell } from '../ui/cell.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { countOf } from '../ui/count.ts';
 import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { Cell } from '../ui/result-table.tsx';
 import { saveFile } from '../ui/save-file.ts';
 import { type Column, Scroller, Table } from '../ui/table.tsx';
 import { RowDialog } from './row-dialog.tsx';

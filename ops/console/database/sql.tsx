@@ -1,10 +1,10 @@
 import { Button, Paper, Stack, Text, Textarea } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { executeSQL, type StatementResult } from '../client/database.ts';
 import { countOf } from '../ui/count.ts';
 import { Problem } from '../ui/problem.tsx';
-import { RowsTable } from '../ui/result-table.tsx';
+import { RowsTable } from '../ui/rows-table.tsx';
 
 /** Runs SQL, and shows what every statement has answered. The text stays when the page is left. */
 export function SQLPage({ tenantID }: { tenantID: string }) {
@@ -53,6 +53,7 @@ export function SQLPage({ tenantID }: { tenantID: string }) {
 
 function Result({ result, number }: { result: StatementResult; number: number }) {
   const { command, rowCount, truncated, notices, columns, rows } = result;
+  const names = useMemo(() => columns.map(({ name }) => name), [columns]);
   return (
     <Paper withBorder p="sm" component="section" aria-label={`Statement ${number}`}>
       <Text size="sm" role="status">
@@ -65,9 +66,7 @@ function Result({ result, number }: { result: StatementResult; number: number })
           {severity}: <bdi>{message}</bdi>
         </Text>
       ))}
-      {rows.length > 0 && (
-        <RowsTable label={`Rows of statement ${number}`} rows={rows} names={columns.map(({ name }) => name)} />
-      )}
+      {rows.length > 0 && <RowsTable label={`Rows of statement ${number}`} rows={rows} names={names} />}
     </Paper>
   );
 }

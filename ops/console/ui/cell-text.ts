@@ -1,0 +1,3 @@
+export function cellText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}

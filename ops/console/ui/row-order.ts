@@ -1,0 +1,28 @@
+import { cellText } from './cell-text.ts';
+
+/** What a value is sorted by. */
+export interface SortKey {
+  /** Of numbers, and of texts that are numbers: JSON cannot hold them all. */
+  number: number | undefined;
+  text: string;
+}
+
+/** Undefined for NULL, which stands at the end in both directions. */
+export function sortKeyOf(value: unknown): SortKey | undefined {
+  if (value === null || value === undefined) return undefined;
+  const text = cellText(value);
+  return { number: isNumber.test(text) ? Number(text) : undefined, text };
+}
+
+const isNumber = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
+const words = new Intl.Collator(undefined, { numeric: true });
+
+/** Numbers by their size and before texts, texts as people sort them. */
+export function compareKeys(one: SortKey, other: SortKey): number {
+  if (one.number === undefined || other.number === undefined) {
+    if (one.number !== other.number) return one.number === undefined ? 1 : -1;
+    return words.compare(one.text, other.text);
+  }
+  // Large numbers that differ may be the same one here.
+  return one.number - other.number || words.compare(one.text, other.text);
+}
