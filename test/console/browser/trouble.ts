@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { freePort } from '#ops/embedded/ports.ts';
 import { changeRules } from '#shared/policy/change.ts';
-import { aDatasource, aMember, aWorkflow } from '#test/support/factories.ts';
+import { aDatasource, aListener, aMember, aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
@@ -146,10 +146,11 @@ export function troubleTests(stage: () => Stage): void {
     const { cluster, tenant, go, path, open } = stage();
     const member = await aMember(cluster, {
       tenant,
-      can: ['workflow.read', 'workflow.list', 'listener.read', 'listener.list'],
+      can: ['workflow.read', 'workflow.list', 'listener.read', 'listener.list', 'user.read', 'user.list'],
     });
     const waits = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 60 } }, ['start>wait']);
     const { id } = await aWorkflow(cluster, { tenant, title: 'Secret', ...waits });
+    await aListener(cluster, { tenant, title: 'Theirs', status: 'inactive' });
     const client = cluster.as(tenant.creator).in(tenant);
     const { body } = await client.post(`T/workflows/${id}/execute`, {});
     const page = await open(member);
@@ -175,7 +176,7 @@ export function troubleTests(stage: () => Stage): void {
     };
     const main = page.getByRole('main');
     await go(path('/listeners'), page);
-    await main.getByRole('row').or(main.getByText('No listener')).first().waitFor();
+    await main.getByRole('row', { name: /^Theirs/ }).waitFor();
     const withdrawn = await withdraw('listener:*', 'read', 'list');
     await page.getByRole('alert').getByText('You may not do this').first().waitFor();
     expect(performance.now() - withdrawn).toBeLessThan(2_000);
@@ -184,10 +185,12 @@ export function troubleTests(stage: () => Stage): void {
     await expect(page.waitForRequest(/listeners/, { timeout: 3_500 })).rejects.toThrow('Timeout');
     await go(path(), page);
     await main.getByRole('link', { name: 'Workflows' }).waitFor();
-    expect(await main.getByRole('link').allInnerTexts()).toEqual(['Workflows']);
-    await main.getByText('ask an administrator of this tenant').waitFor();
+    expect(await main.getByRole('link').allInnerTexts()).toEqual(['Workflows', 'Members']);
+    await main.getByText(`ask ${tenant.creator.email}`).waitFor();
     await withdraw('workflow:*', 'list');
+    await withdraw('user:*', 'read', 'list');
     await main.getByText('You have no permissions yet').waitFor({ timeout: 2_000 });
+    await main.getByText('Ask an administrator of this tenant for a role').waitFor();
     await expectAccessible(page, { name: 'home-without-permissions', shows: 'no permissions yet' });
     await go(path('/inbox'), page);
     await main.getByText('You may neither answer questions').waitFor();
