@@ -14,3 +14,8 @@ export const ResultColumn = z
   .meta({ id: 'ResultColumn', description: 'A column of the result of a query' });
 
 export const RoleReference = z.object({ roleID: z.uuid(), roleName: z.string() }).meta({ id: 'RoleReference' });
+
+/** A workflow that uses what an answer is about. */
+export const WorkflowReference = z
+  .object({ workflowID: z.uuid(), workflowTitle: z.string() })
+  .meta({ id: 'WorkflowReference' });

@@ -7,13 +7,17 @@ const exampleWaitReason = {
   estimateSeconds: 90,
 };
 
+const AwaitedEvent = z
+  .object({ name: z.string(), key: z.string() })
+  .meta({ id: 'AwaitedEvent', description: 'The event that a node waits for' });
+
 export const Waiting = z
   .object({
     reason: z.enum(['delay', 'input', 'event', 'child', 'no-worker', 'queue']),
     until: z.iso.datetime().optional(),
     nodeID: z.string().optional().describe('The node that waits'),
     collectionRequestID: z.uuid().optional(),
-    event: z.object({ name: z.string(), key: z.string() }).optional().describe('The event that it waits for'),
+    event: AwaitedEvent.optional(),
   })
   .meta({ id: 'WaitingReason', description: 'Why a run waits, and until when' });
 

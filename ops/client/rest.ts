@@ -6668,6 +6668,11 @@ export interface components {
             /** @description The first seal that does not fit its rows */
             problem: components["schemas"]["AuditProblem"] | null;
         };
+        /** @description The event that a node waits for */
+        AwaitedEvent: {
+            name: string;
+            key: string;
+        };
         /**
          * @example {
          *       "id": "01990d3e-5c00-7a10-8000-00000000001f",
@@ -15159,11 +15164,7 @@ export interface components {
             nodeID?: string;
             /** Format: uuid */
             collectionRequestID?: string;
-            /** @description The event that it waits for */
-            event?: {
-                name: string;
-                key: string;
-            };
+            event?: components["schemas"]["AwaitedEvent"];
         };
         /**
          * @description What senders get unless the listener says otherwise
@@ -17457,11 +17458,7 @@ export interface components {
          *     }
          */
         WorkflowUsage: {
-            workflows: {
-                /** Format: uuid */
-                workflowID: string;
-                workflowTitle: string;
-            }[];
+            workflows: components["schemas"]["WorkflowReference"][];
             /** @description How many more there are: the caller may not read them, or the list is too long */
             others: number;
         };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { datasourceTypes } from '#shared/datasources/index.ts';
 import { JsonObject } from '#shared/json.ts';
 import { DatasourceItem } from '#shared/queues/datasource-metadata.ts';
-import { Message } from '../../http/answer-parts.ts';
+import { Message, WorkflowReference } from '../../http/answer-parts.ts';
 import { FormsByType } from '../../http/form.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
@@ -108,12 +108,11 @@ export const Metadata = z
   .meta({ id: 'DatasourceMetadata', examples: [{ path: ['public'], items: exampleItems }] });
 
 const UsingQuery = z.object({ dataQueryID: z.uuid(), dataQueryTitle: z.string() }).meta({ id: 'DataQueryReference' });
-const UsingWorkflow = z.object({ workflowID: z.uuid(), workflowTitle: z.string() }).meta({ id: 'WorkflowReference' });
 
 export const Usage = z
   .object({
     dataQueries: z.array(UsingQuery),
-    workflows: z.array(UsingWorkflow),
+    workflows: z.array(WorkflowReference),
     others: z.object({ dataQueries: z.int(), workflows: z.int() }).meta({
       id: 'HiddenUsage',
       description: 'How many more there are: the caller may not read them, or the list is too long',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { AppError } from '#shared/errors.ts';
 import { findWorkflowsThatCall } from '../../db/workflows-that-run.ts';
+import { WorkflowReference } from '../../http/answer-parts.ts';
 import { exampleIDs } from '../../http/example-ids.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { WorkflowID } from './schemas.ts';
@@ -16,7 +17,7 @@ const exampleUsage = {
 
 const Usage = z
   .object({
-    workflows: z.array(z.object({ workflowID: z.uuid(), workflowTitle: z.string() })),
+    workflows: z.array(WorkflowReference),
     others: z.int().describe('How many more there are: the caller may not read them, or the list is too long'),
   })
   .meta({ id: 'WorkflowUsage', examples: [exampleUsage] });
