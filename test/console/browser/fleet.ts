@@ -62,7 +62,7 @@ export function fleetTests(stage: () => Stage): void {
     expect(asked).toEqual([]);
     await eventually(async () => {
       const { rows } = await cluster.pool.query(
-        'select from workflow_instance where tenant_id = $1 and hand_backs > 0',
+        'select from workflow_instance where tenant_id = $1 and hand_backs <> 0',
         [tenant.id],
       );
       expect(rows).toHaveLength(1);
