@@ -1,8 +1,9 @@
 import { CloseButton, Group, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../client/types.ts';
-import { JSONView, withoutTurning } from '../ui/json.tsx';
+import { JSONView } from '../ui/json.tsx';
 import { Moment } from '../ui/time.tsx';
+import { withoutTurning } from '../ui/turning.ts';
 import { doneOf, Outcome } from './outcome.tsx';
 
 type Entry = Schemas['AuditLog'];

@@ -6,7 +6,6 @@ import { APIError } from '../../client/rest.ts';
 import { deleteVariable, type Variable, variablesRead } from '../../client/variables.ts';
 import { VariableDialog } from '../../settings/variable-dialog.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
-import { withoutTurning } from '../../ui/json.tsx';
 import { parseListFilter } from '../../ui/list-filter.ts';
 import { May } from '../../ui/may.tsx';
 import { PageTitle } from '../../ui/page.tsx';
@@ -15,6 +14,7 @@ import { RowMenu } from '../../ui/row-menu.tsx';
 import { type Column, PageButtons, Table } from '../../ui/table.tsx';
 import { TextFilter } from '../../ui/text-filter.tsx';
 import { Ago } from '../../ui/time.tsx';
+import { withoutTurning } from '../../ui/turning.ts';
 import { WhoChanged } from '../../ui/who-changed.tsx';
 
 const from = '/shell/t/$tenantID/settings/variables';
