@@ -77,9 +77,22 @@ function controlOf(scope: string, property: Schema): Schema {
   const options = {
     ...(property['x-secret'] === true && { format: 'password' }),
     ...(property.type === 'string' && Number(property.maxLength) > LONG && { multi: true }),
+    ...languageOf(property),
   };
   return { type: 'Control', scope, ...(Object.keys(options).length > 0 && { options }) };
 }
+
+/** What is written in a field, for editors that know the language. An object without fields of its own is written as JSON. */
+function languageOf({ type, contentMediaType }: Schema): { language?: string } {
+  const language = type === 'object' ? 'json' : languages.get(contentMediaType);
+  return language === undefined ? {} : { language };
+}
+
+const languages = new Map<unknown, string>([
+  ['application/sql', 'sql'],
+  ['text/javascript', 'javascript'],
+  ['application/json', 'json'],
+]);
 
 /** Fields that allow longer texts get a multi-line input. */
 const LONG = 1_000;

@@ -74,7 +74,11 @@ export const graphql = defineDatasource({
     variables: z
       .union([z.record(z.string(), Json), z.string().max(200_000)])
       .default('')
-      .meta({ title: 'Variables', description: 'Values of the variables as JSON, such as {"id": {{inputs.id}}}' }),
+      .meta({
+        title: 'Variables',
+        contentMediaType: 'application/json',
+        description: 'Values of the variables as JSON, such as {"id": {{inputs.id}}}',
+      }),
     operationName: z.string().max(200).optional().meta({
       title: 'Operation name',
       description: 'Which operation of the text is meant, if it has several',

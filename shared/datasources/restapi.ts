@@ -207,6 +207,7 @@ export const restapi = defineDatasource({
     }),
     body: Json.default('').meta({
       title: 'Body',
+      contentMediaType: 'application/json',
       description: 'A text in the format, or JSON; a form is an object of its fields. GET and HEAD have none',
     }),
     pagination: Pagination.default({ type: 'none' }).meta({

@@ -12,6 +12,7 @@ const inputValues = JsonObject.optional().meta({
 });
 const script = z.string().min(1).max(50_000).meta({
   title: 'Code',
+  contentMediaType: 'text/javascript',
   description:
     'Body of a JavaScript function that reads `event` and returns, such as `return { ...event, body: event.body.order };`',
 });
@@ -155,6 +156,7 @@ export const sendEvent = defineAction({
     }),
     data: Json.optional().meta({
       title: 'Data',
+      contentMediaType: 'application/json',
       description: 'What the nodes get; templates are filled. Empty: the whole event',
     }),
     rememberMinutes: z.number().min(0).max(10_080).default(60).meta({

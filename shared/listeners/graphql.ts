@@ -19,7 +19,11 @@ export const graphql = defineListener({
       .union([z.record(z.string(), Json), z.string().max(100_000)])
       .default('')
       .refine(isObject, 'expected an object as JSON')
-      .meta({ title: 'Variables', description: 'Values of the variables as JSON, such as {"id": 1}' }),
+      .meta({
+        title: 'Variables',
+        contentMediaType: 'application/json',
+        description: 'Values of the variables as JSON, such as {"id": 1}',
+      }),
     operationName: z.string().max(200).optional().meta({
       title: 'Operation name',
       description: 'Which operation of the text is meant, if it has several',

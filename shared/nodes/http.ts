@@ -32,7 +32,11 @@ export const http = defineNode({
       .enum(['json', 'text', 'form'])
       .default('json')
       .meta({ title: 'Body type', description: 'How the body is written, and its content type' }),
-    body: Json.default(null).meta({ title: 'Body', description: 'What is sent; nothing if null' }),
+    body: Json.default(null).meta({
+      title: 'Body',
+      description: 'What is sent; nothing if null',
+      contentMediaType: 'application/json',
+    }),
     responseType: z
       .enum(['auto', 'json', 'text', 'base64'])
       .default('auto')

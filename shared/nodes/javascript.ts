@@ -13,6 +13,7 @@ export const javascript = defineNode({
     code: z.string().min(1).max(200_000).meta({
       title: 'Code',
       description: 'Body of an async function that reads `ctx`; what it returns is the result',
+      contentMediaType: 'text/javascript',
     }),
     outputVariable: OutputVariable('scriptResult'),
   }),

@@ -17,7 +17,11 @@ export const log = defineNode({
       description: 'How important the line is; the log can be filtered by it',
     }),
     message: Json.meta({ title: 'Message', description: 'Text of the line; other values are written as JSON' }),
-    data: Json.optional().meta({ title: 'Data', description: 'Values that belong to the line' }),
+    data: Json.optional().meta({
+      title: 'Data',
+      description: 'Values that belong to the line',
+      contentMediaType: 'application/json',
+    }),
   }),
   names: {},
   exits: ['output', 'error'],

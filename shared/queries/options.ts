@@ -30,6 +30,7 @@ export const QueryOptions = z
     }),
     transform: z.string().max(200_000).default('').meta({
       title: 'Transform',
+      contentMediaType: 'text/javascript',
       description: 'JavaScript that makes another result of `data` and `inputs`, such as `return data.length;`',
     }),
   })

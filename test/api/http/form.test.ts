@@ -2,16 +2,18 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { formOf, joinForms } from '#api/http/form.ts';
 import type { Schema } from '#api/http/openapi/types.ts';
-import { JsonObject } from '#shared/json.ts';
+import { Json, JsonObject } from '#shared/json.ts';
 import { secret } from '#shared/secret.ts';
 
 const place = z.object({ host: z.string().meta({ title: 'Host' }), token: secret(z.string()).optional() });
 
-test('each field has a control: an object a group, a secret a password, a long text several lines', () => {
+test('each field has a control: an object a group, a secret a password, a long text several lines, code its language', () => {
   const { uischema } = formOf(
     z.object({
       place: place.meta({ title: 'Place' }),
       text: z.string().max(5_000).default(''),
+      code: z.string().max(5_000).meta({ contentMediaType: 'text/javascript' }),
+      sent: Json.default(null).meta({ contentMediaType: 'application/json' }),
       more: JsonObject.optional(),
     }),
   );
@@ -28,7 +30,9 @@ test('each field has a control: an object a group, a secret a password, a long t
         ],
       },
       { type: 'Control', scope: '#/properties/text', options: { multi: true } },
-      { type: 'Control', scope: '#/properties/more' },
+      { type: 'Control', scope: '#/properties/code', options: { multi: true, language: 'javascript' } },
+      { type: 'Control', scope: '#/properties/sent', options: { language: 'json' } },
+      { type: 'Control', scope: '#/properties/more', options: { language: 'json' } },
     ],
   });
 });
