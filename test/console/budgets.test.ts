@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { builtConsole } from './built-console.ts';
 
 const kB = 1_000;
-const budgets = { firstPage: 240 * kB, laterPage: 180 * kB, buildSeconds: 5 };
+const budgets = { firstPage: 240 * kB, laterPage: 180 * kB, codeEditor: 150 * kB, buildSeconds: 5 };
 
 interface Chunk {
   file: string;
@@ -41,15 +41,24 @@ test('the fleet page, which has an entry of its own, is below 240 kB', () => {
 });
 
 test('every other page adds less than 180 kB, its lazy parts included', () => {
-  const first = filesOf(['index.html']);
-  const pages = Object.keys(chunks).filter((name) => /^pages\/.*\.tsx$/.test(name) && chunks[name]?.file !== undefined);
-  const sizes = pages.map((name): [string, number] => {
-    const files = filesOf([name, ...(chunks[name]?.dynamicImports ?? [])]);
-    return [name, sizeOf(files.difference(first))];
-  });
+  const pages = entriesIn('pages/');
+  const sizes = pages.map((name): [string, number] => [name, addedBy([name, ...lazyPartsOf(name)])]);
 
   expect(sizes.length).toBeGreaterThan(5);
+  expect(pages.filter((name) => lazilyImportedBy(name).includes(EDITOR)).length).toBeGreaterThan(5);
   expect(sizes.filter(([, size]) => size >= budgets.laterPage)).toEqual([]);
+});
+
+test('the page for SQL is below 180 kB with the editor of code', () => {
+  expect(addedBy(['pages/database.tsx', EDITOR, 'code/sql.ts'])).toBeLessThan(budgets.laterPage);
+});
+
+test('the editor of code, with any one language, is below 150 kB', () => {
+  const languages = entriesIn('code/').filter((name) => name !== EDITOR);
+  const sizes = languages.map((name): [string, number] => [name, addedBy([EDITOR, name])]);
+
+  expect(sizes.length).toBe(3);
+  expect(sizes.filter(([, size]) => size >= budgets.codeEditor)).toEqual([]);
 });
 
 test('every text is there compressed', () => {
@@ -61,8 +70,35 @@ test('every text is there compressed', () => {
       expect(statSync(join(folder, `${path}.${kind}`)).size).toBeLessThan(statSync(join(folder, path)).size + 50);
 });
 
+/** A part of its own: it is loaded once for all pages, when a first field for code is shown, and a graph needs no such field. */
+const EDITOR = 'code/view.tsx';
+
+function entriesIn(folder: string): string[] {
+  return Object.keys(chunks).filter((name) => name.startsWith(folder) && chunks[name]?.file !== undefined);
+}
+
+/** What is loaded for these modules besides the list of runs' frame. */
+function addedBy(names: readonly string[]): number {
+  return sizeOf(filesOf(names).difference(filesOf(['index.html'])));
+}
+
+function lazyPartsOf(page: string): string[] {
+  return lazilyImportedBy(page).filter((name) => name !== EDITOR);
+}
+
+/** By the page, or by a module that it shares with others. */
+function lazilyImportedBy(page: string): string[] {
+  const own = importedBy([page]).difference(importedBy(['index.html']));
+  return [...own].flatMap((name) => chunks[name]?.dynamicImports ?? []);
+}
+
 /** The files that a browser loads for these modules, with all that those import. */
 function filesOf(names: readonly string[]): Set<string> {
+  const all = [...importedBy(names)];
+  return new Set(all.flatMap((name) => [chunks[name]?.file ?? name, ...(chunks[name]?.css ?? [])]));
+}
+
+function importedBy(names: readonly string[]): Set<string> {
   const seen = new Set<string>();
   const follow = (name: string) => {
     if (seen.has(name)) return;
@@ -70,7 +106,7 @@ function filesOf(names: readonly string[]): Set<string> {
     chunks[name]?.imports?.forEach(follow);
   };
   names.forEach(follow);
-  return new Set([...seen].flatMap((name) => [chunks[name]?.file ?? name, ...(chunks[name]?.css ?? [])]));
+  return seen;
 }
 
 function sizeOf(files: ReadonlySet<string>): number {

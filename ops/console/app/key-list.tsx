@@ -29,6 +29,13 @@ const keys: readonly Key[] = [
     does: 'Takes back a change in the editor of workflows; with Shift, does it again',
     only: 'console',
   },
+  {
+    keys: ['Ctrl', 'Space'],
+    does: 'In code: what can stand here. Tab leaves the field, as everywhere',
+    only: 'console',
+  },
+  { keys: ['Ctrl', 'Enter'], does: 'In code: sends its form, or runs the SQL', only: 'console' },
+  { keys: ['Ctrl', ']'], does: 'In code: indents the line; with [ less, with / makes it a comment', only: 'console' },
   { keys: ['Esc'], does: 'Closes a dialog, a menu or a list' },
 ];
 

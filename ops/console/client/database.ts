@@ -7,6 +7,8 @@ const TABLES = `${DATABASE}/schemas/{databaseSchemaName}/tables` as const;
 const TABLE = `${TABLES}/{databaseTableName}` as const;
 const ROWS = `${TABLE}/rows` as const;
 export const PAGE = 50;
+/** Names that are completed may be older than those of the server. */
+const NAMES_MS = 60_000;
 
 export interface TablePlace {
   tenantID: string;
@@ -30,6 +32,26 @@ export function tablesRead(path: SchemaPlace) {
   return queryOptions({
     queryKey: ['database', path.tenantID, 'tables', path],
     queryFn: async () => (await body(rest.GET(TABLES, { params: { path } }))).databaseTables,
+  });
+}
+
+/** The names of columns by table, by schema. */
+export function tableNamesRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['database', tenantID, 'names'],
+    queryFn: async () => {
+      const { databaseMetadata } = await body(rest.GET(`${DATABASE}/metadata`, { params: { path: { tenantID } } }));
+      return Object.fromEntries(
+        databaseMetadata.metadata.map(({ databaseSchemaName, tables, views }) => {
+          const named = tables.map(({ databaseTableName, databaseTableColumns }): [string, string[]] => [
+            databaseTableName,
+            databaseTableColumns.map(({ databaseTableColumnName }) => databaseTableColumnName),
+          ]);
+          return [databaseSchemaName, Object.fromEntries([...views.map((name) => [name, []]), ...named])];
+        }),
+      );
+    },
+    staleTime: NAMES_MS,
   });
 }
 

@@ -1,4 +1,4 @@
-import { JsonInput, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -9,6 +9,7 @@ import { workflowsRead } from '../client/reads.ts';
 import type { Schemas } from '../client/types.ts';
 import { faultsOf } from '../ui/faults.ts';
 import { FormDialog } from '../ui/form.tsx';
+import { JSONEditor } from '../ui/json-editor.tsx';
 import { wordsOf } from '../ui/problem.tsx';
 import { Moment } from '../ui/time.tsx';
 
@@ -71,7 +72,7 @@ export function CronJobForm({ tenantID, job, onSaved, onClose }: Props) {
         label="Schedule"
         description="Minute, hour, day, month, day of the week"
         required
-        className="code"
+        ff="monospace"
         value={draft.cronJobSchedule}
         error={faults.get('cronJobSchedule')}
         onChange={({ currentTarget: { value } }) => set({ cronJobSchedule: value })}
@@ -100,13 +101,11 @@ export function CronJobForm({ tenantID, job, onSaved, onClose }: Props) {
         fault={faults.get('cronJobConfig')}
         onChange={(subject) => set({ subject })}
       />
-      <JsonInput
+      <JSONEditor
         label="Inputs"
         description="JSON by the names of the inputs"
-        autosize
         minRows={2}
         maxRows={10}
-        validationError="This is not JSON"
         value={draft.inputs}
         onChange={(inputs) => set({ inputs })}
       />

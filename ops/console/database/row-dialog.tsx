@@ -1,9 +1,9 @@
-import { JsonInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { addRow, changeRow, type DatabaseTable, type Row, type TablePlace } from '../client/database.ts';
 import { FormDialog } from '../ui/form.tsx';
 import { MAX_EDITED } from '../ui/json.tsx';
+import { JSONEditor } from '../ui/json-editor.tsx';
 import { Notice } from '../ui/notice.tsx';
 
 interface Props {
@@ -41,7 +41,7 @@ export function RowDialog({ place, table, row, onSaved, onClose }: Props) {
   });
   return (
     <FormDialog title={row ? 'Edit the row' : 'Add a row'} verb="Save the row" size="lg" save={save} onClose={onClose}>
-      <JsonInput label="Row" autosize minRows={4} maxRows={20} data-autofocus value={text} onChange={setText} />
+      <JSONEditor label="Row" autoFocus value={text} onChange={setText} />
       {leftOut.length > 0 && (
         <Notice tone="wait">
           Too long to be edited here, and left as it is unless you add it: {leftOut.join(', ')}.

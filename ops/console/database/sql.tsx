@@ -1,7 +1,10 @@
-import { Button, Paper, Stack, Text, Textarea } from '@mantine/core';
+import { Button, Paper, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { type FormEvent, useMemo, useState } from 'react';
 import { executeSQL, type StatementResult } from '../client/database.ts';
+import { OfferedInCode } from '../code/offered.ts';
+import { OWN, useTablesOf } from '../query/tables.ts';
+import { CodeEditor } from '../ui/code-editor.tsx';
 import { countOf } from '../ui/count.ts';
 import { Problem } from '../ui/problem.tsx';
 import { RowsTable } from '../ui/rows-table.tsx';
@@ -19,29 +22,35 @@ export function SQLPage({ tenantID }: { tenantID: string }) {
     sessionStorage.setItem(key, next);
     setSQL(next);
   };
-  const start = () => {
+  const offered = useTablesOf(OWN, tenantID);
+  const start = (event: FormEvent) => {
+    event.preventDefault();
     // The answers of the run before are not shown as those of this one.
     run.reset();
     run.mutate();
   };
   return (
     <Stack>
-      <Textarea
-        label="SQL"
-        description="Statements are separated by semicolons, and run in one transaction"
-        autosize
-        minRows={6}
-        maxRows={24}
-        className="code"
-        spellCheck={false}
-        value={sql}
-        onChange={({ currentTarget: { value } }) => change(value)}
-      />
-      <div>
-        <Button disabled={sql.trim() === ''} loading={run.isPending} onClick={start}>
-          Run the SQL
-        </Button>
-      </div>
+      <form onSubmit={start}>
+        <Stack>
+          <OfferedInCode value={offered}>
+            <CodeEditor
+              label="SQL"
+              description="Statements are separated by semicolons, and run in one transaction"
+              language="sql"
+              minRows={6}
+              maxRows={24}
+              value={sql}
+              onChange={change}
+            />
+          </OfferedInCode>
+          <div>
+            <Button type="submit" disabled={sql.trim() === ''} loading={run.isPending}>
+              Run the SQL
+            </Button>
+          </div>
+        </Stack>
+      </form>
       {run.error && <Problem error={run.error} />}
       {run.data?.map((result, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: results stay in the order of their statements

@@ -1,4 +1,5 @@
 import { ActionIcon, Autocomplete, Button, CloseButton, Group, Select, Stack, Text } from '@mantine/core';
+import { OfferedInCode } from '../code/offered.ts';
 import { Icon } from '../ui/icon.tsx';
 import { OtherFaults, SchemaForm } from '../ui/schema-form.tsx';
 import type { Layout, Schema } from '../ui/schema-parts.ts';
@@ -13,6 +14,7 @@ import {
   withoutEdge,
   withoutNode,
 } from './draft.ts';
+import { useNamesInCode } from './names-in-code.ts';
 
 interface Props {
   draft: Draft;
@@ -26,6 +28,7 @@ interface Props {
 /** One node: its settings, and where it leads. */
 export function NodePanel({ draft, node, kind, faults, onChange, onClose }: Props) {
   const fields = Object.keys((kind?.schema as Schema | undefined)?.properties ?? {});
+  const offered = useNamesInCode(draft);
   const others = [...faults].filter(([path]) => !fields.includes(path)).map(([path, text]) => `${path}: ${text}`);
   return (
     <Stack gap="sm">
@@ -43,14 +46,16 @@ export function NodePanel({ draft, node, kind, faults, onChange, onClose }: Prop
       <OtherFaults faults={others} />
       {kind?.exits.length !== 0 && <Exits draft={draft} node={node} kind={kind} onChange={onChange} />}
       {kind ? (
-        <SchemaForm
-          key={node.id}
-          schema={kind.schema as Schema}
-          uischema={kind.uischema as unknown as Layout}
-          value={node.data}
-          faults={faults}
-          onChange={(data) => onChange((old) => withConfig(old, node.id, data))}
-        />
+        <OfferedInCode value={offered}>
+          <SchemaForm
+            key={node.id}
+            schema={kind.schema as Schema}
+            uischema={kind.uischema as unknown as Layout}
+            value={node.data}
+            faults={faults}
+            onChange={(data) => onChange((old) => withConfig(old, node.id, data))}
+          />
+        </OfferedInCode>
       ) : (
         <Text size="sm">This server does not know the kind “{node.type}”.</Text>
       )}

@@ -1,10 +1,11 @@
-import { Button, Checkbox, Group, JsonInput, Modal, Stack, Text } from '@mantine/core';
+import { Button, Checkbox, Group, Modal, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import type { Schemas } from '../client/types.ts';
 import { testWorkflow, type WorkflowPlace } from '../client/workflows.ts';
 import { StartForm } from '../run/start-run.tsx';
+import { JSONEditor } from '../ui/json-editor.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { bodyOf, type Draft } from './draft.ts';
@@ -40,13 +41,12 @@ export function TestRun({ place, base, draft, onClose }: Props & { draft: Draft 
     <Modal opened onClose={onClose} title="Test" size="lg">
       <form onSubmit={submit}>
         <Stack>
-          <JsonInput label="Input" autosize minRows={3} maxRows={10} value={input} onChange={setInput} />
-          <JsonInput
+          <JSONEditor label="Input" minRows={3} maxRows={10} value={input} onChange={setInput} />
+          <JSONEditor
             label="Outputs that are given"
             description={
               'By the id of a step, which is then not executed, such as {"fetch": {"output": {"status": 200}}}'
             }
-            autosize
             minRows={2}
             maxRows={10}
             value={pinned}

@@ -3,9 +3,9 @@ import { useQuery } from '@tanstack/react-query';
 import { versionRead } from '../client/reads.ts';
 import { versionDiffRead, type WorkflowPlace } from '../client/workflows.ts';
 import { countOf } from '../ui/count.ts';
-import { withoutTurning } from '../ui/json.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Scroller } from '../ui/table.tsx';
+import { withoutTurning } from '../ui/turning.ts';
 import { type Change, changesOf, type FieldChange, linesOf } from './version-changes.ts';
 
 /** More of them would make the page slow. */

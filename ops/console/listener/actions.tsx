@@ -6,6 +6,7 @@ import { useMay } from '../client/may.ts';
 import { dataQueriesRead } from '../client/queries-of-tenant.ts';
 import { workflowsRead } from '../client/reads.ts';
 import type { Schemas } from '../client/types.ts';
+import { OfferedInCode } from '../code/offered.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { faultsIn } from '../ui/faults.ts';
 import { FormDialog } from '../ui/form.tsx';
@@ -86,6 +87,9 @@ export function Actions({ place, listener: { actions }, forms }: Props) {
   );
 }
 
+/** To the code of actions. */
+const given = { names: { event: [] } };
+
 interface DialogProps {
   place: ListenerPlace;
   forms: Forms;
@@ -136,15 +140,17 @@ function ActionDialog({ place, forms, action, onSaved, onClose }: DialogProps) {
         onChange={(next) => next && setType(next)}
       />
       {form && (
-        <SchemaForm
-          key={type}
-          schema={form.schema as Schema}
-          uischema={form.uischema as unknown as Layout}
-          value={config}
-          faults={faultsIn('actionConfig', save.error)}
-          choices={choices}
-          onChange={(next) => setDrafts({ ...drafts, [type]: next })}
-        />
+        <OfferedInCode value={given}>
+          <SchemaForm
+            key={type}
+            schema={form.schema as Schema}
+            uischema={form.uischema as unknown as Layout}
+            value={config}
+            faults={faultsIn('actionConfig', save.error)}
+            choices={choices}
+            onChange={(next) => setDrafts({ ...drafts, [type]: next })}
+          />
+        </OfferedInCode>
       )}
       <Checkbox label="On" checked={isEnabled} onChange={({ currentTarget: { checked } }) => setEnabled(checked)} />
     </FormDialog>

@@ -1,10 +1,12 @@
-import { Button, CloseButton, Group, JsonInput, Skeleton, Stack, Text, Textarea } from '@mantine/core';
+import { Button, CloseButton, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { eventRead, type ListenerPlace, redriveEvent } from '../client/listeners.ts';
+import { CodeEditor } from '../ui/code-editor.tsx';
 import { countOf } from '../ui/count.ts';
 import { JSONView, MAX_EDITED } from '../ui/json.tsx';
+import { JSONEditor } from '../ui/json-editor.tsx';
 import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -125,22 +127,21 @@ function Redrive({ place, event, onShow }: { place: Place; event: Event; onShow:
     <Stack gap="xs">
       {isEditing && (
         <>
-          <Textarea
+          <CodeEditor
             label="Body"
+            language="json"
             description={
               isLong && 'The body is too long to be edited here. What is written takes its place; empty: it stays'
             }
-            autosize
-            minRows={4}
             maxRows={16}
             value={text}
-            onChange={({ currentTarget: { value } }) => setText(value)}
+            onChange={setText}
           />
-          <JsonInput
+          <JSONEditor
             label="Headers"
             description="Pairs in a list, in place of those that came; empty: they stay"
             placeholder='[["content-type", "application/json"]]'
-            autosize
+            minRows={1}
             value={headers}
             onChange={setHeaders}
           />

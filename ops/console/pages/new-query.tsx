@@ -6,6 +6,8 @@ import { useMay } from '../client/may.ts';
 import { createDataQuery, queryFormsRead } from '../client/queries-of-tenant.ts';
 import { allDatasourcesRead } from '../client/sources.ts';
 import type { Schemas } from '../client/types.ts';
+import { OfferedInCode } from '../code/offered.ts';
+import { OWN, useTablesOf } from '../query/tables.ts';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
 import { NewForm, NewPage } from '../ui/form.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
@@ -13,8 +15,6 @@ import type { Layout, Schema } from '../ui/schema-parts.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 
 const from = '/shell/t/$tenantID/queries/new';
-/** The tenant's own database is asked without a datasource. */
-const OWN = 'tenantdb';
 
 /** A new query: of what, by which form, under which title. */
 export function NewQueryPage() {
@@ -43,7 +43,9 @@ function NewQuery({ tenantID, forms, sources }: Props) {
   const [title, setTitle] = useState('');
   const [chosen, setChosen] = useState(given ?? OWN);
   const source = sources.find(({ datasourceID }) => datasourceID === chosen);
-  const form = forms[source?.datasourceType ?? OWN];
+  const type = source?.datasourceType ?? OWN;
+  const form = forms[type];
+  const offered = useTablesOf(type, tenantID);
   // The text of one type of query is no query of another.
   const [drafts, setDrafts] = useState<Readonly<Record<string, Readonly<Record<string, unknown>>>>>({});
   const options = drafts[chosen] ?? form?.data ?? {};
@@ -87,14 +89,16 @@ function NewQuery({ tenantID, forms, sources }: Props) {
         onChange={(next) => next && setChosen(next)}
       />
       {form && (
-        <SchemaForm
-          key={chosen}
-          schema={form.schema as Schema}
-          uischema={form.uischema as unknown as Layout}
-          value={options}
-          faults={faults}
-          onChange={(next) => setDrafts({ ...drafts, [chosen]: next })}
-        />
+        <OfferedInCode value={offered}>
+          <SchemaForm
+            key={chosen}
+            schema={form.schema as Schema}
+            uischema={form.uischema as unknown as Layout}
+            value={options}
+            faults={faults}
+            onChange={(next) => setDrafts({ ...drafts, [chosen]: next })}
+          />
+        </OfferedInCode>
       )}
     </NewForm>
   );

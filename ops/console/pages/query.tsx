@@ -11,8 +11,10 @@ import {
   saveDataQuery,
 } from '../client/queries-of-tenant.ts';
 import type { Schemas } from '../client/types.ts';
+import { OfferedInCode } from '../code/offered.ts';
 import { History } from '../query/history.tsx';
 import { Run } from '../query/run.tsx';
+import { useTablesOf } from '../query/tables.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { faultsIn } from '../ui/faults.ts';
 import { May } from '../ui/may.tsx';
@@ -54,6 +56,7 @@ function Query({ place, query, form }: { place: QueryPlace; query: DataQuery; fo
   const navigate = useNavigate({ from: '/t/$tenantID/queries/$dataQueryID' });
   const [saved, setSaved] = useState<Readonly<Record<string, unknown>>>(query.dataQueryOptions);
   const [options, setOptions] = useState(saved);
+  const offered = useTablesOf(query.datasourceType, place.tenantID);
   const isDirty = options !== saved;
   useUnsaved(isDirty);
   const save = useMutation({
@@ -81,13 +84,15 @@ function Query({ place, query, form }: { place: QueryPlace; query: DataQuery; fo
       <div className="split">
         <Paper withBorder p="md" component="section" aria-label="Query">
           {form ? (
-            <SchemaForm
-              schema={form.schema as Schema}
-              uischema={form.uischema as unknown as Layout}
-              value={options}
-              faults={faultsIn('dataQueryOptions', save.error)}
-              onChange={setOptions}
-            />
+            <OfferedInCode value={offered}>
+              <SchemaForm
+                schema={form.schema as Schema}
+                uischema={form.uischema as unknown as Layout}
+                value={options}
+                faults={faultsIn('dataQueryOptions', save.error)}
+                onChange={setOptions}
+              />
+            </OfferedInCode>
           ) : (
             <Text size="sm">This server has no form for “{query.datasourceType}”.</Text>
           )}

@@ -1,4 +1,4 @@
-import { Button, Group, JsonInput, Modal, Radio, Select, Stack, Text } from '@mantine/core';
+import { Button, Group, Modal, Radio, Select, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -7,6 +7,7 @@ import { body, rest } from '../client/rest.ts';
 import type { Run, Schemas } from '../client/types.ts';
 import { versionsRead } from '../client/workflows.ts';
 import { countOf } from '../ui/count.ts';
+import { JSONEditor } from '../ui/json-editor.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { type Graph, titleOf } from './graph-of.ts';
 import { nodesOf } from './steps.ts';
@@ -68,9 +69,8 @@ export function Rerun({ tenantID, run, graph, step, onClose }: Props) {
             <Select label="Step" searchable required data={done} value={nodeID} onChange={setNodeID} />
           )}
           <VersionChoice tenantID={tenantID} run={run} value={version} onChange={setVersion} />
-          <JsonInput
+          <JSONEditor
             label="Input"
-            autosize
             minRows={3}
             maxRows={12}
             value={input}

@@ -1,8 +1,9 @@
-import { Checkbox, PasswordInput, SegmentedControl, Textarea, TextInput } from '@mantine/core';
+import { Checkbox, PasswordInput, SegmentedControl, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Schemas } from '../client/types.ts';
 import { createVariable, updateVariable, type Variable } from '../client/variables.ts';
+import { CodeEditor } from '../ui/code-editor.tsx';
 import { faultsOf } from '../ui/faults.ts';
 import { FormDialog } from '../ui/form.tsx';
 
@@ -85,15 +86,14 @@ export function VariableDialog({ tenantID, variable, onSaved, onClose }: Props) 
           onChange={(event) => setText(event.currentTarget.value)}
         />
       ) : (
-        <Textarea
+        <CodeEditor
           label="Value"
-          autosize
+          language={kind}
           minRows={2}
           maxRows={14}
-          className="code"
           value={text}
           error={faults.get('value')}
-          onChange={(event) => setText(event.currentTarget.value)}
+          onChange={setText}
         />
       )}
       <TextInput

@@ -1,4 +1,5 @@
-import { Checkbox, JsonInput, NumberInput, Select, Textarea, TextInput } from '@mantine/core';
+import { Checkbox, NumberInput, Select, Textarea, TextInput } from '@mantine/core';
+import { JSONEditor } from './json-editor.tsx';
 
 /** A value that a person enters. */
 export interface Field {
@@ -75,19 +76,7 @@ function Control({ field, value, onChange }: ControlProps) {
       />
     );
   if (kind === 'json')
-    return (
-      <JsonInput
-        {...shared}
-        required={isRequired}
-        autosize
-        minRows={4}
-        maxRows={14}
-        formatOnBlur
-        validationError="This is not JSON"
-        value={text}
-        onChange={onChange}
-      />
-    );
+    return <JSONEditor {...shared} required={isRequired} maxRows={14} formats value={text} onChange={onChange} />;
   const Text = kind === 'long text' ? Textarea : TextInput;
   return (
     <Text

@@ -12,6 +12,8 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useState } from 'react';
+import type { CodeLanguage } from '../code/language.ts';
+import { CodeEditor } from './code-editor.tsx';
 import { isObject, type Schema } from './schema-parts.ts';
 
 export interface Choice {
@@ -24,6 +26,8 @@ interface ControlProps {
   name: string;
   isSecret: boolean;
   isMulti: boolean;
+  /** Of what is written in the field. */
+  language?: CodeLanguage | undefined;
   isRequired: boolean;
   value: unknown;
   onChange: (value: unknown) => void;
@@ -44,9 +48,12 @@ export function Control(control: ControlProps) {
     if (items.type === 'string') return <LinesControl {...shared} />;
     if (isFlat(items)) return <ListControl {...shared} items={items} />;
   }
-  if (!['string', 'number', 'integer'].includes(String(type))) return <JSONControl {...shared} />;
-  const { isSecret, isMulti } = control;
-  return <TextControl {...shared} isNumber={type !== 'string'} hint={hintOf(schema)} {...{ isSecret, isMulti }} />;
+  if (!['string', 'number', 'integer'].includes(String(type)))
+    return <JSONControl {...shared} isCode={control.language === 'json' || type === 'array'} />;
+  const { isSecret, isMulti, language } = control;
+  return (
+    <TextControl {...shared} isNumber={type !== 'string'} hint={hintOf(schema)} {...{ isSecret, isMulti, language }} />
+  );
 }
 
 function sharedOf({ schema: { title, description }, name, fault, isRequired }: ControlProps) {
@@ -119,18 +126,30 @@ interface TextControlProps extends JSONControlProps {
   isNumber: boolean;
   isSecret: boolean;
   isMulti: boolean;
+  language: CodeLanguage | undefined;
 }
 
 /** A number may be the template of one, which is a text. */
-function TextControl({ hint, isNumber, isSecret, isMulti, value, onChange, ...shared }: TextControlProps) {
+function TextControl({
+  hint,
+  isNumber,
+  isSecret,
+  isMulti,
+  language = 'text',
+  value,
+  onChange,
+  ...shared
+}: TextControlProps) {
   const text = value === undefined || value === null ? '' : String(value);
   const change = (typed: string) => onChange(typed === '' ? undefined : isNumber ? numberOf(typed) : typed);
+  const given = { ...shared, placeholder: hint, value: text };
+  if (!isSecret && (isMulti || text.includes('\n')))
+    return <CodeEditor {...given} language={language} onChange={change} />;
   const input = {
-    ...{ ...shared, placeholder: hint, value: text },
+    ...given,
     onChange: (event: { currentTarget: { value: string } }) => change(event.currentTarget.value),
   };
   if (isSecret) return <PasswordInput {...input} autoComplete="off" />;
-  if (isMulti || text.includes('\n')) return <Textarea {...input} autosize minRows={4} maxRows={20} className="code" />;
   return <TextInput {...input} {...(isNumber && { inputMode: 'decimal' as const })} />;
 }
 
@@ -148,7 +167,7 @@ interface JSONControlProps {
 }
 
 /** Text that is not JSON is a text, which may be a template; a list or an object that does not parse is told, and not taken over. */
-function JSONControl({ value, onChange, error, ...shared }: JSONControlProps) {
+function JSONControl({ isCode, value, onChange, error, ...shared }: JSONControlProps & { isCode: boolean }) {
   const [text, setText] = useState(() => written(value));
   const [problem, setProblem] = useState<string>();
   const change = (typed: string) => {
@@ -162,18 +181,11 @@ function JSONControl({ value, onChange, error, ...shared }: JSONControlProps) {
       else onChange(typed);
     }
   };
-  return (
-    <Textarea
-      {...shared}
-      autosize
-      minRows={isObject(value) || Array.isArray(value) ? 3 : 1}
-      maxRows={16}
-      className="code"
-      error={problem ?? error}
-      value={text}
-      onChange={(event) => change(event.currentTarget.value)}
-    />
-  );
+  const field = { ...shared, error: problem ?? error, value: text };
+  // A value that is seldom more than a word or a template has a line.
+  const [isLong] = useState(isCode || isObject(value) || Array.isArray(value));
+  if (isLong) return <CodeEditor {...field} language="json" minRows={3} maxRows={16} onChange={change} />;
+  return <Textarea {...field} autosize maxRows={16} onChange={(event) => change(event.currentTarget.value)} />;
 }
 
 function written(value: unknown): string {

@@ -58,6 +58,7 @@ function Element({ element, ...form }: Omit<Props, 'uischema'> & { element: Layo
       name={name}
       isSecret={options?.format === 'password'}
       isMulti={options?.multi === true}
+      language={options?.language}
       isRequired={form.schema.required?.includes(path[0] ?? '') === true && path.length === 1}
       value={valueAt(form.value, path)}
       onChange={(value) => form.onChange(withValueAt(form.value, path, value))}

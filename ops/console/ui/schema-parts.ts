@@ -1,3 +1,5 @@
+import type { CodeLanguage } from '../code/language.ts';
+
 /** As much of JSON Schema as the forms of the API use. */
 export interface Schema {
   type?: string | readonly string[];
@@ -19,7 +21,7 @@ export interface Layout {
   label?: string;
   scope?: string;
   elements?: readonly Layout[];
-  options?: { format?: string; multi?: boolean };
+  options?: { format?: string; multi?: boolean; language?: CodeLanguage };
   rule?: { effect: string; condition: { scope: string; schema: Schema } };
 }
 

@@ -108,6 +108,12 @@ export function listenerTests(stage: () => Stage): void {
     const dialog = page.getByRole('dialog');
     await list.getByLabel('Settings of transform').getByText('doubled').waitFor();
     await list.getByRole('button', { name: 'Add an action' }).click();
+    await dialog.getByRole('textbox', { name: 'Code' }).pressSequentially('return eve');
+    // Escape closes the completions, and not the dialog around.
+    const completion = dialog.getByRole('option', { name: 'event', exact: true });
+    await completion.waitFor();
+    await page.keyboard.press('Escape');
+    await completion.waitFor({ state: 'detached' });
     await dialog.getByRole('combobox', { name: 'What it does' }).click();
     await page.getByRole('option', { name: /workflow/i }).click();
     await dialog.getByRole('combobox', { name: 'Workflow' }).fill('Order approval');

@@ -31,17 +31,22 @@ export function workflowTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'editor-fault', shows: 'shown at their nodes', schemes: ['light'] });
 
     await page.getByRole('button', { name: 'Undo' }).click();
-    expect(await page.getByRole('textbox', { name: 'Code' }).inputValue()).not.toBe('return {');
+    const code = page.getByRole('textbox', { name: 'Code' });
+    expect(await code.textContent()).not.toBe('return {');
     await page.getByText('shown at their nodes').waitFor({ state: 'detached' });
     expect(await page.getByRole('row', { name: /JavaScript code:/ }).count()).toBe(0);
     await page.getByRole('button', { name: 'Redo' }).click();
-    expect(await page.getByRole('textbox', { name: 'Code' }).inputValue()).toBe('return {');
+    expect(await code.textContent()).toBe('return {');
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('button', { name: 'Undo' }).press('Control+z');
     await page.getByRole('row', { name: /^Start Start End$/ }).waitFor();
     await page.getByRole('button', { name: 'Redo' }).click();
     await page.getByRole('button', { name: 'JavaScript', exact: true }).click();
-    await page.getByRole('textbox', { name: 'Code' }).fill('return { answer: ctx.input.number * 2 };');
+    await code.fill('return { answer: ctx.');
+    await page.keyboard.type('scr');
+    await page.getByRole('option', { name: 'scriptResult' }).waitFor();
+    await code.fill('return { answer: ctx.input.number * 2 };');
+    await code.locator('.tok-keyword', { hasText: 'return' }).waitFor();
     await page.getByRole('button', { name: 'Publish' }).click();
     await page.getByText('Version 2, published').waitFor();
     await page.getByRole('button', { name: 'Run', exact: true }).click();

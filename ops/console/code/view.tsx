@@ -1,0 +1,47 @@
+import { useContext, useEffect, useEffectEvent, useRef } from 'react';
+import { createEditor, type Editor } from './editor.ts';
+import type { CodeLanguage } from './language.ts';
+import { languageOf } from './languages.ts';
+import { OfferedInCode } from './offered.ts';
+
+interface Props {
+  value: string;
+  onChange: (value: string) => void;
+  language: CodeLanguage;
+  /** What assistive technology is told of the field. */
+  attributes: Readonly<Record<string, string>>;
+  placeholder: string;
+  isFocused: boolean;
+}
+
+/** The editor of a code field. */
+export function CodeView({ value, onChange, language, attributes, placeholder, isFocused }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const editor = useRef<Editor>(null);
+  const offered = useContext(OfferedInCode);
+  const change = useEffectEvent((text: string) => onChange(text));
+  const begin = useEffectEvent((parent: HTMLElement) => {
+    const made = createEditor({
+      ...{ parent, text: value, placeholder, hasLineNumbers: language === 'sql' || language === 'javascript' },
+      onChange: (text) => change(text),
+    });
+    if (isFocused) made.view.focus();
+    return made;
+  });
+  useEffect(() => {
+    if (!place.current) return;
+    const made = begin(place.current);
+    editor.current = made;
+    return () => made.view.destroy();
+  }, []);
+  useEffect(() => editor.current?.show(value), [value]);
+  useEffect(() => editor.current?.describe(attributes), [attributes]);
+  useEffect(() => {
+    let isWanted = true;
+    void languageOf(language, offered).then((support) => isWanted && editor.current?.speak(support));
+    return () => {
+      isWanted = false;
+    };
+  }, [language, offered]);
+  return <div ref={place} />;
+}

@@ -1,0 +1,18 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { tableNamesRead } from '../client/database.ts';
+import { useMay } from '../client/may.ts';
+import type { Offered } from '../code/offered.ts';
+
+/** Of the tenant's own database, whose tables the API tells. */
+export const OWN = 'tenantdb';
+
+/** What fields for SQL complete, by the type of what it is sent to, where the caller may read that. */
+export function useTablesOf(type: string, tenantID: string): Offered {
+  const queries = useQueryClient();
+  const isKnown = useMay()('database.metadata') && type === OWN;
+  return useMemo(
+    () => (isKnown ? { tables: () => queries.fetchQuery(tableNamesRead(tenantID)) } : {}),
+    [isKnown, queries, tenantID],
+  );
+}
