@@ -119,7 +119,7 @@ describe('an edge', () => {
     },
   );
 
-  test('of a fan-out is taken whatever its name is, but for its error', () => {
+  test('of a fan-out is taken by any name, but for its error', () => {
     const edges = ['fanout>join:first', 'fanout>end:error', 'fanout>join:second', 'set>end'];
     const events = [left('fanout', 'output'), left('join', 'output'), left('end', null), left('set', 'error')];
 
