@@ -61,6 +61,14 @@ test('the editor of code, with any one language, is below 150 kB', () => {
   expect(sizes.filter(([, size]) => size >= budgets.codeEditor)).toEqual([]);
 });
 
+test('no script makes code from text, which the policy of the console refuses', () => {
+  const scripts = globSync('assets/*.js', { cwd: folder });
+  // Packages that run anywhere find the global object so, where they know no other name of it.
+  const code = /\beval\(|\bFunction\((?!.return this.\))/;
+
+  expect(scripts.filter((path) => code.test(readFileSync(join(folder, path), 'utf8')))).toEqual([]);
+});
+
 test('every text is there compressed', () => {
   const texts = globSync('assets/*.{js,css}', { cwd: folder });
 

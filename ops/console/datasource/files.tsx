@@ -4,8 +4,9 @@ import { useState } from 'react';
 import { useMay } from '../client/may.ts';
 import { type DatasourceFile, deleteFile, filesRead, uploadFile } from '../client/sources.ts';
 import { Confirm } from '../ui/confirm.tsx';
+import { isObject } from '../ui/is-object.ts';
 import { Problem } from '../ui/problem.tsx';
-import { isObject, type Schema } from '../ui/schema-parts.ts';
+import { propertiesOf, type Schema } from '../ui/schema-shape.ts';
 import { type Column, Table } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 
@@ -103,7 +104,7 @@ const NO_FILE = /^tenant-files\/[0-]+$/;
 export function withFile(schema: Schema, options: Options, file: DatasourceFile): Options {
   const { filePath, fileName, fileSize, fileType } = file;
   const fileInfo = { filePath, fileName, fileSize, fileType };
-  if (!schema.properties?.files) return { ...options, fileInfo };
+  if (!propertiesOf(schema).files) return { ...options, fileInfo };
   const before = Array.isArray(options.files) ? options.files.filter((one) => !namesNoFile(one)) : [];
   const names = new Set(before.map((one) => isObject(one) && one.name));
   return { ...options, files: [...before, { name: tableName(fileName, names), fileInfo }] };

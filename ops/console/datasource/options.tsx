@@ -8,7 +8,6 @@ import type { Schemas } from '../client/types.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
-import type { Layout, Schema } from '../ui/schema-parts.ts';
 import { Files, withFile } from './files.tsx';
 
 export type Options = Readonly<Record<string, unknown>>;
@@ -40,8 +39,7 @@ export function OptionsForm({ tenantID, datasourceID, form, options, faults, onC
   return (
     <>
       <SchemaForm
-        schema={form.schema as Schema}
-        uischema={form.uischema as unknown as Layout}
+        form={form}
         value={options}
         faults={faults}
         choices={new Map([['oauthConnectionID', choices]])}
@@ -55,7 +53,7 @@ export function OptionsForm({ tenantID, datasourceID, form, options, faults, onC
           tenantID={tenantID}
           onUse={(file) => {
             test.reset();
-            onChange(withFile(form.schema as Schema, options, file));
+            onChange(withFile(form.schema, options, file));
           }}
         />
       )}

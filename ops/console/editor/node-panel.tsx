@@ -2,7 +2,7 @@ import { ActionIcon, Autocomplete, Button, CloseButton, Group, Select, Stack, Te
 import { OfferedInCode } from '../code/offered.ts';
 import { Icon } from '../ui/icon.tsx';
 import { OtherFaults, SchemaForm } from '../ui/schema-form.tsx';
-import type { Layout, Schema } from '../ui/schema-parts.ts';
+import { propertiesOf } from '../ui/schema-shape.ts';
 import {
   type Draft,
   type DraftNode,
@@ -27,7 +27,7 @@ interface Props {
 
 /** One node: its settings, and where it leads. */
 export function NodePanel({ draft, node, kind, faults, onChange, onClose }: Props) {
-  const fields = Object.keys((kind?.schema as Schema | undefined)?.properties ?? {});
+  const fields = Object.keys(propertiesOf(kind?.schema ?? {}));
   const offered = useNamesInCode(draft);
   const others = [...faults].filter(([path]) => !fields.includes(path)).map(([path, text]) => `${path}: ${text}`);
   return (
@@ -49,8 +49,7 @@ export function NodePanel({ draft, node, kind, faults, onChange, onClose }: Prop
         <OfferedInCode value={offered}>
           <SchemaForm
             key={node.id}
-            schema={kind.schema as Schema}
-            uischema={kind.uischema as unknown as Layout}
+            form={kind}
             value={node.data}
             faults={faults}
             onChange={(data) => onChange((old) => withConfig(old, node.id, data))}

@@ -8,8 +8,8 @@ import { useSettings } from '../settings/draft.ts';
 import { SettingsForm } from '../settings/form.tsx';
 import { RunRetention } from '../settings/run-retention.tsx';
 import { faultsIn } from '../ui/faults.ts';
+import { isObject } from '../ui/is-object.ts';
 import { Problem } from '../ui/problem.tsx';
-import { isObject } from '../ui/schema-parts.ts';
 import { wordOf } from '../ui/status.tsx';
 
 interface Props {

@@ -12,7 +12,6 @@ import { faultsIn } from '../ui/faults.ts';
 import { FormDialog } from '../ui/form.tsx';
 import { JSONView } from '../ui/json.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
-import type { Layout, Schema } from '../ui/schema-parts.ts';
 
 type Action = Schemas['Listener']['actions'][number];
 type Forms = Readonly<Record<string, Schemas['ListenerActionForm']>>;
@@ -143,8 +142,7 @@ function ActionDialog({ place, forms, action, onSaved, onClose }: DialogProps) {
         <OfferedInCode value={given}>
           <SchemaForm
             key={type}
-            schema={form.schema as Schema}
-            uischema={form.uischema as unknown as Layout}
+            form={form}
             value={config}
             faults={faultsIn('actionConfig', save.error)}
             choices={choices}

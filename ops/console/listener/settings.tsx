@@ -8,7 +8,6 @@ import { JSONView } from '../ui/json.tsx';
 import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
-import type { Layout, Schema } from '../ui/schema-parts.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { Actions } from './actions.tsx';
 
@@ -44,13 +43,7 @@ export function Settings({ place, listener }: Props) {
       <Paper withBorder p="md" component="section" aria-label="Configuration">
         <Stack gap="sm">
           {form ? (
-            <SchemaForm
-              schema={form.schema as Schema}
-              uischema={form.uischema as unknown as Layout}
-              value={config}
-              faults={faults}
-              onChange={setConfig}
-            />
+            <SchemaForm form={form} value={config} faults={faults} onChange={setConfig} />
           ) : (
             <JSONView value={config} label="Configuration" />
           )}

@@ -22,6 +22,7 @@ import { JSONView } from '../ui/json.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
+import { useStanding } from '../ui/standing.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
 
@@ -116,6 +117,7 @@ function Settings({ place, source, forms, onSaved }: Props & { onSaved: () => Pr
   });
   const form = forms[datasourceType];
   const faults = faultsIn('datasourceOptions', save.error);
+  const told = useStanding(faultsOf(save.error), { datasourceTitle: draft.title });
   return (
     <Paper withBorder p="md" component="section" aria-label="Options">
       <Stack gap="sm">
@@ -126,7 +128,7 @@ function Settings({ place, source, forms, onSaved }: Props & { onSaved: () => Pr
           label="Title"
           required
           value={draft.title}
-          error={faultsOf(save.error).get('datasourceTitle')}
+          error={told.get('datasourceTitle')}
           onChange={({ currentTarget: { value } }) => setDraft({ ...draft, title: value })}
         />
         {form ? (

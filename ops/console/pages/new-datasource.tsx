@@ -7,6 +7,7 @@ import type { Schemas } from '../client/types.ts';
 import { type Options, OptionsForm } from '../datasource/options.tsx';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
 import { NewForm, NewPage } from '../ui/form.tsx';
+import { useStanding } from '../ui/standing.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 
 type Forms = Readonly<Record<string, Schemas['DatasourceForm']>>;
@@ -63,6 +64,7 @@ function NewDatasource({ tenantID, forms }: { tenantID: string; forms: Forms }) 
     },
   });
   useUnsaved(Object.keys(drafts).length > 0);
+  const faults = useStanding(faultsOf(create.error), { datasourceType: type, datasourceTitle: title });
   return (
     <NewForm save={create}>
       <Select
@@ -72,14 +74,14 @@ function NewDatasource({ tenantID, forms }: { tenantID: string; forms: Forms }) 
         allowDeselect={false}
         data={choicesOf(forms)}
         value={type ?? null}
-        error={faultsOf(create.error).get('datasourceType')}
+        error={faults.get('datasourceType')}
         onChange={(next) => next && setType(next)}
       />
       <TextInput
         label="Title"
         required
         value={title}
-        error={faultsOf(create.error).get('datasourceTitle')}
+        error={faults.get('datasourceTitle')}
         onChange={({ currentTarget: { value } }) => setTitle(value)}
       />
       {form && (

@@ -11,7 +11,7 @@ import { OWN, useTablesOf } from '../query/tables.ts';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
 import { NewForm, NewPage } from '../ui/form.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
-import type { Layout, Schema } from '../ui/schema-parts.ts';
+import { useStanding } from '../ui/standing.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 
 const from = '/shell/t/$tenantID/queries/new';
@@ -64,7 +64,7 @@ function NewQuery({ tenantID, forms, sources }: Props) {
     },
   });
   useUnsaved(Object.keys(drafts).length > 0);
-  const faults = faultsIn('dataQueryOptions', create.error);
+  const faults = useStanding(faultsOf(create.error), { dataQueryTitle: title });
   const choices = sources
     .filter(({ datasourceType }) => forms[datasourceType])
     .map(({ datasourceID, datasourceTitle, datasourceType }) => ({
@@ -77,7 +77,7 @@ function NewQuery({ tenantID, forms, sources }: Props) {
         label="Title"
         required
         value={title}
-        error={faultsOf(create.error).get('dataQueryTitle')}
+        error={faults.get('dataQueryTitle')}
         onChange={({ currentTarget: { value } }) => setTitle(value)}
       />
       <Select
@@ -92,10 +92,9 @@ function NewQuery({ tenantID, forms, sources }: Props) {
         <OfferedInCode value={offered}>
           <SchemaForm
             key={chosen}
-            schema={form.schema as Schema}
-            uischema={form.uischema as unknown as Layout}
+            form={form}
             value={options}
-            faults={faults}
+            faults={faultsIn('dataQueryOptions', create.error)}
             onChange={(next) => setDrafts({ ...drafts, [chosen]: next })}
           />
         </OfferedInCode>

@@ -23,7 +23,7 @@ import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
-import { hasPlan, type Layout, type Schema } from '../ui/schema-parts.ts';
+import { propertiesOf } from '../ui/schema-shape.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
 
@@ -86,8 +86,7 @@ function Query({ place, query, form }: { place: QueryPlace; query: DataQuery; fo
           {form ? (
             <OfferedInCode value={offered}>
               <SchemaForm
-                schema={form.schema as Schema}
-                uischema={form.uischema as unknown as Layout}
+                form={form}
                 value={options}
                 faults={faultsIn('dataQueryOptions', save.error)}
                 onChange={setOptions}
@@ -112,7 +111,7 @@ function Query({ place, query, form }: { place: QueryPlace; query: DataQuery; fo
                 place={place}
                 definitions={saved.inputDefinitions}
                 isDirty={isDirty}
-                hasPlan={hasPlan(form?.schema as Schema | undefined)}
+                hasPlan={form !== undefined && hasPlan(form)}
               />
             </Tabs.Panel>
             <Tabs.Panel value="history">
@@ -129,6 +128,12 @@ function Query({ place, query, form }: { place: QueryPlace; query: DataQuery; fo
       </div>
     </>
   );
+}
+
+/** Whether queries by this form are SQL, whose plan a server can tell. */
+function hasPlan({ schema }: Pick<Form, 'schema'>): boolean {
+  const { query, url } = propertiesOf(schema);
+  return query?.type === 'string' && url === undefined;
 }
 
 /** What else may be done with the query. */

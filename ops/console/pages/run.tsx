@@ -18,12 +18,12 @@ import { nodesOf } from '../run/steps.ts';
 import { Timeline } from '../run/timeline.tsx';
 import type { RunView } from '../run/view.ts';
 import { Icon } from '../ui/icon.tsx';
+import { isObject } from '../ui/is-object.ts';
 import { JSONView } from '../ui/json.tsx';
 import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { isObject } from '../ui/schema-parts.ts';
 import { Status } from '../ui/status.tsx';
 import { Ago, Duration, Moment } from '../ui/time.tsx';
 

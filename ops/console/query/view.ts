@@ -1,4 +1,4 @@
-import { isObject } from '../ui/schema-parts.ts';
+import { isObject } from '../ui/is-object.ts';
 
 /** What of a query is shown, as it stands in the address. */
 export interface QueryView {

@@ -2,9 +2,9 @@ import { Text } from '@mantine/core';
 import { useMemo } from 'react';
 import type { Schemas } from '../client/types.ts';
 import { countOf } from './count.ts';
+import { isObject } from './is-object.ts';
 import { JSONView } from './json.tsx';
 import { RowsTable } from './rows-table.tsx';
-import { isObject } from './schema-parts.ts';
 
 /** What a query answered: rows as a table, other values as JSON. */
 export function ResultTable({ answer }: { answer: Schemas['DataQueryAnswer'] }) {

@@ -1,173 +1,125 @@
-import {
-  Button,
-  Checkbox,
-  Fieldset,
-  Group,
-  MultiSelect,
-  PasswordInput,
-  Select,
-  Stack,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
+import { Checkbox, MultiSelect, PasswordInput, Select, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { CodeLanguage } from '../code/language.ts';
-import { CodeEditor } from './code-editor.tsx';
-import { isObject, type Schema } from './schema-parts.ts';
+import { CodeEditor, type CodeEditorProps } from './code-editor.tsx';
+import { isObject } from './is-object.ts';
+import type { Choice, ControlProps } from './schema-shape.ts';
 
-export interface Choice {
-  value: string;
-  label: string;
+/** Unchecked is an answer too, so that none is required. */
+export function CheckControl({ value, onChange, required: _, ...shared }: ControlProps) {
+  return <Checkbox {...shared} checked={value === true} onChange={(event) => onChange(event.currentTarget.checked)} />;
 }
 
-interface ControlProps {
-  schema: Schema;
-  name: string;
-  isSecret: boolean;
-  isMulti: boolean;
-  /** Of what is written in the field. */
-  language?: CodeLanguage | undefined;
-  isRequired: boolean;
-  value: unknown;
-  onChange: (value: unknown) => void;
-  fault?: string;
-  choices?: readonly Choice[];
+interface ChoiceControlProps extends Omit<ControlProps, 'value' | 'onChange'> {
+  data: readonly Choice[];
+  value: string | null;
+  onChange: (value: string | null) => void;
+  hint: string;
+  isSearchable: boolean;
 }
 
-export function Control(control: ControlProps) {
-  const { schema, value, choices, onChange } = control;
-  const { type, items } = schema;
-  const shared = { ...sharedOf(control), value, onChange };
-  if (type === 'boolean') return <CheckControl {...control} />;
-  // A template is a text, and no choice.
-  if (choices && isAmong(choices, value)) return <ChoiceControl {...control} data={choices} />;
-  if (Array.isArray(schema.enum)) return <ChoiceControl {...control} data={schema.enum.map(String)} />;
-  if (type === 'array' && items && (value === undefined || Array.isArray(value))) {
-    if (Array.isArray(items.enum)) return <ManyControl {...control} data={items.enum.map(String)} />;
-    if (items.type === 'string') return <LinesControl {...shared} />;
-    if (isFlat(items)) return <ListControl {...shared} items={items} />;
-  }
-  if (!['string', 'number', 'integer'].includes(String(type)))
-    return <JSONControl {...shared} isCode={control.language === 'json' || type === 'array'} />;
-  const { isSecret, isMulti, language } = control;
-  return (
-    <TextControl {...shared} isNumber={type !== 'string'} hint={hintOf(schema)} {...{ isSecret, isMulti, language }} />
-  );
-}
-
-function sharedOf({ schema: { title, description }, name, fault, isRequired }: ControlProps) {
-  return { label: title ?? wordsOf(name), description, error: fault, required: isRequired };
-}
-
-/** `connectionOption` is "Connection option". */
-function wordsOf(name: string): string {
-  const words = name.replace(/(?<=[a-z])[A-Z](?=[a-z])/g, (letter) => ` ${letter.toLowerCase()}`);
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-function hintOf({ default: initial }: Schema): string {
-  return typeof initial === 'object' ? '' : String(initial ?? '');
-}
-
-function isAmong(choices: readonly Choice[], value: unknown): boolean {
-  return value === undefined || value === '' || choices.some((one) => one.value === value);
-}
-
-function CheckControl({
-  schema: { title, description, default: initial },
-  name,
-  value,
-  fault,
-  onChange,
-}: ControlProps) {
-  return (
-    <Checkbox
-      label={title ?? wordsOf(name)}
-      description={description}
-      error={fault}
-      checked={(value ?? initial) === true}
-      onChange={(event) => onChange(event.currentTarget.checked)}
-    />
-  );
-}
-
-function ChoiceControl({ data, ...control }: ControlProps & { data: readonly (string | Choice)[] }) {
-  const { value, onChange, schema, isRequired } = control;
-  const shared = sharedOf(control);
+export function ChoiceControl({ data, hint, isSearchable, value, onChange, ...shared }: ChoiceControlProps) {
   return (
     <Select
       {...shared}
-      searchable={control.choices !== undefined}
-      placeholder={hintOf(schema)}
+      withAsterisk={shared.required}
+      searchable={isSearchable}
+      placeholder={hint}
       data={[...data]}
-      value={typeof value === 'string' && value !== '' ? value : null}
-      clearable={!isRequired}
+      value={value}
+      clearable={!shared.required}
       clearButtonProps={{ 'aria-label': `Clear ${shared.label}` }}
-      onChange={(chosen) => onChange(chosen ?? undefined)}
+      onChange={onChange}
     />
   );
 }
 
-function ManyControl({ data, ...control }: ControlProps & { data: string[] }) {
-  const { value, onChange } = control;
+interface ManyControlProps extends Omit<ControlProps, 'value' | 'onChange'> {
+  data: readonly Choice[];
+  value: string[] | undefined;
+  onChange: (value: string[] | undefined) => void;
+}
+
+export function ManyControl({ data, value, onChange, ...shared }: ManyControlProps) {
   return (
     <MultiSelect
-      {...sharedOf(control)}
-      data={data}
-      value={Array.isArray(value) ? value.map(String) : []}
+      {...shared}
+      data={[...data]}
+      value={value ?? []}
       onChange={(chosen) => onChange(chosen.length > 0 ? chosen : undefined)}
     />
   );
 }
 
-interface TextControlProps extends JSONControlProps {
+interface TextControlProps extends ControlProps {
   hint: string;
-  isNumber: boolean;
   isSecret: boolean;
   isMulti: boolean;
-  language: CodeLanguage | undefined;
+  /** Of what is written in the field. */
+  language: CodeLanguage;
 }
 
-/** A number may be the template of one, which is a text. */
-function TextControl({
-  hint,
-  isNumber,
-  isSecret,
-  isMulti,
-  language = 'text',
-  value,
-  onChange,
-  ...shared
-}: TextControlProps) {
+export function TextControl({ hint, isSecret, isMulti, language, value, onChange, ...shared }: TextControlProps) {
   const text = value === undefined || value === null ? '' : String(value);
-  const change = (typed: string) => onChange(typed === '' ? undefined : isNumber ? numberOf(typed) : typed);
+  const change = (typed: string) => onChange(typed || undefined);
   const given = { ...shared, placeholder: hint, value: text };
   if (!isSecret && (isMulti || text.includes('\n')))
-    return <CodeEditor {...given} language={language} onChange={change} />;
+    return <CodeControl {...given} language={language} onChange={change} />;
   const input = {
     ...given,
     onChange: (event: { currentTarget: { value: string } }) => change(event.currentTarget.value),
   };
   if (isSecret) return <PasswordInput {...input} autoComplete="off" />;
-  return <TextInput {...input} {...(isNumber && { inputMode: 'decimal' as const })} />;
+  return <TextInput {...input} />;
+}
+
+/** Code that cannot be changed now needs no editor. */
+function CodeControl({ disabled, ...field }: CodeEditorProps & { disabled: boolean }) {
+  if (!disabled) return <CodeEditor {...field} />;
+  const { label, description, error, required, value, maxRows = 20 } = field;
+  return <Textarea {...{ label, description, error, required, value, maxRows }} autosize readOnly disabled />;
+}
+
+/** Words of a person, on several lines. */
+export function ProseControl({ hint, value, onChange, ...shared }: ControlProps & { hint: string }) {
+  return (
+    <Textarea
+      {...{ ...shared, placeholder: hint }}
+      autosize
+      minRows={3}
+      maxRows={20}
+      value={value === undefined || value === null ? '' : String(value)}
+      onChange={(event) => onChange(event.currentTarget.value || undefined)}
+    />
+  );
+}
+
+/** A number may be the template of one, which is a text. */
+export function NumberControl({ hint, value, onChange, ...shared }: ControlProps & { hint: string }) {
+  // The number alone would forget the zero of `1.0`, which may become `1.05`.
+  const [typed, setTyped] = useState('');
+  const text = value === undefined || value === null ? '' : String(value);
+  return (
+    <TextInput
+      {...shared}
+      placeholder={hint}
+      inputMode="decimal"
+      value={numberOf(typed) === value ? typed : text}
+      onChange={({ currentTarget }) => {
+        setTyped(currentTarget.value);
+        onChange(numberOf(currentTarget.value));
+      }}
+    />
+  );
 }
 
 function numberOf(typed: string): unknown {
+  if (typed === '') return undefined;
   return /^-?\d+(\.\d+)?$/.test(typed) ? Number(typed) : typed;
 }
 
-interface JSONControlProps {
-  label: string;
-  description: string | undefined;
-  error: string | undefined;
-  required: boolean;
-  value: unknown;
-  onChange: (value: unknown) => void;
-}
-
-/** Text that is not JSON is a text, which may be a template; a list or an object that does not parse is told, and not taken over. */
-function JSONControl({ isCode, value, onChange, error, ...shared }: JSONControlProps & { isCode: boolean }) {
+/** Text that is not JSON is a text, which may be a template. A list or an object that does not parse is told, and left to the API. */
+export function JSONControl({ isCode, value, onChange, error, ...shared }: ControlProps & { isCode: boolean }) {
   const [text, setText] = useState(() => written(value));
   const [problem, setProblem] = useState<string>();
   const change = (typed: string) => {
@@ -178,13 +130,13 @@ function JSONControl({ isCode, value, onChange, error, ...shared }: JSONControlP
       onChange(JSON.parse(typed));
     } catch (failure) {
       if (/^\s*[[{](?!\{)/.test(typed)) setProblem((failure as Error).message);
-      else onChange(typed);
+      onChange(typed);
     }
   };
   const field = { ...shared, error: problem ?? error, value: text };
   // A value that is seldom more than a word or a template has a line.
   const [isLong] = useState(isCode || isObject(value) || Array.isArray(value));
-  if (isLong) return <CodeEditor {...field} language="json" minRows={3} maxRows={16} onChange={change} />;
+  if (isLong) return <CodeControl {...field} language="json" minRows={3} maxRows={16} onChange={change} />;
   return <Textarea {...field} autosize maxRows={16} onChange={(event) => change(event.currentTarget.value)} />;
 }
 
@@ -202,19 +154,19 @@ function isJSON(text: string): boolean {
   }
 }
 
-/** Whether each item is a few fields beside each other. */
-function isFlat({ type, properties = {} }: Schema): boolean {
-  const all = Object.values(properties);
-  return type === 'object' && all.length > 0 && all.every((one) => one.type !== 'object' && one.type !== 'array');
-}
-
-/** A list of texts, one in each line. */
-function LinesControl({ value, onChange, description, ...shared }: JSONControlProps) {
+/** A list of texts or of numbers, one in each line. */
+export function LinesControl({
+  areNumbers,
+  value,
+  onChange,
+  description,
+  ...shared
+}: ControlProps & { areNumbers: boolean }) {
   const [text, setText] = useState(() => (Array.isArray(value) ? value.join('\n') : ''));
   const change = (typed: string) => {
     setText(typed);
     const lines = typed.split('\n').filter((line) => line.trim() !== '');
-    onChange(lines.length > 0 ? lines : undefined);
+    onChange(lines.length > 0 ? lines.map((line) => (areNumbers ? numberOf(line.trim()) : line)) : undefined);
   };
   return (
     <Textarea
@@ -225,70 +177,5 @@ function LinesControl({ value, onChange, description, ...shared }: JSONControlPr
       value={text}
       onChange={(event) => change(event.currentTarget.value)}
     />
-  );
-}
-
-/** A list of objects: their fields beside each other, in an order that can be changed. */
-function ListControl({ items, value, onChange, label, description, error }: JSONControlProps & { items: Schema }) {
-  // Fields keep what is typed, so they begin anew where items have moved.
-  const [moves, setMoves] = useState(0);
-  const rows = Array.isArray(value) ? value.map((one: unknown) => (isObject(one) ? one : {})) : [];
-  const put = (next: readonly unknown[]) => onChange(next.length > 0 ? next : undefined);
-  const move = (next: readonly unknown[]) => {
-    setMoves(moves + 1);
-    put(next);
-  };
-  return (
-    <Fieldset legend={label} p="xs">
-      <Stack gap="xs">
-        {description && <Text size="xs">{description}</Text>}
-        {rows.map((row, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: items have no key but their place
-          <fieldset key={`${moves} ${index}`} className="item" aria-label={`${label}, ${index + 1}`}>
-            {Object.entries(items.properties ?? {}).map(([name, schema]) => (
-              <Control
-                key={name}
-                schema={schema}
-                name={name}
-                isSecret={schema['x-secret'] === true}
-                isMulti={false}
-                isRequired={items.required?.includes(name) === true}
-                value={row[name]}
-                onChange={(field) => {
-                  const { [name]: _, ...others } = row;
-                  const changed = field === undefined ? others : { ...row, [name]: field };
-                  put(rows.with(index, changed));
-                }}
-              />
-            ))}
-            <Group gap={4} wrap="nowrap">
-              <Button
-                size="compact-xs"
-                variant="default"
-                aria-label={`Move ${label} ${index + 1} up`}
-                disabled={index === 0}
-                onClick={() => move(rows.with(index, rows[index - 1] ?? {}).with(index - 1, row))}
-              >
-                ↑
-              </Button>
-              <Button
-                size="compact-xs"
-                variant="default"
-                aria-label={`Remove ${label} ${index + 1}`}
-                onClick={() => move(rows.toSpliced(index, 1))}
-              >
-                ×
-              </Button>
-            </Group>
-          </fieldset>
-        ))}
-        {error && <div className="fault">{error}</div>}
-        <div>
-          <Button size="compact-sm" variant="default" onClick={() => put([...rows, {}])}>
-            Add to {label}
-          </Button>
-        </div>
-      </Stack>
-    </Fieldset>
   );
 }

@@ -1,77 +1,61 @@
-import { Fieldset, Stack } from '@mantine/core';
+import { type CoreActions, createAjv, type JsonSchema, type UISchemaElement, UPDATE_DATA } from '@jsonforms/core';
+import { JsonFormsContext, JsonFormsDispatch } from '@jsonforms/react';
+import { useCallback, useLayoutEffect, useMemo, useRef } from 'react';
 import { Notice } from './notice.tsx';
-import { type Choice, Control } from './schema-control.tsx';
-import { type Layout, partOf, type Schema, schemaAt, shows, valueAt, withValueAt } from './schema-parts.ts';
+import { errorsOf } from './schema-faults.ts';
+import { type Config, renderers } from './schema-renderers.tsx';
+import type { Choice, Form } from './schema-shape.ts';
+import { valueAt, withValueAt } from './schema-value.ts';
+import { useStanding } from './standing.ts';
+
+type Value = Readonly<Record<string, unknown>>;
 
 interface Props {
-  schema: Schema;
-  uischema: Layout;
-  value: Readonly<Record<string, unknown>>;
-  onChange: (value: Readonly<Record<string, unknown>>) => void;
+  form: Form;
+  value: Value;
+  onChange: (value: Value) => void;
   /** Faults by the path of their field, its parts joined by dots. */
   faults?: ReadonlyMap<string, string>;
   /** What fields with ids of other assets can be set to, by the names of those fields. */
   choices?: ReadonlyMap<string, readonly Choice[]>;
+  /** Whether it asks people, and not those who build: its groups begin open, and long texts are prose. */
+  isQuestion?: boolean;
 }
 
-/** A form as the API describes it: JSON Schema of the value, and JSONForms for the layout. */
-export function SchemaForm({ uischema, ...form }: Props) {
-  return <Elements elements={uischema.elements ?? []} {...form} />;
-}
+const ajv = createAjv();
+const none = new Map<string, never>();
 
-function Elements({ elements, ...form }: Omit<Props, 'uischema'> & { elements: readonly Layout[] }) {
+/**
+ * A form for JSON Forms: JSON Schema of the value, and a layout. The value is its caller's alone: the state of JSON Forms
+ * would follow 10 ms later, and compile the schema to validate what the API validates.
+ */
+export function SchemaForm({ form, value, onChange, faults = none, choices = none, isQuestion = false }: Props) {
+  const latest = useRef({ value, onChange });
+  useLayoutEffect(() => {
+    latest.current = { value, onChange };
+  });
+  const dispatch = useCallback((action: CoreActions) => {
+    if (action.type !== UPDATE_DATA) return;
+    const path = action.path === '' ? [] : action.path.split('.');
+    const next = withValueAt(latest.current.value, path, action.updater(valueAt(latest.current.value, path))) as Value;
+    latest.current.value = next;
+    latest.current.onChange(next);
+  }, []);
+  const told = useStanding(faults, value);
+  const additionalErrors = useMemo(() => errorsOf(told), [told]);
+  const config: Config = useMemo(() => ({ choices, isQuestion }), [choices, isQuestion]);
+  const core = {
+    ...{ data: value, additionalErrors, ajv, validationMode: 'NoValidation' as const },
+    schema: form.schema as JsonSchema,
+    uischema: form.uischema as UISchemaElement,
+  };
   return (
-    <Stack gap="sm">
-      {elements
-        .filter((element) => shows(element, form.schema, form.value))
-        .map((element) => (
-          <Element key={element.scope ?? element.label} element={element} {...form} />
-        ))}
-    </Stack>
+    <JsonFormsContext value={{ core, renderers, config, dispatch }}>
+      <div className="described">
+        <JsonFormsDispatch />
+      </div>
+    </JsonFormsContext>
   );
-}
-
-function Element({ element, ...form }: Omit<Props, 'uischema'> & { element: Layout }) {
-  const { type, label, elements = [], scope, options } = element;
-  if (elements.length > 0) {
-    if (type !== 'Group') return <Elements elements={elements} {...form} />;
-    return (
-      <details className="group">
-        <summary>{label}</summary>
-        <Fieldset variant="unstyled" aria-label={label}>
-          <Elements elements={elements} {...form} />
-        </Fieldset>
-      </details>
-    );
-  }
-  if (!scope) return null;
-  const path = partOf(scope);
-  const schema = schemaAt(form.schema, path);
-  // There is nothing to choose.
-  if (schema.const !== undefined) return null;
-  const name = path.at(-1) ?? '';
-  const fault = faultAt(path.join('.'), form.faults);
-  const choices = form.choices?.get(name);
-  return (
-    <Control
-      schema={schema}
-      name={name}
-      isSecret={options?.format === 'password'}
-      isMulti={options?.multi === true}
-      language={options?.language}
-      isRequired={form.schema.required?.includes(path[0] ?? '') === true && path.length === 1}
-      value={valueAt(form.value, path)}
-      onChange={(value) => form.onChange(withValueAt(form.value, path, value))}
-      {...(fault !== undefined && { fault })}
-      {...(choices && { choices })}
-    />
-  );
-}
-
-/** A fault within a field is shown at it, with its place. */
-function faultAt(path: string, faults: ReadonlyMap<string, string> | undefined): string | undefined {
-  const within = [...(faults ?? [])].find(([at]) => at.startsWith(`${path}.`));
-  return faults?.get(path) ?? (within && `${within[0].slice(path.length + 1)}: ${within[1]}`);
 }
 
 /** Faults that belong to no field of the form. */

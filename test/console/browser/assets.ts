@@ -155,8 +155,13 @@ export function assetTests(stage: () => Stage): void {
     await dialog.getByRole('button', { name: 'Keep it' }).click();
 
     await go(path('/datasources/new'));
-    await page.getByRole('combobox', { name: 'Type' }).fill('REST');
+    const type = page.getByRole('combobox', { name: 'Type' });
+    await page.getByRole('button', { name: 'Create' }).click();
+    await expect.poll(() => type.getAttribute('aria-invalid')).toBe('true');
+    forgetRefusals(stage(), 400);
+    await type.fill('REST');
     await page.getByRole('option', { name: /REST/ }).first().click();
+    await expect.poll(() => type.getAttribute('aria-invalid')).not.toBe('true');
     await page.getByLabel('Title').fill('Shop');
     await page.getByRole('textbox', { name: 'Base URL' }).fill(cluster.baseURL);
     await page.getByRole('button', { name: 'Create' }).click();

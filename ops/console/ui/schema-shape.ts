@@ -1,0 +1,114 @@
+import { encode } from '@jsonforms/core';
+import { isObject } from './is-object.ts';
+
+/** JSON Schema, whose keywords may be anything where a tenant wrote it. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** An element of a layout for JSON Forms. */
+export interface Layout {
+  type: string;
+  label?: string;
+  scope?: string;
+  elements?: readonly Layout[];
+  options?: Readonly<Record<string, unknown>>;
+}
+
+/** A form for JSON Forms. */
+export interface Form {
+  schema: object;
+  uischema: object;
+}
+
+export interface Choice {
+  value: string;
+  label: string;
+}
+
+/** What every field of a form is given. */
+export interface ControlProps {
+  label: string;
+  description: string | undefined;
+  error: string | undefined;
+  required: boolean;
+  disabled: boolean;
+  value: unknown;
+  onChange: (value: unknown) => void;
+}
+
+/** A field as JSON Forms asks for it. */
+export interface Drawn extends ControlProps {
+  schema: Schema;
+  element: Layout & { scope: string };
+  path: string;
+  /** The fault of a part of its value. */
+  within: string | undefined;
+  /** What it can be set to, if it is the id of another asset. */
+  choices: readonly Choice[] | undefined;
+  /** Whether long texts are those of people, and no code. */
+  isProse: boolean;
+}
+
+export function propertiesOf({ properties }: Schema): Readonly<Record<string, Schema>> {
+  const all = isObject(properties) ? Object.entries(properties) : [];
+  return Object.fromEntries(all.map(([name, property]) => [name, isObject(property) ? property : {}]));
+}
+
+export function requiredOf({ required }: Schema): readonly unknown[] {
+  return Array.isArray(required) ? required : [];
+}
+
+/** The schema of each item, if a field for one can be drawn. */
+export function itemsOf({ type, items }: Schema): Schema | undefined {
+  if (type !== 'array' || !isObject(items)) return undefined;
+  const isDrawn = ['string', 'number', 'integer'].includes(kindOf(items)) || choicesOf(items) || hasFields(items);
+  return isDrawn ? items : undefined;
+}
+
+export function hasFields(schema: Schema): boolean {
+  return Object.keys(propertiesOf(schema)).length > 0;
+}
+
+/** The only type besides null; empty where there are several, or none is named. */
+export function kindOf({ type }: Schema): string {
+  const types = [type].flat().filter((one) => one !== 'null');
+  return types.length === 1 ? String(types[0]) : '';
+}
+
+export interface Option extends Choice {
+  /** What the field is set to, if it is another value than that of the choice. */
+  sets?: unknown;
+}
+
+/** What a field can be set to, if it is one of a few values. */
+export function choicesOf({ enum: values, oneOf }: Schema): Option[] | undefined {
+  const named = Array.isArray(oneOf) && oneOf.every((one) => isObject(one) && 'const' in one);
+  if (!named && !Array.isArray(values)) return undefined;
+  const options = named
+    ? oneOf.map(({ const: sets, title }) => ({ sets, value: keyOf(sets), label: String(title ?? keyOf(sets)) }))
+    : (values as unknown[]).map((sets) => ({ sets, value: keyOf(sets), label: keyOf(sets) }));
+  // A list with a value twice cannot be shown.
+  return options.filter(({ value }, at) => options.findIndex((one) => one.value === value) === at);
+}
+
+export function keyOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** All fields of an object, below or beside each other. */
+export function layoutOf(schema: Schema, type = 'VerticalLayout'): Layout {
+  const scopes = Object.keys(propertiesOf(schema)).map((name) => `#/properties/${encode(name)}`);
+  return { type, elements: scopes.map((scope) => ({ type: 'Control', scope })) };
+}
+
+/** `#/properties/connectionOption` is "Connection option". */
+export function wordsOf(scope: string): string {
+  const words = nameOf(scope).replace(/(?<=[a-z])[A-Z](?=[a-z])/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+export function nameOf(scope: string): string {
+  return scope
+    .slice(scope.lastIndexOf('/') + 1)
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~');
+}
