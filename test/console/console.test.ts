@@ -7,6 +7,7 @@ import { fleetTests } from './browser/fleet.ts';
 import { largeTests } from './browser/large.ts';
 import { listenerTests } from './browser/listeners.ts';
 import { peopleTests } from './browser/people.ts';
+import { questionTests } from './browser/questions.ts';
 import { runTests } from './browser/runs.ts';
 import { settingsTests } from './browser/settings.ts';
 import { signInTests } from './browser/sign-in.ts';
@@ -31,6 +32,7 @@ describe.skipIf(found.path === null)('the console', () => {
   });
 
   describe('runs', () => runTests(() => stage));
+  describe('questions', () => questionTests(() => stage));
   describe('workflows', () => workflowTests(() => stage));
   describe('queries and cron jobs', () => assetTests(() => stage));
   describe('listeners', () => listenerTests(() => stage));

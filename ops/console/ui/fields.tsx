@@ -1,15 +1,14 @@
-import { Checkbox, NumberInput, Select, Textarea, TextInput } from '@mantine/core';
+import { Checkbox, NumberInput, TextInput } from '@mantine/core';
 import { JSONEditor } from './json-editor.tsx';
 
 /** A value that a person enters. */
 export interface Field {
   key: string;
   label: string;
-  kind: 'text' | 'long text' | 'number' | 'checkbox' | 'choice' | 'json';
+  kind: 'text' | 'number' | 'checkbox' | 'json';
   isRequired?: boolean;
   placeholder?: string;
   description?: string;
-  choices?: { label: string; value: string }[];
   initial?: unknown;
 }
 
@@ -42,7 +41,7 @@ interface ControlProps {
 }
 
 function Control({ field, value, onChange }: ControlProps) {
-  const { label, kind, isRequired = false, placeholder, description, choices = [] } = field;
+  const { label, kind, isRequired = false, placeholder, description } = field;
   const shared = { label, description, placeholder };
   const text = typeof value === 'string' ? value : '';
   if (kind === 'checkbox')
@@ -64,26 +63,14 @@ function Control({ field, value, onChange }: ControlProps) {
         hideControls
       />
     );
-  if (kind === 'choice')
-    return (
-      <Select
-        {...shared}
-        required={isRequired}
-        withAsterisk={isRequired}
-        data={choices}
-        value={text || null}
-        onChange={(chosen) => onChange(chosen ?? undefined)}
-      />
-    );
   if (kind === 'json')
     return <JSONEditor {...shared} required={isRequired} maxRows={14} formats value={text} onChange={onChange} />;
-  const Text = kind === 'long text' ? Textarea : TextInput;
   return (
-    <Text
+    <TextInput
       {...shared}
       required={isRequired}
       value={text}
-      onChange={(event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value)}
+      onChange={(event) => onChange(event.currentTarget.value)}
     />
   );
 }

@@ -1,7 +1,8 @@
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
+import { choose, tabTo } from './keys.ts';
 import { expectAccessible, type Stage } from './stage.ts';
 
 /** Signing in, the list of runs, a run, and the inbox. */
@@ -256,29 +257,4 @@ export function runTests(stage: () => Stage): void {
       .toBe(true);
     await page.setViewportSize({ width: 1280, height: 800 });
   });
-}
-
-const MAX_TABS = 80;
-
-/** Tabs on until this has the focus: what is not reached so cannot be used without a mouse. */
-async function tabTo(page: Page, target: Locator): Promise<void> {
-  const hasFocus = () => target.evaluate((element) => element === element.ownerDocument.activeElement);
-  await target.waitFor();
-  for (let n = 0; n < MAX_TABS; n += 1) {
-    if (await hasFocus()) return;
-    await page.keyboard.press('Tab');
-  }
-  throw new Error(`Tab does not lead to ${target}`);
-}
-
-/** Chooses from an open list by the arrow keys. */
-async function choose(page: Page, name: string): Promise<void> {
-  await page.getByRole('option', { name, exact: true }).waitFor();
-  const names = await page.getByRole('option').allInnerTexts();
-  const isMarked = () => page.locator('[data-combobox-selected]').getByText(name, { exact: true }).count();
-  for (const _ of names) {
-    if ((await isMarked()) > 0) break;
-    await page.keyboard.press('ArrowDown');
-  }
-  await page.keyboard.press('Enter');
 }
