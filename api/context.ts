@@ -35,6 +35,7 @@ import { createRefusals, type Refusals } from './http/refusals.ts';
 import { type AwaitedRuns, createAwaitedRuns } from './realtime/awaited-runs.ts';
 import { createEventStreams, type EventStreams } from './realtime/event-streams.ts';
 import { createRunWatch, type RunWatch } from './realtime/watch.ts';
+import { createToolRights } from './tools/tool-rights.ts';
 
 /** Everything a handler may use. */
 export interface ApiContext {
@@ -66,6 +67,7 @@ export interface ApiContext {
   devIssuer?: DevIssuer | undefined;
   awaitedRuns: Omit<AwaitedRuns, 'drain'>;
   streams: EventStreams;
+  toolRights: ReturnType<typeof createToolRights>;
   answers: AnswerStreams;
   /** Set once the process has begun to stop. */
   readonly draining: AbortSignal;
@@ -159,6 +161,7 @@ export async function createApiContext(
     devIssuer,
     awaitedRuns,
     streams,
+    toolRights: createToolRights(),
     answers,
     draining: drain.signal,
     watch,

@@ -9,12 +9,14 @@ import { startToolCalls } from './ai/tools/runner.ts';
 import { startImportJobs } from './bundles/jobs/runner.ts';
 import { type ApiContext, createApiContext, type OwnedApiContext } from './context.ts';
 import { type ConnectionLimit, limitConnections } from './http/connections.ts';
+import type { RouteGroup } from './http/route.ts';
 import { createStarting } from './http/starting.ts';
 import { answerTooMany, answerUnreadable } from './http/unreadable.ts';
 import { addAPIMetrics } from './metrics.ts';
 import { createGateway } from './realtime/gateway.ts';
 import { routeGroups } from './resources/index.ts';
 import { createApp, createServer } from './server.ts';
+import type { ToolRegistry } from './tools/registry.ts';
 
 export interface Api extends AsyncDisposable {
   readonly port: number;
@@ -31,10 +33,12 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   const early = await listenEarly(resources, config.http, { config, logger });
   const { server, connections, port } = early;
   const context = await early.openContext();
+  const registry = openOnce(context, routeGroups);
+  context.toolRights.use(registry);
   early.answerWith(createApp(context, routeGroups));
   resources.use(createGateway({ server, context, watch: context.watch, connections }));
   resources.use(startImportJobs(context));
-  resources.use(startToolCalls(context, routeGroups));
+  resources.use(startToolCalls(context, registry));
   resources.defer(() => context.drain());
   const served = await serveContextMetrics(resources, { name: 'api', context, config, logger });
 
@@ -44,6 +48,15 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
     context,
     metricsPort: served?.port ?? null,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Loaded by the first answer of a model: most processes never have one. */
+function openOnce(context: ApiContext, groups: readonly RouteGroup[]): () => Promise<ToolRegistry> {
+  let opened: Promise<ToolRegistry> | undefined;
+  return () => {
+    opened ??= import('./tools/registry.ts').then(({ createToolRegistry }) => createToolRegistry(context, groups));
+    return opened;
   };
 }
 

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 
-const RequestedBy = z
+/** A user, or an API key with its creator. */
+export const Actor = z
   .object({ type: z.enum(['user', 'apiKey']), id: z.uuid(), userID: z.uuid().optional() })
   .meta({ id: 'RequestedBy' });
+export type Actor = z.infer<typeof Actor>;
 
 /** The identity that a request or run acts under, and its origin. Part of rows and payloads: add only optional fields. */
 export const Caller = z.object({
@@ -14,11 +16,22 @@ export const Caller = z.object({
   origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct', 'test']),
   originID: z.uuid().optional(),
   /** Who asked for it, where it is done as another: a page runs what it binds as its creator. */
-  requestedBy: RequestedBy.optional(),
+  requestedBy: Actor.optional(),
+  /** Authors of `ai` nodes whose tools act for this caller. What one of them may not do, a tool may not do. */
+  boundBy: z.array(Actor).optional(),
 });
 export type Caller = z.infer<typeof Caller>;
 
-/** Subjects that must all have the permission: an API key may do only what both it and its creator may do. */
-export function subjectsOf({ type, id, userID }: Caller): string[] {
-  return type === 'apiKey' && userID ? [id, userID] : [id];
+/**
+ * Subjects that must all have the permission: an API key may do only what both it and its creator may do, and a tool of an `ai` node
+ * only what its author may do as well.
+ */
+export function subjectsOf({ boundBy = [], ...caller }: Caller): string[] {
+  return [caller, ...boundBy].flatMap(({ type, id, userID }) => (type === 'apiKey' && userID ? [id, userID] : [id]));
+}
+
+/** The caller, bound by the rights of another too. */
+export function boundBy(caller: Caller, author: Actor): Caller {
+  if (subjectsOf(caller).includes(author.id)) return caller;
+  return { ...caller, boundBy: [...(caller.boundBy ?? []), author] };
 }

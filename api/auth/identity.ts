@@ -1,6 +1,10 @@
+import type { Actor } from '#shared/caller.ts';
+
 /** The caller of a request: a user, or a program with an API key that acts for the user who made the key. */
 export interface Identity {
   userID: string;
   email: string | null;
   apiKeyID?: string;
+  /** Of a tool that a node calls: those whose rights bind it too. */
+  boundBy?: readonly Actor[] | undefined;
 }

@@ -16,6 +16,7 @@ import { openOperatorEntries } from '../audit/operator-entries.ts';
 import { noteAnswer, recordOutcome } from '../audit/outcome.ts';
 import { openEntry } from '../audit/request-entry.ts';
 import type { Identified } from '../auth/identify.ts';
+import type { Identity } from '../auth/identity.ts';
 import { originOf } from '../auth/operator-session.ts';
 import { notFound } from '../auth/user-token.ts';
 import { tenantEntityManager } from '../db/tenant-em.ts';
@@ -192,10 +193,11 @@ async function servePublic(route: RouteOf<'public'>, exchange: Exchange): Promis
 }
 
 /** The caller of a request, as its runs and rows name it. */
-export function callerOf({ userID, apiKeyID }: Identified): Caller {
+export function callerOf({ userID, apiKeyID, boundBy }: Identity): Caller {
+  const bounds = boundBy && { boundBy: [...boundBy] };
   return apiKeyID
-    ? { type: 'apiKey', id: apiKeyID, userID, origin: 'direct' }
-    : { type: 'user', id: userID, userID, origin: 'direct' };
+    ? { type: 'apiKey', id: apiKeyID, userID, origin: 'direct', ...bounds }
+    : { type: 'user', id: userID, userID, origin: 'direct', ...bounds };
 }
 
 const WorkflowID = z.object({ workflowID: ID });

@@ -8,6 +8,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { Extent } from '#shared/policy/enforcer.ts';
 import type { Permission, ResourcePermission } from '#shared/policy/permissions.ts';
 import type { RequestEntry } from '../audit/entry.ts';
+import type { Identified } from '../auth/identify.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { OperatorSession } from '../auth/operator-session.ts';
 import type { ApiContext } from '../context.ts';
@@ -90,7 +91,7 @@ export interface Parsed<P extends z.ZodType, Q extends z.ZodType, B extends z.Zo
 export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {
   tenantID: string;
   caller: Caller;
-  identity: Identity;
+  identity: Identified;
   /** The id of an asset that the handler creates. An import has given it out before. */
   newAssetID(): string;
   /** Of a route with `withWorkflow`: undefined if the tenant has no such workflow. */

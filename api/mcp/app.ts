@@ -44,6 +44,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
     described ??= createToolRegistry({ ...context, requestCount: countedBefore }, routeGroups);
     return described;
   }
+  context.toolRights.use(registry);
   let isClosing = false;
   const handler = createMcpHandler(
     async ({ authInfo, era }) =>

@@ -129,7 +129,8 @@ function admitting(authenticator: Authenticator, known: ReadonlyMap<string, Iden
       const identity = authorization?.startsWith(SCHEME) ? known.get(authorization.slice(SCHEME.length)) : undefined;
       if (!identity) return authenticator.identify(authorization, more);
       const { tenantID, workflowID } = more;
-      if (identity.apiKeyID) return authenticator.identifyKey(identity.apiKeyID, more);
+      if (identity.apiKeyID)
+        return { ...(await authenticator.identifyKey(identity.apiKeyID, more)), boundBy: identity.boundBy };
       const membership = tenantID ? await authenticator.findMembership(identity.userID, tenantID, workflowID) : null;
       return { ...identity, membership };
     },

@@ -147,7 +147,11 @@ update ${table} set ${column} = now()
 where id in (select id from ${table} where id = any($1::uuid[]) for no key update skip locked)`;
 
 /** The version of the tenant's rules, or null if the caller may no longer act in the tenant. */
-export async function readActingVersion(pool: Pool, tenantID: string, caller: Caller): Promise<number | null> {
+export async function readActingVersion(
+  pool: Pool,
+  tenantID: string,
+  caller: Pick<Caller, 'type' | 'id' | 'userID'>,
+): Promise<number | null> {
   const keyID = caller.type === 'apiKey' ? caller.id : null;
   const { rows } = await pool.query<{ version: number }>(ACTING, [tenantID, caller.userID ?? caller.id, keyID]);
   return rows[0]?.version ?? null;

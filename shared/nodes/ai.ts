@@ -47,7 +47,7 @@ export const ai = defineNode({
     tools: z.array(z.string().min(1).max(128)).max(12).default([]).meta({
       title: 'Tools',
       description:
-        'Names of tools that the model may call, as MCP lists them, by the rights of the caller of the run. To name one that changes something is to confirm its calls',
+        'Names of tools that the model may call, as MCP lists them. They do what both the caller of the run and the author who saved the node may do. To name one that changes something is to confirm its calls',
     }),
     outputVariable: OutputVariable('aiAnswer'),
   }),

@@ -13,8 +13,10 @@ export function createRights({ pool, policy }: { pool: Pool; policy: Policy }): 
   return {
     async may({ tenantID, caller }, { permission, object }) {
       if (caller.type === 'system') return true;
-      const version = await readActingVersion(pool, tenantID, caller);
-      if (version === null) return false;
+      const actors = [caller, ...(caller.boundBy ?? [])];
+      const versions = await Promise.all(actors.map((actor) => readActingVersion(pool, tenantID, actor)));
+      const [version] = versions;
+      if (typeof version !== 'number' || versions.includes(null)) return false;
       const [, action] = splitPermission(permission);
       return policy.can({ tenantID, version, subjects: subjectsOf(caller), object, action });
     },

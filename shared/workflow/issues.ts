@@ -12,7 +12,7 @@ export interface Issue {
 
 interface InvalidOptions {
   /** DB_ERROR where a database has rejected a value of the request, CONFLICT where a row has the value already. */
-  code?: 'VALIDATION_ERROR' | 'DB_ERROR' | 'CONFLICT';
+  code?: 'VALIDATION_ERROR' | 'DB_ERROR' | 'CONFLICT' | 'PERMISSION_DENIED';
   cause?: unknown;
   /** Begins the message, which then has the first issue only. */
   summary?: string;

@@ -15,6 +15,6 @@ export function aClaimedRun(
   const caller = { type: 'system', id: 'x', origin: 'direct' } as const;
   return new Run(
     { ...ids, ...numbers, deadline_at: new Date(), caller, input, test_mode: null, held_length: null },
-    { creatorID: 'c', graph, options: WorkflowOptions.parse({}), policies: [] },
+    { creatorID: 'c', author: null, graph, options: WorkflowOptions.parse({}), policies: [] },
   );
 }

@@ -333,7 +333,7 @@ function createRun(compiled: Graph, chunk: Chunk | null): Run {
   const caller = { type: 'system', id: 'x', origin: 'direct' } as const;
   const options = WorkflowOptions.parse({});
   const policies = compiled.nodes.map((node) => nodePolicy(node, options));
-  const version = { creatorID: 'c', graph: compiled, options, policies };
+  const version = { creatorID: 'c', author: null, graph: compiled, options, policies };
   const ids = { id: 'r', tenant_id: 't', workflow_id: null, version_id: 'v', parent_id: null, map_id: null };
   const row = {
     ...ids,

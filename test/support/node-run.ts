@@ -12,6 +12,7 @@ export function aNodeRun(given: Partial<NodeRun> = {}): NodeRun {
     frame: [],
     attempt: 1,
     caller: { type: 'system', id: crypto.randomUUID(), origin: 'direct' },
+    author: null,
     scope: {},
     variables: { values: {}, links: {}, secrets: [], inCode: false },
     idempotencyKey: 'instance.node.0',

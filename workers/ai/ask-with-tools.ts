@@ -1,7 +1,7 @@
 import type { ModelMessage } from 'ai';
 import { MAX_CALLS, MAX_STEPS } from '#shared/ai/chat.ts';
 import { DESCRIBE_TOOLS, type OfferedTool } from '#shared/ai/tool-calls.ts';
-import type { Caller } from '#shared/caller.ts';
+import { type Actor, boundBy, type Caller } from '#shared/caller.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { AIMessage } from '#shared/queues/ai-calls.ts';
@@ -18,6 +18,7 @@ interface Asking {
     tenantID: string;
     nodeID: string;
     caller: Caller;
+    author: Actor | null;
     idempotencyKey: string;
     attempt: number;
     isDryRun: boolean;
@@ -29,16 +30,32 @@ interface Asking {
   ask(messages: readonly ToolMessage[], tools: readonly OfferedTool[]): Promise<Answer>;
 }
 
-/** The tools that a node names, as far as the caller of the run may use them now. */
+/** The tools that a node names, as far as both the caller of the run and the author of the node may use them now. */
 export async function describeNamed({ run, names, toolCalls, signal }: Omit<Asking, 'ask'>): Promise<OfferedTool[]> {
   if (names.length === 0) return [];
-  const { tenantID, caller, idempotencyKey: key, isDryRun } = run;
-  const wanted = { tenantID, caller, key: `${key} ${run.attempt}`, number: 0, tool: DESCRIBE_TOOLS, input: { names } };
+  const { tenantID, idempotencyKey: key, isDryRun } = run;
+  const wanted = {
+    tenantID,
+    caller: callerOfTools(run),
+    key: `${key} ${run.attempt}`,
+    number: 0,
+    tool: DESCRIBE_TOOLS,
+    input: { names },
+  };
   const { status, output } = await toolCalls.call({ ...wanted, isGranted: !isDryRun }, signal);
   if (status !== 'done')
     throw new AppError('PERMISSION_DENIED', `The caller of the run can use no tools: ${output ?? ''}`);
   // Written by the API.
   return (JSON.parse(output ?? '{}') as { tools: OfferedTool[] }).tools;
+}
+
+/** By the rights of its caller alone, a run would do for the author of its nodes what the author may not do. */
+function callerOfTools({ caller, author }: Asking['run']): Caller {
+  if (author) return boundBy(caller, author);
+  throw new AppError(
+    'PERMISSION_DENIED',
+    'It is not known who saved this node: save the workflow again to call its tools',
+  );
 }
 
 /** Asks until the model wants no tool any more. What tools answered is added to the messages. */
@@ -59,8 +76,8 @@ export async function askWithTools(
     const results: ModelMessage = { role: 'tool', content: [] };
     for (const { id, toolName, input } of wanted) {
       number += 1;
-      const { tenantID, caller, idempotencyKey: key, isDryRun, instanceID, nodeID } = run;
-      const call = { tenantID, caller, key, number, tool: toolName, input, isGranted: !isDryRun };
+      const { tenantID, idempotencyKey: key, isDryRun, instanceID, nodeID } = run;
+      const call = { tenantID, caller: callerOfTools(run), key, number, tool: toolName, input, isGranted: !isDryRun };
       const ended = known.has(toolName)
         ? await toolCalls.call(call, signal)
         : await toolCalls.refuse({ ...call, of: { instanceID, nodeID } });

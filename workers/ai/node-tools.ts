@@ -32,7 +32,7 @@ export interface ToolCalls {
   refuse(wanted: NodeCall & { of: { instanceID: string; nodeID: string } }): Promise<ToolCall>;
 }
 
-const UNNAMED = 'The node does not name this tool, or the caller of the run may not use it';
+const UNNAMED = 'The node does not name this tool, or the caller of the run or its author may not use it';
 const MAX_NAME = 128;
 
 const PAUSE_MS = 50;

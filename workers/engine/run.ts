@@ -1,4 +1,4 @@
-import type { Caller } from '#shared/caller.ts';
+import type { Actor, Caller } from '#shared/caller.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import type { ReminderNotice } from '#shared/realtime/reminders.ts';
@@ -21,6 +21,8 @@ import { type Wait, Waits } from './waits.ts';
 export interface LoadedVersion {
   /** The creator of its tenant, who has one share of a worker's places however many tenants and callers there are. */
   creatorID: string;
+  /** Who saved it. Null if it was saved before that was kept. */
+  author: Actor | null;
   graph: Graph;
   options: WorkflowOptions;
   /** By node index. */

@@ -1,4 +1,4 @@
-import type { Caller } from '#shared/caller.ts';
+import type { Actor, Caller } from '#shared/caller.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
@@ -63,6 +63,9 @@ export class AttemptTask implements NodeRun {
   }
   get caller(): Caller {
     return this.#run.caller;
+  }
+  get author(): Actor | null {
+    return this.#run.version.author;
   }
   get idempotencyKey(): string {
     return idempotencyKey(this.#run.id, this.#frame.node.id, this.#frame.path);

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { Actor } from '#shared/caller.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { nodes } from '#shared/nodes/index.ts';
@@ -54,8 +55,10 @@ async function loadVersion(pool: Pool, versionID: string): Promise<{ loaded: Loa
     options: unknown;
     length: number;
     creator_id: string;
+    author_id: string | null;
+    key_id: string | null;
   }>(
-    `select v.nodes, v.edges, v.options, t.creator_id,
+    `select v.nodes, v.edges, v.options, t.creator_id, v.creator_id as author_id, v.created_by_api_key_id as key_id,
             length(v.nodes::text) + length(v.edges::text) + length(v.options::text) as length
      from workflow_version v join tenant t on t.id = v.tenant_id where v.id = $1`,
     [versionID],
@@ -70,10 +73,16 @@ async function loadVersion(pool: Pool, versionID: string): Promise<{ loaded: Loa
   return {
     loaded: {
       creatorID: row.creator_id,
+      author: authorOf(row),
       graph,
       options,
       policies: graph.nodes.map((node) => nodePolicy(node, options)),
     },
     length: row.length,
   };
+}
+
+function authorOf({ author_id: id, key_id: keyID }: { author_id: string | null; key_id: string | null }): Actor | null {
+  if (id === null) return null;
+  return keyID === null ? { type: 'user', id, userID: id } : { type: 'apiKey', id: keyID, userID: id };
 }

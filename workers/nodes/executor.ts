@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Caller } from '#shared/caller.ts';
+import type { Actor, Caller } from '#shared/caller.ts';
 import type { FormLinks } from '#shared/form-links.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
@@ -29,6 +29,8 @@ export interface NodeRun {
   readonly frame: IterationPath;
   readonly attempt: number;
   readonly caller: Caller;
+  /** Who saved the version of the workflow; null if it is not known. */
+  readonly author: Actor | null;
   readonly scope: JsonObject;
   readonly variables: NodeVariables;
   /** The same for every attempt of this node in this frame, and of no other. */

@@ -1,5 +1,5 @@
 import type { OfferedTool } from '#shared/ai/tool-calls.ts';
-import type { Caller } from '#shared/caller.ts';
+import type { Actor, Caller } from '#shared/caller.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Identified } from '../../auth/identify.ts';
 import type { Identity } from '../../auth/identity.ts';
@@ -28,20 +28,30 @@ const usual = [
   'get_workflow_instance_logs',
 ];
 
-export function identityOf({ type, id, userID }: Caller): Identity {
-  return type === 'apiKey'
-    ? { userID: userID ?? id, email: null, apiKeyID: id }
-    : { userID: userID ?? id, email: null };
+export function identityOf({ type, id, userID, boundBy }: Caller): Identity {
+  const identity = { userID: userID ?? id, email: null, boundBy };
+  return type === 'apiKey' ? { ...identity, apiKeyID: id } : identity;
 }
 
-/** The caller with the membership that they have now. A key that was revoked is refused. */
+/** The caller with the membership that they have now; none if one of those who bind the call is no member. A revoked key is refused. */
 export async function identifyNow(
   { authenticator }: Pick<ApiContext, 'authenticator'>,
   { tenantID, caller }: { tenantID: string; caller: Caller },
 ): Promise<Identified> {
+  const { boundBy = [] } = caller;
+  const membershipOf = async ({ type, id, userID = id }: Actor) => {
+    if (type === 'apiKey') return (await authenticator.identifyKey(id, { tenantID })).membership;
+    return authenticator.findMembership(userID, tenantID);
+  };
   const identity = identityOf(caller);
-  if (identity.apiKeyID) return authenticator.identifyKey(identity.apiKeyID, { tenantID });
-  return { ...identity, membership: await authenticator.findMembership(identity.userID, tenantID) };
+  const [membership, ...others] = await Promise.all(
+    [actorOf(identity), ...boundBy].map((actor) => membershipOf(actor)),
+  );
+  return { ...identity, membership: others.includes(null) ? null : (membership ?? null) };
+}
+
+function actorOf({ userID, apiKeyID }: Identity): Actor {
+  return apiKeyID ? { type: 'apiKey', id: apiKeyID, userID } : { type: 'user', id: userID, userID };
 }
 
 /** The tools of the next step, of those that the caller may use: the usual ones, and those that the session has found. */

@@ -17,7 +17,6 @@ import {
   renewCall,
   restartLost,
 } from '../../db/ai-turns.ts';
-import type { RouteGroup } from '../../http/route.ts';
 import type { ToolRegistry } from '../../tools/registry.ts';
 import { callTool } from './call.ts';
 import { identifyNow, offersOf } from './offers.ts';
@@ -41,17 +40,12 @@ interface Asked {
  * Calls the tools that models ask for, and asks workers for the next steps of their answers. All of it is rows: what a process that ends
  * leaves behind, another goes on with.
  */
-export function startToolCalls(context: ApiContext, groups: readonly RouteGroup[]): AsyncDisposable {
+export function startToolCalls(context: ApiContext, registry: () => Promise<ToolRegistry>): AsyncDisposable {
   const { pool, logger, producer, backplane } = context;
   const stopped = new AbortController();
   const ending = new AbortController();
   const running = new Set<Promise<void>>();
   const asked = new Map<string, Asked>();
-  let opened: Promise<ToolRegistry> | undefined;
-  const registry = () => {
-    opened ??= openRegistry(context, groups);
-    return opened;
-  };
 
   async function look(): Promise<void> {
     for (const id of await restartLost(pool)) tell(id);
@@ -162,10 +156,4 @@ export function startToolCalls(context: ApiContext, groups: readonly RouteGroup[
       for (const { withdraw } of asked.values()) withdraw.abort();
     },
   };
-}
-
-/** Loaded by the first answer: most processes never have one. */
-async function openRegistry(context: ApiContext, groups: readonly RouteGroup[]): Promise<ToolRegistry> {
-  const { createToolRegistry } = await import('../../tools/registry.ts');
-  return createToolRegistry(context, groups);
 }

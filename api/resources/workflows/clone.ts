@@ -18,6 +18,7 @@ import {
   publish,
   writeVersion,
 } from './graph.ts';
+import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
 import { Workflow, WorkflowID } from './schemas.ts';
 
@@ -36,13 +37,14 @@ export const cloneWorkflow = tenantRoute({
   response: z.object({ workflow: Workflow }),
   idempotent: 'transaction',
 
-  async handle({ params, caller, em, tenantID, require }) {
+  async handle({ params, caller, identity, em, tenantID, require }, context) {
     const original = await em.findOne(WorkflowEntity, { id: params.workflowID });
     if (!original) throw new AppError('NOT_FOUND', 'Workflow not found');
     const latest = await findLatest(em, original.id);
     const graph = graphOf(latest);
     const isDraft = original.versionID !== latest.id;
     await require(authorAccess(graph.nodes, graph.options));
+    await requireNamedTools(context, { tenantID, identity }, graph.nodes);
     if (!isDraft && !isEmpty(graph)) await checkGraph(em, graph);
     if (!isDraft) await checkOptions(em, graph.options);
 

@@ -6,6 +6,7 @@ import { createAsset } from '../../db/assets.ts';
 import { requireVersionRoom } from '../../db/workflow-versions.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { asStored, authorAccess, checkGraph, checkOptions, isEmpty, publish, writeVersion } from './graph.ts';
+import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
 import { graphSpellings, Workflow, WorkflowCreate } from './schemas.ts';
 
@@ -26,7 +27,8 @@ export const createWorkflow = tenantRoute({
   response: z.object({ workflow: Workflow }),
   idempotent: 'transaction',
 
-  async handle({ body, caller, em, tenantID, newAssetID }) {
+  async handle({ body, caller, identity, em, tenantID, newAssetID }, context) {
+    await requireNamedTools(context, { tenantID, identity }, body.nodes);
     const graph = {
       nodes: body.nodes ?? [],
       edges: body.edges ?? [],

@@ -16,6 +16,7 @@ import {
   publish,
   saveGraph,
 } from './graph.ts';
+import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
 import { Workflow } from './schemas.ts';
 import { VersionID, VersionRestore } from './version-schemas.ts';
@@ -34,12 +35,13 @@ export const publishVersion = tenantRoute({
   // Repeating it changes nothing more.
   idempotent: false,
 
-  async handle({ params, caller, em, require }) {
+  async handle({ params, caller, identity, em, tenantID, require }, context) {
     return em.transactional(async (tx) => {
       const workflow = await lockWorkflow(tx, params.workflowID);
       const version = await getVersion(tx, params);
       const graph = graphOf(version);
       await require(authorAccess(graph.nodes, graph.options));
+      await requireNamedTools(context, { tenantID, identity }, graph.nodes);
       await requireComplete(tx, graph, workflow.id);
       publish(workflow, version, caller);
       await tx.flush();
@@ -63,11 +65,12 @@ export const restoreVersion = tenantRoute({
   // Repeating it changes nothing more.
   idempotent: false,
 
-  async handle({ params, body, caller, em, tenantID, require }) {
+  async handle({ params, body, caller, identity, em, tenantID, require }, context) {
     return em.transactional(async (tx) => {
       const workflow = await lockWorkflow(tx, params.workflowID);
       const graph = graphOf(await getVersion(tx, params));
       await require(authorAccess(graph.nodes, graph.options));
+      await requireNamedTools(context, { tenantID, identity }, graph.nodes);
       if (!body.draft) await requireComplete(tx, graph, workflow.id);
       const latest = await findLatest(tx, workflow.id);
       const version = saveGraph(tx, { workflow, latest, caller, publishes: !body.draft }, graph);

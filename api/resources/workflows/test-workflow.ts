@@ -12,6 +12,7 @@ import { readTestMode } from '#shared/workflow/test-mode.ts';
 import { findLatestID, findVersionToRun, requireVersionRoom } from '../../db/workflow-versions.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { authorAccess, callerAccess, checkGraph, graphOf, writeVersion } from './graph.ts';
+import { requireNamedTools } from './named-tools.ts';
 import { testSpellings, WorkflowTest } from './schemas.ts';
 
 export const testWorkflow = tenantRoute({
@@ -30,7 +31,8 @@ export const testWorkflow = tenantRoute({
   response: z.object({ instanceID: z.uuid(), isTest: z.literal(true) }),
   idempotent: 'handler',
 
-  async handle({ body, caller, em, tenantID, idempotency, require }, { runs, pool }) {
+  async handle({ body, caller, identity, em, tenantID, idempotency, require }, context) {
+    const { runs, pool } = context;
     const { given, saved, args } = body;
     const { workflowID } = given ?? saved;
     if (workflowID && !(await em.findOne(Workflow, { id: workflowID }, { fields: ['id'] })))
@@ -38,6 +40,7 @@ export const testWorkflow = tenantRoute({
     const { found, graph } = given ? givenGraph(given) : await savedGraph({ em, pool }, { tenantID, ...saved });
     // Who gives outputs decides what the nodes behind them do, as who changes the graph does.
     const isAuthor = Object.keys(body.mode.pinned).length > 0;
+    if (!found || isAuthor) await requireNamedTools(context, { tenantID, identity }, graph.nodes);
     if (found) await require(isAuthor ? authorAccess(graph.nodes) : callerAccess(graph.nodes));
     const { mode, issues } = readTestMode(await checkGraph(em, graph, workflowID ?? undefined), body.mode);
     if (issues.length > 0) throw invalid(issues);

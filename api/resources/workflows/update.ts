@@ -17,6 +17,7 @@ import {
   type Saving,
   saveGraph,
 } from './graph.ts';
+import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
 import { graphSpellings, Workflow, WorkflowID, WorkflowUpdate } from './schemas.ts';
 
@@ -38,7 +39,7 @@ export const updateWorkflow = tenantRoute({
   etag: ({ workflow }) => workflow.versionNumber,
   conditional: true,
 
-  async handle({ params, body, caller, em, tenantID, require, requireMatch }) {
+  async handle({ params, body, caller, identity, em, tenantID, require, requireMatch }, context) {
     return em.transactional(async (tx) => {
       const workflow = await lockWorkflow(tx, params.workflowID);
       const latest = await findLatest(tx, workflow.id);
@@ -49,6 +50,7 @@ export const updateWorkflow = tenantRoute({
       const hasGraph = (body.nodes ?? body.edges) !== undefined;
       const publishes = !body.draft && (hasGraph || (body.options !== undefined && !isDraft));
       // Another author may have saved nodes that only this update publishes.
+      await requireNamedTools(context, { tenantID, identity }, ownNodes(body, after));
       if (publishes && isDraft && !body.nodes) await require(authorAccess(after.nodes, after.options));
       if (publishes) await checkPublished(tx, after, { body, isUnchecked: isDraft, self: workflow.id });
 
@@ -92,6 +94,11 @@ interface Publishing {
 async function checkPublished(em: EntityManager, after: Graph, { body, isUnchecked, self }: Publishing): Promise<void> {
   if ((body.nodes || body.edges || isUnchecked) && !isEmpty(after)) await checkGraph(em, after, self);
   if (body.options || isUnchecked) await checkOptions(em, after.options, self);
+}
+
+/** The nodes of which the caller becomes the author: all of them, whatever part of the graph changes. */
+function ownNodes({ nodes, edges, options }: z.output<typeof WorkflowUpdate>, after: Graph): Graph['nodes'] {
+  return (nodes ?? edges ?? options) ? after.nodes : [];
 }
 
 /** Cleared nodes clear the edges too. */

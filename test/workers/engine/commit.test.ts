@@ -113,7 +113,13 @@ function asHeld(id: string): Run {
     test_mode: null,
     held_length: null,
   };
-  return new Run(row, { creatorID: deployment.tenantID, graph, options: WorkflowOptions.parse({}), policies: [] });
+  return new Run(row, {
+    creatorID: deployment.tenantID,
+    author: null,
+    graph,
+    options: WorkflowOptions.parse({}),
+    policies: [],
+  });
 }
 
 function frameOf(run: Run, nodeID: string): Frame {

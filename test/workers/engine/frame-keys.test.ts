@@ -50,7 +50,13 @@ async function hold(): Promise<{ run: Run; leaseID: string }> {
     [id, tenantID, versionID, leaseID, caller],
   );
   const row = { id, tenant_id: tenantID, workflow_id: null, version_id: versionID, epoch: 1, seq: 0, wake_seq: 0 };
-  const version = { creatorID: tenantID, graph: nested, options: WorkflowOptions.parse({}), policies: [] };
+  const version = {
+    creatorID: tenantID,
+    author: null,
+    graph: nested,
+    options: WorkflowOptions.parse({}),
+    policies: [],
+  };
   const more = { losses: 0, parent_id: null, map_id: null, depth: 0, deadline_at: new Date(), caller };
   return { run: new Run({ ...row, ...more, input: {}, test_mode: null, held_length: null }, version), leaseID };
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type AIProviderServer, startAIProvider } from '#test/servers/ai-provider.ts';
 import type { Client } from '#test/support/client.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
-import { aMember, aTenant, chain, type TestTenant } from '#test/support/factories.ts';
+import { aMember, aTenant, chain, type TestTenant, type TestUser } from '#test/support/factories.ts';
 
 let cluster: Cluster;
 let provider: AIProviderServer;
@@ -148,6 +148,57 @@ test('the model calls the tools that the node names, by the rights of the caller
     { user_id: tenant.creator.id, status: 403, details: of(body.instanceID, 'delete_variable') },
     { user_id: member.id, status: 403, details: of(byMember.body.instanceID, 'create_variable') },
   ]);
+});
+
+const setRoles = (userID: string) => ({
+  name: 'set_tenant_user_roles',
+  arguments: { tenantUserID: userID, roleIDs: [], userTenantRelationship: 'ADMIN' },
+});
+
+test('an author names only tools that they may use, and a tool does only what its author still may', async () => {
+  const can = [
+    'workflow.create',
+    'workflow.update',
+    'workflow.read',
+    'workflow.test',
+    'ai.execute',
+    'user.update',
+  ] as const;
+  const member = await aMember(cluster, { tenant, can: can.filter((one) => one !== 'user.update') });
+  const other = await aMember(cluster, { tenant, can });
+  const ask = async (author: TestUser, call: object) => {
+    const graph = asking({ tools: [setRoles('').name] });
+    const saved = await cluster
+      .as(author)
+      .in(tenant)
+      .post('T/workflows', { title: 'Asks', ...graph });
+    provider.play({ calls: [call as typeof createVariable] }, { pieces: ['Done.'] });
+    const path = `T/workflows/${saved.body.workflow.id}/execute?wait=20`;
+    return { id: saved.body.workflow.id, path, ran: await admin.post(path, { args: {} }) };
+  };
+  const roleOf = async ({ id }: TestUser) => (await admin.get(`T/users/${id}`)).body.user.userTenantRelationship;
+  const own = cluster.as(member).in(tenant);
+  const refusal = {
+    status: 403,
+    body: { error: { message: expect.stringMatching(/odes\.\d\.data\.tools\.0: .*set_tenant_user_roles/) } },
+  };
+  const graph = asking({ tools: ['set_tenant_user_roles'] });
+
+  expect(await own.post('T/workflows', { title: 'Report', ...graph })).toMatchObject(refusal);
+  expect(await own.post('T/workflows/test', graph)).toMatchObject(refusal);
+  // The tool needs `user.update`, which this author has, and its route more than that, which only the caller of the run has.
+  const { id, path } = await ask(other, setRoles(other.id));
+  expect(results()).toEqual([expect.stringContaining('PERMISSION_DENIED')]);
+  expect(await roleOf(other)).toBe('MEMBER');
+  const { versions } = (await admin.get(`T/workflows/${id}/versions`)).body;
+  expect(await own.post(`T/workflows/${id}/versions/${versions[0].versionID}/restore`, {})).toMatchObject(refusal);
+  expect(await own.post(`T/workflows/${id}/clone`)).toMatchObject(refusal);
+  expect(await own.patch(`T/workflows/${id}`, { edges: graph.edges })).toMatchObject(refusal);
+
+  await admin.delete(`T/users/${other.id}`);
+  provider.play({ pieces: ['I have no tools.'] });
+  await admin.post(path, { args: {} });
+  expect(sent().tools).toBeUndefined();
 });
 
 test('a tool is called once, also when the node is tried again', async () => {

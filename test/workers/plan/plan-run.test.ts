@@ -15,7 +15,7 @@ async function planned(nodes: Nodes, edges: readonly string[], input: JsonObject
   );
   const options = WorkflowOptions.parse({});
   const policies = compiled.nodes.map((node) => nodePolicy(node, options));
-  const version = { creatorID: 'x', graph: compiled, options, policies };
+  const version = { creatorID: 'x', author: null, graph: compiled, options, policies };
   const plan = await planRun(version, input, new AbortController().signal);
   const of = (id: string) => plan.nodes.find(({ nodeID }) => nodeID === id);
   const reached = Object.fromEntries(plan.nodes.map(({ nodeID, isReached }) => [nodeID, isReached]));

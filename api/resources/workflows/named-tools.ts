@@ -1,0 +1,33 @@
+import type { WorkflowNode } from '#shared/workflow/graph.ts';
+import { invalid } from '#shared/workflow/issues.ts';
+import type { Identified } from '../../auth/identify.ts';
+import type { ApiContext } from '../../context.ts';
+
+interface Author {
+  tenantID: string;
+  identity: Identified;
+}
+
+/** Rejects nodes with a tool that their author may not call: a run calls it for the author, too. */
+export async function requireNamedTools(
+  { toolRights }: Pick<ApiContext, 'toolRights'>,
+  { tenantID, identity }: Author,
+  nodes: readonly WorkflowNode[] = [],
+): Promise<void> {
+  const named = nodes.flatMap(namedIn);
+  const names = [...new Set(named.map(({ name }) => name))];
+  const refused = new Set(await toolRights.refused(tenantID, identity, names));
+  const issues = named
+    .filter(({ name }) => refused.has(name))
+    .map(({ name, path }) => ({ path, message: `you are not allowed to use the tool ${name}` }));
+  if (issues.length > 0) throw invalid(issues, { code: 'PERMISSION_DENIED' });
+}
+
+function namedIn({ type, data }: WorkflowNode, index: number): { name: string; path: (string | number)[] }[] {
+  if (type !== 'ai') return [];
+  const { tools } = data;
+  if (!Array.isArray(tools)) return [];
+  return tools.flatMap((name, at) =>
+    typeof name === 'string' ? [{ name, path: ['workflowNodes', index, 'data', 'tools', at] }] : [],
+  );
+}
