@@ -7088,6 +7088,7 @@ export interface components {
             /** Format: uuid */
             originID?: string;
             requestedBy?: components["schemas"]["RequestedBy"];
+            boundBy?: components["schemas"]["RequestedBy"][];
         };
         ChildRun: {
             /** Format: uuid */
