@@ -2,12 +2,13 @@ import type { TenantRoute, ToolAnnotations } from './tool.ts';
 
 /** What a tool does to the tenant, and to servers outside. */
 export function annotationsOf(route: TenantRoute): ToolAnnotations {
-  const readOnlyHint = route.method === 'get' || readsOnly.has(route.name);
+  const runsStored = runsStatements.has(route.name);
+  const readOnlyHint = !runsStored && (route.method === 'get' || readsOnly.has(route.name));
   return {
     title: route.summary,
     readOnlyHint,
-    destructiveHint: !readOnlyHint && (destroys.has(route.name) || !adds(route)),
-    idempotentHint: readOnlyHint || route.method !== 'post' || repeats.has(route.name),
+    destructiveHint: !readOnlyHint && (runsStored || destroys.has(route.name) || !adds(route)),
+    idempotentHint: !runsStored && (readOnlyHint || route.method !== 'post' || repeats.has(route.name)),
     openWorldHint: reachesOut(route),
   };
 }
@@ -37,8 +38,6 @@ export function reachesOut({ name, path, idempotent, errors = [] }: TenantRoute)
 const readsOnly: ReadonlySet<string> = new Set([
   'testDatasourceConnection',
   'testDatasource',
-  'getWidgetDataByConfig',
-  'getWidgetsData',
   'previewLibraryEntry',
   'exportBundle',
   'previewImport',
@@ -47,6 +46,9 @@ const readsOnly: ReadonlySet<string> = new Set([
   'planWorkflow',
   'generateWorkflow',
 ]);
+
+/** Routes that read in the eyes of a client, and run stored statements for it, which may write: as `runQuery` does. */
+const runsStatements: ReadonlySet<string> = new Set(['getWidgetData', 'getWidgetDataByConfig', 'getWidgetsData']);
 
 /** POSTs that overwrite or remove, or that run what a tenant wrote, which may. */
 const destroys: ReadonlySet<string> = new Set([

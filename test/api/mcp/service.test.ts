@@ -385,10 +385,13 @@ test('annotations say what reads, what destroys, what may be repeated, and what 
     execute_raw_sql: [false, true, false, true],
     pause_cron_job: [false, false, true, false],
     test_datasource_connection: [true, false, true, true],
+    get_widget_data: [false, true, false, true],
   });
   const of = (verb: RegExp, at: number) =>
     [...hints].filter(([name, all]) => verb.test(name) && !all[at]).map(([name]) => name);
-  expect([of(/^(list|get)_/, 0), of(/^(delete|purge|drop)_/, 1)]).toEqual([[], []]);
+  // They run stored statements, which may write.
+  const statements = ['get_widget_data', 'get_widget_data_by_config', 'get_widgets_data'];
+  expect([of(/^(list|get)_/, 0).sort(), of(/^(delete|purge|drop)_/, 1)]).toEqual([statements, []]);
 });
 
 test('health tells how many tools there are', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type AIProviderServer, startAIProvider } from '../../servers/ai-provider.ts';
 import { aChat, type ChatChunk, readChunks } from '../../support/chat.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
-import { anApiKey, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';
+import { anApiKey, aTenant, aWidget, aWorkflow, type TestTenant } from '../../support/factories.ts';
 import { eventually } from '../../support/settle.ts';
 
 let cluster: Cluster;
@@ -106,6 +106,11 @@ test('a tool that changes something waits for the confirmation in the row, and i
     [tenant.id],
   );
   expect(rows).toEqual([{ decided_by: tenant.creator.id, attempts: 2, status: 'done' }]);
+
+  // The queries of a widget are statements of the tenant, which may write.
+  const widget = await aWidget(cluster, { tenant });
+  provider.play(call('get_widget_data', { widgetID: widget.id }));
+  expect(typesOf(await aChat(cluster, tenant).say('What does it show?')).at(-2)).toBe('tool-approval-request');
 });
 
 test('a no is told to the model, and so is that the user went on without an answer', async () => {
