@@ -88,8 +88,8 @@ export function createAI({ pool, secrets, workspace, outbound, logger }: Needs):
     try {
       const model = await openModel(settings, fetch);
       const note: CountedCall['note'] = ({ inputTokens, outputTokens }) => {
-        used.inputTokens = inputTokens ?? used.inputTokens;
-        used.outputTokens = outputTokens ?? used.outputTokens;
+        used.inputTokens = believable(inputTokens) ?? used.inputTokens;
+        used.outputTokens = believable(outputTokens) ?? used.outputTokens;
       };
       return await work({ model, settings, note });
     } catch (error) {
@@ -131,8 +131,8 @@ export function createAI({ pool, secrets, workspace, outbound, logger }: Needs):
           ...(temperature !== undefined && { temperature }),
           abortSignal: signal,
         });
-        const inputTokens = usage.inputTokens ?? tokensOf(request);
-        const outputTokens = usage.outputTokens ?? tokensIn(text);
+        const inputTokens = believable(usage.inputTokens) ?? tokensOf(request);
+        const outputTokens = believable(usage.outputTokens) ?? tokensIn(text);
         note({ inputTokens, outputTokens });
         return { text, calls: toolCalls, model: settings.model, inputTokens, outputTokens };
       }),
@@ -146,6 +146,14 @@ function tokensOf({ instructions, messages, tools = [] }: AIRequest): number {
   const texts = [instructions, JSON.stringify(tools)];
   for (const { content } of messages) texts.push(typeof content === 'string' ? content : JSON.stringify(content));
   return texts.reduce((sum, text) => sum + tokensIn(text), 0);
+}
+
+/** More than the context of any model. */
+const MAX_TOKENS = 100_000_000;
+
+/** What a provider says of its tokens, if it can be so. A provider of the tenant may say anything: less than nothing would be budget. */
+export function believable(tokens: number | undefined): number | undefined {
+  return Number.isInteger(tokens) && tokens !== undefined && tokens >= 0 && tokens <= MAX_TOKENS ? tokens : undefined;
 }
 
 /** An estimate that is rather too high: models cut most languages into pieces of four bytes or more. */

@@ -12,7 +12,7 @@ import { AppError, toAppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Rights } from '#shared/policy/rights.ts';
-import type { AI, AIRequest, CountedCall } from './calls.ts';
+import { type AI, type AIRequest, believable, type CountedCall, tokensIn } from './calls.ts';
 import { claimStep, endAnswer, endStep, renewStep, type TakenStep, type WantedCall } from './chat-rows.ts';
 import { ChunkWriter } from './chunk-writer.ts';
 import { readConversation } from './conversation.ts';
@@ -193,16 +193,35 @@ async function stream(
   }
   signal.throwIfAborted();
   const usage = await result.totalUsage;
-  note(usage);
-  const { inputTokens = 0, outputTokens = 0 } = usage;
   const calls = (await result.toolCalls).slice(0, MAX_CALLS).map(wantedCall);
+  const used = usedIn(usage, { said: writer.text + writer.thought, calls });
+  note(used);
   // No tool was offered in this step. A model that asks for one all the same would go on until the tokens of its tenant are used up.
   if (calls.length > 0 && step >= MAX_STEPS) throw tooManySteps();
   const shown = calls.map(({ id, tool, input }) => ({
     ...{ type: 'tool-input-available', toolCallId: id, toolName: tool, input, dynamic: true },
   }));
   const last = ending.filter(({ type }) => type !== 'finish' || calls.length === 0);
-  return { text: '', model: settings.model, inputTokens, outputTokens, calls, chunks: [...shown, ...last] };
+  return {
+    text: '',
+    model: settings.model,
+    inputTokens: 0,
+    ...used,
+    calls,
+    chunks: [...shown, ...last],
+  };
+}
+
+type Used = Parameters<CountedCall['note']>[0];
+
+/** Of the answer, what the provider does not say is estimated; of the question, what was reserved counts. */
+function usedIn(usage: Used, { said, calls }: { said: string; calls: readonly WantedCall[] }) {
+  const written = calls.length === 0 ? said : said + JSON.stringify(calls);
+  const inputTokens = believable(usage.inputTokens);
+  return {
+    ...(inputTokens !== undefined && { inputTokens }),
+    outputTokens: believable(usage.outputTokens) ?? tokensIn(written),
+  };
 }
 
 const MAX_INPUT = 100_000;

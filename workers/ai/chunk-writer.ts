@@ -24,6 +24,8 @@ const silent: ReadonlySet<string> = new Set(['start', 'start-step']);
 export class ChunkWriter {
   /** What the model has said in this step. */
   text = '';
+  /** What it has said to itself. */
+  thought = '';
   readonly #needs: Needs;
   #pending: string[] = [];
   #size = 0;
@@ -42,6 +44,7 @@ export class ChunkWriter {
   /** Resolves when more may come. */
   async add(chunk: UIMessageChunk): Promise<void> {
     if (chunk.type === 'text-delta') this.text += chunk.delta;
+    if (chunk.type === 'reasoning-delta') this.thought += chunk.delta;
     const written = JSON.stringify(chunk);
     this.#size += written.length;
     this.#total += written.length;

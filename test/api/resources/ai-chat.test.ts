@@ -326,6 +326,11 @@ test('a provider that is busy or lies ends an answer, and leaves no call under w
   expect(invented.types).toContain('tool-output-error');
   expect(invented.types.at(-1)).toBe('[DONE]');
   expect(body.usage.calls.used).toBe(0);
+
+  provider.play({ pieces: ['Yes.'], usage: null });
+  await read(await chat({ messages: [user('Two')] }));
+  const after = (await cluster.as(tenant.creator).in(tenant).get('T/ai/usage')).body.usage.days[0];
+  expect(after.outputTokens - body.usage.days[0].outputTokens).toBeLessThan(50);
 });
 
 test('an error before the first word is the answer to the request, and a later one is an event', async () => {

@@ -248,6 +248,18 @@ test('calls at once are limited, and the limit of the tenant itself counts as we
   expect((await first).status).toBe(200);
 });
 
+test('a number of tokens that a provider cannot have counted is estimated, so it gives no budget and blocks none', async () => {
+  await api().post('T/ai-config', own());
+  const used = async () => (await api().get('T/ai/usage')).body.usage;
+  for (const prompt_tokens of [-1_000_000, 20.5, 1e12]) {
+    const before = await used();
+    other.play({ pieces: ['ok'], usage: { prompt_tokens, completion_tokens: 5 } });
+    expect((await api().post('T/ai-config/test')).status).toBe(200);
+    const { today, calls } = await used();
+    expect([today.used > before.today.used, today.used < 1_000, calls.used]).toEqual([true, true, 0]);
+  }
+});
+
 test('the tokens of a call whose worker has died stay reserved, and its place is free again', async () => {
   await cluster.pool.query(
     `insert into ai_call (id, tenant_id, day, purpose, model, reserved_tokens, expires_at)
