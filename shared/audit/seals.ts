@@ -5,6 +5,11 @@ const ROW_HASH = `sha256(convert_to(jsonb_build_array(r.seq, r.id, r.kind, r.ent
   r.status, r.duration_ms, r.details, extract(epoch from r.created_at))::text, 'UTF8'))`;
 const CONTENT_HASH = `sha256(coalesce(string_agg(${ROW_HASH}, ''::bytea order by r.seq), ''::bytea))`;
 
+/** The hash of a seal. Seals of earlier versions do not cover the time of their newest row. */
+const hashOf = (seal: string, previous: string, { hasTime }: { hasTime: boolean }) =>
+  `sha256(coalesce(${previous}, ''::bytea) || int4send(${seal}.number) || int8send(${seal}.from_seq) || int8send(${seal}.to_seq) || int4send(${seal}.row_count)
+    || ${seal}.content_hash${hasTime ? ` || int8send((extract(epoch from ${seal}.newest_at) * 1000)::bigint)` : ''})`;
+
 /** Seals rows of all tenants up to a place in the trail. */
 export async function sealUpTo(
   client: PoolClient,
@@ -17,24 +22,24 @@ export async function sealUpTo(
   return rows;
 }
 
-// The lock keeps a second process from sealing the same rows.
+// The lock keeps a second process from sealing the same rows. The times of seals go up with their numbers, however wrong the clocks of
+// rows are: retention goes by them.
 const SEAL = `
 with progress as (select sealed_to from audit_progress for update),
 content as materialized (
-  select r.tenant_id, min(r.seq) - 1 as from_seq, max(r.seq) as to_seq, count(*)::int as row_count, max(r.created_at) as newest_at,
-    ${CONTENT_HASH} as content_hash
+  select r.tenant_id, max(r.seq) as to_seq, count(*)::int as row_count, max(r.created_at) as newest_at, ${CONTENT_HASH} as content_hash
   from audit_record r where r.seq > (select sealed_to from progress) and r.seq <= $1::bigint group by r.tenant_id
 ),
 next as (
-  select c.*, coalesce(s.number, 0) + 1 as number, coalesce(s.to_seq, 0) as after_seq, s.hash as previous
+  select c.tenant_id, coalesce(s.number, 0) + 1 as number, coalesce(s.to_seq, 0) as from_seq, c.to_seq, c.row_count, c.content_hash, s.hash as previous,
+    date_trunc('milliseconds', greatest(s.newest_at, least(c.newest_at, now()))) as newest_at
   from content c left join lateral (
-    select number, to_seq, hash from audit_seal s where s.tenant_id = c.tenant_id order by number desc limit 1) s on true
+    select number, to_seq, hash, newest_at from audit_seal s where s.tenant_id = c.tenant_id order by number desc limit 1) s on true
 ),
 moved as (update audit_progress set sealed_to = greatest(sealed_to, $1::bigint) where sealed_to < $1::bigint),
 sealed as (
   insert into audit_seal (tenant_id, number, from_seq, to_seq, row_count, newest_at, content_hash, hash)
-  select tenant_id, number, after_seq, to_seq, row_count, newest_at, content_hash,
-    sha256(coalesce(previous, ''::bytea) || int4send(number) || int8send(after_seq) || int8send(to_seq) || int4send(row_count) || content_hash)
+  select tenant_id, number, from_seq, to_seq, row_count, newest_at, content_hash, ${hashOf('next', 'previous', { hasTime: true })}
   from next returning tenant_id, number, hash
 )
 select tenant_id as "tenantID", number, encode(hash, 'hex') as hash from sealed`;
@@ -43,27 +48,59 @@ export interface SealCheck {
   number: number;
   rowCount: number;
   isIntact: boolean;
+  /** Its rows were deleted because they were old. It is the first one. */
+  isRetired: boolean;
   newestAt: Date;
 }
 
+/** How long entries are kept: by default, and at most. */
+export interface TrailRetention {
+  auditMs: number;
+  maxAuditMs: number;
+}
+
+interface Portion {
+  tenantID: string;
+  /** Seals with a higher number. */
+  after: number;
+  limit: number;
+}
+
 /** Checks some seals of a tenant, in order: each against its rows and the seal before it. */
-export async function checkSeals(pool: Pool, tenantID: string, after: number, limit: number): Promise<SealCheck[]> {
-  const { rows } = await pool.query<SealCheck>({ text: CHECK, values: [tenantID, after, limit] });
+export async function checkSeals(
+  pool: Pool,
+  { tenantID, after, limit }: Portion,
+  { auditMs, maxAuditMs }: TrailRetention,
+): Promise<SealCheck[]> {
+  const values = [tenantID, after, limit, auditMs / 1000, maxAuditMs / 1000];
+  const { rows } = await pool.query<SealCheck>({ text: CHECK, values });
   return rows;
 }
 
-// The first seal that is still there follows one that was deleted with its rows: what it continues is taken from itself.
+// The shortest retention since the seal was retired: that of now, and those from which the tenant has changed it, which are in the trail.
+// An hour, because clocks differ.
+const KEPT_SECS = `
+select least(min(coalesce(days * 86400, $4::float8)), $5::float8) from (
+  select audit_days::float8 as days from tenant where id = $1
+  union all
+  select (r.details #>> '{changes,auditDays,from}')::float8 from audit_record r
+  where r.tenant_id = $1 and r.asset_id = $1 and r.kind = 'change' and r.details #> '{changes,auditDays}' is not null
+    and r.created_at > p.retired_at - interval '1 hour') as set_days`;
+
+// A first seal is number 1, or was retired: without rows, and old enough.
 const CHECK = `
 with part as (
-  select s.*, lag(s.hash) over w as previous, lag(s.to_seq) over w as previous_to, lag(s.number) over w as previous_number
+  select s.*, lag(s.hash) over w as previous, lag(s.to_seq) over w as previous_to, lag(s.number) over w as before
   from audit_seal s where s.tenant_id = $1 and s.number >= $2::int window w as (order by s.number) order by s.number limit $3::int + 1
 )
-select p.number, p.row_count as "rowCount", p.newest_at as "newestAt",
-  (c.n = p.row_count and c.content_hash = p.content_hash
-    and (p.previous is null or (p.previous_number = p.number - 1 and p.previous_to = p.from_seq))
-    and (p.previous is null and p.number > 1 or
-      p.hash = sha256(coalesce(p.previous, ''::bytea) || int4send(p.number) || int8send(p.from_seq) || int8send(p.to_seq) || int4send(p.row_count) || p.content_hash))
-  ) as "isIntact"
+select p.number, p.row_count as "rowCount", p.newest_at as "newestAt", p.retired_at is not null as "isRetired",
+  p.hash in (${hashOf('p', 'coalesce(p.previous, p.previous_hash)', { hasTime: true })}, ${hashOf('p', 'coalesce(p.previous, p.previous_hash)', { hasTime: false })})
+  and case
+    when p.retired_at is null then c.n = p.row_count and c.content_hash = p.content_hash
+      and coalesce(p.before, 0) = p.number - 1 and coalesce(p.previous_to, 0) = p.from_seq
+    else p.before is null and not exists (select from audit_record r where r.tenant_id = $1 and r.seq <= p.to_seq)
+      and p.retired_at <= now() and p.newest_at < p.retired_at - make_interval(secs => (${KEPT_SECS}))
+  end as "isIntact"
 from part p cross join lateral (
   select count(*)::int as n, ${CONTENT_HASH} as content_hash
   from audit_record r where r.tenant_id = $1 and r.seq > p.from_seq and r.seq <= p.to_seq) c

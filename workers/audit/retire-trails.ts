@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { TrailRetention } from '#shared/audit/seals.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { keep } from '#shared/keep.ts';
 import type { Logger } from '#shared/logger.ts';
 
 interface Needs {
   pool: Pool;
-  settings: { auditMs: number; maxAuditMs: number };
+  settings: TrailRetention;
   leads(): boolean;
   logger: Logger;
   everyMs?: number;
@@ -14,7 +15,10 @@ interface Needs {
 /** Rows of a statement, beside those of its last seal. */
 const BATCH = 2_000;
 
-/** Deletes sealed entries that are older than their tenant keeps them, with their seals: the oldest seal that stays is whole. */
+/**
+ * Deletes sealed entries that are older than their tenant keeps them, with their seals. The last of these seals stays, without entries:
+ * the next one continues its hash and its number.
+ */
 export function createTrailRetention({ pool, settings, leads, logger, everyMs = 60_000 }: Needs): AsyncDisposable {
   let isStopping = false;
   const step = { name: 'retention of audit trails', everyMs, firstAfterMs: 1 + Math.random() * everyMs, run };
@@ -38,8 +42,8 @@ export function createTrailRetention({ pool, settings, leads, logger, everyMs = 
   };
 }
 
-/** Deletes the oldest seals with their rows. Returns how many seals it deleted. */
-export async function retireTrails(pool: Pool, { auditMs, maxAuditMs }: Needs['settings']): Promise<number> {
+/** Deletes the oldest seals with their rows. Returns how many seals it retired. */
+export async function retireTrails(pool: Pool, { auditMs, maxAuditMs }: TrailRetention): Promise<number> {
   const { rows } = await pool.query<{ n: number }>({
     name: 'retire_audit_trails',
     text: RETIRE,
@@ -51,17 +55,27 @@ export async function retireTrails(pool: Pool, { auditMs, maxAuditMs }: Needs['s
 // What was written while its tenant was deleted goes at once. Whole seals, with as many rows as a statement takes: a seal without a part of its rows would look like one that was tampered with.
 const RETIRE = `
 with old as materialized (
-  select s.tenant_id, s.number, s.from_seq, s.to_seq, sum(s.row_count) over (order by s.newest_at, s.tenant_id, s.number) - s.row_count as before
+  select s.tenant_id, s.number, s.from_seq, s.to_seq, t.id is null as has_no_tenant,
+    sum(s.row_count) over (order by s.newest_at, s.tenant_id, s.number) - s.row_count as before
   from audit_seal s left join tenant t on t.id = s.tenant_id
-  where t.id is null or s.newest_at < now() - make_interval(secs => least(coalesce(t.audit_days * 86400::float8, $1::float8), $2::float8))
+  where t.id is null
+    or s.retired_at is null and s.newest_at < now() - make_interval(secs => least(coalesce(t.audit_days * 86400::float8, $1::float8), $2::float8))
   order by s.newest_at, s.tenant_id, s.number limit 200
 ),
 gone as (
   delete from audit_record r using old
   where old.before < ${BATCH} and r.tenant_id = old.tenant_id and r.seq > old.from_seq and r.seq <= old.to_seq
 ),
+last as (
+  select tenant_id, has_no_tenant, max(number) as number from old where before < ${BATCH} group by tenant_id, has_no_tenant
+),
+retired as (
+  update audit_seal s set retired_at = now(), previous_hash = (
+    select p.hash from audit_seal p where p.tenant_id = s.tenant_id and p.number = s.number - 1)
+  from last where s.tenant_id = last.tenant_id and s.number = last.number and not last.has_no_tenant
+),
 ended as (
-  delete from audit_seal s using old
-  where old.before < ${BATCH} and s.tenant_id = old.tenant_id and s.number = old.number returning 1
+  delete from audit_seal s using last
+  where s.tenant_id = last.tenant_id and (s.number < last.number or last.has_no_tenant and s.number = last.number)
 )
-select count(*)::int as n from ended`;
+select count(*)::int as n from old where before < ${BATCH}`;

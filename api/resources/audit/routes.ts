@@ -65,7 +65,7 @@ const listAuditSeals = tenantRoute({
       createdAt: Date;
     }>(
       `select number, row_count as "rowCount", newest_at as "newestAt", encode(hash, 'hex') as hash, created_at as "createdAt"
-       from audit_seal where tenant_id = $1 and number > $2 order by number limit $3`,
+       from audit_seal where tenant_id = $1 and number > $2 and retired_at is null order by number limit $3`,
       [tenantID, after, limit],
     );
     return {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { checkSeals } from '#shared/audit/seals.ts';
+import { checkSeals, type SealCheck, type TrailRetention } from '#shared/audit/seals.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { Verification, VerifyQuery } from './schemas.ts';
@@ -18,28 +18,56 @@ export const verifyAuditTrail = tenantRoute({
   query: VerifyQuery,
   response: Verification,
 
-  async handle({ query, tenantID, signal }, { pool }) {
+  async handle({ query, tenantID, signal }, { pool, config }) {
     const totals = { seals: 0, rows: 0 };
     const unsealedRows = await countUnsealed(pool, tenantID);
     const strange = query.number === undefined ? undefined : await differsFromKept(pool, tenantID, query);
     if (strange) return { isIntact: false, ...totals, unsealedRows, problem: strange };
-    let before: Date | null = null;
-    for (let after = 0; !signal.aborted; ) {
-      const checked = await checkSeals(pool, tenantID, after, PORTION);
-      for (const { number, rowCount, isIntact, newestAt } of checked) {
-        totals.seals += 1;
-        totals.rows += rowCount;
-        const message = 'The rows of this seal, or the seals before it, are not those that were sealed';
-        const problem = { number, message, from: before?.toISOString() ?? null, to: newestAt.toISOString() };
-        if (!isIntact) return { isIntact: false, ...totals, unsealedRows, problem };
-        before = newestAt;
-      }
-      after = checked.at(-1)?.number ?? after;
-      if (checked.length === 0) break;
-    }
-    return { isIntact: true, ...totals, unsealedRows, problem: null };
+    const problem = await findProblem(pool, { tenantID, retention: config.worker.retention, totals, signal });
+    return { isIntact: !problem, ...totals, unsealedRows, problem: problem ?? null };
   },
 });
+
+type Problem = z.input<typeof Verification>['problem'];
+
+interface Checking {
+  tenantID: string;
+  retention: TrailRetention;
+  /** Counts what was checked. */
+  totals: { seals: number; rows: number };
+  signal: AbortSignal;
+}
+
+/** The first seal that does not fit. */
+async function findProblem(
+  pool: Pool,
+  { tenantID, retention, totals, signal }: Checking,
+): Promise<Problem | undefined> {
+  let before: Date | undefined;
+  for (let after = 0; !signal.aborted; ) {
+    const checked = await checkSeals(pool, { tenantID, after, limit: PORTION }, retention);
+    for (const check of checked) {
+      const { rowCount, isIntact, isRetired, newestAt } = check;
+      totals.seals += isRetired ? 0 : 1;
+      totals.rows += isRetired ? 0 : rowCount;
+      if (!isIntact) return problemOf(check, before);
+      before = newestAt;
+    }
+    const last = checked.at(-1);
+    if (!last) break;
+    after = last.number;
+  }
+  return undefined;
+}
+
+function problemOf({ number, isRetired, newestAt }: SealCheck, before: Date | undefined): Problem {
+  const message = isRetired ? RETIRED_WRONGLY : CHANGED;
+  return { number, message, from: before?.toISOString() ?? null, to: newestAt.toISOString() };
+}
+
+const CHANGED = 'The rows of this seal, or the seals before it, are not those that were sealed';
+const RETIRED_WRONGLY =
+  'Rows up to this seal were removed before they were as old as they are kept, or others were added there. A retention that the deployment has lengthened since looks the same';
 
 async function countUnsealed(pool: Pool, tenantID: string): Promise<number> {
   const { rows } = await pool.query<{ n: number }>(
@@ -49,8 +77,6 @@ async function countUnsealed(pool: Pool, tenantID: string): Promise<number> {
   );
   return rows[0]?.n ?? 0;
 }
-
-type Problem = z.input<typeof Verification>['problem'];
 
 async function differsFromKept(
   pool: Pool,

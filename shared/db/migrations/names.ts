@@ -82,4 +82,5 @@ export const migrationNames = [
   'Migration20261123191000_RollbackJobs',
   'Migration20261123213000_ToolApprovals',
   'Migration20261125160000_OAuthRevocations',
+  'Migration20261126160000_RetiredSeals',
 ] as const;

@@ -38,6 +38,8 @@ async function logs(query = '', of = tenant): Promise<Log[]> {
   return (await admin(of).get(`T/audit?pageSize=100&${query}`)).body.auditLogs;
 }
 
+const verify = async (of: TestTenant, query = '') => (await admin(of).get(`T/audit/verify?${query}`)).body;
+
 /** A new tenant with entries whose outcomes are known. */
 async function sealedTenant(count: number): Promise<{ of: TestTenant; rows: number }> {
   const of = await aTenant(cluster);
@@ -266,7 +268,6 @@ test('an export has every entry, as CSV without formulas and as JSON lines', asy
 });
 
 test('seals verify; a row that is changed, removed, added or moved is found, and a seal that was kept elsewhere', async () => {
-  const verify = async (of: TestTenant, query = '') => (await admin(of).get(`T/audit/verify?${query}`)).body;
   const { of, rows } = await sealedTenant(3);
   expect(await verify(of)).toMatchObject({ isIntact: true, rows: expect.any(Number), problem: null });
   expect((await verify(of)).rows).toBeGreaterThanOrEqual(rows - 1);
@@ -319,23 +320,138 @@ test('a row whose transaction is slow is sealed when it is there', async () => {
   expect((await admin(own).get('T/audit/verify')).body).toMatchObject({ isIntact: true });
 });
 
+const ADD = `insert into audit_record (id, tenant_id, kind, type, action, status, details, created_at)
+  select uuidv7(), $1, 'entry', 'API_REQUEST', 'GET', 200, '{}', now() - make_interval(days => $2) from generate_series(1, 2)`;
+
+/** A new tenant with a seal of two rows for each age in days. */
+async function withSeals(...ages: number[]): Promise<TestTenant> {
+  const of = await aTenant(cluster);
+  for (const age of ages) {
+    // A number that no row has, before those of each seal.
+    await cluster.pool.query(`select nextval(pg_get_serial_sequence('audit_record', 'seq'))`);
+    await cluster.pool.query(ADD, [of.id, age]);
+    await seal();
+  }
+  expect(await verify(of)).toMatchObject({ isIntact: true, seals: ages.length, rows: 2 * ages.length });
+  return of;
+}
+
+const ROWS = `r.tenant_id = s.tenant_id and r.seq > s.from_seq and r.seq <= s.to_seq`;
+/** What an administrator of the database can do who knows how seals are made. */
+const changeRows = (number: number) =>
+  `update audit_record r set details = '{"other": true}' from audit_seal s where s.tenant_id = $1 and s.number = ${number} and ${ROWS}`;
+const removeSeal = (number: number) => `
+with removed as (delete from audit_seal where tenant_id = $1 and number = ${number} returning *)
+delete from audit_record r using removed s where ${ROWS}`;
+const fitContent = (number: number) => `
+update audit_seal s set content_hash = (
+  select sha256(string_agg(sha256(convert_to(jsonb_build_array(r.seq, r.id, r.kind, r.entry_id, r.type, r.action, r.user_id, r.api_key_id,
+    r.path, r.asset_type, r.asset_id, r.status, r.duration_ms, r.details, extract(epoch from r.created_at))::text, 'UTF8')), ''::bytea order by r.seq))
+  from audit_record r where ${ROWS})
+where s.tenant_id = $1 and s.number = ${number}`;
+const fitHash = (number: number, before: number) => `
+update audit_seal s set hash = sha256(coalesce((select hash from audit_seal where tenant_id = $1 and number = ${before}), ''::bytea) || int4send(number)
+  || int8send(from_seq) || int8send(to_seq) || int4send(row_count) || content_hash || int8send((extract(epoch from newest_at) * 1000)::bigint))
+where tenant_id = $1 and number = ${number}`;
+
+test.each<[string, number, string[]]>([
+  ['a seal that was removed with its rows', 3, [removeSeal(2)]],
+  ['one before a seal that was made to fit', 3, [removeSeal(2), fitHash(3, 1)]],
+  ['the first one', 2, [removeSeal(1)]],
+  ['a seal of other rows', 2, [changeRows(2), fitContent(2)]],
+  ['one that was made to fit the seal before it', 3, [changeRows(2), fitContent(2), fitHash(2, 1)]],
+  [
+    'one that begins later than the seal before it ends',
+    3,
+    ['update audit_seal set from_seq = from_seq + 1 where tenant_id = $1 and number = 3', fitHash(3, 2)],
+  ],
+  [
+    'seals that have changed places',
+    1,
+    [1, 2, -2].map(
+      (number) =>
+        `update audit_seal set number = ${number === 1 ? -2 : number === 2 ? 1 : 2} where tenant_id = $1 and number = ${number}`,
+    ),
+  ],
+])('between seals, %s is found', async (_, number, statements) => {
+  const of = await withSeals(0, 0, 0);
+  for (const statement of statements) await cluster.pool.query(statement, [of.id]);
+  expect(await verify(of)).toMatchObject({ isIntact: false, problem: { number } });
+});
+
+const DAY_MS = 86_400_000;
+
+async function retire(): Promise<void> {
+  while ((await retireTrails(cluster.pool, { auditMs: 90 * DAY_MS, maxAuditMs: 400 * DAY_MS })) > 0);
+}
+
 test('old entries are deleted with their seals, as long as their tenant keeps them', async () => {
-  const [{ of: short }, { of: long }] = [await sealedTenant(2), await sealedTenant(2)];
+  const [short, long] = [await withSeals(100, 100), await withSeals(100)];
   await admin(long).patch('T/audit/retention', { days: 200 });
   expect((await admin(long).patch('T/audit/retention', { days: 500 })).body.error.details.issues[0].path).toEqual([
     'days',
   ]);
+  await retire();
+  const oldRows = async ({ id }: TestTenant) =>
+    (
+      await cluster.pool.query(
+        `select from audit_record where tenant_id = $1 and created_at < now() - interval '50 days'`,
+        [id],
+      )
+    ).rows.length;
+  expect([await oldRows(short), await oldRows(long)]).toEqual([0, 2]);
+  expect(await verify(short)).toMatchObject({ isIntact: true });
+  expect(await verify(long)).toMatchObject({ isIntact: true });
+
+  // What was deleted while less was kept is not missing.
+  await admin(short).patch('T/audit/retention', { days: 200 });
   await seal();
-  await cluster.pool.query(`update audit_seal set newest_at = now() - interval '100 days' where tenant_id = any($1)`, [
-    [short.id, long.id],
-  ]);
-  const DAY_MS = 86_400_000;
-  while ((await retireTrails(cluster.pool, { auditMs: 90 * DAY_MS, maxAuditMs: 400 * DAY_MS })) > 0);
-  expect((await logs('method=POST', short)).length).toBe(0);
-  expect((await logs('method=POST', long)).length).toBe(2);
-  await admin(short).post('T/folders', { folderTitle: 'F', entityType: 'workflow' });
+  expect(await verify(short)).toMatchObject({ isIntact: true });
+});
+
+test('after all seals of a tenant were retired, the numbers go on', async () => {
+  const of = await withSeals(100, 100);
+  const kept = (await admin(of).get('T/audit/seals')).body.seals;
+  await retire();
+  expect((await admin(of).get('T/audit/seals')).body.seals).toEqual([]);
+  await cluster.pool.query(ADD, [of.id, 0]);
   await seal();
-  expect((await admin(short).get('T/audit/verify')).body).toMatchObject({ isIntact: true });
+  expect((await admin(of).get('T/audit/seals?after=2')).body.seals[0]).toMatchObject({ number: 3 });
+  expect(await verify(of, `number=2&hash=${kept[1].hash}`)).toMatchObject({ isIntact: true });
+});
+
+test.each<[string, number, string[]]>([
+  ['other rows of the oldest seal', 2, [changeRows(2), fitContent(2)]],
+  [
+    'a row below the oldest seal',
+    1,
+    [
+      `insert into audit_record (seq, id, tenant_id, kind, type, action, details, created_at) overriding system value
+     select to_seq, uuidv7(), tenant_id, 'entry', 'API_REQUEST', 'GET', '{}', now() from audit_seal where tenant_id = $1 and number = 1`,
+    ],
+  ],
+  [
+    'a seal that retires before its time',
+    2,
+    [
+      `with removed as (delete from audit_record r using audit_seal s where s.tenant_id = $1 and s.number = 2 and ${ROWS})
+     update audit_seal s set retired_at = now(), previous_hash = (select hash from audit_seal where tenant_id = $1 and number = 1)
+     where tenant_id = $1 and number = 2`,
+      'delete from audit_seal where tenant_id = $1 and number = 1',
+    ],
+  ],
+])('after retention, %s is found', async (_, number, statements) => {
+  const of = await withSeals(100, 0, 0);
+  await retire();
+  expect(await verify(of)).toMatchObject({ isIntact: true, seals: 2 });
+  for (const statement of statements) await cluster.pool.query(statement, [of.id]);
+  expect(await verify(of)).toMatchObject({ isIntact: false, problem: { number } });
+  // Nor if the seal is said to be old.
+  await cluster.pool.query(
+    `update audit_seal set newest_at = now() - interval '100 days' where tenant_id = $1 and number = 2`,
+    [of.id],
+  );
+  expect(await verify(of)).toMatchObject({ isIntact: false, problem: { number } });
 });
 
 test('what changes at once is recorded as one chain', async () => {
