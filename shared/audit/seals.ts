@@ -10,25 +10,38 @@ const hashOf = (seal: string, previous: string, { hasTime }: { hasTime: boolean 
   `sha256(coalesce(${previous}, ''::bytea) || int4send(${seal}.number) || int8send(${seal}.from_seq) || int8send(${seal}.to_seq) || int4send(${seal}.row_count)
     || ${seal}.content_hash${hasTime ? ` || int8send((extract(epoch from ${seal}.newest_at) * 1000)::bigint)` : ''})`;
 
-/** Seals rows of all tenants up to a place in the trail. */
-export async function sealUpTo(
-  client: PoolClient,
-  upTo: string,
-): Promise<{ tenantID: string; number: number; hash: string }[]> {
-  const { rows } = await client.query<{ tenantID: string; number: number; hash: string }>({
-    text: SEAL,
-    values: [upTo],
-  });
-  return rows;
+interface Sealed {
+  seals: { tenantID: string; number: number; hash: string }[];
+  /** Whether nothing is left up to the place. */
+  isDone: boolean;
 }
 
-// The lock keeps a second process from sealing the same rows. The times of seals go up with their numbers, however wrong the clocks of
+/** Numbers of rows that one statement seals: it takes less than a second, even if all rows are large. */
+const MAX_ROWS = 5_000;
+
+/** Seals the oldest rows of all tenants, up to a place in the trail at most. */
+export async function sealNext(client: PoolClient, upTo: string): Promise<Sealed> {
+  // The lock keeps a second process from sealing the same rows. A statement of its own, so that the next one sees the seals of that process.
+  const { rows } = await client.query<{ from: string; to: string; isDone: boolean }>({
+    text: PLACE,
+    values: [upTo, MAX_ROWS],
+  });
+  const [place] = rows;
+  if (!place) return { seals: [], isDone: true };
+  const sealed = await client.query<Sealed['seals'][number]>({ text: SEAL, values: [place.from, place.to] });
+  return { seals: sealed.rows, isDone: place.isDone };
+}
+
+const PLACE = `
+with locked as (select sealed_to from audit_progress where sealed_to < $1::bigint for update)
+select sealed_to::text as "from", least(sealed_to + $2::int, $1::bigint)::text as "to", sealed_to + $2::int >= $1::bigint as "isDone" from locked`;
+
+// The times of seals go up with their numbers, however wrong the clocks of
 // rows are: retention goes by them.
 const SEAL = `
-with progress as (select sealed_to from audit_progress for update),
-content as materialized (
+with content as materialized (
   select r.tenant_id, max(r.seq) as to_seq, count(*)::int as row_count, max(r.created_at) as newest_at, ${CONTENT_HASH} as content_hash
-  from audit_record r where r.seq > (select sealed_to from progress) and r.seq <= $1::bigint group by r.tenant_id
+  from audit_record r where r.seq > $1::bigint and r.seq <= $2::bigint group by r.tenant_id
 ),
 next as (
   select c.tenant_id, coalesce(s.number, 0) + 1 as number, coalesce(s.to_seq, 0) as from_seq, c.to_seq, c.row_count, c.content_hash, s.hash as previous,
@@ -36,7 +49,7 @@ next as (
   from content c left join lateral (
     select number, to_seq, hash, newest_at from audit_seal s where s.tenant_id = c.tenant_id order by number desc limit 1) s on true
 ),
-moved as (update audit_progress set sealed_to = greatest(sealed_to, $1::bigint) where sealed_to < $1::bigint),
+moved as (update audit_progress set sealed_to = $2::bigint),
 sealed as (
   insert into audit_seal (tenant_id, number, from_seq, to_seq, row_count, newest_at, content_hash, hash)
   select tenant_id, number, from_seq, to_seq, row_count, newest_at, content_hash, ${hashOf('next', 'previous', { hasTime: true })}

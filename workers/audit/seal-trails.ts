@@ -1,12 +1,11 @@
-import { sealUpTo } from '#shared/audit/seals.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sealNext } from '#shared/audit/seals.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { keep } from '#shared/keep.ts';
 import type { Logger } from '#shared/logger.ts';
 
 /** Rows are sealed when they are so old. */
 const AGE_MS = 10_000;
-/** Rows that one statement seals. */
-const MAX_ROWS = 20_000;
 
 interface Needs {
   pool: Pool;
@@ -28,7 +27,8 @@ interface Mark {
  */
 export function createTrailSeals({ pool, leads, logger, ageMs = AGE_MS }: Needs): AsyncDisposable {
   let mark: Mark | undefined;
-  return keep(
+  let isStopping = false;
+  const kept = keep(
     {
       name: 'seal audit trails',
       everyMs: ageMs,
@@ -43,16 +43,37 @@ export function createTrailSeals({ pool, leads, logger, ageMs = AGE_MS }: Needs)
     logger,
   );
 
+  return {
+    async [Symbol.asyncDispose]() {
+      isStopping = true;
+      await kept[Symbol.asyncDispose]();
+    },
+  };
+
   /** Seals up to the mark if its transactions have ended, and sets the next one. */
   async function sealTo(known: Mark | undefined): Promise<Mark | undefined> {
     if (known && !(await haveEnded(known))) return known;
-    if (known) {
-      const sealed = await inTransaction(pool, (client) => sealUpTo(client, known.seq));
-      // For a log that is kept elsewhere, which an attacker who rewrites the trail would have to rewrite too.
-      for (const { tenantID, number, hash } of sealed) logger.info({ tenantID, number, hash }, 'audit trail sealed');
-    }
+    if (known && !(await sealAll(known))) return known;
     const { rows } = await pool.query<Mark>(MARK);
     return rows[0];
+  }
+
+  /**
+   * Goes on until the mark, so that the rows of one busy tenant keep those of others waiting for seconds only. Rests after each
+   * statement for as long as it took. False if it was stopped before.
+   */
+  async function sealAll({ seq }: Mark): Promise<boolean> {
+    for (let isDone = false; !isDone; ) {
+      if (isStopping || !leads()) return false;
+      const began = performance.now();
+      const sealed = await inTransaction(pool, (client) => sealNext(client, seq));
+      // For a log that is kept elsewhere, which an attacker who rewrites the trail would have to rewrite too.
+      for (const { tenantID, number, hash } of sealed.seals)
+        logger.info({ tenantID, number, hash }, 'audit trail sealed');
+      isDone = sealed.isDone;
+      if (!isDone) await sleep(performance.now() - began);
+    }
+    return true;
   }
 
   async function haveEnded({ xid }: Mark): Promise<boolean> {
@@ -64,8 +85,6 @@ export function createTrailSeals({ pool, leads, logger, ageMs = AGE_MS }: Needs)
   }
 }
 
-// Not more at once than a statement takes, beginning with the oldest.
 const MARK = `
-select max(seq)::text as seq, pg_snapshot_xmax(pg_current_snapshot())::text as xid from (
-  select seq from audit_record where seq > (select sealed_to from audit_progress) order by seq limit ${MAX_ROWS}) as open
-having max(seq) is not null`;
+select max(seq)::text as seq, pg_snapshot_xmax(pg_current_snapshot())::text as xid
+from audit_record where seq > (select sealed_to from audit_progress) having max(seq) is not null`;

@@ -379,6 +379,24 @@ test.each<[string, number, string[]]>([
   expect(await verify(of)).toMatchObject({ isIntact: false, problem: { number } });
 });
 
+test('a burst of one tenant keeps the rows of another waiting for no further round', async () => {
+  const [busy, other] = [await aTenant(cluster), await aTenant(cluster)];
+  const burst = ADD.replace('generate_series(1, 2)', 'generate_series(1, 12000)');
+  await cluster.pool.query(burst, [busy.id, 0]);
+  await cluster.pool.query(ADD, [other.id, 0]);
+  // The first round sets the mark, the second one seals up to it.
+  await using _ = createTrailSeals({ pool: cluster.pool, leads: () => true, logger: testLogger, ageMs: 2_000 });
+  await eventually(async () => {
+    const { rows } = await cluster.pool.query<{ n: number }>(
+      'select count(*)::int as n from audit_seal where tenant_id = any($1) group by tenant_id order by n',
+      [[busy.id, other.id]],
+    );
+    expect(rows[0]).toEqual({ n: 1 });
+    expect(rows[1]?.n).toBeGreaterThan(1);
+  }, 3_500);
+  expect(await verify(busy)).toMatchObject({ isIntact: true, rows: 12_000 });
+});
+
 const DAY_MS = 86_400_000;
 
 async function retire(): Promise<void> {
