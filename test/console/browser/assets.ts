@@ -12,8 +12,8 @@ export function assetTests(stage: () => Stage): void {
     await page.getByRole('textbox', { name: 'Title' }).fill('Count');
     await page.getByRole('button', { name: 'Add to Inputs' }).click();
     const input = page.getByRole('group', { name: 'Inputs, 1' });
-    await input.getByRole('textbox', { name: 'key' }).fill('rows');
-    await input.getByRole('combobox', { name: 'type' }).click();
+    await input.getByRole('textbox', { name: 'Name' }).fill('rows');
+    await input.getByRole('combobox', { name: 'Type' }).click();
     await page.getByRole('option', { name: 'number' }).click();
     await expectAccessible(page, { name: 'query-new', shows: 'Create', schemes: ['light'] });
     await page.getByRole('button', { name: 'Create' }).click();
