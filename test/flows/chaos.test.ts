@@ -30,7 +30,7 @@ test('under random faults every acknowledged run ends, once, with the state that
 
   const { differences, runs } = await runChaos({
     seed,
-    seconds: 15,
+    seconds: 30,
     backplane,
     patienceMs: 90_000,
     say: (line) => void lines.push(line),
@@ -38,7 +38,7 @@ test('under random faults every acknowledged run ends, once, with the state that
 
   expect(
     differences,
-    `npm run chaos -- --seed ${seed} --seconds 15 --backplane ${backplane}\n${lines.join('\n')}`,
+    `npm run chaos -- --seed ${seed} --seconds 30 --backplane ${backplane}\n${lines.join('\n')}`,
   ).toEqual([]);
   expect(runs).toBeGreaterThan(25);
 }, 240_000);
