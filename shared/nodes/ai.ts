@@ -53,6 +53,7 @@ export const ai = defineNode({
   }),
   names: {},
   authorNeeds: ['ai.execute'],
+  tools: 'tools',
   exits: ['success', 'error'],
   usualExit: 'success',
   pure: false,

@@ -26,6 +26,8 @@ export interface NodeDefinition<
   readonly names: Names;
   /** Permissions on every object of their type that saving or testing a graph with such a node needs. */
   readonly authorNeeds?: readonly Permission[];
+  /** The field with the names of tools that the node may call: its author has to be allowed to use them. */
+  readonly tools?: FieldOf<Config>;
   /**
    * The handles a node may leave by: a list when they are the same for every node of the kind (another word then does not
    * compile in its executor), a function when the config names them.

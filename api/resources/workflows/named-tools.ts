@@ -1,3 +1,4 @@
+import { findNodeKind } from '#shared/nodes/index.ts';
 import type { WorkflowNode } from '#shared/workflow/graph.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 import type { Identified } from '../../auth/identify.ts';
@@ -24,10 +25,10 @@ export async function requireNamedTools(
 }
 
 function namedIn({ type, data }: WorkflowNode, index: number): { name: string; path: (string | number)[] }[] {
-  if (type !== 'ai') return [];
-  const { tools } = data;
+  const field = findNodeKind(type)?.tools;
+  const tools = field && data[field];
   if (!Array.isArray(tools)) return [];
   return tools.flatMap((name, at) =>
-    typeof name === 'string' ? [{ name, path: ['workflowNodes', index, 'data', 'tools', at] }] : [],
+    typeof name === 'string' ? [{ name, path: ['workflowNodes', index, 'data', field ?? '', at] }] : [],
   );
 }
