@@ -11,6 +11,7 @@ const allowed = /^shared\/nodes\/|^workers\/nodes\/index\.ts$|^ops\/(?:bench\/|s
 /** Words with another meaning, and graphs that are data. */
 const otherMeanings: readonly [path: string, words: readonly string[], meaning: string][] = [
   ['api/db/backfills.ts', ['end'], 'a method'],
+  ['api/http/form-layout.ts', ['javascript'], 'a language'],
   ['api/http/openapi/parts.ts', ['http'], 'a type of security scheme in OpenAPI'],
   ['api/audit/changes.ts', ['dataQuery'], 'a type of asset'],
   ['api/audit/operator-entries.ts', ['end'], 'a method'],
@@ -47,6 +48,9 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['ops/client/rest.ts', ['dataQuery', 'delay', 'start'], 'types of fields'],
   ['ops/console/client/settings.ts', ['ai'], 'a part of a key of the cache'],
   ['ops/console/client/workflows.ts', ['start', 'end'], 'the graph of a new workflow'],
+  ['ops/console/code/javascript.ts', ['log'], 'a method'],
+  ['ops/console/code/language.ts', ['javascript'], 'a language'],
+  ['ops/console/code/languages.ts', ['javascript'], 'a language'],
   ['ops/console/ui/question.ts', ['approval'], 'a type of collection'],
   ['ops/samples/install.ts', ['dataQuery'], 'a type of item'],
   ['ops/samples/read.ts', ['dataQuery'], 'a type of item'],
