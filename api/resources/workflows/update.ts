@@ -96,7 +96,7 @@ async function checkPublished(em: EntityManager, after: Graph, { body, isUncheck
   if (body.options || isUnchecked) await checkOptions(em, after.options, self);
 }
 
-/** The nodes of which the caller becomes the author: all of them, whatever part of the graph changes. */
+/** The nodes of which the caller becomes the author: all of them, if a part of the graph changes. */
 function ownNodes({ nodes, edges, options }: z.output<typeof WorkflowUpdate>, after: Graph): Graph['nodes'] {
   return (nodes ?? edges ?? options) ? after.nodes : [];
 }

@@ -52,7 +52,7 @@ test('a reminder reaches the sockets of those who may answer, and no others, and
       .map(({ payload }) => payload.instanceID);
   await eventually(() => expect(reminded(sockets.named).sort()).toEqual([runs.open, runs.closed].sort()), 20_000);
   await eventually(() => expect(reminded(sockets.other)).toEqual([runs.open]));
-  const [message] = sockets.other.messages;
+  const message = sockets.other.messages.find(({ event }) => event === 'workflow_data_collection_reminder');
   expect(message?.payload).toEqual({
     instanceID: runs.open,
     nodeID: 'ask',
@@ -79,6 +79,7 @@ test('a reminder reaches the sockets of those who may answer, and no others, and
   await eventually(async () =>
     expect((await api.get(`T/workflows/instances/${runs.open}`)).body.waiting).toEqual({
       reason: 'input',
+      nodeID: 'ask',
       collectionRequestID,
       until: expect.any(String),
     }),

@@ -709,7 +709,7 @@ test('the schemas describe the queries of each type, and the options common to a
   expect(body.schemas.postgresql.uischema.elements).toContainEqual({
     type: 'Control',
     scope: '#/properties/query',
-    options: { multi: true },
+    options: { multi: true, language: 'sql' },
   });
   expect((await api.get('T/queries/schemas?datasourceType=nothing')).status).toBe(404);
 });
