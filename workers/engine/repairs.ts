@@ -75,19 +75,19 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     repaired('run released', rowCount);
   }
 
-  /** One run that the database refuses to end does not keep the others from their end. Answers with how many were ended. */
-  async function endEach(ids: readonly string[], end: Omit<Ending, 'tenantID' | 'ids'>): Promise<number> {
+  /** One run that the database refuses to end does not keep the others from their end. Answers with those that were refused. */
+  async function endEach(ids: readonly string[], end: Omit<Ending, 'tenantID' | 'ids'>): Promise<readonly string[]> {
     try {
       if (ids.length > 0) await runs.end({ tenantID: null, ids, ...end });
-      return ids.length;
+      return [];
     } catch (error) {
       if (isConnectionError(error)) throw error;
       if (ids.length === 1) {
         logger.error({ err: error, instanceID: ids[0] }, 'run cannot be ended; the next round tries again');
-        return 0;
+        return ids;
       }
       const middle = ids.length >> 1;
-      return (await endEach(ids.slice(0, middle), end)) + (await endEach(ids.slice(middle), end));
+      return [...(await endEach(ids.slice(0, middle), end)), ...(await endEach(ids.slice(middle), end))];
     }
   }
 
@@ -105,7 +105,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
         nodeID: node_id,
         attempt,
       };
-      if ((await endEach([id], { status: 'FAILED', error })) === 0) continue;
+      if ((await endEach([id], { status: 'FAILED', error })).length > 0) continue;
       repaired('run failed', 1);
       if (parent_id) await runs.wake([parent_id]);
     }
@@ -122,11 +122,11 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
       const took = isQueued ? 'waited longer for its beginning' : 'took longer';
       const message = `The run ${took} than its workflow allows`;
       const error = { code: 'RUN_TIMEOUT', message, nodeID: null, attempt: null };
-      const ended = await endEach(
+      const refused = await endEach(
         overdue.map(({ id }) => id),
         { status: 'FAILED', error, namesNodes: true },
       );
-      repaired('run overdue', ended);
+      repaired('run overdue', overdue.length - refused.length);
     }
     const parents = rows.flatMap(({ parent_id }) => parent_id ?? []);
     if (parents.length > 0) await runs.wake(parents);
@@ -141,10 +141,11 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     });
     if (rows.length === 0) return;
     const runsOf = (kind: string) => rows.filter((row) => row.kind === kind).map(({ instance_id }) => instance_id);
-    await endEach(runsOf('cancel'), { status: 'CANCELLED', error: null });
+    const refused = await endEach(runsOf('cancel'), { status: 'CANCELLED', error: null });
     await runs.wake(runsOf('wake'));
-    repaired('notice', rows.length);
-    await pool.query('delete from run_notice where id = any($1::bigint[])', [rows.map(({ id }) => id)]);
+    const done = rows.filter(({ kind, instance_id }) => kind !== 'cancel' || !refused.includes(instance_id));
+    repaired('notice', done.length);
+    await pool.query('delete from run_notice where id = any($1::bigint[])', [done.map(({ id }) => id)]);
   }
 
   /** Counts chunks, and starts others, that a process has left when it died. */

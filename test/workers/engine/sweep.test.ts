@@ -159,15 +159,23 @@ test('a run that cannot be ended keeps neither other steps nor other runs that a
     `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
   );
   await pool.query(
-    `create trigger refuse before update on workflow_instance for each row when (new.id = '${stuck}'::uuid and new.status = 'FAILED')
+    `create trigger refuse before update on workflow_instance for each row when (new.id = '${stuck}'::uuid and new.status in ('FAILED', 'CANCELLED'))
      execute function refuse()`,
   );
 
-  await deployment.startWorker();
+  await pool.query(
+    `insert into run_notice (instance_id, kind, created_at) values ($1, 'cancel', now() - interval '3 seconds')`,
+    [stuck],
+  );
+
+  const { sweep } = await deployment.startWorker();
 
   await eventually(async () => expect(await deployment.read(waiting)).toMatchObject({ status: 'COMPLETED' }));
   for (const id of overdue)
     await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'FAILED' }));
+  await eventually(() => expect(sweep.stats.steps.get('act on notices')?.times).toBeGreaterThan(0));
+  // It is to be cancelled still.
+  expect((await pool.query('select kind from run_notice where instance_id = $1', [stuck])).rows).toHaveLength(1);
 });
 
 test('a lease that expires in an outage between the tick and the statement that ends leases goes on', async () => {
