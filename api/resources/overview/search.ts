@@ -103,7 +103,12 @@ async function findAssets(
     $and: [amongNewest({ table, tenantID, max: MAX_ASSETS }), await visible(read), { [title]: containing(q) }],
   } as FilterQuery<Record<string, unknown>>;
   const column = em.getMetadata().get(entity).properties[title]?.fieldNames[0] ?? title;
-  const begins = raw((alias) => `position(lower(?) in lower(${alias}.${column}))`, [q]);
+  // In hex: MikroORM writes the values of an order into the statement, and takes a question mark in them for a placeholder.
+  const text = `convert_from(decode(?, 'hex'), 'utf8')`;
+  const begins = raw(
+    (alias) => `position(lower(${text}) in lower(${alias}.${column}))`,
+    [Buffer.from(q).toString('hex')],
+  );
   const rows: Record<string, unknown>[] = await em.find(entity, where, {
     fields: ['id', title] as never,
     orderBy: [{ [begins.key]: 'asc' }, { createdAt: 'desc' }, { id: 'desc' }] as never,

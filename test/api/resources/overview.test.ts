@@ -74,6 +74,9 @@ test('a search finds by title and by run, those that begin so first, and nothing
   expect(await find(member, title)).toEqual([['workflow', later.id]]);
   expect(await find(member, run.instanceID)).toEqual([]);
   expect(await find(await aMember(cluster, { tenant }), title)).toEqual([]);
+  for (const q of ['?', '??', '\\?', "'?", '%_\\', '$1']) expect(await find(tenant.creator, q)).toEqual([]);
+  const odd = await aWorkflow(cluster, { tenant, title: "Who's there? $1 \\?" });
+  for (const q of ["who's there?", '\\?', '$1']) expect(await find(tenant.creator, q)).toEqual([['workflow', odd.id]]);
   expect(await api.get('T/search')).toMatchObject({ status: 400 });
   expect(await api.get('T/search?q=a&types=secret')).toMatchObject({ status: 400 });
 });
