@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type AuditRecord, insertAuditRecords } from './audit/records.ts';
 import type { Caller } from './caller.ts';
 import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
 import { onClient, onPool } from './db/query.ts';
@@ -30,6 +31,8 @@ export interface NewEvent {
   rememberSeconds: number;
   /** Has to be permitted to execute the workflow of each run that it reaches, now or later. */
   caller: Caller;
+  /** Of the audit trail, written with the event. */
+  entry?: AuditRecord;
 }
 
 export type EventAnswer = {
@@ -170,5 +173,6 @@ async function insertEvent(client: PoolClient, id: string, event: NewEvent): Pro
   const query = onClient(client);
   await requireQuota(query, { quota: 'events', ownerID: tenantID });
   await requireQuota(query, { quota: 'eventBytes', ownerID: tenantID, amount: Buffer.byteLength(data) });
+  if (event.entry) await insertAuditRecords(client, [event.entry]);
   await query(INSERT_EVENT, [id, tenantID, name, key, data, JSON.stringify(caller), rememberSeconds]);
 }

@@ -12,12 +12,15 @@ import { createAuthorizer } from '../../http/authorize.ts';
 import { newPageRun } from '../../resources/app-pages/new-run.ts';
 import { chooseVersion } from '../../resources/workflows/choose-version.ts';
 import { directRun } from '../../runs/direct-run.ts';
-import { type Grant, joinDenied, requireGrant } from '../join.ts';
+import { socketEntry } from '../audit-sockets.ts';
+import { type AnyOf, type Grant, joinDenied, requireGrant } from '../join.ts';
+import { rooms } from '../rooms.ts';
+import type { ClientSocket } from '../socket.ts';
 import { widgetAccess } from './find-run.ts';
 
 export type Starting = Pick<
   ApiContext,
-  'authenticator' | 'policy' | 'orm' | 'pool' | 'runs' | 'executableVersion' | 'logger'
+  'authenticator' | 'policy' | 'orm' | 'pool' | 'runs' | 'executableVersion' | 'logger' | 'audit'
 >;
 
 export interface ToStart {
@@ -30,13 +33,17 @@ export interface ToStart {
 }
 
 /** Starts a run for a widget as `POST …/execute` would for the user. Answers with its id. */
-export async function startRun(context: Starting, userID: string, starting: ToStart): Promise<string> {
-  const { target } = starting;
-  const run =
+export async function startRun(context: Starting, socket: ClientSocket, starting: ToStart): Promise<string> {
+  const { target, widgetID } = starting;
+  const { userID } = socket.data;
+  const { run, grant } =
     'workflowID' in target
       ? await newRun(context, userID, { ...starting, ...target })
       : await newRunOfPage(context, userID, { ...starting, ...target });
-  const { instanceID } = await context.runs.accept(run, starting.claim);
+  const entry = (more: JsonObject) =>
+    socketEntry(socket, { action: 'execute', grant, room: rooms.widget(widgetID), more });
+  const { instanceID } = await context.runs.accept({ ...run, entry: entry({ instanceID: run.id }) }, starting.claim);
+  if (instanceID !== run.id) context.audit.note(entry({ instanceID, isReplay: true }));
   return instanceID;
 }
 
@@ -47,8 +54,9 @@ async function newRun(context: Starting, userID: string, starting: ToStart & { w
   // Looks across tenants, because older clients name no tenant: the workflow does.
   const workflow = await em.findOne(Workflow, { id: workflowID }, { filters: { tenant: false }, fields });
   const tenantID = requireTenant(workflow, starting.tenantID);
-  const access = { permissions: ['workflow.execute' as const], object: `workflow:${workflowID}` };
-  const version = await requireGrant(context, userID, { tenantID, access, also: [widgetAccess(widgetID)] });
+  const access: AnyOf = { permissions: ['workflow.execute'], object: `workflow:${workflowID}` };
+  const grant: Grant = { tenantID, access, also: [widgetAccess(widgetID)] };
+  const version = await requireGrant(context, userID, grant);
   const { require } = createAuthorizer(context.policy, { tenantID, version, subjects: [userID] });
   const asking = {
     params: { workflowID },
@@ -60,7 +68,8 @@ async function newRun(context: Starting, userID: string, starting: ToStart & { w
   const chosen = await chooseVersion(asking, context, undefined);
   const caller = callerOf(userID);
   const { versionID } = chosen;
-  return directRun(chosen.version, { tenantID, workflowID, versionID, caller, args, field: 'inputParams' });
+  const run = directRun(chosen.version, { tenantID, workflowID, versionID, caller, args, field: 'inputParams' });
+  return { run, grant };
 }
 
 async function newRunOfPage(
@@ -75,7 +84,7 @@ async function newRunOfPage(
   const grant: Grant = { tenantID, access: { permissions: ['appPage.read'], object: `appPage:${appPageID}` } };
   await requireGrant(context, userID, grant);
   const viewing = { em: tenantEntityManager(context.orm.em, tenantID, userID), tenantID, caller: callerOf(userID) };
-  return newPageRun(viewing, context, { appPageID, alias, given });
+  return { run: await newPageRun(viewing, context, { appPageID, alias, given }), grant };
 }
 
 /** What does not exist is refused like another tenant's, so that the client learns nothing. */

@@ -3,7 +3,7 @@ import type { WidgetConnect, WidgetInput, WidgetRefresh } from '#shared/realtime
 import { type BridgeMode, WIDGET_INPUT, type WidgetPayload } from '#shared/realtime/widget-events.ts';
 import { isTerminal } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../../context.ts';
-import { noteOnSocket } from '../audit-sockets.ts';
+import { noteOnSocket, socketEntry } from '../audit-sockets.ts';
 import { enter, leave, requirePlace, type Work } from '../enter.ts';
 import { requireGrant } from '../join.ts';
 import { rooms } from '../rooms.ts';
@@ -29,7 +29,7 @@ export async function connectWidget(socket: ClientSocket, context: BridgeContext
   const page = appPageID !== undefined && workflowAlias !== undefined ? { appPageID, workflowAlias } : null;
   const instanceID =
     mode === 'execute'
-      ? await startRun(context, userID, {
+      ? await startRun(context, socket, {
           ...{ widgetID, tenantID, inputs: sent.inputParams ?? sent.inputValues ?? {} },
           target: page ?? { workflowID: String(sent.workflowID) },
           claim: claimOf('widget_workflow_connect', userID, {
@@ -39,7 +39,6 @@ export async function connectWidget(socket: ClientSocket, context: BridgeContext
         })
       : String(sent.instanceID);
   const run = await findBridgedRun(context, userID, { widgetID, instanceID, tenantID });
-  if (mode === 'execute') noteStart(socket, context, run, widgetID);
   return build(socket, context, { run, mode, bridge: { widgetID, instanceID, tenantID: run.tenantID, page }, lastSeq });
 }
 
@@ -53,20 +52,14 @@ export async function refreshWidget(socket: ClientSocket, context: BridgeContext
   const { tenantID, workflowID } = before;
   if (!page && (workflowID === null || !before.runGrant))
     throw new AppError('CONFLICT', 'It is not known what to execute: connect again with what the app page binds');
-  const started = await startRun(context, userID, {
+  const started = await startRun(context, socket, {
     ...{ widgetID, tenantID, inputs: given ?? (page ? {} : before.input) },
     target: page ?? { workflowID: String(workflowID) },
     claim: claimOf('widget_refresh', userID, { key, request: [widgetID, given] }),
   });
   const run = await findBridgedRun(context, userID, { widgetID, instanceID: started });
-  noteStart(socket, context, run, widgetID);
   const bridge: Bridge = { widgetID, instanceID: started, tenantID, page };
   return build(socket, context, { run, mode: 'execute', bridge, lastSeq: undefined });
-}
-
-/** In the trail, with the workflow or the page by which the user has started it. */
-function noteStart(socket: ClientSocket, { audit }: BridgeContext, { grant }: BridgedRun, widgetID: string): void {
-  noteOnSocket(audit, socket, { action: 'execute', grant, room: rooms.widget(widgetID) });
 }
 
 /** How long a node that begins to wait takes an input that came before. */
@@ -80,17 +73,20 @@ export async function sendInput(socket: ClientSocket, context: BridgeContext, se
   const run = await findBridgedRun(context, userID, { widgetID, instanceID });
   const caller = await senderOf(context, userID, run);
   const { tenantID, status } = run;
-  const claim = claimOf('widget_send_input', userID, { key, request: [widgetID, instanceID, inputType, data] });
+  const noted = { action: 'input', grant: run.grant, room: rooms.run(instanceID) } as const;
+  const claimed = claimOf('widget_send_input', userID, { key, request: [widgetID, instanceID, inputType, data] });
+  const onReplay = () => noteOnSocket(context.audit, socket, { ...noted, more: { widgetID, isReplay: true } });
+  const claim = claimed && { ...claimed, onReplay };
   if (isTerminal(status) && !claim) throw new AppError('CONFLICT', 'The run of this widget has ended');
   const timestamp = new Date().toISOString();
   const { eventID, reached } = await context.events.send(
     {
       ...{ tenantID, name: WIDGET_INPUT, key: instanceID, rememberSeconds: REMEMBER_SECONDS, caller },
       data: { widgetID, inputType, data, timestamp },
+      entry: socketEntry(socket, { ...noted, more: { widgetID, inputType } }),
     },
     claim,
   );
-  noteOnSocket(context.audit, socket, { action: 'input', grant: run.grant, room: rooms.run(instanceID) });
   return {
     answer: { widgetID, instanceID, inputType, eventID, reached },
     begin: () => void socket.emit('widget_input_received', { widgetID, instanceID, inputType, success: true }),

@@ -15,7 +15,8 @@ let tenant: TestTenant;
 let widget: { id: string };
 
 beforeAll(async () => {
-  cluster = await startCluster({ workers: true, apis: 2 });
+  // What is only noted does not come to be stored.
+  cluster = await startCluster({ workers: true, apis: 2, settings: { AUDIT_BUFFER_SECONDS: '60' } });
   tenant = await aTenant(cluster);
   widget = await aWidget(cluster, { tenant });
 });
@@ -263,6 +264,38 @@ test('a viewer of a page executes what it binds, and hears its result alone', as
     new Set(['widget_workflow_connected', 'widget_workflow_status', 'widget_input_received']),
   );
   requireContracts(socket);
+});
+
+test('the entry of a run and of an input is stored with it', async () => {
+  const workflow = await aWorkflow(cluster, { tenant, ...listening() });
+  const sources = [{ alias: 'w', type: 'workflow', workflowID: workflow.id }];
+  const { body } = await api().post('T/app-pages', { appPageTitle: 'P', appPageConfig: { dataSources: sources } });
+  const appPageID: string = body.appPage.appPageID ?? body.appPage.id;
+  await using socket = await cluster.socket(tenant.creator);
+  const entries = async (key: string, value: string) => {
+    const { rows } = await cluster.pool.query(
+      `select action, user_id, asset_type, asset_id, status from audit_record
+       where tenant_id = $1 and type = 'SOCKET_ACTION' and details ->> $2 = $3`,
+      [tenant.id, key, value],
+    );
+    return rows;
+  };
+  const entry = { action: 'execute', user_id: tenant.creator.id, asset_type: 'workflow', asset_id: workflow.id };
+
+  const idempotencyKey = newID();
+  const { instanceID } = await connect(socket, { workflowID: workflow.id, idempotencyKey });
+  expect(await entries('instanceID', instanceID)).toEqual([{ ...entry, status: 200 }]);
+  await connect(socket, { workflowID: workflow.id, idempotencyKey });
+  expect(await entries('instanceID', instanceID)).toHaveLength(1);
+  const input = { widgetID: widget.id, inputType: 'action', data: { word: 'x' }, idempotencyKey: newID() };
+  for (let n = 0; n < 2; n += 1) await socket.ask('widget_send_input', input);
+  expect(await entries('room', instanceID)).toEqual([{ ...entry, action: 'input', status: 200 }]);
+  const refreshed = await socket.ask('widget_refresh', { widgetID: widget.id });
+  expect(await entries('instanceID', refreshed.instanceID)).toHaveLength(1);
+  const ofPage = await connect(socket, { appPageID, workflowAlias: 'w' });
+  expect(await entries('instanceID', ofPage.instanceID)).toEqual([
+    { ...entry, asset_type: 'appPage', asset_id: appPageID, status: 200 },
+  ]);
 });
 
 test('refuses what is malformed, and says what was expected', async () => {
