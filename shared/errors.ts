@@ -31,6 +31,10 @@ const table = {
 
 export type ErrorCode = keyof typeof table;
 
+export function isErrorCode(text: unknown): text is ErrorCode {
+  return typeof text === 'string' && Object.hasOwn(table, text);
+}
+
 export interface ErrorOptions {
   cause?: unknown;
   /** Overrides the table, e.g. 404 for an unknown path. */

@@ -12976,7 +12976,7 @@ export interface components {
             output: {
                 [key: string]: components["schemas"]["Json"];
             };
-            /** @description By which the node is left; without it, by its usual exit */
+            /** @description By which the node is left; without it, by its usual exit. With `error` it fails, by the `error` in its output */
             exit?: string;
         };
         PlanDependency: {

@@ -8,7 +8,13 @@ import type { Issue } from './issues.ts';
 const PinnedOutput = z
   .object({
     output: JsonObject.describe('As the timeline of a run shows it'),
-    exit: z.string().max(255).optional().describe('By which the node is left; without it, by its usual exit'),
+    exit: z
+      .string()
+      .max(255)
+      .optional()
+      .describe(
+        'By which the node is left; without it, by its usual exit. With `error` it fails, by the `error` in its output',
+      ),
   })
   .meta({ id: 'PinnedOutput' });
 

@@ -12,6 +12,7 @@ import {
   isRepeatable,
   LONGEST_PAUSE_MS,
   nullOutput,
+  pinnedError,
   retriesOf,
   retryDelay,
   shownError,
@@ -73,10 +74,14 @@ function goOn(
   return run.stopAfter(frame, output) ? null : { outcome, next };
 }
 
-/** Records what a test gives in place of executing a frame. */
+/** Records what a test gives in place of executing a frame. With the exit `error` the frame has failed. */
 export function takePin(limits: Limits, run: Run, frame: Frame, { output, exit }: Pin): Conclusion {
   const resolved = frame.node.config;
   try {
+    if (exit === 'error') {
+      takeOutput(limits, run, output);
+      return failFrame(run, frame, { resolved, error: pinnedError(output), pinned: output });
+    }
     return succeed(limits, run, frame, { resolved, output, exit, marks: { isPinned: true } });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -142,10 +147,12 @@ export function skip(run: Run, frame: Frame): Conclusion {
 interface Failure {
   resolved: unknown;
   error: AppError;
+  /** The output that a test gives. */
+  pinned?: JsonObject;
 }
 
 /** Records a failed attempt: it is repeated later, the frame is left without its value, or the run fails. */
-export function failFrame(run: Run, frame: Frame, { resolved, error }: Failure): Conclusion {
+export function failFrame(run: Run, frame: Frame, { resolved, error, pinned }: Failure): Conclusion {
   const { node } = frame;
   const policy = run.version.policies[node.index];
   const failures = run.state.countFailure(frame);
@@ -156,21 +163,23 @@ export function failFrame(run: Run, frame: Frame, { resolved, error }: Failure):
     return { wait: { kind: 'time', purpose: 'retry', ms } };
   }
   const connected = node.exits.has('error');
+  const marks = pinned && { isPinned: true };
   if (endsTheRun(policy?.errorHandling, connected)) {
     if (isHandledAround(run, frame.path)) {
-      const payload = JSON.stringify({ error: shownError(error), failsItem: true });
+      const payload = JSON.stringify({ error: shownError(error), failsItem: true, ...marks });
       const outcome = run.record(frame, { status: 'FAILED', exit: null, payload });
       return { outcome, next: run.state.failItem(frame, shownError(error)) };
     }
-    run.record(frame, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error) }) });
+    const payload = JSON.stringify({ error: shownError(error), ...marks });
+    run.record(frame, { status: 'FAILED', exit: null, payload });
     run.fail(error, { frame, attempt: run.attemptOf(frame) });
     return null;
   }
   const exit = connected ? 'error' : failedExitOf(node.definition, node.config);
-  const output: JsonObject = { ...nullOutput(resolved), success: false, error: briefError(error) };
+  const output = pinned ?? { ...nullOutput(resolved), success: false, error: briefError(error) };
   const attempt = run.attemptOf(frame);
   const source = run.state.pass(frame, resolved, { output, error: shownError(error), attempt });
-  const payload = JSON.stringify({ output, error: shownError(error) });
+  const payload = JSON.stringify({ output, error: shownError(error), ...marks });
   const outcome = run.record(frame, { status: 'FAILED', exit, payload, source });
   return goOn(run, frame, { outcome, exit, output });
 }

@@ -1,4 +1,4 @@
-import type { AppError, ErrorCode } from '#shared/errors.ts';
+import { AppError, type ErrorCode, isErrorCode } from '#shared/errors.ts';
 import { isJsonObject, type JsonObject } from '#shared/json.ts';
 import type { RetryClass } from '#shared/nodes/common.ts';
 import type { ErrorCause, ShownError } from '#shared/run-errors.ts';
@@ -25,6 +25,16 @@ export function shownError({ code, message, details: all }: AppError): ShownErro
 /** The error in the output of a node that is left all the same. */
 export function briefError({ code, message }: AppError): JsonObject {
   return { code, message };
+}
+
+/** The error of a frame that a test lets fail: that in its output, as the timeline of a run shows it. */
+export function pinnedError({ error }: JsonObject): AppError {
+  const { code, message, details } = isJsonObject(error) ? error : {};
+  return new AppError(
+    isErrorCode(code) ? code : 'NODE_FAILED',
+    typeof message === 'string' ? message : 'The test lets this node fail',
+    { retry: false, ...(isJsonObject(details) && { details }) },
+  );
 }
 
 export function retriesOf(policy: NodePolicy | undefined): number {

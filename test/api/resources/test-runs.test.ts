@@ -90,6 +90,29 @@ describe('outputs that are given', () => {
     expect(server.seen.filter(({ url }) => url.startsWith('/in-a-'))).toEqual([]);
   });
 
+  test('let nodes fail by the exit `error`, whose error those behind it read', async () => {
+    const call = { type: 'http', url: `${server.origin}/pinned`, outputVariable: 'answer', retryLimit: 2 };
+    const sourceVariable =
+      '{{ctx.error.code}} {{ctx.error.nodeID}}: {{ctx.error.message}} {{ctx.error.details.status}}';
+    const end = { type: 'end', outputParameters: [{ name: 'told', sourceVariable }] };
+    const shape = (edges: string[]) => graph({ start: { type: 'start' }, call, end }, ['start>call', ...edges]);
+    const error = { code: 'UPSTREAM_FAILED', message: 'away', details: { status: 503 } };
+    const pinned = { call: { output: { answer: 'kept', error }, exit: 'error' } };
+
+    const handled = await tested({ ...shape(['call:error>end']), pinned });
+    const unhandled = await tested({ ...shape(['call>end']), pinned: { call: { output: {}, exit: 'error' } } });
+
+    expect(handled).toMatchObject({ status: 'COMPLETED', output: { told: 'UPSTREAM_FAILED call: away 503' } });
+    expect(outcomeOf(handled, 'call')).toMatchObject({
+      ...{ status: 'FAILED', exit: 'error', isPinned: true, attempt: 1 },
+      ...{ output: { answer: 'kept', error }, error: { code: 'UPSTREAM_FAILED', message: 'away' } },
+    });
+    expect(unhandled).toMatchObject({
+      status: 'FAILED',
+      error: { code: 'NODE_FAILED', message: 'The test lets this node fail', nodeID: 'call' },
+    });
+  });
+
   test('name nodes and exits of the graph', async () => {
     const pinned = { nobody: { output: {} }, call: { output: {}, exit: 'approved' } };
 
