@@ -7,6 +7,7 @@ import Ajv from '#ops/console/ui/ajv.ts';
 import { errorsOf, faultAround, faultWithin, hasFault } from '#ops/console/ui/schema-faults.ts';
 import { choicesOf, type Layout, layoutOf, wordsOf } from '#ops/console/ui/schema-shape.ts';
 import { standing, withValueAt } from '#ops/console/ui/schema-value.ts';
+import { parseTemplateJSON } from '#ops/console/ui/template-json.ts';
 import { datasources } from '#shared/datasources/index.ts';
 import { nodes } from '#shared/nodes/index.ts';
 
@@ -31,6 +32,18 @@ test('what is saved differs in the changed part alone, and an emptied field is l
   expect(withValueAt(value, ['a'], undefined)).toStrictEqual({ list: value.list, z: 2 });
   expect(withValueAt({ to: '{{ctx.to}}' }, ['to', 'street'], 'Elm')).toEqual({ to: { street: 'Elm' } });
   expect(withValueAt(value, [], 5)).toBe(5);
+});
+
+test('templates in JSON stand with quotes or without, and become texts', () => {
+  const typed =
+    '{"id": {{inputs.id}}, "all": [{{ inputs["a b"] }}, {"deep": {{inputs.d}}}], "text": "\\"{{inputs.t}}\\" {{x}}", "n": 1}';
+
+  expect(parseTemplateJSON(typed)).toEqual({
+    ...{ id: '{{inputs.id}}', text: '"{{inputs.t}}" {{x}}', n: 1 },
+    all: ['{{ inputs["a b"] }}', { deep: '{{inputs.d}}' }],
+  });
+  expect(() => parseTemplateJSON('{{{inputs.key}}: 1')).toThrow(SyntaxError);
+  expect(() => parseTemplateJSON('[{{inputs.level}}] text')).toThrow(SyntaxError);
 });
 
 test('a fault stays until its field changes, also one within a value', () => {

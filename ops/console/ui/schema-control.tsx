@@ -4,6 +4,7 @@ import type { CodeLanguage } from '../code/language.ts';
 import { CodeEditor, type CodeEditorProps } from './code-editor.tsx';
 import { isObject } from './is-object.ts';
 import type { Choice, ControlProps } from './schema-shape.ts';
+import { parseTemplateJSON } from './template-json.ts';
 
 /** Unchecked is an answer too, so that none is required. */
 export function CheckControl({ value, onChange, required: _, ...shared }: ControlProps) {
@@ -118,7 +119,7 @@ function numberOf(typed: string): unknown {
   return /^-?\d+(\.\d+)?$/.test(typed) ? Number(typed) : typed;
 }
 
-/** Text that is not JSON is a text, which may be a template. A list or an object that does not parse is told, and left to the API. */
+/** Text that is not JSON is a text, which may be a template; templates may stand in JSON without quotes. A list or an object that does not parse is told, and left to the API. */
 export function JSONControl({ isCode, value, onChange, error, ...shared }: ControlProps & { isCode: boolean }) {
   const [text, setText] = useState(() => written(value));
   const [problem, setProblem] = useState<string>();
@@ -127,7 +128,7 @@ export function JSONControl({ isCode, value, onChange, error, ...shared }: Contr
     setProblem(undefined);
     if (typed.trim() === '') return onChange(undefined);
     try {
-      onChange(JSON.parse(typed));
+      onChange(parseTemplateJSON(typed));
     } catch (failure) {
       if (/^\s*[[{](?!\{)/.test(typed)) setProblem((failure as Error).message);
       onChange(typed);
