@@ -8,6 +8,7 @@ import { inTurns } from '#shared/pauses.ts';
 import { checkQuery } from '#shared/queries/bind.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { quote } from '#shared/quote.ts';
+import { defaultIssues } from '#shared/workflow/inputs.ts';
 import { type Issue, within } from '#shared/workflow/issues.ts';
 import type { Access } from '../../http/route.ts';
 import { typeAccess } from '../../http/type-access.ts';
@@ -54,9 +55,23 @@ export async function checkTarget(
       unknown: none,
     };
   const unknown = findUnknownFields([QueryOptions, definition.query], dataQueryOptions, ['dataQueryOptions']);
-  const issues = within(['dataQueryOptions'], await inTurns(checkQuery(definition, dataQueryOptions)));
+  const issues = within(
+    ['dataQueryOptions'],
+    [...(await inTurns(checkQuery(definition, dataQueryOptions))), ...inputIssues(dataQueryOptions)],
+  );
   if (issues.length > 0) return { issues, unknown };
   return { unknown, target: { datasourceID: datasourceID ?? null, datasourceType: definition.type } };
+}
+
+/** Faults of declared inputs that are told when a query is saved or tested. Stored queries that have some are run all the same. */
+function inputIssues({ inputDefinitions }: JsonObject): Issue[] {
+  const { data: definitions = [] } = QueryOptions.shape.inputDefinitions.safeParse(inputDefinitions);
+  const repeated = definitions.flatMap(({ key }, at): Issue[] =>
+    definitions.findIndex((other) => other.key === key) === at
+      ? []
+      : [{ path: [at, 'key'], message: `there is another input ${quote(key)}` }],
+  );
+  return within(['inputDefinitions'], [...defaultIssues(definitions), ...repeated]);
 }
 
 async function findStored(em: EntityManager, id: string, wanted: string | undefined): Promise<string | Issue> {

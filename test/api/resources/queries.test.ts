@@ -148,6 +148,21 @@ describe('creating a data query', () => {
       /^dataQueryOptions\.query: there is no input "x"/,
     ],
     [
+      'a default that does not fit its input',
+      {
+        dataQueryOptions: {
+          query: 'select 1',
+          inputDefinitions: [...inputDefinitions, { key: 'd', type: 'number', default: 'x' }],
+        },
+      },
+      /^dataQueryOptions\.inputDefinitions\.1\.default: expected a number/,
+    ],
+    [
+      'two inputs with one name',
+      { dataQueryOptions: { query: 'select 1', inputDefinitions: [...inputDefinitions, ...inputDefinitions] } },
+      /^dataQueryOptions\.inputDefinitions\.1\.key: there is another input "n"/,
+    ],
+    [
       'a placeholder of the server',
       { dataQueryOptions: { query: 'select $1' } },
       /^dataQueryOptions\.query: .*instead of the placeholder/,
