@@ -1,4 +1,5 @@
-import type { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import type { Repeat } from '#shared/realtime/run-events.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Fact } from '../nodes/executor.ts';
@@ -29,17 +30,34 @@ export function completeChunk(
   frame: Frame,
   { results, total, failed }: Extract<Fact, { kind: 'iterations' }>,
 ): Conclusion {
-  const collects = run.chunk?.plan.collectResults ?? true;
-  const size = collects ? Buffer.byteLength(outputText({ results }, nodeOutputMaxBytes)) : 0;
-  run.endWith({ failed, size, results: collects ? results : [] });
+  const collected = run.chunk?.plan.collectResults === false ? [] : results;
+  const size = collected.length > 0 ? sizeOf(collected, nodeOutputMaxBytes) : 0;
+  // Results that are too large fail the map by their size. The items have not failed.
+  run.endWith({ failed, size, results: size > nodeOutputMaxBytes ? [] : collected });
   const payload = JSON.stringify({ output: { totalItems: total, failedItems: failed } });
   const outcome = run.record(frame, { status: 'SUCCESS', exit: frame.node.definition.body ?? null, payload });
   return { outcome, next: run.state.settle(frame, null) };
 }
 
-/** Fails a chunk as a whole: too many of its items have failed, or their results are too large. */
-export function failChunk(run: Run, frame: Frame, error: AppError): Conclusion {
+/** In bytes. Throws if Postgres would refuse the results for another reason than their size. */
+function sizeOf(results: Json[], maxBytes: number): number {
+  try {
+    return Buffer.byteLength(outputText({ results }, maxBytes));
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'OUTPUT_TOO_LARGE') throw error;
+    return maxBytes + 1;
+  }
+}
+
+/** Fails a chunk, too many of whose items have failed. Its error says how many, for the counter of the map. */
+export function failChunk(run: Run, frame: Frame, reason: AppError): Conclusion {
+  const { phase, failures = 0 } = run.state.repetitionOf(frame) ?? {};
+  const error = phase === 'failed' ? withDetails(reason, { failedItems: failures }) : reason;
   run.record(frame, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error) }) });
   run.fail(error, { frame, attempt: run.attemptOf(frame) });
   return null;
+}
+
+function withDetails({ code, message, details }: AppError, more: JsonObject): AppError {
+  return new AppError(code, message, { retry: false, details: { ...(isJsonObject(details) && details), ...more } });
 }

@@ -79,6 +79,7 @@ import { Migration20261123191000_RollbackJobs } from './Migration20261123191000_
 import { Migration20261123213000_ToolApprovals } from './Migration20261123213000_ToolApprovals.ts';
 import { Migration20261125160000_OAuthRevocations } from './Migration20261125160000_OAuthRevocations.ts';
 import { Migration20261126160000_RetiredSeals } from './Migration20261126160000_RetiredSeals.ts';
+import { Migration20261126181500_FailedItems } from './Migration20261126181500_FailedItems.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -163,6 +164,7 @@ const classes = {
   Migration20261123213000_ToolApprovals,
   Migration20261125160000_OAuthRevocations,
   Migration20261126160000_RetiredSeals,
+  Migration20261126181500_FailedItems,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

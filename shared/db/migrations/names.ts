@@ -83,4 +83,5 @@ export const migrationNames = [
   'Migration20261123213000_ToolApprovals',
   'Migration20261125160000_OAuthRevocations',
   'Migration20261126160000_RetiredSeals',
+  'Migration20261126181500_FailedItems',
 ] as const;

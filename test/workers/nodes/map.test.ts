@@ -205,6 +205,12 @@ describe('a map', () => {
       status: 'FAILED',
       error: { code: 'OUTPUT_TOO_LARGE', nodeID: 'map', message: expect.stringContaining('collectResults') },
     });
+    const together = map({ chunkSize: 30, failurePolicy: 'collect' });
+    const inOneChunk = graph({ start, map: together, text: code(`return "${text}"`) }, ['start>map', 'map:map>text']);
+    expect(await run(inOneChunk, { items: numbers(30) })).toMatchObject({
+      status: 'FAILED',
+      error: { code: 'OUTPUT_TOO_LARGE', nodeID: 'map', message: expect.stringContaining('collectResults') },
+    });
     expect(await run(simple({ sourceVariable: [text.repeat(20)] }))).toMatchObject({
       status: 'FAILED',
       error: { code: 'OUTPUT_TOO_LARGE', nodeID: 'map' },
@@ -321,9 +327,7 @@ describe('items that fail', () => {
       if (status === 'COMPLETED') expect(row.output).toEqual({ value: [0, error(1), 2, error(3), 4] });
       else {
         const message = 'Error: odd 1 (line 1)';
-        // The chunk that alone had too many has failed with all of its items.
-        const count = chunkSize === 1 ? 2 : 5;
-        const many = `${count} items have failed, more than toleratedFailures (1). The first is item 1: ${message}`;
+        const many = `2 items have failed, more than toleratedFailures (1). The first is item 1: ${message}`;
         const frame = [{ nodeID: 'map', iteration: 1 }];
         const cause = {
           code: 'NODE_FAILED',
@@ -336,6 +340,14 @@ describe('items that fail', () => {
         expect(row.error).toMatchObject({ code: 'NODE_FAILED', message: many, nodeID: 'map', cause });
       }
     }
+  });
+
+  test('are counted as those that have failed, not as all of their chunk', async () => {
+    const id = await begin(failing({ failurePolicy: 'fail-fast', chunkSize: 5 }), { items: numbers(5) });
+
+    await ended(id);
+    const { rows } = await deployment.pool.query('select failed_items from run_map where instance_id = $1', [id]);
+    expect(rows).toEqual([{ failed_items: 1 }]);
   });
 
   test('are retried as their node says', async () => {
