@@ -20,7 +20,7 @@ export async function recordOutcome<Answer>(
 
 const entries = new WeakMap<Response, Pick<RequestEntry, 'end'>>();
 
-/** Records the outcome of a request whose answer was just sent. */
-export function noteAnswer(response: Response, answer: object): void {
+/** Records the outcome of a request whose answer was just sent, by its handler if there is none here. */
+export function noteAnswer(response: Response, answer?: object): void {
   entries.get(response)?.end(response.statusCode, answer);
 }

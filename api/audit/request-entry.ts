@@ -2,24 +2,26 @@ import { type Hiding, REDACTED, readable, readableHeaders, readableText, readabl
 import type { AuditRecord } from '#shared/audit/records.ts';
 import { toAppError, toWireError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
 import { maskSecrets } from '#shared/secret.ts';
-import type { Identified } from '../auth/identify.ts';
 import { beginningOf } from '../http/body.ts';
 import type { Request, Response, Route } from '../http/route.ts';
 import type { RequestEntry } from './entry.ts';
 import type { AuditTrail } from './trail.ts';
 
 interface Asked {
-  route: Extract<Route, { realm: 'tenant' }>;
+  route: Route;
   request: Request;
   response: Response;
   tenantID: string;
-  identity: Pick<Identified, 'userID' | 'apiKeyID'>;
+  identity: { userID: string | null; apiKeyID?: string | null | undefined };
+  /** Absent: the first that the path names. */
+  asset?: Asset | undefined;
 }
 
 /** The entry of a tenant's request in its audit trail. */
-export function openEntry(trail: AuditTrail, { route, request, response, tenantID, identity }: Asked): RequestEntry {
+export function openEntry(trail: AuditTrail, asked: Asked): RequestEntry {
+  const { route, request, response, tenantID, identity } = asked;
   const id = newID();
   const at = new Date();
   const began = performance.now();
@@ -35,8 +37,8 @@ export function openEntry(trail: AuditTrail, { route, request, response, tenantI
       action: request.method,
       userID: identity.userID,
       apiKeyID: identity.apiKeyID ?? null,
-      path: request.path.slice(0, MAX_PATH_LENGTH),
-      ...assetOf(route, request),
+      path: pathOf(route, request).slice(0, MAX_PATH_LENGTH),
+      ...(asked.asset ?? assetOf(route, request)),
       status: null,
       durationMs: null,
       details: { request: describeRequest(route, request, response) },
@@ -103,14 +105,27 @@ export function describeRequest(route: Route, request: Request, response: Respon
   return {
     operation: route.name,
     method: request.method,
-    url: readableURL(request.originalUrl),
+    url: route.hasSecretPath ? route.path : readableURL(request.originalUrl),
     ip: request.ip ?? null,
     requestID: String(response.getHeader('x-request-id') ?? ''),
-    headers: readableHeaders(request.headers),
+    headers: headersOf(route, request),
     ...(isShown && {
       body: beginning === undefined ? readable(body, hidingOf(route)) : readableText(beginning, hidingOf(route), true),
     }),
   };
+}
+
+function pathOf(route: Route, request: Request): string {
+  return route.hasSecretPath ? route.path : request.path;
+}
+
+/** A browser and a proxy repeat the path in headers. */
+function headersOf(route: Route, { headers, params }: Request): JsonObject {
+  const shown = readableHeaders(headers);
+  if (!route.hasSecretPath) return shown;
+  const secrets = Object.values(params);
+  const isHarmless = ([, value]: [string, Json]) => !secrets.some((secret) => String(value).includes(String(secret)));
+  return Object.fromEntries(Object.entries(shown).filter(isHarmless));
 }
 
 export function bodyOf(route: Route, answer: object): JsonObject {
@@ -124,7 +139,7 @@ export function hidingOf({ hides, body }: Pick<Route, 'hides' | 'body'>): Hiding
   };
 }
 
-interface Asset {
+export interface Asset {
   assetType: string | null;
   assetID: string | null;
 }

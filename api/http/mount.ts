@@ -14,6 +14,7 @@ import { recordingChanges } from '../audit/changes.ts';
 import type { RequestEntry } from '../audit/entry.ts';
 import { openOperatorEntries } from '../audit/operator-entries.ts';
 import { noteAnswer, recordOutcome } from '../audit/outcome.ts';
+import { createRecordPublic } from '../audit/record-public.ts';
 import { openEntry } from '../audit/request-entry.ts';
 import type { Identified } from '../auth/identify.ts';
 import type { Identity } from '../auth/identity.ts';
@@ -51,7 +52,7 @@ export function mount(
       const exchange: Exchange = { ...service, keys, request, response, handling };
       const answer = await serve(route, exchange);
       if (route.etag && !response.headersSent) response.setHeader('etag', etagOf(route.etag(answer.response)));
-      if (response.headersSent) return;
+      if (response.headersSent) return noteAnswer(response);
       const sent = { success: true, ...answer.response };
       if (exchange.held && isLarge(sent)) await loopTurns.goOn(exchange.held.turn);
       response.status(answer.status).type('json').send(JSON.stringify(sent));
@@ -188,7 +189,12 @@ async function servePublic(route: RouteOf<'public'>, exchange: Exchange): Promis
   const { request, response } = exchange;
   const parsed = await parseRequest(route, exchange, IN_ORDER);
   const tools = createTools(exchange, { em: () => exchange.context.orm.em.fork() });
-  const input: PublicInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, { request, response });
+  const recorded = createRecordPublic(exchange.context, { route, request, response });
+  const input: PublicInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, {
+    request,
+    response,
+    recorded,
+  });
   return handle(route, exchange, { input, tenantID: noTenant, idempotency: undefined });
 }
 

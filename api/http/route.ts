@@ -8,6 +8,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { Extent } from '#shared/policy/enforcer.ts';
 import type { Permission, ResourcePermission } from '#shared/policy/permissions.ts';
 import type { RequestEntry } from '../audit/entry.ts';
+import type { RecordPublic } from '../audit/record-public.ts';
 import type { Identified } from '../auth/identify.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { OperatorSession } from '../auth/operator-session.ts';
@@ -60,6 +61,8 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   conditional?: true;
   /** The answer holds a secret: sent with `Cache-Control: no-store`, and not kept in the audit trail. */
   isSecret?: true;
+  /** The path holds a secret: the audit trail shows that of the definition. */
+  hasSecretPath?: true;
   /** Inputs and results of queries, which are stored sealed only: the audit trail keeps neither body nor answer. */
   isPrivate?: true;
   /** Fields of body and answer that may hold a secret, although their names do not say so: the audit trail hides them. */
@@ -153,6 +156,8 @@ export interface PublicInput<P extends z.ZodType, Q extends z.ZodType, B extends
   log: Logger;
   /** Aborted when the client goes away. */
   signal: AbortSignal;
+  /** Does work that changes something in a tenant, with an entry in its audit trail. */
+  recorded: RecordPublic;
 }
 
 type Handler<I, R extends z.ZodType> = (input: I, context: ApiContext) => Promise<z.input<R>>;

@@ -26,6 +26,7 @@ export const readForm = publicRoute({
   params: FormToken,
   response: z.object({ form: Form }),
   isSecret: true,
+  hasSecretPath: true,
   errors: ['404', '409', '429'],
   admit: ({ request }, { formLimits }) => formLimits.countNetwork(request.ip),
 
@@ -59,6 +60,7 @@ export const submitForm = publicRoute({
   idempotent: false,
   response: z.object({ message: Message }),
   isSecret: true,
+  hasSecretPath: true,
   errors: ['404', '409', '429'],
 
   async admit({ params, request }, { formLimits, formLinks }) {
@@ -66,14 +68,18 @@ export const submitForm = publicRoute({
     if (!formLinks.read(params.token)) throw unknownLink();
   },
 
-  async handle({ params, body }, context) {
+  async handle({ params, body, recorded }, context) {
     const { em, request: asked } = await openForm(params.token, context);
-    await takeAnswer({ em, runs: context.runs }, asked, {
-      ...body,
-      submittedBy: null,
-      // By the database's clock, like the end of the request itself.
-      onlyIf: { createdAt: { $gt: raw<Date>(LINK_BEGAN) } },
-    });
+    const { tenantID, id: assetID } = asked;
+    const concerned = { tenantID, caller: null, asset: { assetType: 'collectionRequest', assetID } };
+    await recorded(concerned, () =>
+      takeAnswer({ em, runs: context.runs }, asked, {
+        ...body,
+        submittedBy: null,
+        // By the database's clock, like the end of the request itself.
+        onlyIf: { createdAt: { $gt: raw<Date>(LINK_BEGAN) } },
+      }),
+    );
     return { message: 'Answer received' };
   },
 });

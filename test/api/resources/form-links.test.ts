@@ -163,6 +163,27 @@ describe('a link', () => {
     expect(read.request).toMatchObject({ status: 'COMPLETED', submittedBy: null, answerURL: null });
   });
 
+  test('leaves an entry in the trail of the tenant, which does not tell the link', async () => {
+    const { instanceID, requestID } = await asked();
+    const link = await linkTo(requestID);
+    const body = JSON.stringify({ submittedData: { decision: 'approve', comment: 'seen' } });
+    const headers = { 'content-type': 'application/json', referer: link, 'x-original-uri': new URL(link).pathname };
+    expect((await fetch(link, { method: 'POST', headers, body })).status).toBe(200);
+    await ended(instanceID);
+
+    const { rows } = await cluster.pool.query(
+      `select kind, action, user_id, path, details from audit_record where tenant_id = $1 and asset_id = $2`,
+      [tenant.id, requestID],
+    );
+    expect(rows).toMatchObject([
+      {
+        ...{ kind: 'entry', action: 'POST', user_id: null, path: '/api/v1/forms/:token' },
+        details: { request: { operation: 'submitForm', body: { submittedData: { comment: 'seen' } } } },
+      },
+    ]);
+    expect(JSON.stringify(rows)).not.toContain(tokenOf(link));
+  });
+
   test('is shown to those who may answer, and only if the node allows it', async () => {
     const { requestID } = await asked({ ...approval, approvers: manager.id });
     const without = await asked({ type: 'approval' });
