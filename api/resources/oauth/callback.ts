@@ -8,6 +8,7 @@ import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { OAuthProvider } from '#shared/oauth-providers.ts';
 import { oauthExchange } from '#shared/queues/oauth-exchange.ts';
+import type { RecordPublic } from '../../audit/record-public.ts';
 import type { ApiContext } from '../../context.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';
 import { createAuthorizer, denied } from '../../http/authorize.ts';
@@ -32,10 +33,10 @@ export const finishFlow = publicRoute({
   response: z.object({}),
   isSecret: true,
 
-  async handle({ params, query, request, response, log }, context) {
+  async handle({ params, query, request, response, log, recorded }, context) {
     const provider = getProvider(context.config.oauth, params.provider);
     const state = readState(context.secrets, query.state);
-    const outcome = await outcomeOf({ provider, state, query, request, response, log }, context);
+    const outcome = await outcomeOf({ provider, state, query, request, response, log, recorded }, context);
     sendOutcome(response, outcome, state?.origin ?? null);
     return {};
   },
@@ -48,6 +49,7 @@ interface Return {
   request: Request;
   response: Response;
   log: Logger;
+  recorded: RecordPublic;
 }
 
 /** Every error is shown as a page, because the user waits in the window. */
@@ -65,7 +67,7 @@ async function outcomeOf(back: Return, context: ApiContext): Promise<FlowOutcome
 }
 
 async function finish(back: Return, context: ApiContext): Promise<string> {
-  const { provider, state, query, request, response, log } = back;
+  const { provider, state, request, response } = back;
   if (state?.provider !== provider.name)
     throw flowError('state: this service did not issue it for this provider; start the connection again');
   if (state.expiresAt < Date.now()) throw flowError('This took more than ten minutes: begin again');
@@ -74,6 +76,21 @@ async function finish(back: Return, context: ApiContext): Promise<string> {
   const { flowID } = state;
   const { flow, browser } = await take(em, flowID, readBrowser(request, { flowID }));
   forgetBrowser(response, { flowID, redirectURI });
+  const { tenantID, caller } = flow;
+  return back.recorded({ tenantID, caller }, () => connect(back, context, { flow, browser, redirectURI }));
+}
+
+interface Taken {
+  flow: OAuthFlow;
+  browser: BrowserSecret;
+  redirectURI: string;
+}
+
+async function connect(
+  { provider, query, log }: Return,
+  context: ApiContext,
+  { flow, browser, redirectURI }: Taken,
+): Promise<string> {
   if (query.error !== undefined) throw flowError(wordsOf(query.error, provider));
   if (query.code === undefined) throw flowError(`${provider.name} sent no code back`);
   await requireRights(flow, context);

@@ -176,6 +176,29 @@ describe('an account', () => {
     });
   });
 
+  test('is in the trail with what has connected it, and a refusal of the provider too', async () => {
+    const id = await connect();
+    const { rows } = await cluster.pool.query(
+      `select e.action, e.user_id, e.details, c.action as change from audit_record c join audit_record e on e.id = c.entry_id
+       where c.asset_id = $1 and e.kind = 'entry'`,
+      [id],
+    );
+    const details = { request: { operation: 'finishOauth' } };
+    expect(rows).toMatchObject([{ action: 'GET', user_id: tenant.creator.id, details, change: 'create' }]);
+    const { url } = rows[0].details.request;
+    expect([...new URL(url, publicURL).searchParams.values()]).toEqual(expect.arrayContaining(['[REDACTED]']));
+    expect(url).toMatch(/[?&]code=\[REDACTED\]&/);
+
+    const browser = aBrowser();
+    expect(told(await browser.visit(await begin(browser), { as: denyingAccount })).message.type).toBe('OAUTH_FAILURE');
+    await eventually(async () => {
+      const { body } = await api.get('T/audit?path=/api/v1/oauth/acme/callback&status=failure');
+      expect(body.auditLogs).toMatchObject([{ userID: tenant.creator.id, outcome: 'failure' }]);
+    });
+    const { body } = await api.get('T/audit?path=/api/v1/oauth/acme/callback&status=success');
+    expect(body.auditLogs).toHaveLength(1);
+  });
+
   test('is connected by a browser that is sent to the start route directly', async () => {
     const browser = aBrowser();
     const authorization = `Bearer ${await cluster.tokenFor(tenant.creator)}`;
