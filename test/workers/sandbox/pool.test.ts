@@ -6,8 +6,9 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createByteAccount } from '#shared/byte-account.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
+import { createLane } from '#shared/lanes.ts';
 import { createLogger } from '#shared/logger.ts';
-import { withBytes } from '#shared/work.ts';
+import { Place, withBytes } from '#shared/work.ts';
 import { heldBy } from '#test/support/held-bytes.ts';
 import { createSandbox, type Sandbox, type SandboxRequest } from '#workers/sandbox/pool.ts';
 
@@ -812,4 +813,28 @@ test('large arguments and results count among the bytes that a worker holds', as
     using held = createByteAccount({ maxBytes: 400_000 }).open(turn);
     return await withBytes(turn, held, work);
   }
+});
+
+test('code that fails while its node waits to have its slot back fails that node, and nothing else', async () => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => void unhandled.push(error);
+  process.on('unhandledRejection', note);
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => void process.off('unhandledRejection', note));
+  const lane = createLane({ places: 1 });
+  const [own, other] = [{ tenantID: 'tenant' }, { tenantID: 'other' }];
+  lane.take(own);
+  using place = new Place(lane, own);
+  await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+  const before = run('const end = Date.now() + 100; while (Date.now() < end); return 1', { sandbox });
+
+  const failure = place.run(() => failureOf('throw new Error("no luck")', { sandbox }));
+  await until(() => lane.take(other));
+  await before;
+  // Answered after this, since a tenant has one call at a time, and heard of only with a slot.
+  expect(await run('return 2', { sandbox })).toBe(2);
+  lane.leave(other);
+
+  expect((await failure).message).toMatch('no luck');
+  expect(unhandled).toEqual([]);
 });
