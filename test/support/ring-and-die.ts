@@ -30,7 +30,7 @@ const ticker = createTicker({
     end: async () => [],
   },
   rights: { may: async () => true },
-  lateMs: 60_000,
+  lateMs: 150_000,
   logger,
 });
 await ticker.ring();
