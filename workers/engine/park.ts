@@ -77,6 +77,12 @@ function suspended(payload: object): Outcome {
   return { status: 'SUSPENDED', exit: null, payload: JSON.stringify(payload) };
 }
 
+interface ChildRow {
+  version_id: string | null;
+  workflow_options: unknown;
+  is_disabled: boolean;
+}
+
 async function prepareChild(
   pool: Pool,
   run: Run,
@@ -86,12 +92,13 @@ async function prepareChild(
   if (workflowID === run.workflowID) throw subWorkflowError('A workflow cannot call itself');
   await refuseCycle(pool, run, workflowID);
   if (run.depth + 1 > maxDepth) throw subWorkflowError(`Sub-workflows are nested deeper than ${maxDepth} levels`);
-  const { rows } = await pool.query<{ version_id: string | null; workflow_options: unknown }>(
-    'select version_id, workflow_options from workflow where id = $1 and tenant_id = $2',
+  const { rows } = await pool.query<ChildRow>(
+    'select version_id, workflow_options, is_disabled from workflow where id = $1 and tenant_id = $2',
     [workflowID, run.tenantID],
   );
   const child = rows[0];
   if (!child) throw noSuchAsset({ type: 'workflow', permission: 'workflow.execute' });
+  if (child.is_disabled) throw subWorkflowError('The sub-workflow is disabled');
   if (child.version_id === null) throw subWorkflowError('The sub-workflow has drafts only: publish a version of it');
   const options = WorkflowOptions.parse(child.workflow_options);
   const childInput = resolveInputs(options.inputDefinitions, input, { field: 'inputMapping' });

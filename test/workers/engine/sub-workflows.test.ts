@@ -58,6 +58,21 @@ test('workflows that call each other in a cycle are refused at the call that clo
   expect(rows).toHaveLength(3);
 });
 
+test('a workflow that is disabled is not executed as a sub-workflow either', async () => {
+  const child = await deployment.saveWorkflow(graph({ start: { type: 'start' } }, []));
+  const outer = await deployment.saveWorkflow(calling(child.workflowID));
+  await deployment.pool.query('update workflow set is_disabled = true where id = $1', [child.workflowID]);
+
+  const { status, error, instanceID } = await ended(outer);
+
+  expect({ status, error }).toMatchObject({
+    status: 'FAILED',
+    error: { code: 'NODE_FAILED', nodeID: 'call', message: 'The sub-workflow is disabled' },
+  });
+  const children = await deployment.pool.query('select from workflow_instance where parent_id = $1', [instanceID]);
+  expect(children.rowCount).toBe(0);
+});
+
 test('inputs of a sub-workflow have the limit of outputs', async () => {
   const child = await deployment.saveWorkflow(graph({ start: { type: 'start' } }, []));
   const large = 'x'.repeat(21_000);
