@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Caller } from '../caller.ts';
 import type { JsonObject } from '../json.ts';
+import { quote } from '../quote.ts';
 import { Duration, parseDuration } from './duration.ts';
-import { asText, evaluate, faultsOf, fillParts, findTemplate } from './templates.ts';
+import type { Issue } from './issues.ts';
+import { asText, evaluate, expressionsOf, faultsOf, fillParts, findTemplate, shownSource } from './templates.ts';
 
 export const RunClass = z.enum(['interactive', 'webhook', 'cron', 'batch']);
 export type RunClass = z.infer<typeof RunClass>;
@@ -160,6 +162,18 @@ export function limitsOf(
       },
     }),
   };
+}
+
+/** Templates of a key that have no value in any run: all runs would share one key. */
+export function keyIssues(key: string, definitions: readonly { key: string }[]): Issue[] {
+  const declared = new Set(definitions.map((definition) => definition.key));
+  const messages = [...expressionsOf(findTemplate(key))].flatMap(({ source, keys: [first, name] }) => {
+    if (first !== undefined && first !== 'input')
+      return [`${shownSource(source)} must begin with ctx.input: the key is known before the run begins`];
+    const isUnknown = declared.size > 0 && name !== undefined && !declared.has(String(name));
+    return isUnknown ? [`there is no input ${quote(String(name))}`] : [];
+  });
+  return messages.slice(0, 1).map((message) => ({ path: [], message }));
 }
 
 /** An index takes no long texts. */

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { defaultIssues } from '#shared/workflow/inputs.ts';
+import { within } from '#shared/workflow/issues.ts';
+import { keyIssues } from '#shared/workflow/limits.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { testMode } from '#shared/workflow/test-mode.ts';
 import { ID } from '../../http/id.ts';
@@ -53,7 +55,7 @@ export const WorkflowCreate = z
       check.addIssue({ code: 'custom', path: ['title'], message: 'is required' });
       return z.NEVER;
     }
-    checkDefaults(body.workflowOptions, check);
+    checkSaved(body.workflowOptions, check);
     return { ...settingsOf(body), ...graphOf(body), title, draft: body.draft };
   })
   .meta({ id: 'WorkflowCreate', examples: [exampleWorkflowCreate] });
@@ -62,7 +64,7 @@ export const WorkflowCreate = z
 export const WorkflowUpdate = z
   .object({ ...titleAndGraph, ...described, isDisabled: z.boolean().optional(), draft })
   .transform((body, check) => {
-    checkDefaults(body.workflowOptions, check);
+    checkSaved(body.workflowOptions, check);
     return {
       ...settingsOf(body),
       ...graphOf(body),
@@ -162,10 +164,15 @@ function cleared<T>(...lists: (T[] | null | undefined)[]): T[] | undefined {
   return list === null ? [] : list;
 }
 
-/** Refuses inputs whose default no run could begin with. Versions that were saved before may have such ones, and are read all the same. */
-function checkDefaults(options: WorkflowOptions | null | undefined, check: z.RefinementCtx): void {
-  for (const { path, message } of defaultIssues(options?.inputDefinitions ?? []))
-    check.addIssue({ code: 'custom', path: ['workflowOptions', 'inputDefinitions', ...path], message });
+/** Refuses options that no run could begin with, or not as they are meant. Versions that were saved before may have such ones, and are read all the same. */
+function checkSaved(options: WorkflowOptions | null | undefined, check: z.RefinementCtx): void {
+  const { inputDefinitions = [], concurrency } = options ?? {};
+  const issues = [
+    ...within(['inputDefinitions'], defaultIssues(inputDefinitions)),
+    ...within(['concurrency', 'key'], concurrency ? keyIssues(concurrency.key, inputDefinitions) : []),
+  ];
+  for (const { path, message } of issues)
+    check.addIssue({ code: 'custom', path: ['workflowOptions', ...path], message });
 }
 
 function settingsOf(body: z.output<z.ZodObject<typeof described>>) {

@@ -157,6 +157,21 @@ describe('creating', () => {
     expect((await admin().post(`T/workflows/${id}/execute`, { args: given })).status).toBe(200);
   });
 
+  test.each([
+    ['{{ctx.customer}}', '{{ctx.customer}} must begin with ctx.input: the key is known before the run begins'],
+    ['order-{{ctx.input.customr}}', 'there is no input "customr"'],
+    ['order-{{ctx.input.customer.id}}', null],
+    ['all', null],
+  ])('refuses a concurrency key that is the same for all runs by mistake: %s', async (key, fault) => {
+    const inputDefinitions = [{ key: 'customer', type: 'object' }];
+    const workflowOptions = { inputDefinitions, concurrency: { key, limit: 1, onLimit: 'drop' } };
+
+    const { status, body } = await admin().post('T/workflows', { title: 'Keyed', ...chain(), workflowOptions });
+
+    expect(status).toBe(fault === null ? 201 : 400);
+    if (fault !== null) expect(body.error.message).toBe(`workflowOptions.concurrency.key: ${fault}`);
+  });
+
   test('the same Idempotency-Key creates one workflow', async () => {
     const headers = { 'Idempotency-Key': newID() };
     const title = `Once ${newID()}`;
