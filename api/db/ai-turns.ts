@@ -30,14 +30,17 @@ export interface ClaimedCall {
 const LEASE_SECONDS = 10;
 /** Calls at once of one tenant, over all processes. */
 const MAX_OF_TENANT = 4;
-/** And of all tenants of one creator: fewer than one process has places for. */
+/** And of all tenants of one creator. */
 const MAX_OF_CREATOR = 6;
 /** What ends each process that calls it is not called again; its answer ends with its time. */
 const MAX_ATTEMPTS = 5;
 
-/** Takes a call that waits; creators and tenants with fewer under way come first, and calls of one turn are done in their order. */
-export async function claimCall(pool: Pool): Promise<ClaimedCall | undefined> {
-  const values = [LEASE_SECONDS, MAX_OF_TENANT, MAX_ATTEMPTS, MAX_OF_CREATOR];
+/**
+ * Takes a call that waits; creators and tenants with fewer under way come first, and calls of one turn are done in their order. A creator
+ * has fewer under way than there are places free here: the last place is for one who has none.
+ */
+export async function claimCall(pool: Pool, { free }: { free: number }): Promise<ClaimedCall | undefined> {
+  const values = [LEASE_SECONDS, MAX_OF_TENANT, MAX_ATTEMPTS, Math.min(MAX_OF_CREATOR, free)];
   const { rows } = await pool.query<Omit<ClaimedCall, 'input' | 'caller'> & { input: string; caller: string }>({
     name: 'ai_tool_call_claim',
     text: CLAIM,
@@ -137,14 +140,16 @@ export async function claimTurn(pool: Pool): Promise<ClaimedTurn | undefined> {
   return row && { ...row, caller: Caller.parse(JSON.parse(row.caller)) };
 }
 
-// A step that waits is claimed again when the process that asked a worker for it has gone.
+// Tenants with fewer answers under way come first. A step that waits is claimed again when the process that asked a worker for it has gone.
 const CLAIM_TURN = `
 with next as (
   select a.id from ai_answer a
   where a.status in ('calling', 'waiting') and a.caller is not null and a.alive_until > now()
     and (a.claimed_until is null or a.claimed_until <= now())
     and not exists (select from ai_tool_call c where c.turn_id = a.id and c.status = 'ready')
-  order by a.created_at limit 1 for update of a skip locked
+  order by (
+    select count(*) from ai_answer r where r.tenant_id = a.tenant_id and r.status in ('calling', 'waiting', 'streaming') and r.claimed_until > now()),
+    a.created_at limit 1 for update of a skip locked
 )
 update ai_answer a set claimed_until = now() + make_interval(secs => $1) from next where a.id = next.id
 returning a.id as "answerID", a.tenant_id as "tenantID", a.session_id as "sessionID", a.caller, a.place, a.step,

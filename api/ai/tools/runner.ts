@@ -21,8 +21,9 @@ import type { ToolRegistry } from '../../tools/registry.ts';
 import { callTool } from './call.ts';
 import { identifyNow, offersOf } from './offers.ts';
 
-/** Calls at once in this process. */
-const PLACES = 8;
+/** At once in this process. Calls may be slow, and turns never are: calls that fill their places stop no answer of a chat. */
+const CALLS = 16;
+const TURNS = 8;
 const LOOK_EVERY_MS = 1_000;
 const RENEW_EVERY_MS = 2_000;
 /** How long the calls under way may go on when the process ends. */
@@ -44,25 +45,26 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
   const { pool, logger, producer, backplane } = context;
   const stopped = new AbortController();
   const ending = new AbortController();
-  const running = new Set<Promise<void>>();
+  const calls = new Set<Promise<void>>();
+  const turns = new Set<Promise<void>>();
   const asked = new Map<string, Asked>();
 
   async function look(): Promise<void> {
     for (const id of await restartLost(pool)) tell(id);
     await withdrawAsked();
-    while (running.size < PLACES && !stopped.signal.aborted) {
-      const call = await claimCall(pool);
+    while (calls.size < CALLS && !stopped.signal.aborted) {
+      const call = await claimCall(pool, { free: CALLS - calls.size });
       if (!call) break;
-      work(run(call));
+      work(calls, run(call));
     }
-    while (running.size < PLACES && !stopped.signal.aborted) {
+    while (turns.size < TURNS && !stopped.signal.aborted) {
       const turn = await claimTurn(pool);
       if (!turn) break;
-      work(goOn(turn));
+      work(turns, goOn(turn));
     }
   }
 
-  function work(doing: Promise<void>): void {
+  function work(running: Set<Promise<void>>, doing: Promise<void>): void {
     const done = doing
       .catch((error) =>
         logger.warn({ err: error }, 'a step of an answer is left; its claim ends, and a process takes it'),
@@ -151,7 +153,7 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
       stopped.abort();
       await looking[Symbol.asyncDispose]();
       const patience = setTimeout(() => ending.abort(), PATIENCE_MS);
-      await Promise.all(running);
+      await Promise.all([...calls, ...turns]);
       clearTimeout(patience);
       for (const { withdraw } of asked.values()) withdraw.abort();
     },

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { claimCall } from '#api/db/ai-turns.ts';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { claimCall, claimTurn } from '#api/db/ai-turns.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import { freshDatabase } from '../../support/database.ts';
@@ -13,6 +13,9 @@ beforeAll(async () => {
   resources.defer(() => pool.end());
 });
 afterAll(() => resources.disposeAsync());
+beforeEach(async () => {
+  await pool.query('truncate ai_tool_call, ai_session cascade');
+});
 
 /** A tenant of the creator for which so many nodes ask for a tool. */
 async function callsOf(creatorID: string, count: number): Promise<string> {
@@ -33,10 +36,41 @@ test('a creator has six calls under way over all tenants, a tenant four, and who
   const other = await callsOf(one, 9);
 
   const claimed: string[] = [];
-  for (let call = await claimCall(pool); call; call = await claimCall(pool)) claimed.push(call.tenantID);
+  const claim = () => claimCall(pool, { free: 16 });
+  for (let call = await claim(); call; call = await claim()) claimed.push(call.tenantID);
 
   const countOf = (tenantID: string) => claimed.filter((id) => id === tenantID).length;
   expect([first, second, third].map(countOf)).toEqual([2, 2, 2]);
   expect(countOf(other)).toBe(4);
   expect(claimed.slice(0, 4)).toEqual([first, other, second, other]);
+});
+
+test('of the places of a process, one stays for a creator who has no call under way', async () => {
+  for (let creator = 0; creator < 8; creator += 1) await callsOf(newID(), 9);
+  let free = 16;
+  while (await claimCall(pool, { free })) free -= 1;
+  const late = await callsOf(newID(), 9);
+
+  expect(free).toBeGreaterThan(0);
+  expect(free).toBeLessThan(8);
+  expect(await claimCall(pool, { free })).toMatchObject({ tenantID: late });
+});
+
+test('an answer of a tenant with fewer under way goes on first', async () => {
+  const [busy, other] = [newID(), newID()];
+  for (const tenantID of [busy, busy, busy, other]) {
+    const { rows } = await pool.query<{ id: string }>(
+      `insert into ai_session (id, tenant_id, owner_id, chat_id) values (uuidv7(), $1, $1, uuidv7()::text) returning id`,
+      [tenantID],
+    );
+    await pool.query(
+      `insert into ai_answer (id, session_id, tenant_id, is_resumable, status, alive_until, caller)
+       values (uuidv7(), $1, $2, false, 'calling', now() + interval '1 minute', $3)`,
+      [rows[0]?.id, tenantID, JSON.stringify({ type: 'user', id: tenantID, origin: 'direct' })],
+    );
+  }
+  const claimed: (string | undefined)[] = [];
+  for (let n = 0; n < 4; n += 1) claimed.push((await claimTurn(pool))?.tenantID);
+
+  expect(claimed).toEqual([busy, other, busy, busy]);
 });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type AIProviderServer, startAIProvider } from '../../servers/ai-provider.ts';
 import { aChat, type ChatChunk, readChunks } from '../../support/chat.ts';
@@ -253,3 +254,35 @@ from call where id = turn_id`;
 const LOSE_STEP = `
 update ai_answer set alive_until = now() - interval '1 second', call_id = gen_random_uuid()
 where tenant_id = $1 and status = 'streaming' and exists (select from ai_chunk where answer_id = ai_answer.id)`;
+
+test('tools that are slow stop no tool of another creator, and no answer of a chat', async () => {
+  const { pool } = cluster;
+  async function slowCalls(creators: number, each: number): Promise<void> {
+    for (let n = 0; n < creators; n += 1) {
+      const { id, creator } = await aTenant(cluster);
+      const caller = JSON.stringify({ type: 'user', id: creator.id, userID: creator.id, origin: 'direct' });
+      const { id: workflowID } = await aWorkflow(cluster, { tenant: { id, creator } });
+      // No worker takes the run that it waits for.
+      await pool.query(SLOW_CALLS, [id, caller, JSON.stringify({ workflowID, wait: 60 }), each]);
+    }
+  }
+  const running = async () => (await pool.query(RUNNING)).rowCount;
+  await slowCalls(8, 4);
+  await eventually(async () => expect(await running()).toBeGreaterThan(25));
+  await sleep(1_000);
+  provider.play(call('list_workflows'), { pieces: ['None.'] });
+  const withTool = await aChat(cluster, tenant).say('Which workflows are there?');
+  await slowCalls(7, 1);
+  await eventually(async () => expect(await running()).toBe(32));
+  provider.play({ pieces: ['Hello.'] });
+  const without = await aChat(cluster, tenant).say('Greet me');
+  await pool.query(`delete from ai_tool_call where tool = 'execute_workflow'`);
+
+  expect(typesOf(withTool)).toContain('tool-output-available');
+  expect([withTool, without].map((chunks) => chunks.at(-1)?.type)).toEqual(['finish', 'finish']);
+});
+
+const RUNNING = `select from ai_tool_call where tool = 'execute_workflow' and claimed_until > now()`;
+const SLOW_CALLS = `
+insert into ai_tool_call (id, tenant_id, turn_id, number, tool, input, input_digest, caller, is_granted)
+select uuidv7(), $1, uuidv7(), 0, 'execute_workflow', $3, '', $2, true from generate_series(1, $4)`;
