@@ -3,14 +3,15 @@ import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '#shared/config.ts';
 import type { Logger } from '#shared/logger.ts';
-import { addHeldBytes, createMetrics, serveMetrics } from '#shared/metrics.ts';
+import { addHeldBytes, createMetrics } from '#shared/metrics.ts';
+import { serveMetrics } from '#shared/process-pages.ts';
 import { untilReachable } from '#shared/until-reachable.ts';
 import { startToolCalls } from './ai/tools/runner.ts';
 import { startImportJobs } from './bundles/jobs/runner.ts';
 import { type ApiContext, createApiContext, type OwnedApiContext } from './context.ts';
 import { type ConnectionLimit, limitConnections } from './http/connections.ts';
 import type { RouteGroup } from './http/route.ts';
-import { createStarting } from './http/starting.ts';
+import { createStartingAnswers } from './http/starting.ts';
 import { answerTooMany, answerUnreadable } from './http/unreadable.ts';
 import { addAPIMetrics } from './metrics.ts';
 import { createGateway } from './realtime/gateway.ts';
@@ -84,7 +85,7 @@ export async function listenEarly(
   let opened: OwnedApiContext | undefined;
   // Closed after the server, which is opened before it.
   resources.defer(async () => opened?.[Symbol.asyncDispose]());
-  const starting = createStarting();
+  const starting = createStartingAnswers();
   let listener: RequestListener = starting.answer;
   const server = createServer((request, response) => {
     if (connections.admits(request, response)) listener(request, response);

@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, type OpenMetricsContentType, Registry } from 'prom-client';
 import type { ByteAccount } from './byte-account.ts';
@@ -183,40 +180,4 @@ export function addHeldBytes(metrics: Metrics, bytes: Pick<ByteAccount, 'used' |
     { name: 'gantry_held_bytes_waiting', help: 'Requests and nodes that wait for such bytes', kind: 'gauge' },
     () => [{ value: bytes.waiting }],
   );
-}
-
-export interface MetricsListener extends AsyncDisposable {
-  readonly port: number;
-}
-
-/** Serves `GET /metrics`. The listener is apart from the API's, whose address tenants know. */
-export async function serveMetrics(
-  { registry }: Metrics,
-  { host, port }: { host: string; port: number },
-  logger: Logger,
-): Promise<MetricsListener> {
-  const server = createServer((request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') {
-      response.writeHead(404).end();
-      return;
-    }
-    registry.metrics().then(
-      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
-      (error: unknown) => {
-        logger.warn({ err: error }, 'metrics not read');
-        response.writeHead(503).end();
-      },
-    );
-  });
-  server.listen(port, host);
-  await once(server, 'listening');
-  return {
-    // A TCP server's address is never a string.
-    port: (server.address() as AddressInfo).port,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
-  };
 }

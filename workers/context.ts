@@ -7,11 +7,13 @@ import { createFreeTurn } from '#shared/listeners/free-turns.ts';
 import { createListenerReader } from '#shared/listeners/read-listeners.ts';
 import { createEventRecorder } from '#shared/listeners/record-events.ts';
 import type { Logger } from '#shared/logger.ts';
-import { addHeldBytes, addProcessMetrics, createMetrics, serveMetrics, withChild } from '#shared/metrics.ts';
+import { addHeldBytes, addProcessMetrics, createMetrics, withChild } from '#shared/metrics.ts';
+import { type ProcessPages, servePages } from '#shared/process-pages.ts';
 import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import { type AnyQueue, type QueueName, queues } from '#shared/queues/index.ts';
 import { listenerEvents } from '#shared/queues/listener-events.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import { type Readiness, readReadiness } from '#shared/readiness.ts';
 import { createRunEnds } from '#shared/run-ends.ts';
 import { addHandOverMetrics } from '#shared/run-metrics.ts';
 import type { Runs } from '#shared/runs.ts';
@@ -24,6 +26,7 @@ import { createCronKeeper } from './cron/keeper.ts';
 import { createTicker } from './cron/ticker.ts';
 import { failStaleRuns } from './engine/boot.ts';
 import type { Engine } from './engine/engine.ts';
+import type { Lease } from './engine/lease.ts';
 import { consumersFor } from './engine/places.ts';
 import { createSuspects } from './engine/suspects.ts';
 import { createSweep, type Sweep } from './engine/sweep.ts';
@@ -63,10 +66,12 @@ export interface WorkerOptions {
   logger: Logger;
   /** Absent: all queues. */
   queueNames?: readonly QueueName[];
+  /** Opened when the worker takes jobs. Absent: the worker has its own, if its config has a place for them. */
+  pages?: ProcessPages | null;
 }
 
 /** Creates a worker from its config. Disposing it stops taking work, hands back its runs, and closes its connections. */
-export async function createWorker({ config, logger, queueNames }: WorkerOptions): Promise<WorkerContext> {
+export async function createWorker({ config, logger, queueNames, pages }: WorkerOptions): Promise<WorkerContext> {
   await using resources = new AsyncDisposableStack();
   const advancesRuns = !queueNames || queueNames.includes(workflowRuns.name);
   const opened = await openEngine(resources, {
@@ -195,7 +200,12 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   const { answering, jobs } = context;
   const others = { deadLetters, held, cron };
   addWorkerMetrics(metrics, { pool, sweep, backplane, answering, jobs, deliveries: completions.stats, ...others });
-  const listener = config.metrics && resources.use(await serveMetrics(metrics, config.metrics, logger));
+  const served = pages ?? (config.metrics && resources.use(await servePages(config.metrics, logger)));
+  let isDraining = false;
+  served?.open({ metrics, readReadiness: () => readinessOf({ pool, backplane, lease, isDraining }) });
+  resources.defer(() => {
+    isDraining = true;
+  });
 
   const owned = resources.move();
   return {
@@ -208,9 +218,19 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     backplane,
     pool,
     commitPool: opened.commitPool,
-    metricsPort: listener?.port ?? null,
+    metricsPort: served?.port ?? null,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** A worker without a valid lease begins no node. */
+async function readinessOf({
+  lease,
+  ...needed
+}: Parameters<typeof readReadiness>[0] & { lease: Lease }): Promise<Readiness> {
+  const { isReady, checks } = await readReadiness(needed);
+  const { isValid } = lease;
+  return { isReady: isReady && isValid, checks: { ...checks, lease: isValid ? 'ok' : 'is over' } };
 }
 
 /** Jobs of a queue at once in a worker. */

@@ -1,5 +1,6 @@
 import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/logger.ts';
+import { servePages } from '#shared/process-pages.ts';
 import { type QueueName, queues } from '#shared/queues/index.ts';
 import { closeAndExit, stopSignal } from '#shared/stop-signal.ts';
 import { untilReachable } from '#shared/until-reachable.ts';
@@ -13,8 +14,9 @@ for (const name of names)
   if (!known.has(name)) throw new Error(`Unknown queue "${name}"; known: ${[...known].join(', ')}`);
 
 const stop = stopSignal(config.shutdownMs, logger);
-const options = { config, logger, ...(names.length > 0 && { queueNames: names as QueueName[] }) };
-const start = untilReachable(() => createWorker(options), { logger });
+const pages = config.metrics && (await servePages(config.metrics, logger));
+const options = { config, logger, pages, ...(names.length > 0 && { queueNames: names as QueueName[] }) };
+const start = untilReachable(() => createWorker(options), { logger, onAway: () => pages?.noteAway() });
 // Stopped before it is ready, it has nothing to hand back.
 const worker = (await Promise.race([start, stop])) ?? process.exit(0);
 logger.info({ leaseID: worker.leaseID, queues: names.length > 0 ? names : 'all' }, 'worker is taking jobs');

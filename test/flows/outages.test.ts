@@ -7,6 +7,7 @@ import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
 import { createProducer } from '#shared/producer.ts';
 import { createRuns } from '#shared/runs.ts';
 import { redisURL } from '#test/support/backplane.ts';
@@ -43,26 +44,50 @@ const calls = (server: HTTPServer, nodes: readonly string[]) =>
     nodes.flatMap((id) => [`start>${id}`, `${id}:success>after`]),
   );
 
-/** A worker process, and one series of its metrics. */
+/** A worker process, and what it serves about itself. */
 interface MeteredWorker extends Spawned {
+  /** One series of its metrics. */
   metric(series: string): Promise<number>;
+  /** Status and checks of its page. */
+  readiness(): Promise<{ status: number; checks: JsonObject }>;
 }
 
-async function worker(env: Record<string, string>, { pool }: Pick<Deployment, 'pool'>): Promise<MeteredWorker> {
+async function spawnWorker(env: Record<string, string>): Promise<MeteredWorker> {
   const port = await freePort();
-  const count = async () => (await pool.query('select from worker_session')).rowCount ?? 0;
-  const before = await count();
   const spawned = spawnNode(['workers/main.ts'], {
     ...env,
     METRICS_PORT: String(port),
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
   });
+  return Object.assign(spawned, {
+    metric: async (series: string) => readSeries((await scrape(port)).text, series),
+    async readiness() {
+      const { status, text } = await scrape(port, '/ready');
+      const { success, status: inWords, checks } = JSON.parse(text);
+      expect({ success, inWords }).toEqual({
+        success: status === 200,
+        inWords: status === 200 ? 'ready' : 'not ready',
+      });
+      return { status, checks };
+    },
+  });
+}
+
+async function worker(env: Record<string, string>, { pool }: Pick<Deployment, 'pool'>): Promise<MeteredWorker> {
+  const count = async () => (await pool.query('select from worker_session')).rowCount ?? 0;
+  const before = await count();
+  const spawned = await spawnWorker(env);
   await eventually(async () => expect(await count()).toBeGreaterThan(before), 20_000);
-  return Object.assign(spawned, { metric: async (series: string) => readSeries((await scrape(port)).text, series) });
+  return spawned;
 }
 
 const becomes = (process: MeteredWorker, series: string, value: number) =>
   eventually(async () => expect(await process.metric(series)).toBe(value), 20_000);
+
+const saysReady = (process: MeteredWorker, status: number, checks: JsonObject) =>
+  eventually(async () => expect(await process.readiness()).toMatchObject({ status, checks }), 20_000);
+
+const READY = { postgres: 'ok', backplane: 'ok', lease: 'ok', draining: false };
 
 const LEASE_VALID = 'gantry_lease_valid{process="worker"}';
 
@@ -177,13 +202,17 @@ test('during an outage of Postgres longer than a lease no lease ends, and no cal
   expect(processes.map(({ child }) => child.exitCode)).toEqual([null, null]);
 });
 
-test('a worker that cannot renew its lease starts no node, finishes the one in flight, and goes on afterwards', async () => {
+test('a worker without Postgres says that it is not ready, starts no node, finishes the one in flight, and goes on afterwards', async () => {
   await using resources = new AsyncDisposableStack();
   const server = resources.use(await startHeld());
   const deployment = resources.use(await startDeployment({ WORKER_SESSION_SECONDS: '2' }));
   const proxy = resources.use(await startTCPProxy(deployment.config.db.url));
   const { env } = deployment;
-  const cutOff = resources.use(await worker({ ...env, DATABASE_URL: proxy.url, WORKER_SLOTS: '1' }, deployment));
+  proxy.cut();
+  const cutOff = resources.use(await spawnWorker({ ...env, DATABASE_URL: proxy.url, WORKER_SLOTS: '1' }));
+  await saysReady(cutOff, 503, { postgres: 'is away' });
+  proxy.heal();
+  await saysReady(cutOff, 200, READY);
   const { instanceID } = await deployment.runs.accept(
     deployment.newRun(await deployment.saveVersion(calls(server, ['a', 'b']))),
   );
@@ -191,6 +220,7 @@ test('a worker that cannot renew its lease starts no node, finishes the one in f
 
   proxy.silence();
   await becomes(cutOff, LEASE_VALID, 0);
+  await saysReady(cutOff, 503, { postgres: 'does not answer', lease: 'is over' });
   server.answer();
   // Its slot is free now, and the other node may have it as soon as the lease is valid.
   await becomes(cutOff, 'gantry_places{process="worker",lane="nodes",state="used"}', 0);
@@ -205,5 +235,6 @@ test('a worker that cannot renew its lease starts no node, finishes the one in f
     20_000,
   );
   expect(server.seen).toHaveLength(2);
+  await saysReady(cutOff, 200, READY);
   expect(cutOff.child.exitCode).toBeNull();
 });

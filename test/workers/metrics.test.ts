@@ -4,7 +4,10 @@ import { startMCP } from '#api/mcp/listen.ts';
 import { startBoard } from '#ops/board.ts';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
-import type { WorkerContext } from '#workers/context.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { servePages } from '#shared/process-pages.ts';
+import { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import { createWorker, type WorkerContext } from '#workers/context.ts';
 import { deniedBy } from '#workers/outbound/own-places.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { allQueues } from '../support/deployment.ts';
@@ -190,6 +193,30 @@ test('the answer is OpenMetrics; other paths are not found', async () => {
     expect((await scrape(port, '/')).status).toBe(404);
   }
 });
+
+test('a worker is alive before it starts, ready when it has started, and not ready when it stops', async () => {
+  await using pages = await servePages({ host: '127.0.0.1', port: 0 }, testLogger);
+  const page = async (path: string) => {
+    const { status, text } = await scrape(pages.port, path);
+    return { code: status, ...JSON.parse(text) };
+  };
+  expect(await page('/health')).toMatchObject({ code: 200, success: true, status: 'ok' });
+  expect(await page('/ready')).toEqual({ code: 503, ...notReady({ postgres: 'was not asked yet' }) });
+  expect((await scrape(pages.port)).status).toBe(503);
+
+  {
+    await using _worker = await createWorker({ ...{ config: cluster.config, logger: testLogger, pages }, queueNames });
+    const checks = { postgres: 'ok', backplane: 'ok', tenantDatabases: 'ok', draining: false, lease: 'ok' };
+    expect(await page('/ready')).toEqual({ code: 200, success: true, status: 'ready', checks });
+    expect((await scrape(pages.port)).text).toContain('gantry_lease_valid');
+  }
+
+  expect(await page('/ready')).toMatchObject({ code: 503, ...notReady({ draining: true }) });
+  expect(await page('/health')).toMatchObject({ code: 200 });
+});
+
+const queueNames = [workflowRuns.name];
+const notReady = (checks: JsonObject) => ({ success: false, status: 'not ready', checks });
 
 test('at most 50 tenants are told apart', () => {
   const settings = (count: number) => ({ METRICS_TENANTS: Array.from({ length: count }, newID).join(',') });

@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from './logger.ts';
+import type { Metrics } from './metrics.ts';
+import { alive, bodyOf, createStarting, type Readiness, type Starting, sendJSON } from './readiness.ts';
+
+/** What a process answers about itself, apart from the API's address, which tenants know: `/health`, `/ready` and `/metrics`. */
+export interface ProcessPages extends AsyncDisposable, Pick<Starting, 'noteAway'> {
+  readonly port: number;
+  /** The process has started. Without `readReadiness` it answers `/ready` elsewhere. */
+  open(sources: Sources): void;
+}
+
+interface Sources {
+  metrics: Pick<Metrics, 'registry'>;
+  readReadiness?: () => Promise<Readiness>;
+}
+
+/** Listens at once. Until it is opened, the process is alive, not ready, and has no metrics. */
+export async function servePages(
+  { host, port }: { host: string; port: number },
+  logger: Logger,
+): Promise<ProcessPages> {
+  const starting = createStarting();
+  let sources: Sources | undefined;
+
+  const pages: Record<string, (response: Parameters<RequestListener>[1]) => Promise<void>> = {
+    async '/health'(response) {
+      sendJSON(response, 200, alive());
+    },
+    async '/ready'(response) {
+      if (sources && !sources.readReadiness) return void response.writeHead(404).end();
+      const readiness = (await sources?.readReadiness?.()) ?? starting.readiness;
+      sendJSON(response, readiness.isReady ? 200 : 503, bodyOf(readiness));
+    },
+    async '/metrics'(response) {
+      if (!sources) return void response.writeHead(503).end();
+      const { registry } = sources.metrics;
+      const text = await registry.metrics();
+      response.writeHead(200, { 'content-type': registry.contentType }).end(text);
+    },
+  };
+
+  const server = createServer((request, response) => {
+    const page = request.method === 'GET' && Object.hasOwn(pages, request.url ?? '') && pages[request.url ?? ''];
+    if (!page) return void response.writeHead(404).end();
+    page(response).catch((error: unknown) => {
+      logger.warn({ err: error, page: request.url }, 'page of the process not read');
+      response.writeHead(503).end();
+    });
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  return {
+    // A TCP server's address is never a string.
+    port: (server.address() as AddressInfo).port,
+    noteAway: starting.noteAway,
+    open(from) {
+      sources = from;
+    },
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Serves `GET /metrics` of a process that is open. */
+export async function serveMetrics(
+  metrics: Metrics,
+  place: { host: string; port: number },
+  logger: Logger,
+): Promise<ProcessPages> {
+  const pages = await servePages(place, logger);
+  pages.open({ metrics });
+  return pages;
+}

@@ -1,0 +1,95 @@
+import type { RequestListener } from 'node:http';
+import type { Backplane } from './backplane/index.ts';
+import type { Pool } from './db/pool.ts';
+import { requireSchema } from './db/schema.ts';
+import { AppError } from './errors.ts';
+
+/** What `GET /ready` of a process answers. */
+export interface Readiness {
+  isReady: boolean;
+  /** `ok` for each thing that it needs, or the fault, without host names. */
+  checks: Readonly<Record<string, string | boolean>>;
+}
+
+interface Needed {
+  pool: Pool;
+  backplane: Pick<Backplane, 'ping'>;
+  isDraining: boolean;
+}
+
+const PATIENCE_MS = 2_000;
+
+/** Whether a process can work: its dependencies answer, and it is not stopping. */
+export async function readReadiness({ pool, backplane, isDraining }: Needed): Promise<Readiness> {
+  const [postgres, queue, tenantDatabases] = await Promise.all([
+    within(requireSchema(pool)),
+    within(backplane.ping()),
+    within(requireTenantServers(pool)),
+  ]);
+  // What the servers of tenants lack limits those tenants, and keeps no work from the others.
+  const checks = { postgres, backplane: queue, tenantDatabases, draining: isDraining };
+  return { isReady: postgres === 'ok' && queue === 'ok' && !isDraining, checks };
+}
+
+export function bodyOf({ isReady, checks }: Readiness) {
+  return { success: isReady, status: isReady ? 'ready' : 'not ready', checks };
+}
+
+/** The answer to `GET /health`: the process is alive; its dependencies are not checked. */
+export function alive() {
+  return { success: true, status: 'ok', timestamp: new Date().toISOString() };
+}
+
+export interface Starting {
+  readonly readiness: Readiness;
+  /** Postgres did not answer an attempt to start. */
+  noteAway(): void;
+}
+
+/** The readiness of a process that has not reached its database yet. */
+export function createStarting(): Starting {
+  let isAway = false;
+  return {
+    get readiness() {
+      return { isReady: false, checks: { postgres: isAway ? 'is away' : 'was not asked yet' } };
+    },
+    noteAway() {
+      isAway = true;
+    },
+  };
+}
+
+type Answer = Parameters<RequestListener>[1];
+
+export function sendJSON(response: Answer, status: number, body: object): void {
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    ...(status === 503 && { 'retry-after': '1' }),
+  });
+  response.end(JSON.stringify(body));
+}
+
+/** Workers write what the servers lack, at their start and every five minutes. */
+async function requireTenantServers(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ what: string }>(
+    `select distinct unnest(missing) as what from tenant_server where checked_at > now() - interval '15 minutes' order by 1`,
+  );
+  if (rows.length > 0)
+    throw new AppError(
+      'UNAVAILABLE',
+      `a server of TENANT_DATABASES_URL lacks ${rows.map(({ what }) => what).join(', ')} (ops/tenant-server.sql)`,
+    );
+}
+
+/** `ok`, or the fault, without host names. */
+async function within(check: Promise<void>): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const timer = setTimeout(resolve, PATIENCE_MS, 'does not answer');
+  check.then(
+    () => resolve('ok'),
+    (error: unknown) => resolve(error instanceof AppError ? error.message : 'is away'),
+  );
+  const answer = await promise;
+  clearTimeout(timer);
+  return answer;
+}
