@@ -1,5 +1,5 @@
 /** The console in a real browser, on the real API and a worker: its flows, and every page at two widths in both colour schemes. */
-import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium } from '../servers/chromium.ts';
 import { assetTests } from './browser/assets.ts';
 import { databaseTests } from './browser/database.ts';
@@ -11,7 +11,7 @@ import { questionTests } from './browser/questions.ts';
 import { runTests } from './browser/runs.ts';
 import { settingsTests } from './browser/settings.ts';
 import { signInTests } from './browser/sign-in.ts';
-import { openStage, type Stage } from './browser/stage.ts';
+import { openStage, routes, type Stage } from './browser/stage.ts';
 import { troubleTests } from './browser/trouble.ts';
 import { workflowTests } from './browser/workflows.ts';
 
@@ -44,4 +44,10 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('in trouble', () => troubleTests(() => stage));
   // The last, because the database then belongs to an identity provider, and no API starts on it without that.
   describe('signing in', () => signInTests(() => stage));
+
+  test('every page of the console has been looked at in the tests above', () => {
+    // That to which a provider leads back is left before it shows what could be looked at.
+    expect([...routes.all].filter((path) => !routes.seen.has(path))).toEqual(['/console/signed-in']);
+    expect(routes.all.size).toBeGreaterThan(30);
+  });
 });

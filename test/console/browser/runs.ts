@@ -12,6 +12,7 @@ export function runTests(stage: () => Stage): void {
   test('by keyboard alone: signs in, starts the order sample, watches it, answers its questions and reads the result', async () => {
     const { cluster, tenant, visit, open } = stage();
     const page = await visit(`${cluster.baseURL}/console/sign-in?next=/t/${tenant.id}/runs`);
+    await expectAccessible(page, { name: 'sign-in', shows: 'E-mail address' });
     const { keyboard } = page;
     const type = async (text: string) => {
       await keyboard.press('Control+a');

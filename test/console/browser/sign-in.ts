@@ -4,7 +4,7 @@ import { startApi } from '#api/listen.ts';
 import { readConfig } from '#shared/config.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { startOidcProvider } from '#test/support/oidc-provider.ts';
-import type { Stage } from './stage.ts';
+import { expectAccessible, type Stage } from './stage.ts';
 
 /** Longer by this than the time before its end at which a token is renewed (two minutes). */
 const LIVES_SECONDS = 123;
@@ -27,6 +27,7 @@ export function signInTests(stage: () => Stage): void {
       await page.getByLabel('Account').fill('ada@example.com');
       await page.getByRole('button', { name: 'Go on' }).click();
     };
+    await expectAccessible(page, { name: 'sign-in-provider', shows: 'Sign in at', schemes: ['light'] });
     await signIn();
     await page.getByText('You are in no tenant yet').waitFor();
     expect(new URL(page.url()).pathname).toBe('/console/');

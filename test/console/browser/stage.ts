@@ -137,6 +137,20 @@ export async function expectAccessible(
   }
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
   await page.setViewportSize({ width: 1280, height: 800 });
+  await noteRoute(page);
+}
+
+/** The routes of both entries of the console, and those on which `expectAccessible` has looked at a page. */
+export const routes = { all: new Set<string>(), seen: new Set<string>() };
+
+async function noteRoute(page: Page): Promise<void> {
+  const [entry, all, seen] = await page.evaluate<[string, string[], string | undefined]>(`(() => {
+    const { basepath, routesByPath, state } = globalThis.__TSR_ROUTER__;
+    return [basepath, Object.keys(routesByPath), state.matches.at(-1)?.fullPath];
+  })()`);
+  const withoutEnd = (path: string | undefined) => `${entry}${path}`.replace(/\/$/, '');
+  for (const path of all) routes.all.add(withoutEnd(path));
+  routes.seen.add(withoutEnd(seen));
 }
 
 /** Those in a closed group stand still: they would never end. */
