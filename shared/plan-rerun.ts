@@ -8,10 +8,11 @@ import { quote } from './quote.ts';
 import { compileGraph, type Graph, WorkflowEdge, WorkflowNode } from './workflow/graph.ts';
 import { invalidField } from './workflow/issues.ts';
 import { nodeAt } from './workflow/order.ts';
-import { findReuse, outermostOf, type Reuse } from './workflow/reuse.ts';
+import { findReuse, leadsPast, outermostOf, type Reuse } from './workflow/reuse.ts';
 import { isTerminal, type RunStatus } from './workflow/status.ts';
 
 export interface RerunSource {
+  id: string;
   tenantID: string;
   versionID: string;
   status: RunStatus;
@@ -34,8 +35,32 @@ export async function planRerun(pool: Pool, source: RerunSource, { versionID, fr
   const after = await readGraph(pool, tenantID, versionID);
   const again = from === 'failed' ? placeOfFailure(after, source) : [namedNode(after, from)];
   const before = source.versionID === versionID ? after : await readGraph(pool, tenantID, source.versionID);
-  return findReuse(before, after, again);
+  const reuse = findReuse(before, after, again);
+  if (typeof from === 'object') await requireReached(pool, source, { graph: after, nodeID: from.nodeID, reuse });
+  return reuse;
 }
+
+interface Reached {
+  graph: Graph;
+  nodeID: string;
+  reuse: Reuse;
+}
+
+/** Refuses a place that the results before it lead past: nothing would be executed there. */
+async function requireReached(pool: Pool, { id }: RerunSource, { graph, nodeID, reuse }: Reached): Promise<void> {
+  const { rows } = await pool.query<{ node_id: string; exit: string | null }>(TAKEN_EXITS, [id, reuse.reusable]);
+  const taken = rows.map(({ node_id, exit }) => [node_id, exit] as const);
+  if (leadsPast(graph, taken, nodeID))
+    throw invalidField(
+      'from.nodeID',
+      `the branches of the run lead past ${quote(nodeID)}: expected a node before it that decides so`,
+    );
+}
+
+const TAKEN_EXITS = `
+select node_id, exit from run_event
+where instance_id = $1 and node_id = any($2::text[]) and frame is null
+  and (status in ('SUCCESS', 'SKIPPED') or status = 'FAILED' and exit is not null) order by seq`;
 
 interface RerunPreview {
   reused: string[];
@@ -44,11 +69,7 @@ interface RerunPreview {
 }
 
 /** What a re-run would take over, and what it would execute, as far as its branches lead there. Throws as the re-run itself would. */
-export async function previewRerun(
-  pool: Pool,
-  source: RerunSource & { id: string },
-  beginning: Beginning,
-): Promise<RerunPreview> {
+export async function previewRerun(pool: Pool, source: RerunSource, beginning: Beginning): Promise<RerunPreview> {
   const { reusable, changed } = await planRerun(pool, source, beginning);
   const { tenantID, id } = source;
   const reused = await findReused(pool, { tenantID, rerunOf: id, reusable });

@@ -172,6 +172,7 @@ async function rerunOne(
   try {
     const versionID = versionOf(job, source);
     const asked = {
+      id: source.id,
       tenantID: batch.tenant_id,
       versionID: source.version_id,
       status: source.status,

@@ -51,6 +51,11 @@ export class Progress {
     return this.#root.unsettled === 0;
   }
 
+  /** Whether no edge into a node outside of bodies can be taken any more. */
+  isDead({ place, region }: GraphNode): boolean {
+    return region === 0 && this.#root.state[place] === state.dead;
+  }
+
   /** All passes as JSON, each after the one around it. */
   snapshot(): PassSnapshot[] {
     const passes = [this.#root];

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../json.ts';
+import { pathKey } from './frame.ts';
 import type { Graph, GraphNode } from './graph.ts';
 import { inOrder, nodeAt, sourcesOf } from './order.ts';
+import { Progress } from './progress.ts';
 
 /** Nodes outside of bodies whose results a later run may take over from an earlier one, if they have any. */
 export interface Reuse {
@@ -39,6 +41,22 @@ export function findReuse(before: Graph, after: Graph, from: readonly string[]):
   for (const index of inOrder(after, outermost)) stateOf(index);
   const idsOf = (state: string) => outermost.filter((i) => known.get(i) === state).map((i) => nodeAt(after, i).id);
   return { reusable: idsOf('reusable'), changed: idsOf('changed') };
+}
+
+/** Whether the results that are taken over, in the order in which they came, lead past a node: no branch would come to it. */
+export function leadsPast(
+  graph: Graph,
+  taken: Iterable<readonly [nodeID: string, exit: string | null]>,
+  nodeID: string,
+): boolean {
+  const progress = new Progress(graph);
+  const open = new Set(progress.begin());
+  for (const [id, exit] of taken) {
+    const frame = progress.find(id, pathKey([]));
+    if (frame && open.delete(frame)) for (const ready of progress.settle(frame, exit)) open.add(ready);
+  }
+  const node = graph.nodes[graph.indexOf.get(nodeID) ?? -1];
+  return node !== undefined && progress.isDead(node);
 }
 
 /** The node outside of every body around a node: itself, or the outermost one that repeats it. */

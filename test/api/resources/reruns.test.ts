@@ -153,6 +153,33 @@ test('from a node: it and everything behind it runs again, and what lies beside 
   expect(after.output.right).not.toBe(before.output.right);
 });
 
+test('from a node that the results before it lead past is refused, and possible from the node that decides', async () => {
+  const isBig = { id: 'big', conditions: [{ operator: 'equals', leftValue: '{{ctx.input.size}}', rightValue: 'big' }] };
+  const answer = (text: string) => code(`return "${text}";`, { outputVariable: 'answer' });
+  const nodes = { start: { type: 'start' }, choose: { type: 'condition', branches: [isBig] }, big: answer('big') };
+  const end = { type: 'end', outputParameters: [{ name: 'answer', sourceVariable: '{{ctx.answer}}' }] };
+  const { id } = await aWorkflow(cluster, {
+    tenant,
+    ...graph({ ...nodes, small: answer('small'), end }, [
+      'start>choose',
+      'choose:big>big',
+      'choose:default>small',
+      'big>end',
+      'small>end',
+    ]),
+  });
+  const before = await run(id, { args: { size: 'big' } });
+  const args = { size: 'little' };
+
+  expect(await rerun(before, { from: { nodeID: 'small' }, args })).toMatchObject({
+    status: 400,
+    body: { error: { message: expect.stringMatching(/^from\.nodeID: the branches of the run lead past "small"/) } },
+  });
+  const { body } = await rerun(before, { from: { nodeID: 'choose' }, args });
+  expect((await ended(body.instanceID)).output).toEqual({ answer: 'small' });
+  expect((await rerun(before, { from: { nodeID: 'end' } })).body.reused).toEqual(['start', 'choose', 'big']);
+});
+
 test('with another version, nodes are taken over only if they and those before them are as they were', async () => {
   const { id } = await aWorkflow(cluster, { tenant, ...chain(steps, outputs) });
   const failed = await run(id);
