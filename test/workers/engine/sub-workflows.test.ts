@@ -73,6 +73,22 @@ test('a workflow that is disabled is not executed as a sub-workflow either', asy
   expect(children.rowCount).toBe(0);
 });
 
+test('the time limit of the node is that of the sub-workflow, which may take longer on its own', async () => {
+  const child = await deployment.saveWorkflow(
+    graph({ start: { type: 'start' }, ask: { type: 'approval' } }, ['start>ask']),
+  );
+  const shape = calling(child.workflowID);
+  const nodes = shape.nodes.map((node) => ({ ...node, data: { ...node.data, timeoutSeconds: 1 } }));
+  const outer = await deployment.saveWorkflow({ ...shape, nodes });
+
+  const { status, error } = await ended(outer);
+
+  expect({ status, error }).toMatchObject({
+    status: 'FAILED',
+    error: { code: 'NODE_FAILED', nodeID: 'call', cause: { code: 'RUN_TIMEOUT', nodeID: 'ask' } },
+  });
+});
+
 test('inputs of a sub-workflow have the limit of outputs', async () => {
   const child = await deployment.saveWorkflow(graph({ start: { type: 'start' } }, []));
   const large = 'x'.repeat(21_000);
