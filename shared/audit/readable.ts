@@ -80,7 +80,7 @@ function follow(open: string[], mark: string): void {
 /** Ends a text that does not end; undefined if it is a key. */
 function cutText(text: string, { before, closer }: { before: string; closer: string | undefined }): string | undefined {
   const isValue = closer === ']' || /:\s*$/.test(before);
-  return isValue ? `${before}${text.replace(halfEscape, '$1')}"` : undefined;
+  return isValue ? `${before}${withoutHalfAddress(text.replace(halfEscape, '$1'))}"` : undefined;
 }
 
 const halfEscape = /((?:^|[^\\])(?:\\\\)*)\\u[\da-f]{0,3}$/i;
@@ -136,10 +136,20 @@ function hidden(budget: Budget): string {
 function textOf(text: string, budget: Budget): string {
   const isSecret: boolean = isSealed(text);
   if (isSecret) return hidden(budget);
-  const kept = text.length > budget.left ? text.slice(0, Math.max(budget.left, 0) + 1) : text;
-  budget.left -= kept.length + 2;
-  if (kept.length < text.length) budget.left = -1;
-  return storable(withoutUserinfo(kept));
+  const length = text.length > budget.left ? Math.max(budget.left, 0) + 1 : text.length;
+  budget.left = length < text.length ? -1 : budget.left - length - 2;
+  return storable(beginningOf(text, length));
+}
+
+/** The beginning of a text, without credentials of addresses. */
+function beginningOf(text: string, length: number): string {
+  const kept = withoutUserinfo(text.slice(0, length));
+  return length < text.length ? withoutHalfAddress(kept) : kept;
+}
+
+/** Of an address amid which a text was cut, credentials may be left without the `@` behind them. */
+function withoutHalfAddress(cut: string): string {
+  return cut.replace(/:(?:\\?\/){2}[^\s/?#@"'<>]*$/, `://${REDACTED}`);
 }
 
 /** The credentials of an address: `https://user:password@host`. */
@@ -156,7 +166,7 @@ export function readableHeaders(headers: Readonly<Record<string, string | string
     if (value === undefined || isSecretName(name) || withoutMeaning.has(name)) continue;
     count += 1;
     if (count > MAX_HEADERS) break;
-    kept[name] = storable(withoutUserinfo(String(value).slice(0, MAX_HEADER_LENGTH)));
+    kept[name] = storable(beginningOf(String(value), MAX_HEADER_LENGTH));
   }
   return kept;
 }
@@ -173,9 +183,16 @@ export function readableURL(url: string): string {
   const fields = url.slice(at + 1, at + 1 + 2 * MAX_URL_LENGTH).split('&');
   const query = fields.map((field) => {
     const name = field.split('=', 1)[0] ?? '';
-    return field.length > name.length && (isSecretName(name) || oauthNames.has(name)) ? `${name}=${REDACTED}` : field;
+    const isSecret = isSecretName(name) || oauthNames.has(name) || hasUserinfo(field);
+    return field.length > name.length && isSecret ? `${name}=${REDACTED}` : field;
   });
   return `${url.slice(0, at)}?${query.join('&')}`.slice(0, MAX_URL_LENGTH);
+}
+
+/** An address in a query is mostly encoded. */
+function hasUserinfo(field: string): boolean {
+  const text = field.replaceAll(/%(3a|2f|40)/gi, (code) => decodeURIComponent(code));
+  return withoutUserinfo(text) !== text;
 }
 
 const MAX_URL_LENGTH = 1_000;

@@ -72,6 +72,21 @@ test('headers and addresses are kept without credentials', () => {
   expect(readableURL('/a/b?limit=1&token=t&code=c&empty')).toBe('/a/b?limit=1&token=[REDACTED]&code=[REDACTED]&empty');
 });
 
+test('the credentials of an address are hidden, also where the cut comes before the @', () => {
+  const address = 'https://ann:open-sesame@db.example.com/a';
+  const before = 'x'.repeat(1_975);
+  expect(JSON.stringify(readable({ url: before + address }))).not.toContain('open');
+  const long = `{"text":"${'\\u00e9'.repeat(655)}","url":"https://ann:open-sesame@db"}`;
+  for (const written of [long, long.replace('//', '\\/\\/')])
+    expect(JSON.stringify(readableText(written.slice(0, written.indexOf('sesame')), {}, true))).not.toContain('open');
+  expect(JSON.stringify(readableHeaders({ referer: 'x'.repeat(280) + address }))).not.toContain('open');
+  expect(readableURL(`/a?u=${encodeURIComponent(address)}&v=${address}&w=a@b`)).toBe(
+    '/a?u=[REDACTED]&v=[REDACTED]&w=a@b',
+  );
+  // One that is whole has none.
+  expect(readable({ url: 'https://db.example.com' })).toEqual({ url: 'https://db.example.com' });
+});
+
 test('every field that a datasource type declares to be a secret is hidden by its name, or its name is known', () => {
   const names = new Set<string>();
   for (const { options } of datasources)
