@@ -54,16 +54,26 @@ async function* writeCSV(
   for await (const rows of portions) yield rows.map((row) => lineOf(names.map((name) => row[name] ?? null))).join('');
 }
 
-/** Marks a text that a spreadsheet would run as a formula by the apostrophe that spreadsheets know; numbers are none. */
-function neutralised(value: Json): Json {
-  if (typeof value !== 'string' || !/^[=+\-@\t\r＝＋－＠]/.test(value)) return value;
-  return /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(value) ? value : `'${value}`;
+/** Marks a value that a spreadsheet would run as a formula by the apostrophe that spreadsheets know; numbers are none. */
+export function neutralised(value: Json): Json {
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
+  const text = asText(value);
+  const marked = startsFormula.test(text) && !isNumber(text) ? `'${text}` : text;
+  return marked.replace(laterCell, (all, before: string, cell: string) => (isNumber(cell) ? all : `${before}'${cell}`));
+}
+
+const startsFormula = /^[=+\-@\t\r\n＝＋－＠]/;
+// Where the separator is a semicolon or a tab, as the language of a spreadsheet decides, quotes do not hold a value together.
+const laterCell = /([;\t\r\n][ "]*)([=+\-@＝＋－＠][^;\t\r\n]*)/g;
+
+function isNumber(text: string): boolean {
+  return /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text);
 }
 
 function asCell(value: Json): string {
   if (value === null) return '';
   const text = asText(value);
-  return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return text === '' || /[",;\r\n\t]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function asText(value: Json): string {

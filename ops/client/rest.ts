@@ -20101,7 +20101,7 @@ export interface operations {
     exportRows: {
         parameters: {
             query?: {
-                /** @description CSV texts that a spreadsheet would run as formulas get an apostrophe in front, or stay as they are */
+                /** @description What a spreadsheet would run as a formula in a CSV text gets an apostrophe in front, or stays as it is */
                 formulas?: "neutralise" | "keep";
             };
             header?: {

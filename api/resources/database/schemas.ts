@@ -214,7 +214,8 @@ export const RowsDelete = z
 
 export const ExportQuery = z.object({
   formulas: z.enum(['neutralise', 'keep']).default('neutralise').meta({
-    description: 'CSV texts that a spreadsheet would run as formulas get an apostrophe in front, or stay as they are',
+    description:
+      'What a spreadsheet would run as a formula in a CSV text gets an apostrophe in front, or stays as it is',
   }),
 });
 
