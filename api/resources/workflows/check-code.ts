@@ -2,21 +2,24 @@ import { codeFault } from '#shared/code-fault.ts';
 import { isJsonObject } from '#shared/json.ts';
 import type { NodeDefinition } from '#shared/nodes/define-node.ts';
 import { readFormSchema } from '#shared/workflow/form-schema.ts';
-import type { Graph } from '#shared/workflow/graph.ts';
+import type { Graph, GraphNode } from '#shared/workflow/graph.ts';
 import type { Issue } from '#shared/workflow/issues.ts';
+import { isTemplate } from '#shared/workflow/parse-around.ts';
 
 /**
- * Finds the code and the expressions of nodes that do not parse, and forms whose answers cannot be checked. Yields where it may pause.
+ * Finds the code and the expressions of nodes that do not parse, forms whose answers cannot be checked, and results without a fixed
+ * name. Yields where it may pause.
  */
 export function* codeIssues({ nodes }: Graph): Generator<void, Issue[]> {
   const issues: Issue[] = [];
-  for (const { index, definition, config } of nodes) {
+  for (const node of nodes) {
+    const { index, definition, config } = node;
     for (const snippet of definition.snippets?.(config) ?? []) {
       const message = codeFault(snippet);
       if (message !== undefined) issues.push({ path: ['workflowNodes', index, 'data', ...snippet.path], message });
       yield;
     }
-    for (const { path, message } of formIssues(definition, config))
+    for (const { path, message } of [...formIssues(definition, config), ...nameIssues(node)])
       issues.push({ path: ['workflowNodes', index, 'data', ...path], message });
   }
   return issues;
@@ -28,4 +31,15 @@ function formIssues({ forms = [] }: NodeDefinition, config: unknown): Issue[] {
     const read = isJsonObject(form) ? readFormSchema(form) : undefined;
     return read && 'message' in read ? [{ path: [field, ...read.path], message: read.message }] : [];
   });
+}
+
+/** Fields that decide under which keys of `ctx` a result is found: a run that goes on after a wait reads them from the graph. */
+function nameIssues({ definition, data, config }: GraphNode): Issue[] {
+  const { spreads }: NodeDefinition = definition;
+  const spread: unknown = spreads?.(config);
+  return Object.entries(data).flatMap(([field, value]) =>
+    isTemplate(value) && (field === 'outputVariable' || value === spread)
+      ? [{ path: [field], message: 'cannot be a template: the name of a result is the same in all runs' }]
+      : [],
+  );
 }

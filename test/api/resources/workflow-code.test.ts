@@ -61,6 +61,21 @@ test.each<[string, string]>([
 });
 
 test.each([
+  ['outputVariable', code('return 1', { outputVariable: '{{ctx.input.name}}' })],
+  [
+    'mergeOutputs',
+    { type: 'subWorkflow', childWorkflowID: '{{ctx.input.child}}', mergeOutputs: '{{ctx.input.merges}}' },
+  ],
+])('a result whose name a template gives is refused, as a run would lose it after a wait: %s', async (field, step) => {
+  const { status, body } = await save(step);
+
+  expect(status).toBe(400);
+  expect(body.error.message).toBe(
+    `workflowNodes.1.data.${field}: cannot be a template: the name of a result is the same in all runs`,
+  );
+});
+
+test.each([
   code('// only a comment'),
   code('const { a } = await Promise.resolve(ctx.input);\nreturn { a } // the end'),
   code('process.exit(1); throw new Error("it is not run");'),

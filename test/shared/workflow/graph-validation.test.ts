@@ -317,7 +317,6 @@ describe('configs', () => {
     );
     expect(issuesIn('subWorkflow', { childWorkflowID: '{{ctx.input.child}}', maxDepth: '{{ ctx.d }}' })).toEqual([]);
     expect(issuesIn('delay', { delayMinutes: '{{ctx.input.minutes}}', delayType: '{{ctx.kind}}' })).toEqual([]);
-    expect(issuesIn('javascript', { code: '1', outputVariable: '{{ctx.input.name}}' })).toEqual([]);
     expect(issuesIn('end', { outputParameters: '{{ctx.input.parameters}}' })).toEqual([]);
     expect(issuesIn('condition', { branches: [{ ...yes, conditions: ['{{ctx.input.condition}}'] }] })).toEqual([]);
   });
