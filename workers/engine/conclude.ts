@@ -176,9 +176,11 @@ export function failFrame(run: Run, frame: Frame, { resolved, error, pinned }: F
     return null;
   }
   const exit = connected ? 'error' : failedExitOf(node.definition, node.config);
-  const output = pinned ?? { ...nullOutput(resolved), success: false, error: briefError(error) };
+  // Where the templates could not be filled in, the name of the value is known all the same.
+  const config = resolved ?? node.config;
+  const output = pinned ?? { ...nullOutput(config), success: false, error: briefError(error) };
   const attempt = run.attemptOf(frame);
-  const source = run.state.pass(frame, resolved, { output, error: shownError(error), attempt });
+  const source = run.state.pass(frame, config, { output, error: shownError(error), attempt });
   const payload = JSON.stringify({ output, error: shownError(error), ...marks });
   const outcome = run.record(frame, { status: 'FAILED', exit, payload, source });
   return goOn(run, frame, { outcome, exit, output });
