@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { isDeepStrictEqual } from 'node:util';
 import { type ChangeSet, type EventSubscriber, type FlushEventArgs, JsonType } from '@mikro-orm/postgresql';
-import { readable, readableText } from '#shared/audit/readable.ts';
 import { type AuditRecord, insertFrom } from '#shared/audit/records.ts';
 import { AuditRecord as Row } from '#shared/db/entities/audit-record.ts';
 import type { Query } from '#shared/db/query.ts';
 import { newID } from '#shared/ids.ts';
-import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { type Side, sidesOf } from './sides.ts';
 
 interface Changing {
   /** The trail and the entry to which a change of an asset of this tenant belongs; null is the deployment. Undefined: it is not recorded. */
@@ -81,10 +81,16 @@ const OF_CHANGE = { kind: 'change', type: 'ASSET_CHANGE', path: null, status: nu
 
 function readableChanges(changes: AssetChange['changes']): JsonObject {
   return Object.fromEntries(
-    Object.entries(changes).map(([name, sides]) => [
-      name,
-      Object.fromEntries(Object.entries(sides).map(([side, value]) => [side, readableField(name, value)])),
-    ]),
+    Object.entries(changes).map(([name, sides]) => {
+      const { from, to } = sides;
+      return [
+        name,
+        sidesOf(name, {
+          ...('from' in sides && { from: { value: from } }),
+          ...('to' in sides && { to: { value: to } }),
+        }),
+      ];
+    }),
   );
 }
 
@@ -148,30 +154,17 @@ function describe({ type, meta, payload, originalEntity }: ChangeSet<object>): J
   const changes: JsonObject = {};
   for (const name of Object.keys(type === 'delete' ? before : after)) {
     const isJSON = Reflect.get(meta.properties, name)?.customType instanceof JsonType;
-    const [from, to] = [before, after].map((row) => fieldOf(row, { name, isJSON }));
-    if (from === undefined || to === undefined) continue;
-    changes[name] = { ...(type !== 'create' && { from }), ...(type !== 'delete' && { to }) };
+    const [from, to] = [before, after].map((row) => sideOf(row, { name, isJSON }));
+    if (!from || !to) continue;
+    changes[name] = sidesOf(name, { ...(type !== 'create' && { from }), ...(type !== 'delete' && { to }) });
   }
   return type === 'delete' || Object.keys(changes).length > 0 ? changes : undefined;
 }
 
 /** Undefined if it is not shown. */
-function fieldOf(row: object, { name, isJSON }: { name: string; isJSON: boolean }): Json | undefined {
+function sideOf(row: object, { name, isJSON }: { name: string; isJSON: boolean }): Side | undefined {
   if (unshown.has(name) || large.has(name)) return undefined;
   const value: unknown = Reflect.get(row, name);
   if (ArrayBuffer.isView(value)) return undefined;
-  // The texts of a flush are made by the ORM, and are long: of those only the beginning is read.
-  if (isJSON && typeof value === 'string') return wholeOf(name, readableText(`{${JSON.stringify(name)}:${value}}`));
-  return readableField(name, value);
-}
-
-/** Hidden by its own name, as a part of a body is. */
-function readableField(name: string, value: unknown): Json {
-  return wholeOf(name, readable({ [name]: value ?? null }));
-}
-
-/** A value that is too large is cut as a whole. */
-function wholeOf(name: string, shown: Json): Json {
-  const whole = isJsonObject(shown) ? shown[name] : undefined;
-  return whole === undefined ? shown : whole;
+  return isJSON && typeof value === 'string' ? { json: value } : { value };
 }

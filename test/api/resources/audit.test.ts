@@ -102,6 +102,17 @@ test('a change is recorded with who, from where, its outcome, and from what to w
   expect(JSON.stringify(patched)).not.toContain('authorization');
 });
 
+test('a change behind the first 2000 characters is seen', async () => {
+  const value = 'a'.repeat(3_000);
+  const { id } = (await admin().post('T/variables', { name: 'long', value: `${value}1` })).body.variable;
+  await admin().patch(`T/variables/${id}`, { value: `${value}2` });
+  const [patched] = await logs(`assetID=${id}&method=PATCH`);
+  expect(patched?.changes[0]?.changes.value).toEqual({
+    from: { _truncated: expect.stringMatching(/^a+1"}$/), _from: 2_807, _length: 3_010 },
+    to: { _truncated: expect.stringMatching(/^a+2"}$/), _from: 2_807, _length: 3_010 },
+  });
+});
+
 test('the trail of a tenant begins with its creation', async () => {
   const { creator } = tenant;
   const created = await cluster
