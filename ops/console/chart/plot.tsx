@@ -38,6 +38,7 @@ function dataOf({ times, series }: Drawn): UPlot.AlignedData {
 /** Around a moment that is the only one. */
 const ALONE_S = 30;
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const clockWithSeconds = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 
 function optionsOf({ series, format }: Drawn, width: number): UPlot.Options {
   const lines = { stroke: () => colour('--line'), width: 1 };
@@ -53,11 +54,17 @@ function optionsOf({ series, format }: Drawn, width: number): UPlot.Options {
       y: { range: (_, _from, to) => [0, Math.max(to, 1) * 1.05] },
     },
     axes: [
-      { ...axis, space: 60, values: (_, times) => times.map((time) => clock.format(time * 1_000)) },
+      { ...axis, space: 75, values: (_plot, times, _axis, _space, step) => timesOf(times, step) },
       { ...axis, size: 64, values: (_, values) => values.map(format) },
     ],
     series: [{}, ...series.map(styleOf)],
   };
+}
+
+/** With seconds where the marks lie less than a minute apart: they would repeat each other. */
+function timesOf(times: readonly number[], step: number): string[] {
+  const { format } = step < 60 ? clockWithSeconds : clock;
+  return times.map((time) => format(time * 1_000));
 }
 
 /** Half of the first and of the last bar lie beyond their moments, and one moment alone has room around it. */
@@ -70,7 +77,9 @@ function rangeOf(times: ArrayLike<number>, hasBars: boolean): [number, number] {
 
 function styleOf({ tone, look, dash }: Series): UPlot.Series {
   const stroke = () => colour(`--${tone}`);
-  if (look === 'line') return { stroke, width: 2, points: { show: false }, ...(dash && { dash: [...dash] }) };
+  // Of one moment there is no line.
+  const points: UPlot.Series.Points = { show: ({ data: [times] }) => times.length === 1 };
+  if (look === 'line') return { stroke, width: 2, points, ...(dash && { dash: [...dash] }) };
   const side = look === 'bar on the left' ? -1 : 1;
   return {
     stroke,
