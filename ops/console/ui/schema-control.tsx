@@ -172,7 +172,12 @@ export function LinesControl({
   return (
     <Textarea
       {...shared}
-      description={[description, 'One in each line'].filter(Boolean).join('. ')}
+      description={
+        <>
+          {description}
+          {description && '. '}One in each line
+        </>
+      }
       autosize
       maxRows={12}
       value={text}

@@ -10,11 +10,12 @@ import { Fieldset, Stack, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { faultAround, hasFault } from './schema-faults.ts';
 import type { Layout } from './schema-shape.ts';
+import { Words } from './words.tsx';
 
 const below = withJsonFormsLayoutProps((layout) => layout.visible && <Below {...layout} />);
 const beside = withJsonFormsLayoutProps((layout) => layout.visible && <Beside {...layout} />);
 const group = withJsonFormsLayoutProps((layout) => layout.visible && <InGroup {...layout} />);
-const text = withJsonFormsLabelProps((label) => label.visible && <Words {...label} />);
+const text = withJsonFormsLabelProps((label) => label.visible && <Said {...label} />);
 
 export const layoutRenderers: JsonFormsRendererRegistryEntry[] = Object.entries({
   ...{ VerticalLayout: below, HorizontalLayout: beside, Group: group, Label: text },
@@ -46,7 +47,11 @@ function InGroup({ label, ...layout }: LayoutProps) {
   if (!label) return <Below {...layout} label="" />;
   return (
     <Box label={label} isAtFault={hasFault(uischema as Layout, path, faults)}>
-      {around && <div className="fault">{around}</div>}
+      {around && (
+        <div className="fault">
+          <Words text={around} />
+        </div>
+      )}
       <Below {...layout} label="" />
     </Box>
   );
@@ -83,7 +88,7 @@ function Elements({ uischema, schema, path, enabled, readonly, renderers }: Layo
   ));
 }
 
-function Words({ text }: LabelProps) {
+function Said({ text }: LabelProps) {
   return (
     <Text size="sm" fw={600}>
       {text}

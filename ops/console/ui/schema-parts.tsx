@@ -5,6 +5,7 @@ import { useMemo, useState } from 'react';
 import { hasFault } from './schema-faults.ts';
 import { Box } from './schema-layouts.tsx';
 import { type Drawn, itemsOf, type Layout, layoutOf, propertiesOf, type Schema } from './schema-shape.ts';
+import { Words } from './words.tsx';
 
 /** An object in a form: a group of its fields. */
 export function ObjectControl(control: Drawn) {
@@ -14,8 +15,16 @@ export function ObjectControl(control: Drawn) {
   return (
     <Box label={label} isAtFault={error !== undefined || hasFault(layout, path, core?.additionalErrors)}>
       <Stack gap="sm">
-        {description && <Text size="xs">{description}</Text>}
-        {error && <div className="fault">{error}</div>}
+        {description && (
+          <Text size="xs">
+            <Words text={description} />
+          </Text>
+        )}
+        {error && (
+          <div className="fault">
+            <Words text={error} />
+          </div>
+        )}
         <Inside {...{ layout, schema, path }} isEnabled={!control.disabled} />
       </Stack>
     </Box>
@@ -38,7 +47,11 @@ export function ListControl(control: Drawn) {
   return (
     <Fieldset legend={label} p="xs" disabled={disabled}>
       <Stack gap="xs">
-        {description && <Text size="xs">{description}</Text>}
+        {description && (
+          <Text size="xs">
+            <Words text={description} />
+          </Text>
+        )}
         {rows.map((row, index) => (
           <Item
             // biome-ignore lint/suspicious/noArrayIndexKey: items have no key but their place
@@ -51,7 +64,11 @@ export function ListControl(control: Drawn) {
             onRemove={() => move(rows.toSpliced(index, 1))}
           />
         ))}
-        {error && <div className="fault">{error}</div>}
+        {error && (
+          <div className="fault">
+            <Words text={error} />
+          </div>
+        )}
         <div>
           <Button size="compact-sm" variant="default" onClick={() => put([...rows, {}])}>
             Add to {label}

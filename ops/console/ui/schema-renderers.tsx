@@ -38,6 +38,7 @@ import {
   type Schema,
   wordsOf,
 } from './schema-shape.ts';
+import { Words } from './words.tsx';
 
 /** What a whole form has in common. */
 export interface Config {
@@ -114,7 +115,12 @@ function rendererOf(View: ComponentType<Drawn>) {
 
 /** What the fields of Mantine have in common. A fault within a value is told at the field that shows all of it. */
 function sharedOf({ label, description, error, within, required, disabled, value, onChange }: Drawn) {
-  return { label, description, error: error ?? within, required, disabled, value, onChange };
+  const fault = error ?? within;
+  return {
+    ...{ label, required, disabled, value, onChange },
+    description: description && <Words text={description} />,
+    error: fault && <Words text={fault} />,
+  };
 }
 
 function hintOf({ schema, element: { options = {} } }: Drawn): string {

@@ -1,4 +1,5 @@
 import { encode } from '@jsonforms/core';
+import type { ReactNode } from 'react';
 import { isObject } from './is-object.ts';
 
 /** JSON Schema, whose keywords may be anything where a tenant wrote it. */
@@ -27,8 +28,8 @@ export interface Choice {
 /** What every field of a form is given. */
 export interface ControlProps {
   label: string;
-  description: string | undefined;
-  error: string | undefined;
+  description: ReactNode;
+  error: ReactNode;
   required: boolean;
   disabled: boolean;
   value: unknown;
@@ -37,6 +38,8 @@ export interface ControlProps {
 
 /** A field as JSON Forms asks for it. */
 export interface Drawn extends ControlProps {
+  description: string | undefined;
+  error: string | undefined;
   schema: Schema;
   element: Layout & { scope: string };
   path: string;

@@ -221,5 +221,8 @@ export function workflowTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'JavaScript', exact: true }).click();
     await page.getByText('After an error').first().waitFor({ state: 'attached' });
     await expectAccessible(page, { name: 'editor', shows: 'Remove the node' });
+    // What its fields say of themselves names code as code.
+    await page.locator('code', { hasText: '{{ctx.name}}' }).first().waitFor({ state: 'attached' });
+    expect(await page.getByText('`').count()).toBe(0);
   }, 40_000);
 }
