@@ -6,6 +6,9 @@ export interface Fleet {
   slots: number;
 }
 
+/** Condition for the lease of a live worker that takes runs; one without slots serves other queues. */
+export const TAKES_RUNS = 'ended_at is null and expires_at > now() and slots > 0';
+
 const FRESH_MS = 1_000;
 
 /** Reads the fleet once a second at most, as long as it is asked for. Nothing but the size of jobs depends on it. */
@@ -32,5 +35,4 @@ export function createReadFleet(pool: Pool): () => Promise<Fleet> {
 }
 
 const FLEET = `
-select count(*)::int as workers, coalesce(sum(slots), 0)::int as slots from worker_session
-where ended_at is null and expires_at > now() and slots > 0`;
+select count(*)::int as workers, coalesce(sum(slots), 0)::int as slots from worker_session where ${TAKES_RUNS}`;

@@ -3,6 +3,7 @@ import { shownKey } from '#shared/admit.ts';
 import { HOLDS_KEY, QUEUED, QUEUED_SINCE } from '#shared/db/admission.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { CREATOR, inWindow, isIntake, isPaused, KEPT, LINE, mustStay } from '#shared/db/window.ts';
+import { TAKES_RUNS } from '#shared/fleet.ts';
 import type { Waiting, WaitReason } from './wait-schemas.ts';
 
 type Reason = z.input<typeof WaitReason>;
@@ -195,12 +196,12 @@ select (own.ready_at is not null or own.kept_since is not null) and own.held_by 
   own.kept_since is not null as "isKept", ${isIntake('own')} and ${isPaused('own.tenant_id', 'own.of_line')} as "isPaused",
   ${count(`select from workflow_instance where ${KEPT} and ${LINE} = own.of_line
     and (kept_since, id) < (coalesce(own.kept_since, own.ready_at), own.id)`)} as "keptAhead",
-  exists (select from worker_session where ended_at is null and expires_at > now() and slots > 0) as "hasWorker",
+  exists (select from worker_session where ${TAKES_RUNS}) as "hasWorker",
   extract(epoch from own.not_before - now())::float8 as "triedAgainIn",
   case when own.hand_backs <> 0 and own.not_before is not null then (
     select array_agg(distinct node ->> 'type') from workflow_version v cross join lateral jsonb_array_elements(v.nodes) node
     where v.id = own.version_id and v.tenant_id = $2
-      and not exists (select from worker_session s where s.ended_at is null and s.expires_at > now() and s.kinds @> array[node ->> 'type'])
+      and not exists (select from worker_session where ${TAKES_RUNS} and kinds @> array[node ->> 'type'])
   ) end as "unknownKinds",
   case when own.started_at is null then own.concurrency_key end as key, (own.limits -> 'key' ->> 'limit')::int as "keyLimit",
   (select h.id from workflow_instance h

@@ -1,5 +1,6 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { toAppError } from '#shared/errors.ts';
+import { TAKES_RUNS } from '#shared/fleet.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { ClaimedRow } from './claim.ts';
@@ -62,7 +63,7 @@ const NO_WORKER = 'no live worker knows all kinds of nodes of this run; it waits
 
 const GIVE_BACK = `
 with other as (
-  select exists (select from worker_session where ended_at is null and expires_at > now() and kinds @> $4::text[]) as is_known
+  select exists (select from worker_session where ${TAKES_RUNS} and kinds @> $4::text[]) as is_known
 ), pause as (
   select is_known, times, make_interval(secs => case when is_known then 1 else least(60, 2 ^ least(times, 6)) end) as length
   from other, workflow_instance, lateral (select greatest(0, hand_backs * case when $4::text[] is null then 1 else -1 end) as times) of_its_kind

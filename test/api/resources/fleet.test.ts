@@ -226,6 +226,7 @@ describe('a tenant of the fleet', () => {
     const { id: workflowID, versionID } = await aWorkflow(cluster, { tenant, title: 'Slow' });
     const own = { workflow_id: `'${workflowID}'`, version_id: `'${versionID}'` };
     await aWorker({ kinds: `'{end}'` });
+    await aWorker({ kinds: `'{end,start}'`, slots: '0' });
     const handedBack = { hand_backs: '3', not_before: `now() + interval '1 minute'` };
     const unknown = await aRun({ ...own, ...handedBack, created_at: `now() - interval '2 hours'` });
     await aRun({ held_by: `'${newID()}'`, ready_at: 'null' });

@@ -132,10 +132,19 @@ test('a run whose version does not exist fails at once', async () => {
   );
 });
 
+async function aNewWorker({ slots }: { slots: number }): Promise<void> {
+  await deployment.pool.query(
+    `insert into worker_session (id, expires_at, slots, version, kinds) values ($1, now() + interval '1 hour', $2, 'new', '{kindOfTomorrow}')`,
+    [newID(), slots],
+  );
+}
+
 test('a run with a kind of node that no worker knows waits for one that does, however often it is tried', async () => {
   const { nodes, edges } = noops(3);
   const future = nodes.map((node) => (Reflect.get(node, 'id') === 'n2' ? { ...node, type: 'kindOfTomorrow' } : node));
   versionID = await deployment.saveVersion({ nodes: future, edges });
+  // It knows the kind, and takes no runs.
+  await aNewWorker({ slots: 0 });
   const instanceID = await halfDone();
   await deployment.runs.handOver([instanceID]);
   await eventually(async () => expect(await stateOf(instanceID)).toMatchObject({ times: -1, held_by: null }));
@@ -165,10 +174,7 @@ test('a run whose kinds another live worker knows is tried each second, and not 
   const { nodes, edges } = noops(3);
   const future = nodes.map((node) => (Reflect.get(node, 'id') === 'n2' ? { ...node, type: 'kindOfTomorrow' } : node));
   versionID = await deployment.saveVersion({ nodes: future, edges });
-  await deployment.pool.query(
-    `insert into worker_session (id, expires_at, slots, version, kinds) values ($1, now() + interval '1 hour', 0, 'new', '{kindOfTomorrow}')`,
-    [newID()],
-  );
+  await aNewWorker({ slots: 1 });
   const id = await halfDone(6);
   await deployment.runs.handOver([id]);
 
@@ -182,7 +188,7 @@ test('a run whose kinds another live worker knows is tried each second, and not 
       expect(rows).toEqual([{ hand_backs: 6, held_by: null, is_soon: true }]);
     });
   }
-  await deployment.pool.query('delete from worker_session where slots = 0');
+  await deployment.pool.query(`delete from worker_session where version = 'new'`);
   await deployment.runs.stop(deployment.tenantID, id);
 });
 
