@@ -79,23 +79,29 @@ test('a job that reaches a worker after it began to stop leaves its runs to be h
     expect(await deployment.read(id)).toMatchObject({ dispatched_at: null, ready_at: expect.any(Date), held_by: null });
 });
 
-test('a run that is claimed while its worker stops is handed back, not begun', async () => {
+test('a run whose claim is answered after its worker has stopped is handed back, not begun', async () => {
   const worker = await deployment.startWorker({}, ['query.runs']);
   const versionID = await deployment.saveVersion(noops(1));
   const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
 
-  // Locked before the claim: a run whose version is loaded begins.
-  let advancing: Promise<unknown> = Promise.resolve();
-  await whileLocked('workflow_version', async () => {
-    advancing = worker.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });
-    await eventually(async () => expect(await waitingFor('workflow_version')).toBe(true));
-    expect(await deployment.read(id)).toMatchObject({ held_by: worker.leaseID });
-    await worker.engine.drain();
+  await using stack = new AsyncDisposableStack();
+  const client = stack.adopt(await deployment.pool.connect(), (lent) => lent.release(true));
+  await client.query('begin');
+  await client.query('select from workflow_instance where id = $1 for no key update', [id]);
+  const advancing = worker.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });
+  await eventually(async () => {
+    const { rowCount } = await deployment.pool.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    expect(rowCount).toBe(1);
   });
+  // What the lease has by now is released.
+  await worker.engine.drain();
+  await client.query('commit');
 
-  await advancing;
+  expect(await advancing).toEqual({ outcome: 'claimed', runs: 1 });
   await eventually(async () =>
-    expect(await deployment.read(id)).toMatchObject({ held_by: null, ready_at: expect.any(Date) }),
+    expect(await deployment.read(id)).toMatchObject({ epoch: 1, held_by: null, ready_at: expect.any(Date) }),
   );
   expect(await deployment.events(id)).toEqual([]);
 });
