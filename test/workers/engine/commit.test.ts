@@ -197,7 +197,7 @@ describe.each([
     const { held, committer, committed } = await hold(count);
     for (const run of held) {
       const frame = frameOf(run, 'n1');
-      const outcome = { status: 'SUCCESS' as const, exit: 'y"e{s,', payload: '{"output":{"text":"a\\\\b"}}' };
+      const outcome = { status: 'SUCCESS' as const, exit: 'y"e{s,\0\ud83d', payload: '{"output":{"text":"a\\\\b"}}' };
       run.launch(frameOf(run, 'n2'), run.record(frame, outcome));
       run.see(3);
       committer.submit(run);
@@ -206,7 +206,7 @@ describe.each([
 
     const ids = held.map(({ id }) => id);
     const { rows } = await deployment.pool.query('select * from run_event where instance_id = any($1::uuid[])', [ids]);
-    const event = { seq: 2, node_id: 'n1', iteration: 0, attempt: 1, status: 'SUCCESS', exit: 'y"e{s,' };
+    const event = { seq: 2, node_id: 'n1', iteration: 0, attempt: 1, status: 'SUCCESS', exit: 'y"e{s,\uFFFD\uFFFD' };
     const written = { ...event, payload: { output: { text: 'a\\b' } }, frame: null, started: ['n2'] };
     expect(rows).toEqual(held.map(() => expect.objectContaining(written)));
     expect(committed).toHaveLength(count);

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph, noops } from '#test/support/graphs.ts';
-import { startHTTP } from '#test/support/http-server.ts';
+import { json, startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
 import type { WorkerContext } from '#workers/context.ts';
 
@@ -106,6 +106,37 @@ test('a worker drops each run that the database has not, unless it was claimed a
 
   await worker.engine.reconcile([], Date.now() + 1);
   expect(isAborted()).toEqual([true, true]);
+});
+
+test('a worker does not drop a run whose end is being written, although the database has released it', async () => {
+  const answer = Promise.withResolvers<void>();
+  await using server = await startHTTP(async (_request, response) => {
+    await answer.promise;
+    json(response, {});
+  });
+  const call = { type: 'http', method: 'GET', url: server.origin };
+  const calling = await deployment.saveVersion(graph({ start: { type: 'start' }, call }, ['start>call']));
+  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(calling)]);
+  await worker.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });
+  await eventually(() => expect(server.seen).toHaveLength(1));
+  const run = worker.engine.held.get(id);
+  await using stack = new AsyncDisposableStack();
+  const client = stack.adopt(await deployment.pool.connect(), (lent) => lent.release(true));
+  await client.query('begin');
+  await client.query('lock table run_event in access exclusive mode');
+  answer.resolve();
+  await eventually(async () => {
+    const { rows } = await client.query('select from pg_locks where relation = $1::regclass and not granted', [
+      'run_event',
+    ]);
+    expect(rows).toHaveLength(1);
+  });
+
+  await worker.engine.reconcile([], Date.now() + 1);
+  await client.query('commit');
+
+  await eventually(() => expect(run?.left).toBe('done'));
+  expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED', epoch: 1 });
 });
 
 test('a worker that has lost its lease drops all of its runs at once', async () => {
