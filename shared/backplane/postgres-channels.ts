@@ -2,13 +2,14 @@ import pg from 'pg';
 import type { Logger } from '../logger.ts';
 import type { Warn } from '../rare-warning.ts';
 import { createSubscriptions } from './subscriptions.ts';
+import { watchListeners } from './watch-listeners.ts';
 
-/** LISTEN on a connection of its own, which is opened again when it breaks. */
+/** LISTEN on a connection of its own, which is opened again when it breaks, or with `answerMs` when it is silent. */
 export function createChannels(
   connectionString: string,
   prefix: string,
   publisher: pg.Pool,
-  { logger, warn }: { logger: Logger; warn: Warn },
+  { logger, warn, answerMs }: { logger: Logger; warn: Warn; answerMs?: number | undefined },
 ) {
   const subscriptions = createSubscriptions(logger);
   let client: pg.Client | undefined;
@@ -18,8 +19,13 @@ export function createChannels(
   /** The driver wants one statement at a time. */
   let listening = Promise.resolve();
 
+  const inTurn = (work: () => Promise<void>): void => {
+    listening = listening.then(work);
+  };
+  const watch = answerMs ? watchListeners(() => (client ? [client] : []), answerMs, inTurn) : undefined;
+
   function listenNext(on: pg.Client, channel: string): void {
-    listening = listening.then(async () => {
+    inTurn(async () => {
       // A broken connection is replaced by one that listens to all channels.
       if (client === on) await on.query(`listen "${prefix}.${channel}"`).catch(() => undefined);
     });
@@ -92,6 +98,7 @@ export function createChannels(
     },
     async close() {
       closed = true;
+      watch?.[Symbol.dispose]();
       await opening?.catch(() => undefined);
       await client?.end().catch(() => undefined);
     },

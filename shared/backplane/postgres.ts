@@ -21,6 +21,7 @@ import {
   setAlarm,
   workerSettings,
 } from './types.ts';
+import { watchListeners } from './watch-listeners.ts';
 
 // On a pool that is lent to it BullMQ uses its default schema.
 const schema = 'bullmq';
@@ -72,11 +73,21 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     return pool;
   }
 
+  /** On which BullMQ waits for jobs, which it also asks for every five seconds, and socket adapters for messages. */
+  function* listeners(): Iterable<pg.PoolClient> {
+    for (const taken of pools.values())
+      for (const client of taken) if (client.listenerCount('notification') > 0) yield client;
+  }
+  const watch = config.answerMs ? watchListeners(listeners, config.answerMs) : undefined;
+
   // The schema must be on the search path: BullMQ sets it only on pools that it makes itself.
   const producers = open(5, { options: `-c search_path=${schema} ${LAZY}` });
   /** By queue: adds a job together with those that others add meanwhile. 600 at once took 330 ms one by one, 60 ms so. */
   const gathering = new Map<string, (job: NewJob) => Promise<void>>();
-  const messages = createChannels(connectionString, `gantry.${prefix}`, producers, { logger, warn });
+  const messages = createChannels(connectionString, `gantry.${prefix}`, producers, {
+    ...{ logger, warn },
+    answerMs: config.answerMs,
+  });
 
   function openQueue(name: string): Queue {
     let queue = queues.get(name);
@@ -201,6 +212,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
+      watch?.[Symbol.dispose]();
       await messages.close();
       await Promise.allSettled([...queues.values(), ...limiters].map((part) => part?.close()));
       for (const { pool } of socketPools) pool.close();
