@@ -4771,7 +4771,7 @@ export interface paths {
         put?: never;
         /**
          * Test the AI configuration
-         * @description A worker asks the model for one word. Fields in the body stand in place of the stored ones, and nothing is stored. The tokens count into the budget.
+         * @description A worker asks the model for one word. Fields in the body stand in place of the stored ones, and nothing is stored; with `provider: null` the model of the deployment is asked. The tokens count into the budget.
          *
          *     Permission: `tenant.update`
          */

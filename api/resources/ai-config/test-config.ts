@@ -11,7 +11,7 @@ export const testConfig = tenantRoute({
   path: '/ai-config/test',
   summary: 'Test the AI configuration',
   description:
-    'A worker asks the model for one word. Fields in the body stand in place of the stored ones, and nothing is stored. The tokens count into the budget.',
+    'A worker asks the model for one word. Fields in the body stand in place of the stored ones, and nothing is stored; with `provider: null` the model of the deployment is asked. The tokens count into the budget.',
   permission: 'tenant.update',
   object: ({ params }) => `tenant:${params.tenantID}`,
   params: TenantID,
@@ -23,8 +23,9 @@ export const testConfig = tenantRoute({
 
   async handle({ body, em, tenantID, caller, signal }, { producer, secrets, config }) {
     const stored = openSettings(secrets, await em.findOne(AIConfig, { tenantID }));
-    const settings = changeSettings(stored, body);
-    if (!settings && !config.ai) throw noModel();
+    // To the worker, no settings are the stored ones.
+    const settings = changeSettings(stored, body) ?? config.ai;
+    if (!settings) throw noModel();
     const question = { kind: 'test', tenantID, caller, settings } as const;
     const { model, inputTokens, outputTokens } = await producer.ask(aiCalls, question, {
       signal,

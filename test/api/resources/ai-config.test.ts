@@ -120,11 +120,16 @@ test('what is missing or wrong in a configuration is named', async () => {
 test('null goes back to the model of the deployment, DELETE also takes the budgets', async () => {
   await api().post('T/ai-config', { ...own(), maxTokensPerDay: 5_000 });
 
+  const [stored, fallback] = [
+    await api().post('T/ai-config/test', {}),
+    await api().post('T/ai-config/test', { provider: null }),
+  ];
   const back = await api().patch('T/ai-config', { provider: null });
   const deleted = await api().delete('T/ai-config');
 
   expect(back.body.aiConfig).toMatchObject({ source: 'workspace', apiKey: null, maxTokensPerDay: 5_000 });
   expect(deleted.body.aiConfig).toMatchObject({ source: 'workspace', maxTokensPerDay: null });
+  expect([stored.body.model, fallback.body.model]).toEqual(['own', 'test-model']);
 });
 
 test('reading needs tenant.read, changing and testing tenant.update, the use ai.read', async () => {
