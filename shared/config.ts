@@ -54,6 +54,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   if (e.AUTH_ISSUER && e.DEV_ISSUER_KEY_FILE)
     throw new Error('Configuration: DEV_ISSUER_KEY_FILE and AUTH_ISSUER exclude each other');
   if (e.AUTH_ISSUER && !e.AUTH_AUDIENCE) throw new Error('Configuration: AUTH_AUDIENCE is required with AUTH_ISSUER');
+  if (e.AUDIT_RETENTION_MIN_DAYS > e.AUDIT_RETENTION_MAX_DAYS)
+    throw new Error('Configuration: AUDIT_RETENTION_MIN_DAYS must not be above AUDIT_RETENTION_MAX_DAYS');
   checkOAuth(e);
 
   const answerMs = Math.round(e.DATABASE_ANSWER_SECONDS * 1000);
@@ -122,6 +124,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
         queryRunsMs: e.QUERY_RUN_RETENTION_DAYS * DAY_MS,
         operatorAuditMs: e.OPERATOR_AUDIT_RETENTION_DAYS * DAY_MS,
         auditMs: e.AUDIT_RETENTION_DAYS * DAY_MS,
+        minAuditMs: e.AUDIT_RETENTION_MIN_DAYS * DAY_MS,
         maxAuditMs: e.AUDIT_RETENTION_MAX_DAYS * DAY_MS,
       },
     },

@@ -171,8 +171,9 @@ export const Environment = z.object({
   QUERY_RUN_RETENTION_DAYS: z.coerce.number().positive().default(7),
   OPERATOR_AUDIT_RETENTION_DAYS: z.coerce.number().positive().default(400),
   AUDIT_BUFFER_SECONDS: z.coerce.number().positive().max(60).default(5),
-  AUDIT_RETENTION_DAYS: z.coerce.number().positive().default(90),
-  AUDIT_RETENTION_MAX_DAYS: z.coerce.number().positive().default(400),
+  AUDIT_RETENTION_DAYS: z.coerce.number().min(1).default(90),
+  AUDIT_RETENTION_MIN_DAYS: z.coerce.number().min(1).default(1),
+  AUDIT_RETENTION_MAX_DAYS: z.coerce.number().min(1).default(400),
   SHUTDOWN_SECONDS: seconds(20),
 });
 

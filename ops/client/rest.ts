@@ -6616,6 +6616,7 @@ export interface components {
          * @example {
          *       "days": 180,
          *       "inForce": 180,
+         *       "minDays": 1,
          *       "maxDays": 400
          *     }
          */
@@ -6624,6 +6625,8 @@ export interface components {
             days: number | null;
             /** @description Days that entries are kept */
             inForce: number;
+            /** @description The least that this deployment allows */
+            minDays: number;
             /** @description The most that this deployment allows */
             maxDays: number;
         };
@@ -37690,6 +37693,7 @@ export interface operations {
                      *       "retention": {
                      *         "days": 180,
                      *         "inForce": 180,
+                     *         "minDays": 1,
                      *         "maxDays": 400
                      *       }
                      *     }
@@ -37741,6 +37745,7 @@ export interface operations {
                      *       "retention": {
                      *         "days": 180,
                      *         "inForce": 180,
+                     *         "minDays": 1,
                      *         "maxDays": 400
                      *       }
                      *     }

@@ -66,9 +66,10 @@ export interface SealCheck {
   newestAt: Date;
 }
 
-/** How long entries are kept: by default, and at most. */
+/** How long entries are kept: by default, at least and at most. */
 export interface TrailRetention {
   auditMs: number;
+  minAuditMs: number;
   maxAuditMs: number;
 }
 
@@ -83,7 +84,7 @@ interface Portion {
 export async function checkSeals(
   pool: Pool,
   { tenantID, after, limit }: Portion,
-  { auditMs, maxAuditMs }: TrailRetention,
+  { auditMs, maxAuditMs }: Omit<TrailRetention, 'minAuditMs'>,
 ): Promise<SealCheck[]> {
   const values = [tenantID, after, limit, auditMs / 1000, maxAuditMs / 1000];
   const { rows } = await pool.query<SealCheck>({ text: CHECK, values });

@@ -43,11 +43,11 @@ export function createTrailRetention({ pool, settings, leads, logger, everyMs = 
 }
 
 /** Deletes the oldest seals with their rows. Returns how many seals it retired. */
-export async function retireTrails(pool: Pool, { auditMs, maxAuditMs }: TrailRetention): Promise<number> {
+export async function retireTrails(pool: Pool, { auditMs, minAuditMs, maxAuditMs }: TrailRetention): Promise<number> {
   const { rows } = await pool.query<{ n: number }>({
     name: 'retire_audit_trails',
     text: RETIRE,
-    values: [auditMs / 1000, maxAuditMs / 1000],
+    values: [auditMs / 1000, minAuditMs / 1000, maxAuditMs / 1000],
   });
   return rows[0]?.n ?? 0;
 }
@@ -59,7 +59,7 @@ with old as materialized (
     sum(s.row_count) over (order by s.newest_at, s.tenant_id, s.number) - s.row_count as before
   from audit_seal s left join tenant t on t.id = s.tenant_id
   where t.id is null
-    or s.retired_at is null and s.newest_at < now() - make_interval(secs => least(coalesce(t.audit_days * 86400::float8, $1::float8), $2::float8))
+    or s.retired_at is null and s.newest_at < now() - make_interval(secs => least(greatest(coalesce(t.audit_days * 86400::float8, $1::float8), $2::float8), $3::float8))
   order by s.newest_at, s.tenant_id, s.number limit 200
 ),
 gone as (

@@ -114,8 +114,9 @@ const updateAuditRetention = tenantRoute({
 
   async handle({ tenantID, body: { days } }, { pool, config }) {
     const retention = retentionOf(config, days);
-    const { maxDays } = retention;
-    if ((days ?? 0) > maxDays) throw invalidField('days', `must be at most ${maxDays} in this deployment`);
+    const { minDays, maxDays } = retention;
+    if (days !== null && (days < minDays || days > maxDays))
+      throw invalidField('days', `must be ${minDays} to ${maxDays} in this deployment, received ${days}`);
     await inTransaction(pool, async (client) => {
       const query = onClient(client);
       const read = 'select audit_days as "auditDays" from tenant where id = $1 for no key update';
@@ -129,9 +130,10 @@ const updateAuditRetention = tenantRoute({
 });
 
 function retentionOf({ worker }: ApiContext['config'], days: number | null): z.input<typeof AuditRetention> {
-  const { auditMs, maxAuditMs } = worker.retention;
-  const maxDays = maxAuditMs / DAY_MS;
-  return { days, inForce: Math.min(days ?? auditMs / DAY_MS, maxDays), maxDays };
+  const { auditMs, minAuditMs, maxAuditMs } = worker.retention;
+  const [minDays, maxDays] = [minAuditMs / DAY_MS, maxAuditMs / DAY_MS];
+  const inForce = Math.min(Math.max(days ?? auditMs / DAY_MS, minDays), maxDays);
+  return { days, inForce, minDays, maxDays };
 }
 
 export const auditRoutes = [

@@ -159,9 +159,10 @@ export const AuditRetention = z
   .object({
     days: z.int().nullable().describe('As set here. Null: as set for the deployment'),
     inForce: z.number().describe('Days that entries are kept'),
+    minDays: z.number().describe('The least that this deployment allows'),
     maxDays: z.number().describe('The most that this deployment allows'),
   })
-  .meta({ id: 'AuditRetention', examples: [{ days: 180, inForce: 180, maxDays: 400 }] });
+  .meta({ id: 'AuditRetention', examples: [{ days: 180, inForce: 180, minDays: 1, maxDays: 400 }] });
 
 export const AuditRetentionUpdate = z
   .object({ days: z.int().min(1).max(36_500).nullable() })

@@ -10,7 +10,10 @@ import { eventually } from '../../support/settle.ts';
 let cluster: Cluster;
 let tenant: TestTenant;
 beforeAll(async () => {
-  cluster = await startCluster({ workers: ['audit.entries'], settings: { AUDIT_BUFFER_SECONDS: '0.05' } });
+  cluster = await startCluster({
+    workers: ['audit.entries'],
+    settings: { AUDIT_BUFFER_SECONDS: '0.05', AUDIT_RETENTION_MIN_DAYS: '2' },
+  });
   tenant = await aTenant(cluster);
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
@@ -410,17 +413,19 @@ test('a burst of one tenant keeps the rows of another waiting for no further rou
 
 const DAY_MS = 86_400_000;
 
-async function retire(): Promise<void> {
-  while ((await retireTrails(cluster.pool, { auditMs: 90 * DAY_MS, maxAuditMs: 400 * DAY_MS })) > 0);
+async function retire(minAuditMs = DAY_MS): Promise<void> {
+  while ((await retireTrails(cluster.pool, { auditMs: 90 * DAY_MS, minAuditMs, maxAuditMs: 400 * DAY_MS })) > 0);
 }
 
 test('old entries are deleted with their seals, as long as their tenant keeps them', async () => {
   const [short, long] = [await withSeals(100, 100), await withSeals(100)];
   await admin(long).patch('T/audit/retention', { days: 200 });
-  expect((await admin(long).patch('T/audit/retention', { days: 500 })).body.error.details.issues[0].path).toEqual([
-    'days',
-  ]);
-  await retire();
+  for (const days of [1, 500])
+    expect((await admin(long).patch('T/audit/retention', { days })).body.error.message).toBe(
+      `days: must be 2 to 400 in this deployment, received ${days}`,
+    );
+  await admin(short).patch('T/audit/retention', { days: 3 });
+  await retire(150 * DAY_MS);
   const oldRows = async ({ id }: TestTenant) =>
     (
       await cluster.pool.query(
@@ -428,6 +433,9 @@ test('old entries are deleted with their seals, as long as their tenant keeps th
         [id],
       )
     ).rows.length;
+  expect([await oldRows(short), await oldRows(long)]).toEqual([4, 2]);
+  await admin(short).patch('T/audit/retention', { days: null });
+  await retire();
   expect([await oldRows(short), await oldRows(long)]).toEqual([0, 2]);
   expect(await verify(short)).toMatchObject({ isIntact: true });
   expect(await verify(long)).toMatchObject({ isIntact: true });
@@ -489,7 +497,7 @@ test('what changes at once is recorded as one chain', async () => {
   const settings = {
     'T/dispatch': (n: number) => ({ maxRuns: n }),
     'T/retention': (n: number) => ({ days: n }),
-    'T/audit/retention': (n: number) => ({ days: n }),
+    'T/audit/retention': (n: number) => ({ days: n + 1 }),
   };
   for (const [path, bodyOf] of Object.entries(settings))
     await Promise.all(given.map((n) => admin(own).patch(path, bodyOf(n))));

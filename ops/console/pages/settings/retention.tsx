@@ -45,7 +45,7 @@ interface AuditProps {
   mayChange: boolean;
 }
 
-function Audit({ tenantID, retention: { days, inForce, maxDays }, mayChange }: AuditProps) {
+function Audit({ tenantID, retention: { days, inForce, minDays, maxDays }, mayChange }: AuditProps) {
   const { draft, set, ...form } = useSettings({
     saved: { days },
     queryKey: ['settings', tenantID, 'audit-retention'],
@@ -54,8 +54,8 @@ function Audit({ tenantID, retention: { days, inForce, maxDays }, mayChange }: A
   return (
     <SettingsForm title="Audit trail" mayChange={mayChange} {...form}>
       <Text size="sm">
-        In force: {countOf(inForce, 'day')}. The deployment allows {maxDays.toLocaleString()}. Older entries are deleted
-        within minutes, with their seals.
+        In force: {countOf(inForce, 'day')}. The deployment allows {minDays.toLocaleString()} to{' '}
+        {maxDays.toLocaleString()}. Older entries are deleted within minutes, with their seals.
       </Text>
       <LimitInput
         label="Days of the trail"
