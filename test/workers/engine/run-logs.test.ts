@@ -43,16 +43,17 @@ test('a node has a limit of its own, so that it cannot take the room of the othe
 
 test('lines and bytes of a run are counted over all nodes, also those of earlier holders', () => {
   const before = new RunLogs();
-  const each = { lines: MAX_NODE_LOG.lines, bytes: MAX_RUN_LOG.bytes / 4 };
-  for (const id of ['a', 'b', 'c']) before.count(id, each);
+  for (const id of ['a', 'b', 'c', 'd'])
+    before.count(id, { lines: MAX_RUN_LOG.lines / 4, bytes: MAX_RUN_LOG.bytes / 4 - 1 });
   const logs = new RunLogs();
-  for (const [id, count, bytes] of before.snapshot()) logs.count(id, { lines: count, bytes });
-  const frame = frameOf('d');
+  for (const [id, count, bytes] of before.snapshot()) logs.count(id, { lines: count - 1, bytes });
+  // A node that has printed nothing yet, and has its own room.
+  const frame = frameOf('e');
 
-  logs.print(frame, lines(1, 'ü'.repeat(MAX_RUN_LOG.bytes / 8 + 1)));
-  expect(logs.take(frame)).toMatchObject({ size: none, cut: { lines: 1, bytes: MAX_RUN_LOG.bytes / 4 + 2 } });
-  logs.print(frame, lines(MAX_RUN_LOG.lines - 3 * MAX_NODE_LOG.lines + 1, 'm'));
-  expect(logs.take(frame)).toMatchObject({ cut: { lines: 1, bytes: 1 } });
+  logs.print(frame, lines(1, 'five!'));
+  expect(logs.take(frame)).toMatchObject({ size: none, cut: { lines: 1, bytes: 5 } });
+  logs.print(frame, lines(5, ''));
+  expect(logs.take(frame)).toMatchObject({ size: { lines: 4, bytes: 0 }, cut: { lines: 1, bytes: 0 } });
 });
 
 test('a run that goes on counts what its nodes have written before, without results that were taken over', () => {
