@@ -58,11 +58,16 @@ test('the end of a run is told, shown with its attempts, and told again when ask
   const failed = await settled('FAILED');
   expect(failed).toMatchObject({ workflowID, attempts: [{ number: 1, status: 410, response: 'gone', error: null }] });
 
-  answer = (response) => void response.writeHead(204).end();
+  // As after the last attempt: what is asked for begins to count anew.
+  await cluster.pool.query('update run_delivery set tries_since_asked = 10 where id = $1', [failed.deliveryID]);
+  answer = (response) => void response.writeHead(503).end();
   const again = await admin().post(`T/workflows/deliveries/${failed.deliveryID}/redeliver`, {});
   expect(again.body.delivery).toMatchObject({ status: 'PENDING' });
+  await eventually(async () => expect((await settled('PENDING')).attempts).toMatchObject([{}, { status: 503 }]));
+  answer = (response) => void response.writeHead(204).end();
+  await cluster.pool.query('update run_delivery set next_at = now() where id = $1', [failed.deliveryID]);
   const delivery = await settled('DELIVERED');
-  expect(delivery.attempts).toMatchObject([{ status: 410 }, { number: 2, status: 204 }]);
+  expect(delivery.attempts).toMatchObject([{ status: 410 }, { status: 503 }, { number: 3, status: 204 }]);
 
   const { body: list } = await admin().get(`T/workflows/${workflowID}/deliveries?status=DELIVERED&limit=5`);
   expect(list.deliveries).toEqual([delivery]);
@@ -70,7 +75,7 @@ test('the end of a run is told, shown with its attempts, and told again when ask
   expect(none.deliveries).toEqual([]);
 
   const sent = receiver.seen.filter(({ body }) => body.includes(run.instanceID));
-  expect(sent).toHaveLength(2);
+  expect(sent).toHaveLength(3);
   for (const { headers, body } of sent) {
     const signed = `${delivery.deliveryID}.${headers['webhook-timestamp']}.${body}`;
     expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', KEY).update(signed).digest('base64')}`);
