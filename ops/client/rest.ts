@@ -12992,7 +12992,7 @@ export interface components {
         /** @description Why the run could not begin, or not do what it is meant to */
         PlanProblem: {
             /** @enum {string} */
-            kind: "input" | "graph" | "missing" | "variable" | "query";
+            kind: "input" | "graph" | "missing" | "variable" | "query" | "workflow";
             nodeID?: string;
             /** @description Of the input, or of the field */
             path?: string;

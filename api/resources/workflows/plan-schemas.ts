@@ -20,7 +20,7 @@ export const WorkflowPlan = z
 
 export const PlanProblem = z
   .object({
-    kind: z.enum(['input', 'graph', 'missing', 'variable', 'query']),
+    kind: z.enum(['input', 'graph', 'missing', 'variable', 'query', 'workflow']),
     nodeID: z.string().optional(),
     path: z.string().optional().describe('Of the input, or of the field'),
     message: z.string(),

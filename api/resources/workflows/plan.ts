@@ -13,7 +13,7 @@ import { findLatestID, findVersionToRun } from '../../db/workflow-versions.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { type Graph, graphOf } from './graph.ts';
 import { PlanQuery, WorkflowPlan, WorkflowPlanned } from './plan-schemas.ts';
-import { graphFaults, type Problem, problemsIn, variableProblems } from './problems.ts';
+import { graphFaults, type Problem, problemsIn, variableProblems, workflowProblems } from './problems.ts';
 import { runSpellings } from './run-schemas.ts';
 import { WorkflowID } from './schemas.ts';
 
@@ -53,6 +53,7 @@ export const planWorkflow = tenantRoute({
     problems.push(...faults.problems);
     problems.push(...(await variableProblems(em, graph)));
     problems.push(...(await queryProblems({ em, rights }, version, graph)));
+    problems.push(...(await workflowProblems(em, graph)));
     const plan = faults.isSound
       ? await producer.ask(
           workflowPlans,

@@ -1,9 +1,11 @@
 import type { z } from 'zod';
 import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
+import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject } from '#shared/json.ts';
 import { findNodeKind } from '#shared/nodes/index.ts';
+import { namedAssets } from '#shared/nodes/named-assets.ts';
 import type { Issue } from '#shared/workflow/issues.ts';
 import { variableUses } from '#shared/workflow/variable-uses.ts';
 import { checkGraph, findMissing, type Graph } from './graph.ts';
@@ -67,5 +69,29 @@ export async function variableProblems(em: EntityManager, { nodes }: Graph): Pro
     const allowed: readonly string[] = secrets;
     if (!isSecret.get(name) || allowed.includes(String(path[0]))) return [];
     return [{ ...place, message: `the secret "${name}" cannot be used here` }];
+  });
+}
+
+/** Sub-workflows that could not be started. Those that do not exist are faults of the graph. */
+export async function workflowProblems(em: EntityManager, { nodes }: Graph): Promise<Problem[]> {
+  const uses = nodes.flatMap(({ id: nodeID, type, data }) => {
+    const definition = findNodeKind(type);
+    const assets = definition ? namedAssets(definition, data) : [];
+    return assets.flatMap(({ type: of, id, path }) =>
+      of === 'workflow' ? [{ nodeID, id, path: path.join('.') }] : [],
+    );
+  });
+  if (uses.length === 0) return [];
+  const where = { id: { $in: [...new Set(uses.map(({ id }) => id))] } };
+  const found = await em.find(Workflow, where, { fields: ['versionID', 'isDisabled'] });
+  const faults = new Map(
+    found.map(({ id, versionID, isDisabled }) => {
+      if (isDisabled) return [id, 'the workflow is disabled'];
+      return [id, versionID ? undefined : 'the workflow has drafts only'];
+    }),
+  );
+  return uses.flatMap(({ nodeID, id, path }): Problem[] => {
+    const message = faults.get(id);
+    return message === undefined ? [] : [{ kind: 'workflow', nodeID, path, message }];
   });
 }

@@ -42,6 +42,23 @@ test('a plan says what a run would do, and leaves nothing behind', async () => {
   expect([await count('workflow_instance'), await count('workflow_version')]).toEqual(before);
 });
 
+test('it names sub-workflows that could not be started', async () => {
+  const [off, fine] = await Promise.all([aWorkflow(cluster, { tenant }), aWorkflow(cluster, { tenant })]);
+  const draft = await api().post('T/workflows', { title: 'Draft', draft: true });
+  await api().patch(`T/workflows/${off.id}`, { isDisabled: true });
+  const call = (childWorkflowID: string) => ({ type: 'subWorkflow', childWorkflowID });
+  const shape = chain({ off: call(off.id), draft: call(draft.body.workflow.id), fine: call(fine.id) });
+  const { id } = await aWorkflow(cluster, { tenant, ...shape });
+
+  const { body } = await api().post(`T/workflows/${id}/plan`, {});
+
+  const place = { kind: 'workflow', path: 'childWorkflowID' };
+  expect(body.problems).toEqual([
+    { ...place, nodeID: 'off', message: 'the workflow is disabled' },
+    { ...place, nodeID: 'draft', message: 'the workflow has drafts only' },
+  ]);
+});
+
 test('it names inputs, variables, queries and datasources with which the run could not go on', async () => {
   const { id: query } = await aDataQuery(cluster, { tenant });
   const { id: gone } = await aDataQuery(cluster, { tenant });
