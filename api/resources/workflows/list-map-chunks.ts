@@ -50,7 +50,8 @@ async function hasMap(pool: Pool, values: unknown[]): Promise<boolean> {
   return (await pool.query('select from run_map where instance_id = $1 and id = $2', values)).rowCount !== 0;
 }
 
-// A map has at most 10,000 chunks, whose rows are read in order. Events are read of the chunks of the page alone.
+// A map has at most 10,000 chunks, whose rows are read in order. Events are read of the chunks of the page alone. A step whose failure
+// was retried, or handled, has failed no item. With fail-fast the run has failed with its item.
 const CHUNKS = `
 with page as (
   select c.n, c.first, c.size, c.instance_id, c.status, c.failed from run_map m join map_chunk c on c.map_id = m.id
@@ -59,8 +60,12 @@ with page as (
   order by c.n limit $6
 )
 select page.n, page.first, page.size, page.instance_id as "instanceID", coalesce(page.status, i.status) as status, page.failed,
-  case when page.failed > 0 then (
-    select jsonb_build_object('nodeID', e.node_id, 'frame', e.frame) from run_event e
-    where e.instance_id = page.instance_id and e.status = 'FAILED' and e.frame is not null order by e.seq limit 1
+  case when page.failed > 0 then coalesce(
+    (
+      select jsonb_build_object('nodeID', e.node_id, 'frame', e.frame) from run_event e
+      where e.instance_id = page.instance_id and e.status = 'FAILED' and jsonb_array_length(e.frame) = 1 and e.payload ? 'failsItem'
+      order by e.seq limit 1
+    ),
+    case when jsonb_array_length(i.error -> 'frame') > 0 then jsonb_build_object('nodeID', i.error -> 'nodeID', 'frame', i.error -> 'frame') end
   ) end as "failedStep"
 from page left join workflow_instance i on i.id = page.instance_id order by page.n`;

@@ -314,6 +314,26 @@ test('a map shows how far it is, and its chunks are runs that only their parent 
     expect(status).toMatch(/^(COMPLETED|CANCELLED)$/);
 });
 
+test.each(['collect', 'fail-fast'])(
+  'a chunk of a map (%s) names the step of its first failed item',
+  async (failurePolicy) => {
+    const failing = (at: number, more: object = {}) =>
+      code(`if (ctx.item === ${at}) throw new Error("no"); return ctx.item;`, more);
+    const map = { type: 'map', sourceVariable: [0, 1], chunkSize: 2, failurePolicy };
+    // The failure of the first item is handled by the node itself.
+    const nodes = { start: { type: 'start' }, map, soft: failing(0, { errorHandling: 'continue' }), hard: failing(1) };
+    const { id } = await aWorkflow(cluster, { tenant, ...graph(nodes, ['start>map', 'map:map>soft', 'soft>hard']) });
+
+    const { instanceID } = (await api().post(`T/workflows/${id}/execute?wait=30`)).body;
+
+    const [{ mapID }] = (await api().get(`T/workflows/instances/${instanceID}`)).body.maps;
+    const { body } = await api().get(`T/workflows/instances/${instanceID}/maps/${mapID}/chunks?failed=true`);
+    expect(body.chunks).toMatchObject([
+      { failed: 1, failedStep: { nodeID: 'hard', frame: [{ nodeID: 'map', iteration: 1 }] } },
+    ]);
+  },
+);
+
 test('what a test run starts is a test run too, and not listed among the others', async () => {
   const child = await aWorkflow(cluster, { tenant, ...chain() });
   const calling = chain({ child: { type: 'subWorkflow', childWorkflowID: child.id } });
