@@ -2,8 +2,9 @@ import { Checkbox, MultiSelect, PasswordInput, Select, Textarea, TextInput } fro
 import { useState } from 'react';
 import type { CodeLanguage } from '../code/language.ts';
 import { CodeEditor, type CodeEditorProps } from './code-editor.tsx';
+import type { ControlProps } from './drawn.ts';
 import { isObject } from './is-object.ts';
-import type { Choice, ControlProps } from './schema-shape.ts';
+import type { Choice } from './schema-shape.ts';
 import { parseTemplateJSON } from './template-json.ts';
 
 /** Unchecked is an answer too, so that none is required. */

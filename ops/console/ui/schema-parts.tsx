@@ -2,9 +2,10 @@ import { composePaths, findUISchema, type JsonSchema, type UISchemaElement } fro
 import { JsonFormsDispatch, useJsonForms } from '@jsonforms/react';
 import { Button, Fieldset, Group, Stack, Text } from '@mantine/core';
 import { useMemo, useState } from 'react';
+import type { Drawn } from './drawn.ts';
 import { hasFault } from './schema-faults.ts';
 import { Box } from './schema-layouts.tsx';
-import { type Drawn, itemsOf, type Layout, layoutOf, propertiesOf, type Schema } from './schema-shape.ts';
+import { itemsOf, type Layout, layoutOf, propertiesOf, type Schema } from './schema-shape.ts';
 import { Words } from './words.tsx';
 
 /** An object in a form: a group of its fields. */

@@ -11,6 +11,7 @@ import {
 import { useJsonForms, withJsonFormsControlProps } from '@jsonforms/react';
 import { type ComponentType, memo, useCallback } from 'react';
 import type { CodeLanguage } from '../code/language.ts';
+import type { Drawn } from './drawn.ts';
 import { isObject } from './is-object.ts';
 import {
   CheckControl,
@@ -28,7 +29,6 @@ import { ListControl, ObjectControl } from './schema-parts.tsx';
 import {
   type Choice,
   choicesOf,
-  type Drawn,
   hasFields,
   itemsOf,
   keyOf,

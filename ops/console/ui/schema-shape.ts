@@ -1,5 +1,4 @@
 import { encode } from '@jsonforms/core';
-import type { ReactNode } from 'react';
 import { isObject } from './is-object.ts';
 
 /** JSON Schema, whose keywords may be anything where a tenant wrote it. */
@@ -23,32 +22,6 @@ export interface Form {
 export interface Choice {
   value: string;
   label: string;
-}
-
-/** What every field of a form is given. */
-export interface ControlProps {
-  label: string;
-  description: ReactNode;
-  error: ReactNode;
-  required: boolean;
-  disabled: boolean;
-  value: unknown;
-  onChange: (value: unknown) => void;
-}
-
-/** A field as JSON Forms asks for it. */
-export interface Drawn extends ControlProps {
-  description: string | undefined;
-  error: string | undefined;
-  schema: Schema;
-  element: Layout & { scope: string };
-  path: string;
-  /** The fault of a part of its value. */
-  within: string | undefined;
-  /** What it can be set to, if it is the id of another asset. */
-  choices: readonly Choice[] | undefined;
-  /** Whether long texts are those of people, and no code. */
-  isProse: boolean;
 }
 
 export function propertiesOf({ properties }: Schema): Readonly<Record<string, Schema>> {
