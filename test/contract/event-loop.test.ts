@@ -4,7 +4,7 @@ import type { Route } from '#api/http/route.ts';
 import { type MCP, startMCP } from '#api/mcp/listen.ts';
 import { routes } from '#api/resources/index.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { costOf, longestHold } from '../support/event-loop.ts';
+import { leastCostOf, longestHold } from '../support/event-loop.ts';
 import { anOperator, aTenant, type TestOperator, type TestTenant } from '../support/factories.ts';
 import { hostileValues, placesIn } from '../support/hostile-bodies.ts';
 import { changed, largeBundles } from '../support/large-bundles.ts';
@@ -35,7 +35,7 @@ const draw = Number(process.env.HOSTILE_DRAW ?? 0);
 const made = new Map<string, string>();
 
 /** About 20 ms on an idle machine: half a megabyte of an object with many keys. */
-const unit = Math.min(...repeat(5, () => costOfJSON(hostile('many keys', SMALL))));
+const unit = costOfJSON(hostile('many keys', SMALL));
 const MAX_SMALL = 2.5 * unit;
 
 const withBodies = routes.filter(({ body }) => body).map((route, nth) => [nameOf(route), route, nth] as const);
@@ -59,7 +59,7 @@ describe('half a megabyte', () => {
     const { send, places } = await prepare(routes.find((route) => nameOf(route) === name));
     const place = places.find((candidate) => candidate.name === at);
     const value = hostile('many keys of objects', SMALL);
-    const max = 3 * Math.min(...repeat(5, () => costOfJSON(value)));
+    const max = 3 * costOfJSON(value);
 
     expect(await longestHold(max, () => send(place?.fill(value) ?? ''))).toBeLessThan(max);
   });
@@ -81,7 +81,7 @@ describe('five megabytes', () => {
     const { send, places } = await prepare(route);
     const place = places.find((candidate) => candidate.name === at);
     const value = hostile(kind, LARGE);
-    const max = 3 * Math.min(...repeat(3, () => costOfJSON(value)));
+    const max = 3 * costOfJSON(value);
 
     expect(await longestHold(max, () => send(place?.fill(value) ?? ''))).toBeLessThan(max);
   });
@@ -93,7 +93,7 @@ describe('five megabytes', () => {
     const value = JSON.stringify({
       items: Array.from({ length: 1_000 }, (_, n) => ({ args, idempotencyKey: `k${n}` })),
     });
-    const max = 3 * Math.min(...repeat(3, () => costOfJSON(value)));
+    const max = 3 * costOfJSON(value);
 
     expect(await longestHold(max, () => send(value))).toBeLessThan(max);
   });
@@ -128,7 +128,7 @@ describe('five megabytes', () => {
     ],
   ])('of %s with %s', async (name, _fault, value) => {
     const { send } = await prepare(routes.find((route) => nameOf(route) === name));
-    const max = 3 * Math.min(...repeat(3, () => costOfJSON(value)));
+    const max = 3 * costOfJSON(value);
 
     expect(await longestHold(max, () => send(value))).toBeLessThan(max);
   });
@@ -145,7 +145,7 @@ describe('five megabytes', () => {
       [tenant.id, id, parts],
     );
     const versionID = rows[1]?.id;
-    const max = 3 * Math.min(...repeat(3, () => costOfJSON(parts)));
+    const max = 3 * costOfJSON(parts);
 
     const hold = await longestHold(max, async () => {
       const { body } = await api.get(`T/workflows/${id}/versions/${versionID}/diff`);
@@ -181,7 +181,7 @@ describe('a message of five megabytes to the MCP service', () => {
   const call = (args: string) => messageOf('tools/call', `{"name":"execute_workflow","arguments":${args}}`);
   const names = hostile('many keys', LARGE);
   const ofOther = `,${names.slice(1, -1)}`;
-  const max = 3 * Math.min(...repeat(3, () => costOfJSON(names)));
+  const max = 3 * costOfJSON(names);
 
   test.each([
     ['names of arguments', call(names), 'arguments: a tool has at most'],
@@ -242,7 +242,7 @@ describe('a bundle of five megabytes', () => {
 
   function maxFor(items: Items): number {
     const value = textOf(items);
-    return 3 * Math.min(...repeat(3, () => costOfJSON(value)));
+    return 3 * costOfJSON(value);
   }
 
   test.each(all)('of %s, previewed and planned', async (_name, make) => {
@@ -326,15 +326,11 @@ function hostile(kind: string, bytes: number): string {
 }
 
 function costOfJSON(text: string): number {
-  return costOf(() => JSON.stringify(JSON.parse(text)));
+  return leastCostOf(() => JSON.stringify(JSON.parse(text)));
 }
 
 /** So many of a list, from its beginning to its end, or all. */
 function spread<T>(list: readonly T[], count: number, from: number): T[] {
   const step = Math.max(1, list.length / count);
   return list.filter((_item, index) => (index + from) % step < 1);
-}
-
-function repeat<T>(times: number, work: () => T): T[] {
-  return Array.from({ length: times }, work);
 }

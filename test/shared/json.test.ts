@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { findUnstorable } from '#api/http/storable.ts';
 import { Json } from '#shared/json.ts';
 import { parseValue } from '#shared/parse-value.ts';
-import { costOf } from '../support/event-loop.ts';
+import { leastCostOf } from '../support/event-loop.ts';
 
 describe('a JSON value', () => {
   test.each([null, true, 0, 'a', [], [1, [null]], { a: { b: [1] } }])('may be %j', (value) => {
@@ -33,9 +33,9 @@ describe('five megabytes', () => {
     (unit) => {
       const text = list(unit);
       const value: unknown = JSON.parse(text);
-      const baseline = Math.min(...[1, 2, 3].map(() => costOf(() => JSON.stringify(JSON.parse(text)))));
+      const baseline = leastCostOf(() => JSON.stringify(JSON.parse(text)));
 
-      const cost = costOf(() => {
+      const cost = leastCostOf(() => {
         expect(findUnstorable(value)).toBeNull();
         expect(parseValue(Json, value).success).toBe(true);
       });
@@ -47,9 +47,9 @@ describe('five megabytes', () => {
   test('of wrong elements are refused with the first issue', () => {
     const text = list('1');
     const value: unknown = JSON.parse(text);
-    const baseline = Math.min(...[1, 2, 3].map(() => costOf(() => JSON.stringify(JSON.parse(text)))));
+    const baseline = leastCostOf(() => JSON.stringify(JSON.parse(text)));
 
-    const cost = costOf(() => {
+    const cost = leastCostOf(() => {
       const issues = [{ path: [0], message: 'expected a text, received 1' }];
       expect(parseValue(z.array(z.string()), value)).toMatchObject({ success: false, issues, count: 1 });
     });
