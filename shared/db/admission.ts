@@ -55,6 +55,13 @@ export const HAS_QUEUED = `
 select exists (select from workflow_instance where ${QUEUED} and ${CREATOR} >= ${ALL_CREATORS})
   or exists (select from freed_key where id > 0) as waits`;
 
+/** Whether a run waits for a worker, in the queue or handed over; one that waits for the place of a key waits for another run. */
+export const HAS_WAITING = `
+select exists (select from workflow_instance where ${QUEUED} and ${CREATOR} >= ${ALL_CREATORS} and (not_before is null or not_before <= now()))
+  or exists (
+    select from workflow_instance where dispatched_at is not null and ready_at is not null and held_by is null and losses = 0
+  ) as waiting`;
+
 /**
  * Hands over runs while the window has room. Lines are visited in turn, so the cost depends on the room and not on the backlog. Of the
  * lines visited, the creator who has the fewest places for the weight of a tenant comes first, then the tenant, then the workflow; its

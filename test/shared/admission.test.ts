@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { insertRuns, type NewRun } from '#shared/accept-runs.ts';
-import { ADMIT } from '#shared/db/admission.ts';
+import { ADMIT, HAS_WAITING } from '#shared/db/admission.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
@@ -429,6 +429,28 @@ describe('a limit', () => {
 
     expect(await isAdmitted([behind])).toEqual([true]);
     expect(await inWindow()).toEqual({ [tenantID]: 2 });
+  });
+
+  test('of a key makes no other run give way while only runs of that key wait', async () => {
+    const waits = async () => (await deployment.pool.query<{ waiting: boolean }>(HAS_WAITING)).rows[0]?.waiting;
+    const tenantID = await aTenant();
+    const of = limited(key('queue'), newID(), { customer: 7 });
+    expect(await waits()).toBe(false);
+    await queue(tenantID, 3, of);
+    expect(await waits()).toBe(true);
+    await admit();
+    expect(await waits()).toBe(true);
+    await claim(await admitted());
+
+    expect(await waits()).toBe(false);
+
+    await deployment.pool.query(
+      `update workflow_instance set not_before = now() + interval '1 hour' where id = any($1::uuid[])`,
+      [await queue(tenantID, 1)],
+    );
+    expect(await waits()).toBe(false);
+    await queue(tenantID, 1);
+    expect(await waits()).toBe(true);
   });
 
   test('of a key drops or fails a further run, which says so', async () => {

@@ -1,4 +1,5 @@
 import type { Backplane } from '#shared/backplane/index.ts';
+import { HAS_WAITING } from '#shared/db/admission.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
@@ -95,10 +96,7 @@ export function createSweep(options: SweepOptions): Sweep {
   async function tick(): Promise<void> {
     try {
       await once();
-      const { rows } = await pool.query<{ waiting: boolean }>(
-        `select exists (select from workflow_instance
-         where ready_at is not null and held_by is null and losses = 0 and (not_before is null or not_before <= now())) as waiting`,
-      );
+      const { rows } = await pool.query<{ waiting: boolean }>({ name: 'has_waiting_runs', text: HAS_WAITING });
       options.onPressure(rows[0]?.waiting ?? false);
     } catch (error) {
       logger.warn({ err: error }, 'sweep failed; the next one tries again');
