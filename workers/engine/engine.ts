@@ -191,8 +191,6 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   function onReleased(run: Run, how: 'park' | 'yield', ready: boolean): void {
     leave(run, how === 'park' ? 'parked' : 'yielded');
     if (how === 'park' && ready) void runs.handOver([run.id]);
-    // Refill now: the runs that waited are handed over before this one.
-    if (how === 'yield') dependencies.onFinished();
   }
 
   function onEnded({ run, awaitedBy, outputLength }: Committed, outcome: RunOutcome): void {
