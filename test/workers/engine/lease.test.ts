@@ -14,9 +14,9 @@ beforeAll(async () => {
 afterAll(() => deployment[Symbol.asyncDispose]());
 afterEach(() => vi.useRealTimers());
 
-function newLease(leaseMs: number, onLost = () => {}): Lease {
+function newLease(leaseMs: number, onLost = () => {}, onRenewed = async () => {}): Lease {
   const { pool } = deployment;
-  return createLease({ pool, slots: 1, leaseMs, logger: testLogger, onLost, onRenewed: async () => {} });
+  return createLease({ pool, slots: 1, leaseMs, logger: testLogger, onLost, onRenewed });
 }
 
 test.each([
@@ -53,6 +53,24 @@ test('a node that gets a slot begins when the lease is valid, and not while it i
   // The next renewal.
   await done;
   expect(run).toHaveBeenCalledTimes(1);
+});
+
+test('runs are compared after each renewal, also after a comparison that failed, and not twice at once', async () => {
+  const second = Promise.withResolvers<void>();
+  const onRenewed = vi
+    .fn(async () => undefined)
+    .mockRejectedValueOnce(new Error('no connection'))
+    .mockReturnValueOnce(second.promise as Promise<undefined>);
+  await using lease = newLease(600, undefined, onRenewed);
+  await lease.open();
+
+  await eventually(() => expect(onRenewed).toHaveBeenCalledTimes(2));
+  const { renewed } = lease.stats;
+  await eventually(() => expect(lease.stats.renewed).toBeGreaterThan(renewed + 1));
+  expect(onRenewed).toHaveBeenCalledTimes(2);
+  second.resolve();
+
+  await eventually(() => expect(onRenewed.mock.calls.length).toBeGreaterThan(2));
 });
 
 test('a worker whose lease was ended by another drops its runs, and begins another lease', async () => {
