@@ -435,6 +435,17 @@ test('steps that are large together are written by several statements, and all o
   expect(committer.stats.statements).toBeGreaterThanOrEqual(12);
 });
 
+test('a step that is larger than a statement of many may be is written alone', async () => {
+  const { held, committer, committed, step } = await hold(2);
+  const [large, small] = held as [Run, Run];
+
+  step(large, JSON.stringify({ output: { text: 'x'.repeat(8_100_000) } }));
+  step(small);
+  await committer.idle();
+
+  expect(committed.map(({ run }) => run)).toEqual([large, small]);
+});
+
 test('what the driver itself cannot send is found among the others, which commit', async () => {
   const { held, committer, committed, refused, step } = await hold(8);
   const [poisoned, ...others] = held as [Run, ...Run[]];

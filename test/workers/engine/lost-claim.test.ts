@@ -74,3 +74,25 @@ test.each([
   expect(rows.map(({ n }) => n)).toEqual([1, 1, 1, 1]);
   await eventually(() => expect(workers.map(({ engine }) => engine.held.size)).toEqual([0, 0]));
 });
+
+test('a run whose claim Postgres forgot is handed over again under the id of the job that has ended and is kept', async () => {
+  await using deployment = await startDeployment();
+  const { pool } = deployment;
+  await deployment.startWorker();
+  const ask = { type: 'approval' };
+  const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, ask }, ['start>ask']));
+  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
+  await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', epoch: 1 }));
+  const job = async () => (await deployment.backplane.queue('workflow.runs').getJob(`${id}.1`))?.finishedOn;
+  await eventually(async () => expect(await job()).toEqual(expect.any(Number)));
+
+  for (const table of ['run_event', 'run_wait', 'collection_request'])
+    await pool.query(`delete from ${table} where instance_id = $1`, [id]);
+  await pool.query(
+    `update workflow_instance set status = 'PENDING', epoch = 0, seq = 0, held_by = null, ready_at = now(), wake_at = null, started_at = null,
+       dispatched_at = now() - interval '10 seconds' where id = $1`,
+    [id],
+  );
+
+  await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', epoch: 1 }));
+});

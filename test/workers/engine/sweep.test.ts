@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { createEvents } from '#shared/workflow-events.ts';
@@ -105,6 +106,33 @@ test('totals that were taken before the first round go on with the rounds', asyn
 
   expect(stats).toMatchObject({ leads: true, forgotten: 1 });
   expect(stats.steps.get('refill')).toMatchObject({ times: 5, failures: 0 });
+});
+
+test('slots that become free while the window is filled lead to one more filling', async () => {
+  await using deployment = await startDeployment();
+  const { pool, runs, producer, backplane, config } = deployment;
+  const filled: PromiseWithResolvers<number>[] = [];
+  const refill = () => {
+    const filling = Promise.withResolvers<number>();
+    filled.push(filling);
+    return filling.promise;
+  };
+  await using sweep = createSweep({
+    ...{ pool, leasePool: pool, producer, backplane, logger: testLogger, leaseMs: config.worker.leaseMs },
+    runs: { ...runs, refill },
+    events: createEvents({ pool, runs, rights: { may: async () => true } }),
+    onPressure: () => undefined,
+  });
+
+  sweep.refillSoon();
+  await eventually(() => expect(filled).toHaveLength(1));
+  for (let n = 0; n < 3; n += 1) sweep.refillSoon();
+  filled[0]?.resolve(0);
+  await eventually(() => expect(filled).toHaveLength(2));
+  filled[1]?.resolve(0);
+
+  await sleep(50);
+  expect(filled).toHaveLength(2);
 });
 
 test('no lease expires before Postgres has been up for the length of a lease', async () => {
