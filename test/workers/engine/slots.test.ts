@@ -124,3 +124,32 @@ test('a run is claimed and ends while the runs of another creator fill their par
 
   await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
 });
+
+test('a node whose turn comes while the lease is over gives its slot back, and has one when the lease is valid again', async () => {
+  let valid = Promise.resolve();
+  const lease = { isValid: true, untilValid: () => valid };
+  const slots = createSlots(1, lease, createByteAccount({ maxBytes: 1_000_000 }));
+  const [turn, first] = [{ tenantID: newID() }, Promise.withResolvers<void>()];
+  let hasBegun = false;
+  const begin = (run: () => Promise<void>) => slots.enter({ turn, isShort: false, isOver: () => false, run });
+  const nodes = [
+    begin(() => first.promise),
+    begin(async () => {
+      hasBegun = true;
+    }),
+  ];
+  await nextTick();
+
+  const again = Promise.withResolvers<void>();
+  valid = again.promise;
+  lease.isValid = false;
+  first.resolve();
+  await nodes[0];
+  await nextTick();
+  expect([hasBegun, slots.used]).toEqual([false, 0]);
+  lease.isValid = true;
+  again.resolve();
+
+  await Promise.all(nodes);
+  expect([hasBegun, slots.used]).toEqual([true, 0]);
+});
