@@ -1,6 +1,7 @@
 import type { WorkerConfig } from '#shared/config.ts';
 import { StoreAway } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import { AppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
 import type { Rights } from '#shared/policy/rights.ts';
@@ -57,10 +58,10 @@ export async function attempt(process: Process, { run, frame, fact, proceed }: A
   try {
     // What Postgres did not answer is repeated, for as long as it is away: nothing has happened yet.
     const waiting = task.waiting({});
-    if (node.variables) task.variables = await readVariables(process, run, { node, task });
-    task.variables = withLinks(task.variables, frame, { run, links: process.nodes.formLinks });
-    if (run.state.hasApart) task.scope = await readScope(process, run, { frame, waiting });
-    resolved = withTimeToAnswer(node, run.version.options, resolveConfig(node, task.scope, rootsOf(task.variables)));
+    const goesOn = fact !== undefined || run.state.repetitionOf(frame) !== undefined;
+    const filling = fillConfig(process, run, { frame, task });
+    const config = goesOn ? await filling.catch((error) => withoutFilling(node, error)) : await filling;
+    resolved = withTimeToAnswer(node, run.version.options, config);
     task.fact = await untilReachable(() => factFor(process, run, frame, fact), waiting);
     // A node that continues after its wait was checked before it parked.
     const assets = task.fact ? [] : namedAssets(node.definition, resolved);
@@ -83,6 +84,25 @@ export async function attempt(process: Process, { run, frame, fact, proceed }: A
   } finally {
     task.stopClock();
   }
+}
+
+/** Reads what the templates of a node insert, and fills them in. */
+async function fillConfig(
+  process: Process,
+  run: Run,
+  { frame, task }: { frame: Frame; task: AttemptTask },
+): Promise<unknown> {
+  const { node } = frame;
+  if (node.variables) task.variables = await readVariables(process, run, { node, task });
+  task.variables = withLinks(task.variables, frame, { run, links: process.nodes.formLinks });
+  if (run.state.hasApart) task.scope = await readScope(process, run, { frame, waiting: task.waiting({}) });
+  return resolveConfig(node, task.scope, rootsOf(task.variables));
+}
+
+/** What a node waited for has come: a variable that is gone by then, or a value of another branch, does not undo it. */
+function withoutFilling(node: GraphNode, error: unknown): unknown {
+  if (error instanceof AppError && error.code === 'VALIDATION_ERROR') return node.config;
+  throw error;
 }
 
 async function readVariables({ nodes }: Process, run: Run, { node, task }: { node: GraphNode; task: AttemptTask }) {

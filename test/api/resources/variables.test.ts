@@ -10,6 +10,7 @@ import { testLogger } from '../../support/environment.ts';
 import { aMember, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
 import { code } from '../../support/graphs.ts';
 import { startHTTP } from '../../support/http-server.ts';
+import { eventually } from '../../support/settle.ts';
 
 let cluster: Cluster;
 let tenant: TestTenant;
@@ -208,6 +209,28 @@ test('a variable that published workflows use is deleted only by force', async (
     expect(await api().delete(`T/variables/${id}?force=true`)).toMatchObject({ status: 200 });
   }
   expect(await api().delete(`T/variables/${unused.id}`)).toMatchObject({ status: 200 });
+});
+
+test('a run that waits for an answer goes on with it after a variable of the question is deleted', async () => {
+  const variable = await aVariable('Acme');
+  const ask = { type: 'approval', title: `{{vars.${variable.name}}}` };
+  const { id } = await aWorkflow(cluster, { tenant, ...chain({ ask }, { approved: '{{ctx.approval.approved}}' }) });
+  const { body } = await api().post(`T/workflows/${id}/execute`);
+  const path = `T/workflows/data-collection?instanceID=${body.instanceID}`;
+  await eventually(async () => expect((await api().get(path)).body.requests).toHaveLength(1));
+  const [asked] = (await api().get(path)).body.requests;
+  expect(asked.collectionConfig.title).toBe('Acme');
+
+  await api().patch(`T/workflows/${id}`, chain());
+  expect(await api().delete(`T/variables/${variable.id}`)).toMatchObject({ status: 200 });
+  const answer = { submittedData: { decision: 'approve' } };
+  await api().post(`T/workflows/data-collection/${asked.collectionRequestID}/submit`, answer);
+
+  await eventually(async () =>
+    expect((await api().get(`T/workflows/instances/${body.instanceID}`)).body).toMatchObject({
+      ...{ status: 'COMPLETED', output: { approved: true }, error: null },
+    }),
+  );
 });
 
 test('variables of another tenant are out of reach', async () => {

@@ -59,4 +59,13 @@ describe('a delay', () => {
       exit: 'output',
     });
   });
+
+  test('that is over is not undone by a value that another branch has changed meanwhile', async () => {
+    for (const [value, delayedMs] of [
+      ['soon', null],
+      [-1, -1],
+      ['{{ctx.gone}}', null],
+    ])
+      expect(await run(dynamic(value), { kind: 'time' })).toMatchObject({ output: { delayedMs }, exit: 'output' });
+  });
 });
