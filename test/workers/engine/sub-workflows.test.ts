@@ -73,6 +73,32 @@ test('a workflow that is disabled is not executed as a sub-workflow either', asy
   expect(children.rowCount).toBe(0);
 });
 
+test('a workflow that a template lets call itself is refused at once', async () => {
+  const own = await deployment.saveWorkflow(graph({ start: { type: 'start' } }, []));
+  const versionID = await deployment.saveVersion(calling(own.workflowID), {}, own.workflowID);
+
+  expect(await ended({ workflowID: own.workflowID, versionID })).toMatchObject({
+    status: 'FAILED',
+    error: { code: 'NODE_FAILED', nodeID: 'call', message: 'A workflow cannot call itself' },
+  });
+});
+
+test('a call deeper than its maxDepth is refused', async () => {
+  const limited = (childWorkflowID: string) => {
+    const shape = calling(childWorkflowID);
+    return { ...shape, nodes: shape.nodes.map((node) => ({ ...node, data: { ...node.data, maxDepth: 1 } })) };
+  };
+  const inner = await deployment.saveWorkflow(graph({ start: { type: 'start' } }, []));
+  const middle = await deployment.saveWorkflow(limited(inner.workflowID));
+  const outer = await deployment.saveWorkflow(calling(middle.workflowID));
+
+  expect(await ended(middle)).toMatchObject({ status: 'COMPLETED' });
+  expect(await ended(outer)).toMatchObject({
+    status: 'FAILED',
+    error: { nodeID: 'call', cause: { nodeID: 'call', message: 'Sub-workflows are nested deeper than 1 levels' } },
+  });
+});
+
 test('the time limit of the node is that of the sub-workflow, which may take longer on its own', async () => {
   const child = await deployment.saveWorkflow(
     graph({ start: { type: 'start' }, ask: { type: 'approval' } }, ['start>ask']),
