@@ -30,6 +30,21 @@ async function batchOf(batchID: string) {
   return (await api().get(`T/workflows/batches/${batchID}`)).body.batch;
 }
 
+test('runs of a batch have the class `batch`, unless the item or the workflow names another', async () => {
+  const workflow = await aWorkflow(cluster, { tenant, ...chain(), options: { class: 'cron' } });
+  const classesOf = async (id: string, items: object[]) => {
+    const ids = idsOf((await bulk(id, items)).body);
+    const { rows } = await cluster.pool.query('select id, class from workflow_instance where id = any($1::uuid[])', [
+      ids,
+    ]);
+    return ids.map((own) => rows.find((row) => row.id === own)?.class);
+  };
+
+  const args = { n: 1 };
+  expect(await classesOf(echo.id, [{ args }, { args, class: 'interactive' }])).toEqual(['batch', 'interactive']);
+  expect(await classesOf(workflow.id, [{}, { class: 'batch' }])).toEqual(['cron', 'batch']);
+});
+
 test('every item is answered in order, and one that is wrong names its field and fails no other', async () => {
   const { status, body } = await bulk(echo.id, [
     { args: { n: 1 }, tags: ['first'] },
@@ -170,8 +185,10 @@ test('stopping a batch cancels its runs that have not ended, and no others', asy
   });
   expect(await child()).toMatchObject({ status: 'CANCELLED' });
   expect(await batchOf(beside.batchID)).toMatchObject({ status: 'RUNNING', cancelledAt: null });
-  const again = await api().delete(`T/workflows/batches/${body.batchID}/stop`);
-  expect(again.body.batch.cancelledAt).toBe(stopped.body.batch.cancelledAt);
+  const other = await aMember(cluster, { tenant, can: ['workflow.execute'] });
+  const again = await cluster.as(other).in(tenant).delete(`T/workflows/batches/${body.batchID}/stop`);
+  const { cancelledAt } = stopped.body.batch;
+  expect(again.body.batch).toMatchObject({ cancelledAt, cancelledBy: tenant.creator.id });
 });
 
 test('a worker ends the runs of a batch whose cancelling process has died', async () => {
