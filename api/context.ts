@@ -127,7 +127,7 @@ export async function createApiContext(
   const requestCount = createRequestCount(backplane, config.requestsPerMinute);
   const drain = new AbortController();
   const streams = resources.use(createEventStreams({ pool, watch, logger, draining: drain.signal }));
-  const answers = resources.use(createAnswerStreams({ pool, messages, draining: drain.signal }));
+  const answers = resources.use(createAnswerStreams({ pool, messages, logger, draining: drain.signal }));
 
   const audit = resources.use(createAuditTrail({ pool, producer: jobs, flushMs: config.auditFlushMs, logger }));
   const intake = resources.use(createIntake({ pool, secrets, producer: jobs, logger }));

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { CHAT_CHANNEL, ChatSignal } from '#shared/ai/chat.ts';
+import { CHAT_CHANNEL, CHAT_READER_MS, ChatSignal } from '#shared/ai/chat.ts';
 import type { Messages } from '#shared/backplane/index.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { type AnswerState, endLostAnswer, readAnswer } from '../db/ai-chat.ts';
+import { keep } from '#shared/keep.ts';
+import type { Logger } from '#shared/logger.ts';
+import { type AnswerState, endLostAnswer, keepReading, readAnswer } from '../db/ai-chat.ts';
 import { requireStreamRoom, type StreamOwner } from '../realtime/stream-room.ts';
 
 /** Sends answers of language models to clients, as the protocol of the AI SDK has it. */
@@ -20,6 +22,7 @@ export interface AnswerStreams extends Disposable {
 interface Needs {
   pool: Pool;
   messages: Messages;
+  logger: Logger;
   draining: AbortSignal;
 }
 
@@ -43,7 +46,7 @@ interface Reader extends StreamOwner {
   wake: PromiseWithResolvers<void>;
 }
 
-export function createAnswerStreams({ pool, messages, draining }: Needs): AnswerStreams {
+export function createAnswerStreams({ pool, messages, logger, draining }: Needs): AnswerStreams {
   const readers = new Set<Reader>();
   const wake = (answerID: string) => {
     for (const reader of readers) if (reader.answerID === answerID) reader.wake.resolve();
@@ -59,7 +62,7 @@ export function createAnswerStreams({ pool, messages, draining }: Needs): Answer
       const reader: Reader = { ...answer, wake: Promise.withResolvers() };
       readers.add(reader);
       try {
-        await pour(pool, { reader, response, draining });
+        await pour({ pool, logger }, { reader, response, draining });
       } finally {
         readers.delete(reader);
       }
@@ -74,7 +77,10 @@ interface Pouring {
   draining: AbortSignal;
 }
 
-async function pour(pool: Pool, { reader, response, draining }: Pouring): Promise<void> {
+async function pour(
+  { pool, logger }: Pick<Needs, 'pool' | 'logger'>,
+  { reader, response, draining }: Pouring,
+): Promise<void> {
   const { answerID } = reader;
   const gone = new AbortController();
   const leave = () => gone.abort();
@@ -84,6 +90,8 @@ async function pour(pool: Pool, { reader, response, draining }: Pouring): Promis
     () => response.headersSent && !response.writableNeedDrain && response.write(':\n\n'),
     HEARTBEAT_MS,
   );
+  const say = { name: 'that an answer is read', everyMs: CHAT_READER_MS / 5, run: () => keepReading(pool, answerID) };
+  await using _reading = keep(say, logger);
   try {
     let after = 0;
     while (!gone.signal.aborted) {

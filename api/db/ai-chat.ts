@@ -1,4 +1,4 @@
-import { CHAT_LEASE_MS, CHAT_PATIENCE_MS } from '#shared/ai/chat.ts';
+import { CHAT_LEASE_MS, CHAT_PATIENCE_MS, CHAT_READER_MS } from '#shared/ai/chat.ts';
 import { presentCall, type StoredPart, TOOL_CALL, type ToolCall } from '#shared/ai/tool-calls.ts';
 import type { Caller } from '#shared/caller.ts';
 import { requireRoomForAnswer, settleLostCall } from '#shared/db/ai-usage.ts';
@@ -89,7 +89,8 @@ export async function insertAnswer(
   await requireRoomForAnswer(query, tenantID);
   const seconds = CHAT_PATIENCE_MS / 1_000;
   const said = [JSON.stringify(caller), place, messageID, fromPart];
-  await query(BEGIN, [answerID, sessionID, tenantID, String(isResumable), seconds, ...said]);
+  const values = [answerID, sessionID, tenantID, String(isResumable), seconds, ...said, CHAT_READER_MS / 1_000];
+  await query(BEGIN, values);
 }
 
 const OPEN = `
@@ -101,8 +102,9 @@ delete from ai_session where id in (
   select id from ai_session where tenant_id = $1 and owner_id = $2 order by updated_at desc offset $3)`;
 
 const BEGIN = `
-insert into ai_answer (id, session_id, tenant_id, is_resumable, status, alive_until, caller, place, message_id, from_part)
-values ($1, $2, $3, $4::boolean, 'calling', now() + make_interval(secs => $5), $6, $7, $8, $9::integer)`;
+insert into ai_answer (id, session_id, tenant_id, is_resumable, status, alive_until, caller, place, message_id, from_part, read_until)
+values ($1, $2, $3, $4::boolean, 'calling', now() + make_interval(secs => $5), $6, $7, $8, $9::integer,
+  case when not $4::boolean then now() + make_interval(secs => $10) end)`;
 
 /** A message that is sent again, perhaps changed, takes the place of itself and of all behind it. */
 async function addMessage(
@@ -214,11 +216,21 @@ export async function dropAnswer(pool: Pool, answerID: string): Promise<void> {
   await pool.query(DROP_ANSWER, [answerID]);
 }
 
-const DROP_ANSWER = `
+export const DROP_ANSWERS = `
 update ai_answer set is_unwanted = true,
   status = case status when 'streaming' then status else 'cancelled' end,
-  ended_at = case status when 'streaming' then null else now() end
-where id = $1 and ended_at is null`;
+  ended_at = case status when 'streaming' then null else now() end`;
+
+const DROP_ANSWER = `${DROP_ANSWERS} where id = $1 and ended_at is null`;
+
+/** Says that a client still reads an answer. One that goes on without its client needs it not. */
+export async function keepReading(pool: Pool, answerID: string): Promise<void> {
+  await pool.query(READING, [answerID, CHAT_READER_MS / 1_000]);
+}
+
+const READING = `
+update ai_answer set read_until = now() + make_interval(secs => $2)
+where id = $1 and read_until is not null and ended_at is null`;
 
 function textOf(error: AppError): string {
   return JSON.stringify(toWireError(error));

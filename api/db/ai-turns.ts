@@ -1,12 +1,12 @@
 import { CHAT_PATIENCE_MS, MAX_STEPS } from '#shared/ai/chat.ts';
-import type { OfferedTool, ToolCallStatus } from '#shared/ai/tool-calls.ts';
+import { NOT_CALLED, type OfferedTool, type ToolCallStatus } from '#shared/ai/tool-calls.ts';
 import { Caller } from '#shared/caller.ts';
 import { appendChunks } from '#shared/db/ai-answers.ts';
 import { settleLostCall } from '#shared/db/ai-usage.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient } from '#shared/db/query.ts';
 import type { Json } from '#shared/json.ts';
-import { MAX_RESTARTS } from './ai-chat.ts';
+import { DROP_ANSWERS, MAX_RESTARTS } from './ai-chat.ts';
 
 /** A call of a tool that this process has claimed. */
 export interface ClaimedCall {
@@ -50,8 +50,19 @@ export async function claimCall(pool: Pool, { free }: { free: number }): Promise
   return row && { ...row, input: JSON.parse(row.input) as Json, caller: Caller.parse(JSON.parse(row.caller)) };
 }
 
+/** Not a call of a node whose run has ended. */
+const isWanted = `(c.instance_id is null or exists (
+  select from workflow_instance i where i.id = c.instance_id and i.completed_at is null))`;
+
+// A call that is not wanted, and that no process has, is ended on the way.
 const CLAIM = `
-with running as (
+with unwanted as (
+  update ai_tool_call set status = 'failed', output = to_json('${NOT_CALLED}'::text)::text, claimed_until = null, ended_at = now()
+  where id in (
+    select c.id from ai_tool_call c
+    where c.status = 'ready' and (c.claimed_until is null or c.claimed_until <= now()) and not ${isWanted} for update skip locked)
+),
+running as (
   select r.tenant_id, t.creator_id from ai_tool_call r join tenant t on t.id = r.tenant_id
   where r.status = 'ready' and r.claimed_until > now()
 ),
@@ -60,7 +71,7 @@ open as (
     (select count(*) from running r where r.tenant_id = c.tenant_id) as of_tenant,
     (select count(*) from running r where r.creator_id = t.creator_id) as of_creator
   from ai_tool_call c join tenant t on t.id = c.tenant_id
-  where c.status = 'ready' and (c.claimed_until is null or c.claimed_until <= now()) and c.attempts < $3
+  where c.status = 'ready' and (c.claimed_until is null or c.claimed_until <= now()) and c.attempts < $3 and ${isWanted}
     and (c.session_id is null or exists (select from ai_answer a where a.id = c.turn_id and a.status = 'calling'))
     and not exists (
       select from ai_tool_call e where e.turn_id = c.turn_id and e.status = 'ready' and (e.created_at, e.number) < (c.created_at, c.number))
@@ -86,7 +97,7 @@ export async function renewCall(pool: Pool, { id, attempts }: ClaimedCall): Prom
 const RENEW = `
 with renewed as (
   update ai_tool_call c set claimed_until = now() + make_interval(secs => $3)
-  where id = $1 and attempts = $2 and status = 'ready'
+  where id = $1 and attempts = $2 and status = 'ready' and ${isWanted}
     and (session_id is null or exists (select from ai_answer a where a.id = c.turn_id and a.status = 'calling'))
   returning turn_id),
 answer as (
@@ -139,6 +150,14 @@ export async function claimTurn(pool: Pool): Promise<ClaimedTurn | undefined> {
   const [row] = rows;
   return row && { ...row, caller: Caller.parse(JSON.parse(row.caller)) };
 }
+
+/** Ends answers of a chat that their clients read no more, and could not say so because the process that sent them is gone. */
+export async function dropUnread(pool: Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(DROP_UNREAD);
+  return rows.map(({ id }) => id);
+}
+
+const DROP_UNREAD = `${DROP_ANSWERS} where status in ('calling', 'waiting', 'streaming') and not is_unwanted and read_until < now() returning id`;
 
 // Tenants with fewer answers under way come first. A step that waits is claimed again when the process that asked a worker for it has gone.
 const CLAIM_TURN = `

@@ -13,6 +13,8 @@ export const ToolsSignal = z.object({ unwanted: z.uuid().optional() });
 
 /** An answer whose worker renews nothing for so long has lost it. */
 export const CHAT_LEASE_MS = 10_000;
+/** An answer that no process says it sends to its client for so long is not wanted, unless it goes on without one. */
+export const CHAT_READER_MS = 15_000;
 /** How long an answer waits for a worker. */
 export const CHAT_PATIENCE_MS = 60_000;
 export const CHAT_TIMEOUT_MS = 300_000;

@@ -38,11 +38,11 @@ test('a chat goes on after its API process was killed with a tool, and after its
   const who = user.in({ id: tenantID });
   const graph = { workflowNodes: [{ id: 'start', type: 'start', data: {} }], workflowEdges: [] };
   const { workflow } = (await who.post('T/workflows', { title: 'Cloned', ...graph })).body;
-  const send = (messages: object[]) =>
+  const send = (messages: object[], resumable = true) =>
     fetch(`${baseURL}/api/v1/tenants/${tenantID}/ai/chat/stream`, {
       method: 'POST',
       headers: { authorization, 'content-type': 'application/json' },
-      body: JSON.stringify({ id: 'a', messages, resumable: true }),
+      body: JSON.stringify({ id: 'a', messages, resumable }),
     });
   const stored = async () => (await who.get('T/ai/chat/session?id=a')).body.messages;
   const workflows = async () =>
@@ -93,7 +93,7 @@ test('a chat goes on after its API process was killed with a tool, and after its
   });
   // What its connection had been sent is done by the server: the end of the call is that of a process that died before it.
   await pool.query(`update ai_tool_call set status = 'ready', output = null, ended_at = null, claimed_until = now()`);
-  await using _api = await startAPI();
+  await using secondAPI = await startAPI();
   await eventually(async () => expect((await stored()).at(-1).parts.at(-1).text).toBe('Cloned.'), 15_000);
   expect(await workflows()).toBe(2);
   const calls = await pool.query('select status, attempts - asked_attempts as tries from ai_tool_call');
@@ -102,10 +102,7 @@ test('a chat goes on after its API process was killed with a tool, and after its
   const answer = await send([said('Greet me', 'm2')]);
   const reading = readChunks(answer);
   await eventually(async () => {
-    const { rowCount } = await pool.query(
-      `select from ai_answer a where status = 'streaming' and exists (select from ai_chunk where answer_id = a.id)`,
-    );
-    expect(rowCount).toBe(1);
+    expect((await pool.query(STREAMS)).rowCount).toBe(1);
   });
   await firstWorker.kill('SIGKILL');
   await using _worker = startWorker();
@@ -119,7 +116,24 @@ test('a chat goes on after its API process was killed with a tool, and after its
   expect(usage).toMatchObject({ calls: { used: 0 }, days: [{ calls: 4 }] });
   // That of the worker that was killed counts as reserved.
   expect(usage.today.used).toBeGreaterThan(8_000);
+
+  // The client of a process that is killed has gone, although no process could say so.
+  const never = Promise.withResolvers<void>();
+  provider.play({ pieces: ['Hel', 'lo.'], until: never.promise });
+  const abandoned = provider.abandoned();
+  const cut = send([said('Greet me again', 'm3')], false)
+    .then((response) => response.text())
+    .catch(() => undefined);
+  const readUntil = `update ai_answer set read_until = now() where status = 'streaming' and read_until > now()`;
+  await eventually(async () => expect((await pool.query(STREAMS)).rowCount).toBe(1));
+  await secondAPI.kill('SIGKILL');
+  await cut;
+  expect((await pool.query(readUntil)).rowCount).toBe(1);
+  await eventually(() => expect(provider.abandoned()).toBe(abandoned + 1));
+  never.resolve();
 });
+
+const STREAMS = `select from ai_answer a where status = 'streaming' and exists (select from ai_chunk where answer_id = a.id)`;
 
 test('the tool of an ai node is called once, although the worker of the node was killed meanwhile', async () => {
   await using provider = await startAIProvider();

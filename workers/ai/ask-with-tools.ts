@@ -33,9 +33,10 @@ interface Asking {
 /** The tools that a node names, as far as both the caller of the run and the author of the node may use them now. */
 export async function describeNamed({ run, names, toolCalls, signal }: Omit<Asking, 'ask'>): Promise<OfferedTool[]> {
   if (names.length === 0) return [];
-  const { tenantID, idempotencyKey: key, isDryRun } = run;
+  const { tenantID, instanceID, idempotencyKey: key, isDryRun } = run;
   const wanted = {
     tenantID,
+    instanceID,
     caller: callerOfTools(run),
     key: `${key} ${run.attempt}`,
     number: 0,
@@ -77,10 +78,11 @@ export async function askWithTools(
     for (const { id, toolName, input } of wanted) {
       number += 1;
       const { tenantID, idempotencyKey: key, isDryRun, instanceID, nodeID } = run;
-      const call = { tenantID, caller: callerOfTools(run), key, number, tool: toolName, input, isGranted: !isDryRun };
+      const of = { tenantID, instanceID, caller: callerOfTools(run), key };
+      const call = { ...of, number, tool: toolName, input, isGranted: !isDryRun };
       const ended = known.has(toolName)
         ? await toolCalls.call(call, signal)
-        : await toolCalls.refuse({ ...call, of: { instanceID, nodeID } });
+        : await toolCalls.refuse({ ...call, nodeID });
       const output = { type: 'text' as const, value: said(ended) };
       results.content.push({ type: 'tool-result', toolCallId: id, toolName, output });
     }

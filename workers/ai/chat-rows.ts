@@ -48,7 +48,7 @@ export async function renewStep(pool: Pool, { answerID, callID }: Taken): Promis
 
 const HELD = `where id = $1 and status = 'streaming' and call_id = $3`;
 
-const RENEW = `update ai_answer set alive_until = now() + make_interval(secs => $2) ${HELD} and not is_unwanted`;
+const RENEW = `update ai_answer set alive_until = now() + make_interval(secs => $2) ${HELD} and not is_unwanted and coalesce(read_until > now(), true)`;
 
 interface NewChunks extends Taken {
   number: number;

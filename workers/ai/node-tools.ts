@@ -11,6 +11,8 @@ import type { Logger } from '#shared/logger.ts';
 /** A call of a tool that a node asks for. */
 export interface NodeCall {
   tenantID: string;
+  /** Once it has ended, the call is not wanted any more. */
+  instanceID: string;
   caller: Caller;
   /** The same for every attempt of the node. */
   key: string;
@@ -29,7 +31,7 @@ export interface ToolCalls {
    */
   call(wanted: NodeCall, signal: AbortSignal): Promise<ToolCall>;
   /** Ends a call of a tool that the node does not name, or its caller may not use; it is in the audit trail before the model is told. */
-  refuse(wanted: NodeCall & { of: { instanceID: string; nodeID: string } }): Promise<ToolCall>;
+  refuse(wanted: NodeCall & { nodeID: string }): Promise<ToolCall>;
 }
 
 const UNNAMED = 'The node does not name this tool, or the caller of the run or its author may not use it';
@@ -49,11 +51,11 @@ export function createToolCalls({
 }): ToolCalls {
   return {
     async call(wanted, signal) {
-      const { tenantID, caller, key, number, tool, input, isGranted } = wanted;
+      const { tenantID, caller, key, number, tool, input, isGranted, instanceID } = wanted;
       const digest = digestOf(input);
       const id = callID(wanted);
       const values = [id, tenantID, idOf(key), number, tool, JSON.stringify(input), digest, JSON.stringify(caller)];
-      await pool.query(ADD, [...values, isGranted]);
+      await pool.query(ADD, [...values, isGranted, instanceID]);
       messages
         .publish(TOOLS_CHANNEL, {})
         .catch((error) => logger.debug({ err: error }, 'processes not woken; they look by themselves'));
@@ -71,7 +73,7 @@ export function createToolCalls({
       }
     },
     async refuse(wanted) {
-      const { tenantID, caller, tool, of } = wanted;
+      const { tenantID, caller, tool, instanceID, nodeID } = wanted;
       const { type, id: callerID, userID } = caller;
       // Also that of a later attempt of the node: it is one entry.
       const id = callID(wanted);
@@ -79,7 +81,7 @@ export function createToolCalls({
         ...{ id, tenantID, type: 'AI_TOOL_CALL', action: 'refuse', status: 403 },
         userID: userID ?? (type === 'user' ? callerID : null),
         apiKeyID: type === 'apiKey' ? callerID : null,
-        details: { tool: tool.slice(0, MAX_NAME), toolCallID: id, ...of },
+        details: { tool: tool.slice(0, MAX_NAME), toolCallID: id, instanceID, nodeID },
       });
       await insertAuditRecords(pool, [entry]);
       const output = JSON.stringify(UNNAMED);
@@ -111,8 +113,8 @@ function idOf(text: string): string {
 }
 
 const ADD = `
-insert into ai_tool_call (id, tenant_id, turn_id, number, tool, input, input_digest, caller, is_granted)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do nothing`;
+insert into ai_tool_call (id, tenant_id, turn_id, number, tool, input, input_digest, caller, is_granted, instance_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict (id) do nothing`;
 
 const READ = `select ${TOOL_CALL} from ai_tool_call c where c.id = $1`;
 

@@ -9,6 +9,7 @@ import {
   type ClaimedTurn,
   claimCall,
   claimTurn,
+  dropUnread,
   endCall,
   endTurn,
   keepAsking,
@@ -28,6 +29,11 @@ const LOOK_EVERY_MS = 1_000;
 const RENEW_EVERY_MS = 2_000;
 /** How long the calls under way may go on when the process ends. */
 const PATIENCE_MS = 3_000;
+
+/** A call or a turn that goes on; an async function would wait for the end of a bare promise. */
+interface Begun {
+  done: Promise<void>;
+}
 
 /** A step that this process has asked a worker for. */
 interface Asked {
@@ -51,16 +57,28 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
 
   async function look(): Promise<void> {
     for (const id of await restartLost(pool)) tell(id);
+    for (const id of await dropUnread(pool)) publish(TOOLS_CHANNEL, { unwanted: id });
     await withdrawAsked();
-    while (calls.size < CALLS && !stopped.signal.aborted) {
-      const call = await claimCall(pool, { free: CALLS - calls.size });
-      if (!call) break;
-      work(calls, run(call));
-    }
-    while (turns.size < TURNS && !stopped.signal.aborted) {
+    await takeUp(calls, CALLS, async (free) => {
+      const call = await claimCall(pool, { free });
+      return call && { done: run(call) };
+    });
+    await takeUp(turns, TURNS, async () => {
       const turn = await claimTurn(pool);
-      if (!turn) break;
-      work(turns, goOn(turn));
+      return turn && { done: goOn(turn) };
+    });
+  }
+
+  /** Begins what waits in the rows, as far as there are places. */
+  async function takeUp(
+    running: Set<Promise<void>>,
+    places: number,
+    claim: (free: number) => Promise<Begun | undefined>,
+  ): Promise<void> {
+    while (running.size < places && !stopped.signal.aborted) {
+      const begun = await claim(places - running.size);
+      if (!begun) break;
+      work(running, begun.done);
     }
   }
 

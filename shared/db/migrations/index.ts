@@ -80,6 +80,7 @@ import { Migration20261123213000_ToolApprovals } from './Migration20261123213000
 import { Migration20261125160000_OAuthRevocations } from './Migration20261125160000_OAuthRevocations.ts';
 import { Migration20261126160000_RetiredSeals } from './Migration20261126160000_RetiredSeals.ts';
 import { Migration20261126181500_FailedItems } from './Migration20261126181500_FailedItems.ts';
+import { Migration20261126193000_UnwantedCalls } from './Migration20261126193000_UnwantedCalls.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -165,6 +166,7 @@ const classes = {
   Migration20261125160000_OAuthRevocations,
   Migration20261126160000_RetiredSeals,
   Migration20261126181500_FailedItems,
+  Migration20261126193000_UnwantedCalls,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

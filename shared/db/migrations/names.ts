@@ -84,4 +84,5 @@ export const migrationNames = [
   'Migration20261125160000_OAuthRevocations',
   'Migration20261126160000_RetiredSeals',
   'Migration20261126181500_FailedItems',
+  'Migration20261126193000_UnwantedCalls',
 ] as const;

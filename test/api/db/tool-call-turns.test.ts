@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { claimCall, claimTurn } from '#api/db/ai-turns.ts';
+import { keepReading } from '#api/db/ai-chat.ts';
+import { claimCall, claimTurn, dropUnread, renewCall } from '#api/db/ai-turns.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import { freshDatabase } from '../../support/database.ts';
@@ -56,21 +57,80 @@ test('of the places of a process, one stays for a creator who has no call under 
   expect(await claimCall(pool, { free })).toMatchObject({ tenantID: late });
 });
 
+/** An answer of a chat, which its client has read so many seconds ago; null: it goes on without one. */
+async function anAnswer(tenantID: string, status = 'calling', readAgo: number | null = null): Promise<string> {
+  const { rows } = await pool.query<{ id: string }>(ANSWER, [
+    tenantID,
+    status,
+    readAgo,
+    JSON.stringify({ type: 'user', id: tenantID, origin: 'direct' }),
+  ]);
+  return rows[0]?.id ?? expect.fail('no answer');
+}
+
+const ANSWER = `
+with session as (
+  insert into ai_session (id, tenant_id, owner_id, chat_id) values (uuidv7(), $1, $1, uuidv7()::text) returning id)
+insert into ai_answer (id, session_id, tenant_id, is_resumable, status, alive_until, caller, read_until)
+select uuidv7(), id, $1, $3::int is null, $2, now() + interval '1 minute', $4, now() - make_interval(secs => $3) from session
+returning id`;
+
 test('an answer of a tenant with fewer under way goes on first', async () => {
   const [busy, other] = [newID(), newID()];
-  for (const tenantID of [busy, busy, busy, other]) {
-    const { rows } = await pool.query<{ id: string }>(
-      `insert into ai_session (id, tenant_id, owner_id, chat_id) values (uuidv7(), $1, $1, uuidv7()::text) returning id`,
-      [tenantID],
-    );
-    await pool.query(
-      `insert into ai_answer (id, session_id, tenant_id, is_resumable, status, alive_until, caller)
-       values (uuidv7(), $1, $2, false, 'calling', now() + interval '1 minute', $3)`,
-      [rows[0]?.id, tenantID, JSON.stringify({ type: 'user', id: tenantID, origin: 'direct' })],
-    );
-  }
+  for (const tenantID of [busy, busy, busy, other]) await anAnswer(tenantID);
   const claimed: (string | undefined)[] = [];
   for (let n = 0; n < 4; n += 1) claimed.push((await claimTurn(pool))?.tenantID);
 
   expect(claimed).toEqual([busy, other, busy, busy]);
 });
+
+test('an answer that no process sends to its client any more is not wanted, unless it goes on without one', async () => {
+  const tenantID = newID();
+  const [waits, streams, read] = [
+    await anAnswer(tenantID, 'waiting', 1),
+    await anAnswer(tenantID, 'streaming', 1),
+    await anAnswer(tenantID, 'streaming', 1),
+  ];
+  const kept = [await anAnswer(tenantID, 'streaming'), await anAnswer(tenantID, 'done', 1), read];
+  await keepReading(pool, read);
+
+  expect((await dropUnread(pool)).sort()).toEqual([waits, streams].sort());
+  const { rows } = await pool.query('select id, status, is_unwanted from ai_answer order by id');
+  expect(rows).toEqual([
+    { id: waits, status: 'cancelled', is_unwanted: true },
+    { id: streams, status: 'streaming', is_unwanted: true },
+    { id: read, status: 'streaming', is_unwanted: false },
+    { id: kept[0], status: 'streaming', is_unwanted: false },
+    { id: kept[1], status: 'done', is_unwanted: false },
+  ]);
+  expect(await dropUnread(pool)).toEqual([]);
+});
+
+test('a call of a run that has ended is claimed by no process, and the process that has it is told', async () => {
+  const tenantID = await callsOf(newID(), 3);
+  const [open, ended] = [newID(), newID()];
+  for (const [id, end] of [[open, null] as const, [ended, new Date()] as const])
+    await pool.query(RUN, [id, tenantID, end]);
+  const { rows: calls } = await pool.query<{ id: string }>('select id from ai_tool_call order by id');
+  const runOf = async (at: number, run: string) =>
+    pool.query('update ai_tool_call set instance_id = $2 where id = $1', [calls[at]?.id, run]);
+  await runOf(0, ended);
+  await runOf(1, open);
+
+  const [first, second] = [await claimCall(pool, { free: 16 }), await claimCall(pool, { free: 16 })];
+  expect([first?.id, second?.id]).toEqual([calls[1]?.id, calls[2]?.id]);
+  const states = await pool.query('select status, attempts from ai_tool_call order by id');
+  expect(states.rows).toEqual([
+    { status: 'failed', attempts: 0 },
+    { status: 'ready', attempts: 1 },
+    { status: 'ready', attempts: 1 },
+  ]);
+  if (!first || !second) return expect.fail('nothing was claimed');
+  expect([await renewCall(pool, first), await renewCall(pool, second)]).toEqual([true, true]);
+  await runOf(1, ended);
+  expect([await renewCall(pool, first), await renewCall(pool, second)]).toEqual([false, true]);
+});
+
+const RUN = `
+insert into workflow_instance (id, tenant_id, version_id, status, caller, deadline_at, completed_at)
+values ($1, $2, $1, case when $3::timestamptz is null then 'RUNNING' else 'CANCELLED' end, '{}', now(), $3)`;

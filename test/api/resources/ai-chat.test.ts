@@ -163,6 +163,13 @@ test('a client that goes away ends the call at the provider within a second', as
   const going = new AbortController();
   const response = await chat({ messages: [user('Greet me')] }, { signal: going.signal });
   await chunksOf(response).next();
+  // While it reads, its process says so: one that is killed does not.
+  const read = (seconds: number, set: string) =>
+    cluster.pool.query(`${set} read_until > now() + make_interval(secs => $2)`, [tenant.id, seconds]);
+  await read(12, `update ai_answer set read_until = now() + interval '6 seconds' where tenant_id = $1 and`);
+  await eventually(async () =>
+    expect((await read(12, 'select from ai_answer where tenant_id = $1 and')).rowCount).toBe(1),
+  );
   const began = performance.now();
 
   going.abort();

@@ -209,4 +209,10 @@ test('a tool is called once, also when the node is tried again', async () => {
 
   expect(body).toMatchObject({ status: 'COMPLETED', output: { answer: 'Added.' } });
   expect(told).toEqual([expect.stringMatching(/^<data name="result of create_variable">/)]);
+  // With the end of the run its calls would not be wanted any more.
+  const { rows } = await cluster.pool.query(
+    'select distinct instance_id as id from ai_tool_call where tenant_id = $1',
+    [tenant.id],
+  );
+  expect(rows).toEqual([{ id: body.instanceID }]);
 });
