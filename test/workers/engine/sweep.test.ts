@@ -58,6 +58,7 @@ test('the parents of runs that are overdue, or that lost their workers, are woke
   const parents = [await insert(`status = 'WAITING'`), await insert(`status = 'WAITING'`)];
   const overdue = await insert(`status = 'WAITING', deadline_at = now()`, parents[0]);
   const lost = await insert(`status = 'RUNNING', losses = 3, ready_at = now()`, parents[1]);
+  const child = await insert(`status = 'WAITING'`, overdue);
   const { leaseMs } = config.worker;
   const options = {
     pool,
@@ -75,6 +76,7 @@ test('the parents of runs that are overdue, or that lost their workers, are woke
 
   expect(await deployment.read(overdue)).toMatchObject({ status: 'FAILED', error: { code: 'RUN_TIMEOUT' } });
   expect(await deployment.read(lost)).toMatchObject({ status: 'FAILED', error: { code: 'WORKER_LOST' } });
+  expect(await deployment.read(child)).toMatchObject({ status: 'CANCELLED', error: null });
   for (const parent of parents)
     expect(await deployment.read(parent)).toMatchObject({ wake_seq: 1, ready_at: expect.any(Date) });
 });
