@@ -168,7 +168,8 @@ export function failFrame(run: Run, frame: Frame, { resolved, error, pinned }: F
     if (isHandledAround(run, frame.path)) {
       const payload = JSON.stringify({ error: shownError(error), failsItem: true, ...marks });
       const outcome = run.record(frame, { status: 'FAILED', exit: null, payload });
-      return { outcome, next: run.state.failItem(frame, shownError(error)) };
+      const next = run.state.failItem(frame, shownError(error));
+      return run.stopAfter(frame, { success: false, error: briefError(error) }) ? null : { outcome, next };
     }
     const payload = JSON.stringify({ error: shownError(error), ...marks });
     run.record(frame, { status: 'FAILED', exit: null, payload });

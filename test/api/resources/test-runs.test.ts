@@ -215,6 +215,20 @@ describe('the end of a test', () => {
     expect(run.nodes.map(({ nodeID }: { nodeID: string }) => nodeID)).not.toContain('after');
   });
 
+  test('is after the named node also where its failure is that of an item', async () => {
+    const loop = { type: 'loop', sourceVariable: [1, 2], errorHandling: 'continue' };
+    const shape = graph({ start: { type: 'start' }, loop, bad: code('throw new Error("no");') }, [
+      'start>loop',
+      'loop:loop>bad',
+    ]);
+
+    const run = await tested({ ...shape, stopAfter: 'bad' });
+
+    expect(run).toMatchObject({ status: 'COMPLETED', output: { success: false, error: { code: 'NODE_FAILED' } } });
+    const failures = run.timeline.filter(({ status }: { status: string }) => status === 'FAILED');
+    expect(failures).toMatchObject([{ nodeID: 'bad', iteration: 0 }]);
+  });
+
   test('cannot be in an item of a map, which is a run of its own', async () => {
     const shape = graph(
       { start: { type: 'start' }, map: { type: 'map', sourceVariable: [1] }, inner: code('return 1;') },
