@@ -33,11 +33,14 @@ export function completeChunk(
   const collected = run.chunk?.plan.collectResults === false ? [] : results;
   const size = collected.length > 0 ? sizeOf(collected, nodeOutputMaxBytes) : 0;
   // Results that are too large fail the map by their size. The items have not failed.
-  run.endWith({ failed, size, results: size > nodeOutputMaxBytes ? [] : collected });
+  run.endWith({ failed, size, results: size === BEYOND_ALL ? [] : collected });
   const payload = JSON.stringify({ output: { totalItems: total, failedItems: failed } });
   const outcome = run.record(frame, { status: 'SUCCESS', exit: frame.node.definition.body ?? null, payload });
   return { outcome, next: run.state.settle(frame, null) };
 }
+
+/** Above the limit of any worker: that of the map may be another one. The column of the size is of type integer. */
+const BEYOND_ALL = 2_147_483_647;
 
 /** In bytes. Throws if Postgres would refuse the results for another reason than their size. */
 function sizeOf(results: Json[], maxBytes: number): number {
@@ -45,7 +48,7 @@ function sizeOf(results: Json[], maxBytes: number): number {
     return Buffer.byteLength(outputText({ results }, maxBytes));
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'OUTPUT_TOO_LARGE') throw error;
-    return maxBytes + 1;
+    return BEYOND_ALL;
   }
 }
 
