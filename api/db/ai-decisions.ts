@@ -1,4 +1,6 @@
 import { ASK_USER, digestOf } from '#shared/ai/tool-calls.ts';
+import { readable } from '#shared/audit/readable.ts';
+import { type AuditRecord, insertAuditRecords, wholeEntry } from '#shared/audit/records.ts';
 import { appendChunks } from '#shared/db/ai-answers.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, type Query } from '#shared/db/query.ts';
@@ -17,6 +19,7 @@ export type Decision = {
 interface Waiting {
   id: string;
   tool: string;
+  input: string;
   digest: string;
 }
 
@@ -43,6 +46,8 @@ export async function decideCalls(
     const waiting = session ? (await query<Waiting>(WAITING, [session.sessionID])).rows : [];
     const known = new Map(waiting.map((call) => [call.id, call]));
     for (const decision of decisions) await decide(query, known, { decision, deciderID: caller.id });
+    const entries = decisions.flatMap((decision) => entryOf(chat, decision, known.get(decision.toolCallID)) ?? []);
+    await insertAuditRecords(client, entries);
     // Without a session no call waits, so a decision was refused.
     if (!session) throw notWaiting();
     const { sessionID, messageID, parts } = session;
@@ -63,7 +68,19 @@ from ai_session s join lateral (
 where s.tenant_id = $1 and s.owner_id = $2 and s.chat_id = $3 for update of s`;
 
 const WAITING = `
-select id, tool, input_digest as digest from ai_tool_call where session_id = $1 and status = 'asked' for update`;
+select id, tool, input, input_digest as digest from ai_tool_call where session_id = $1 and status = 'asked' for update`;
+
+/** Chats are deleted, so who has confirmed a call of a tool is in the trail. */
+function entryOf({ tenantID, caller }: Chat, decision: Decision, call: Waiting | undefined): AuditRecord | undefined {
+  if (!call || 'answer' in decision) return undefined;
+  const { approved, reason } = decision;
+  return wholeEntry({
+    ...{ tenantID, type: 'AI_TOOL_CALL', action: approved ? 'confirm' : 'deny' },
+    userID: caller.userID ?? (caller.type === 'user' ? caller.id : null),
+    apiKeyID: caller.type === 'apiKey' ? caller.id : null,
+    details: { tool: call.tool, toolCallID: call.id, input: readable(JSON.parse(call.input)), reason },
+  });
+}
 
 /** Confirmed calls are done now; those that still wait, wait for this answer. */
 const GO_ON = `

@@ -108,25 +108,29 @@ select from renewed`;
 export interface CallEnd {
   status: Exclude<ToolCallStatus, 'ready' | 'denied'>;
   output: Json;
+  /** The input without secrets, which takes its place when the call is over. */
+  shownInput: Json;
   /** For the client. */
   chunks: object[];
 }
 
 /** Ends a call, or lets it wait for the user. Does nothing if another process has it by now. */
-export async function endCall(pool: Pool, call: ClaimedCall, { status, output, chunks }: CallEnd): Promise<void> {
+export async function endCall(pool: Pool, call: ClaimedCall, end: CallEnd): Promise<void> {
+  const { status, output, shownInput, chunks } = end;
   await inTransaction(pool, async (client) => {
     const query = onClient(client);
     if (call.sessionID) await query('select from ai_answer where id = $1 for update', [call.turnID]);
     const isOver = status !== 'asked';
     const values = [call.id, call.attempts, status, isOver ? JSON.stringify(output) : null, isOver];
-    const { rowCount } = await query(END, values);
+    const { rowCount } = await query(END, [...values, JSON.stringify(shownInput)]);
     if (rowCount && call.sessionID) await appendChunks(query, call.turnID, chunks);
   });
 }
 
 const END = `
 update ai_tool_call set status = $3, output = $4, claimed_until = null, ended_at = case when $5::boolean then now() end,
-  asked_attempts = case when $5::boolean then asked_attempts else attempts end, input = case when origin is null then input else '{}' end
+  asked_attempts = case when $5::boolean then asked_attempts else attempts end, 
+  input = case when origin is not null then '{}' when $5::boolean then $6 else input end
 where id = $1 and attempts = $2 and status = 'ready'`;
 
 /** An answer all of whose calls have ended, which this process takes on. */

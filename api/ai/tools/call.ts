@@ -1,7 +1,9 @@
 import { ASK_USER, DESCRIBE_TOOLS } from '#shared/ai/tool-calls.ts';
+import { readable } from '#shared/audit/readable.ts';
 import { wholeEntry } from '#shared/audit/records.ts';
 import { toAppError } from '#shared/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import { hidingOf } from '../../audit/request-entry.ts';
 import type { ApiContext } from '../../context.ts';
 import type { CallEnd, ClaimedCall } from '../../db/ai-turns.ts';
 import { searchTools } from '../../mcp/grouped.ts';
@@ -19,6 +21,8 @@ interface Means {
 
 /** What a model and a client get of an answer. */
 const MAX_OUTPUT = 32_000;
+/** Of an input that is kept: more than a model may write. */
+const MAX_SHOWN = 200_000;
 
 /** Does what a model asks for, by the rights of its caller as they are now; or finds that the user must confirm it first. */
 export async function callTool(call: ClaimedCall, means: Means): Promise<CallEnd> {
@@ -26,12 +30,13 @@ export async function callTool(call: ClaimedCall, means: Means): Promise<CallEnd
     const { status, code, message } = toAppError(error);
     return { status, body: { success: false, error: { code, message } } } satisfies ToolAnswer;
   });
-  if (answer === 'asked') return ended(call, 'asked', null);
+  const ended = endOf(call, means);
+  if (answer === 'asked') return ended('asked', null);
   if (answer.status < 400) {
     const body = answer.body as JsonObject;
-    return ended(call, 'done', call.tool === DESCRIBE_TOOLS ? body : bounded(body));
+    return ended('done', call.tool === DESCRIBE_TOOLS ? body : bounded(body));
   }
-  return ended(call, 'failed', errorText(answer));
+  return ended('failed', errorText(answer));
 }
 
 async function answerOf(call: ClaimedCall, { context, registry, signal }: Means): Promise<ToolAnswer | 'asked'> {
@@ -126,11 +131,19 @@ function bounded(body: JsonObject): Json {
   };
 }
 
-function ended(call: ClaimedCall, status: CallEnd['status'], output: Json): CallEnd {
-  return { status, output, chunks: chunksOf(call, { status, output }) };
+function endOf(call: ClaimedCall, { registry }: Means): (status: CallEnd['status'], output: Json) => CallEnd {
+  const tool = registry.tools.get(call.tool);
+  const shownInput = readable(call.input, {
+    ...(tool && 'route' in tool && hidingOf(tool.route)),
+    maxLength: MAX_SHOWN,
+  });
+  return (status, output) => ({ status, output, shownInput, chunks: chunksOf(call, { status, output }) });
 }
 
-function chunksOf({ id: toolCallId, tool }: ClaimedCall, { status, output }: Omit<CallEnd, 'chunks'>): object[] {
+function chunksOf(
+  { id: toolCallId, tool }: ClaimedCall,
+  { status, output }: Pick<CallEnd, 'status' | 'output'>,
+): object[] {
   if (status === 'done') return [{ type: 'tool-output-available', toolCallId, output, dynamic: true }];
   if (status === 'failed') return [{ type: 'tool-output-error', toolCallId, errorText: String(output), dynamic: true }];
   return tool === ASK_USER ? [] : [{ type: 'tool-approval-request', approvalId: toolCallId, toolCallId }];

@@ -107,11 +107,25 @@ test('a tool that changes something waits for the confirmation in the row, and i
     [tenant.id],
   );
   expect(rows).toEqual([{ decided_by: tenant.creator.id, attempts: 2, status: 'done' }]);
+  await cluster.as(tenant.creator).in(tenant).delete('T/ai/chat/session');
+  const entries = await cluster.pool.query(
+    `select action, user_id, details - 'toolCallID' as details from audit_record where tenant_id = $1 and type = 'AI_TOOL_CALL'`,
+    [tenant.id],
+  );
+  const details = { tool: 'delete_workflow', input: { workflowID: workflow.id }, reason: null };
+  expect(entries.rows).toEqual([{ action: 'confirm', user_id: tenant.creator.id, details }]);
 
   // The queries of a widget are statements of the tenant, which may write.
   const widget = await aWidget(cluster, { tenant });
   provider.play(call('get_widget_data', { widgetID: widget.id }));
   expect(typesOf(await aChat(cluster, tenant).say('What does it show?')).at(-2)).toBe('tool-approval-request');
+});
+
+test('of the input of a call that is over no secret is kept', async () => {
+  provider.play(call('list_workflows', { password: 'open-sesame' }), { pieces: ['None.'] });
+  await aChat(cluster, tenant).say('Which workflows are there?');
+  const { rows } = await cluster.pool.query('select input from ai_tool_call where tenant_id = $1', [tenant.id]);
+  expect(rows).toEqual([{ input: '{"password":"[REDACTED]"}' }]);
 });
 
 test('a no is told to the model, and so is that the user went on without an answer', async () => {
