@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => deployment[Symbol.asyncDispose]());
 
 const LOCKED_MS = 20_000;
-const PREPARE_CHILD = 'select version_id, workflow_options from workflow';
+const PREPARE_CHILD = 'select version_id, workflow_options';
 
 /** A transaction that keeps others from the table while `work` goes on. Throws if that needs the table itself, and so never ends. */
 async function whileLocked(table: string, work: () => Promise<void>): Promise<void> {
