@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { createByteAccount } from '#shared/byte-account.ts';
 import { newID } from '#shared/ids.ts';
@@ -103,4 +104,20 @@ test('the runs of a lease are compared as of a time before they were read', asyn
 
   // A run that is claimed meanwhile is not among them, and must not look lost.
   expect(await compared.promise).toBeLessThanOrEqual(readAt);
+});
+
+test('a lease that is given up has ended for the others at once, and is renewed no more', async () => {
+  await using lease = newLease(600);
+  await lease.open();
+
+  await lease.end();
+
+  const { renewed } = lease.stats;
+  const { rows } = await deployment.pool.query(
+    'select ended_at is not null as ended from worker_session where id = $1',
+    [lease.id],
+  );
+  expect(rows).toEqual([{ ended: true }]);
+  await sleep(300);
+  expect(lease.stats).toMatchObject({ renewed, lost: 0 });
 });
