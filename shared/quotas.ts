@@ -162,7 +162,18 @@ select (select count(*) from listener_event where tenant_id = $1 and dispatched_
     // Postgres knows them without reading what is stored.
     used: `
 select (select coalesce(sum(octet_length(parts)), 0) from ai_message where tenant_id = $1)
-  + (select coalesce(sum(octet_length(input) + coalesce(octet_length(output), 0)), 0) from ai_tool_call where tenant_id = $1)`,
+  + (select coalesce(sum(octet_length(input) + coalesce(octet_length(output), 0)), 0) from ai_tool_call
+    where tenant_id = $1 and (session_id is not null or origin is not null))
+  + (select coalesce(sum(octet_length(chunks)), 0) from ai_chunk where tenant_id = $1)`,
+  },
+  aiNodeBytes: {
+    owner: 'tenant',
+    max: 256 * MB,
+    what: 'bytes of calls of tools by nodes with language models',
+    remedy: 'wait until the oldest are forgotten, after 90 days',
+    used: `
+select coalesce(sum(octet_length(input) + coalesce(octet_length(output), 0)), 0) from ai_tool_call
+where tenant_id = $1 and session_id is null and origin is null`,
   },
   runs: {
     owner: 'tenant',

@@ -14260,6 +14260,11 @@ export interface components {
          *         "used": 48200,
          *         "isDefault": true
          *       },
+         *       "aiNodeBytes": {
+         *         "max": 268435456,
+         *         "used": 1400,
+         *         "isDefault": true
+         *       },
          *       "runBytes": {
          *         "max": 2147483648,
          *         "used": 9120,
@@ -14298,6 +14303,7 @@ export interface components {
             aiTokensPerMonth: components["schemas"]["Quota"];
             aiCalls: components["schemas"]["Quota"];
             aiChatBytes: components["schemas"]["Quota"];
+            aiNodeBytes: components["schemas"]["Quota"];
             runs: components["schemas"]["Quota"];
             runBytes: components["schemas"]["Quota"];
         };
@@ -14368,6 +14374,8 @@ export interface components {
             aiCalls?: number | null;
             /** @description Null sets the default again */
             aiChatBytes?: number | null;
+            /** @description Null sets the default again */
+            aiNodeBytes?: number | null;
             /** @description Null sets the default again */
             runs?: number | null;
             /** @description Null sets the default again */
@@ -18940,6 +18948,11 @@ export interface operations {
                      *         "aiChatBytes": {
                      *           "max": 268435456,
                      *           "used": 48200,
+                     *           "isDefault": true
+                     *         },
+                     *         "aiNodeBytes": {
+                     *           "max": 268435456,
+                     *           "used": 1400,
                      *           "isDefault": true
                      *         },
                      *         "runBytes": {
@@ -38527,6 +38540,11 @@ export interface operations {
                      *           "used": 48200,
                      *           "isDefault": true
                      *         },
+                     *         "aiNodeBytes": {
+                     *           "max": 268435456,
+                     *           "used": 1400,
+                     *           "isDefault": true
+                     *         },
                      *         "runBytes": {
                      *           "max": 2147483648,
                      *           "used": 9120,
@@ -38732,6 +38750,11 @@ export interface operations {
                      *         "aiChatBytes": {
                      *           "max": 268435456,
                      *           "used": 48200,
+                     *           "isDefault": true
+                     *         },
+                     *         "aiNodeBytes": {
+                     *           "max": 268435456,
+                     *           "used": 1400,
                      *           "isDefault": true
                      *         },
                      *         "runBytes": {

@@ -47,6 +47,10 @@ const rows: Record<Table, string> = {
     insert into ai_call (id, tenant_id, day, purpose, model, reserved_tokens, started_at, expires_at)
     values ($1, $3, $2::timestamptz, 'chat', 'm', 1, $2, $2)`,
   ai_usage: 'insert into ai_usage (tenant_id, day, updated_at) values ($1, $2::timestamptz, $2)',
+  ai_answer: `
+    with session as (insert into ai_session (id, tenant_id, owner_id, chat_id) values ($1, $3, $1, $1))
+    insert into ai_answer (id, session_id, tenant_id, is_resumable, status, alive_until, ended_at)
+    values ($1, $1, $3, false, 'done', $2, $2)`,
   ai_tool_call: `
     insert into ai_tool_call (id, tenant_id, turn_id, number, tool, input, input_digest, caller, created_at)
     values ($1, $3, $1, 1, 'get_query', '{}', '', '{}', $2)`,

@@ -5,8 +5,10 @@ import { digestOf, TOOL_CALL, type ToolCall } from '#shared/ai/tool-calls.ts';
 import { insertAuditRecords, wholeEntry } from '#shared/audit/records.ts';
 import type { Messages } from '#shared/backplane/index.ts';
 import type { Caller } from '#shared/caller.ts';
-import type { Pool } from '#shared/db/pool.ts';
+import { inTransaction, type Pool } from '#shared/db/pool.ts';
+import { onClient } from '#shared/db/query.ts';
 import type { Logger } from '#shared/logger.ts';
+import { requireQuota } from '#shared/quotas.ts';
 
 /** A call of a tool that a node asks for. */
 export interface NodeCall {
@@ -55,7 +57,11 @@ export function createToolCalls({
       const digest = digestOf(input);
       const id = callID(wanted);
       const values = [id, tenantID, idOf(key), number, tool, JSON.stringify(input), digest, JSON.stringify(caller)];
-      await pool.query(ADD, [...values, isGranted, instanceID]);
+      await inTransaction(pool, async (client) => {
+        const amount = Buffer.byteLength(String(values[5]));
+        await requireQuota(onClient(client), { quota: 'aiNodeBytes', ownerID: tenantID, amount });
+        await client.query(ADD, [...values, isGranted, instanceID]);
+      });
       messages
         .publish(TOOLS_CHANNEL, {})
         .catch((error) => logger.debug({ err: error }, 'processes not woken; they look by themselves'));

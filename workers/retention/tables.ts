@@ -98,6 +98,8 @@ export const retentions = {
   ai_usage: { for: 400, old: since('updated_at') },
   // With its messages, answers and chunks.
   ai_session: { for: 90, old: since('updated_at') },
+  // With its chunks, which only a reader amid the answer needs: what was said is a message.
+  ai_answer: { for: 2, old: since('ended_at') },
   // Those of chats go with their session, or before it.
   ai_tool_call: { for: 90, old: since('created_at') },
   notification: { for: 90, old: since('created_at') },

@@ -34,6 +34,7 @@ export const exampleQuotas = {
   aiTokensPerMonth: { max: 30_000_000, used: 84_100, isDefault: true },
   aiCalls: { max: 8, used: 1, isDefault: true },
   aiChatBytes: { max: 268_435_456, used: 48_200, isDefault: true },
+  aiNodeBytes: { max: 268_435_456, used: 1_400, isDefault: true },
   runBytes: { max: 2_147_483_648, used: 9_120, isDefault: true },
 };
 

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { keepReading } from '#api/db/ai-chat.ts';
 import { claimCall, claimTurn, dropUnread, renewCall } from '#api/db/ai-turns.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
+import { onPool } from '#shared/db/query.ts';
 import { newID } from '#shared/ids.ts';
+import { readQuotas } from '#shared/quotas.ts';
 import { freshDatabase } from '../../support/database.ts';
 import { testLogger } from '../../support/environment.ts';
 
@@ -134,3 +136,16 @@ test('a call of a run that has ended is claimed by no process, and the process t
 const RUN = `
 insert into workflow_instance (id, tenant_id, version_id, status, caller, deadline_at, completed_at)
 values ($1, $2, $1, case when $3::timestamptz is null then 'RUNNING' else 'CANCELLED' end, '{}', now(), $3)`;
+
+test('pieces of answers count in the quota of chats, and calls of nodes in their own', async () => {
+  const tenantID = await callsOf(newID(), 2);
+  const answerID = await anAnswer(tenantID);
+  const used = async () =>
+    (await readQuotas(onPool(pool), ['aiChatBytes', 'aiNodeBytes'], tenantID)).map(({ used }) => used);
+  expect(await used()).toEqual([0, 4]);
+  await pool.query(`insert into ai_chunk (answer_id, number, tenant_id, chunks) values ($1, 1, $2, '[1,2,3]')`, [
+    answerID,
+    tenantID,
+  ]);
+  expect(await used()).toEqual([7, 4]);
+});
