@@ -1,4 +1,5 @@
 import type { AuditRecord } from '#shared/audit/records.ts';
+import type { Caller } from '#shared/caller.ts';
 
 /** The entry of a request in the audit trail of its tenant. */
 export interface RequestEntry {
@@ -11,3 +12,18 @@ export interface RequestEntry {
   end(status: number, answer?: object): void;
   fail(error: unknown): void;
 }
+
+export interface Asset {
+  assetType: string | null;
+  assetID: string | null;
+}
+
+/** In whose trail a request without a credential belongs, once its handler has found out. */
+export interface Concerned {
+  tenantID: string;
+  /** Null: it is not known who asks. */
+  caller: Caller | null;
+  asset?: Asset;
+}
+
+export type RecordPublic = <T>(of: Concerned, work: () => Promise<T>) => Promise<T>;

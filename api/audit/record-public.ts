@@ -1,19 +1,9 @@
-import type { Caller } from '#shared/caller.ts';
 import type { ApiContext } from '../context.ts';
 import type { Request, Response, Route } from '../http/route.ts';
 import { recordingChanges } from './changes.ts';
+import type { RecordPublic } from './entry.ts';
 import { recordOutcome } from './outcome.ts';
-import { type Asset, openEntry } from './request-entry.ts';
-
-/** In whose trail a request without a credential belongs, once its handler has found out. */
-export interface Concerned {
-  tenantID: string;
-  /** Null: it is not known who asks. */
-  caller: Caller | null;
-  asset?: Asset;
-}
-
-export type RecordPublic = <T>(of: Concerned, work: () => Promise<T>) => Promise<T>;
+import { openEntry } from './request-entry.ts';
 
 /** Does the work once its entry is stored. What it changes is recorded with it. */
 export function createRecordPublic(

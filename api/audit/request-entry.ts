@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '#shared/json.ts';
 import { maskSecrets } from '#shared/secret.ts';
 import { beginningOf } from '../http/body.ts';
 import type { Request, Response, Route } from '../http/route.ts';
-import type { RequestEntry } from './entry.ts';
+import type { Asset, RequestEntry } from './entry.ts';
 import type { AuditTrail } from './trail.ts';
 
 interface Asked {
@@ -137,11 +137,6 @@ export function hidingOf({ hides, body }: Pick<Route, 'hides' | 'body'>): Hiding
     names: hides && new Set(hides),
     ...(body && { mask: (copy) => maskSecrets(body, copy, REDACTED) }),
   };
-}
-
-export interface Asset {
-  assetType: string | null;
-  assetID: string | null;
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

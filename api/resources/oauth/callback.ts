@@ -8,7 +8,7 @@ import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { OAuthProvider } from '#shared/oauth-providers.ts';
 import { oauthExchange } from '#shared/queues/oauth-exchange.ts';
-import type { RecordPublic } from '../../audit/record-public.ts';
+import type { RecordPublic } from '../../audit/entry.ts';
 import type { ApiContext } from '../../context.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';
 import { createAuthorizer, denied } from '../../http/authorize.ts';
