@@ -141,7 +141,6 @@ test('every table either has a retention or is kept', async () => {
     'map_chunk',
     // Go with their session.
     'ai_message',
-    'ai_answer',
     'ai_chunk',
     'socket_io_attachments',
     // Deleted with their seals (`workers/audit`).

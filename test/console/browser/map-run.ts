@@ -109,7 +109,7 @@ const ROWS = [
   `insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, frame, payload, started)
    select c.instance_id, case when is_last then 2 * c.size + 1 else 2 * k + 4 end, 'each', item, 1, case when item = :failed::int then 'FAILED' else 'SUCCESS' end,
      case when item = :failed::int then null else 'yes' end, ${frameOf('item')},
-     case when item = :failed::int then '{"error": {"code": "NODE_FAILED", "message": "no"}}'::jsonb
+     case when item = :failed::int then '{"error": {"code": "NODE_FAILED", "message": "no"}, "failsItem": true}'::jsonb
        else '{"output": {"success": true, "selectedBranch": "yes"}}'::jsonb end,
      case when not is_last then jsonb_build_array(jsonb_build_object('nodeID', 'each', 'frame', ${frameOf('item + 1')})) end
    from map_chunk c, generate_series(0, c.size - 1) k, lateral (select c.first + k as item, k = c.size - 1 as is_last) one
