@@ -44,18 +44,30 @@ async function wakeWhileLocked(deployment: Deployment, worker: WorkerContext, in
   await deployment.runs.wake([instanceID]);
   await eventually(() => expect(worker.engine.held.has(instanceID)).toBe(true));
   await untilLocked(deployment, 1);
+  const answer = async () => {
+    await deployment.pool.query(
+      `update collection_request set status = 'COMPLETED', submitted_data = '{"decision":"approve"}' where instance_id = $1`,
+      [instanceID],
+    );
+    await deployment.runs.wake([instanceID]);
+  };
   const first = await inTransaction(deployment, clients);
-  await first.query(LOCK_RUN, [instanceID]);
+  // Not if the worker has locked the row, and itself waits for the table.
+  const isOurs = await first.query(`${LOCK_RUN} nowait`, [instanceID]).then(
+    () => true,
+    () => false,
+  );
+  if (!isOurs) {
+    await waits.query('commit');
+    await answer();
+    return false;
+  }
   const { statements } = worker.engine.stats;
   await waits.query('commit');
   await eventually(() => expect(worker.engine.stats.statements).toBeGreaterThan(statements));
 
   // The answer and its wake come now, and the row stays locked while the worker reads what the wake is about.
-  await deployment.pool.query(
-    `update collection_request set status = 'COMPLETED', submitted_data = '{"decision":"approve"}' where instance_id = $1`,
-    [instanceID],
-  );
-  const woken = deployment.runs.wake([instanceID]);
+  const woken = answer();
   await untilLocked(deployment, 1);
   const second = await inTransaction(deployment, clients);
   const locked = second.query(LOCK_RUN, [instanceID]);
