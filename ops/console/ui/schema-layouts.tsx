@@ -47,11 +47,7 @@ function InGroup({ label, ...layout }: LayoutProps) {
   if (!label) return <Below {...layout} label="" />;
   return (
     <Box label={label} isAtFault={hasFault(uischema as Layout, path, faults)}>
-      {around && (
-        <div className="fault">
-          <Words text={around} />
-        </div>
-      )}
+      <Fault text={around} />
       <Below {...layout} label="" />
     </Box>
   );
@@ -72,6 +68,28 @@ export function Box({ label, isAtFault, children }: { label: string; isAtFault: 
         {children}
       </Fieldset>
     </details>
+  );
+}
+
+/** What a group or a list says of itself, if it says so. */
+export function Hint({ text }: { text: string | undefined }) {
+  return (
+    text && (
+      <Text size="xs">
+        <Words text={text} />
+      </Text>
+    )
+  );
+}
+
+/** The fault of a group or of a list, if it has one. */
+export function Fault({ text }: { text: string | undefined }) {
+  return (
+    text && (
+      <div className="fault">
+        <Words text={text} />
+      </div>
+    )
   );
 }
 

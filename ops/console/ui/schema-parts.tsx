@@ -1,12 +1,11 @@
 import { composePaths, findUISchema, type JsonSchema, type UISchemaElement } from '@jsonforms/core';
 import { JsonFormsDispatch, useJsonForms } from '@jsonforms/react';
-import { Button, Fieldset, Group, Stack, Text } from '@mantine/core';
+import { Button, Fieldset, Group, Stack } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import type { Drawn } from './drawn.ts';
 import { hasFault } from './schema-faults.ts';
-import { Box } from './schema-layouts.tsx';
+import { Box, Fault, Hint } from './schema-layouts.tsx';
 import { itemsOf, type Layout, layoutOf, propertiesOf, type Schema } from './schema-shape.ts';
-import { Words } from './words.tsx';
 
 /** An object in a form: a group of its fields. */
 export function ObjectControl(control: Drawn) {
@@ -16,16 +15,8 @@ export function ObjectControl(control: Drawn) {
   return (
     <Box label={label} isAtFault={error !== undefined || hasFault(layout, path, core?.additionalErrors)}>
       <Stack gap="sm">
-        {description && (
-          <Text size="xs">
-            <Words text={description} />
-          </Text>
-        )}
-        {error && (
-          <div className="fault">
-            <Words text={error} />
-          </div>
-        )}
+        <Hint text={description} />
+        <Fault text={error} />
         <Inside {...{ layout, schema, path }} isEnabled={!control.disabled} />
       </Stack>
     </Box>
@@ -48,11 +39,7 @@ export function ListControl(control: Drawn) {
   return (
     <Fieldset legend={label} p="xs" disabled={disabled}>
       <Stack gap="xs">
-        {description && (
-          <Text size="xs">
-            <Words text={description} />
-          </Text>
-        )}
+        <Hint text={description} />
         {rows.map((row, index) => (
           <Item
             // biome-ignore lint/suspicious/noArrayIndexKey: items have no key but their place
@@ -65,11 +52,7 @@ export function ListControl(control: Drawn) {
             onRemove={() => move(rows.toSpliced(index, 1))}
           />
         ))}
-        {error && (
-          <div className="fault">
-            <Words text={error} />
-          </div>
-        )}
+        <Fault text={error} />
         <div>
           <Button size="compact-sm" variant="default" onClick={() => put([...rows, {}])}>
             Add to {label}
