@@ -5,6 +5,7 @@ import { changeRules } from '#shared/policy/change.ts';
 import type { Resource } from '#shared/policy/permissions.ts';
 import { forgetAsset } from '#shared/policy/roles.ts';
 import { quotaOfTable } from '#shared/quotas.ts';
+import { requireUnbound } from '../auth/bounds.ts';
 import { addRules, requireRoom } from './created-together.ts';
 import { folderedTypeOf, requireFolder } from './folders.ts';
 
@@ -19,6 +20,9 @@ interface Asset {
 /** Roles can also be without tenant and creator; those of a tenant never are. */
 type NewAsset = { [K in keyof Asset]?: Asset[K] | null } & { id: string };
 
+/** They act later, each as its creator. */
+const acting = { apikey: 'an API key', appPage: 'an app page', cronjob: 'a cron job', listener: 'a listener' };
+
 type Owner = 'tenantID' | 'creatorID' | 'createdByApiKeyID';
 
 /**
@@ -32,6 +36,7 @@ export async function createAsset<E extends NewAsset>(
   entity: EntityClass<E>,
   data: Omit<RequiredEntityData<E>, Owner>,
 ): Promise<E> {
+  if (isActing(type)) requireUnbound(caller, acting[type]);
   const tenantID = tenantOf(em);
   const creatorID = caller.userID ?? caller.id;
   const createdByApiKeyID = caller.type === 'apiKey' ? caller.id : null;
@@ -52,6 +57,10 @@ export async function createAsset<E extends NewAsset>(
     await addRules(em, tenantID, add);
   });
   return asset;
+}
+
+function isActing(type: Resource): type is keyof typeof acting {
+  return Object.hasOwn(acting, type);
 }
 
 /** Removes an asset, every rule on it and the grants of roles on it, and flushes other pending changes. */

@@ -6,6 +6,7 @@ import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
+import { requireUnbound } from '../../auth/bounds.ts';
 import type { ApiContext } from '../../context.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
@@ -80,6 +81,7 @@ async function addJob(
   secrets: ApiContext['secrets'],
   { body, total, isPlanned = false, importID }: NewJob,
 ): Promise<z.input<typeof ImportJobRecord>> {
+  requireUnbound(caller, 'an import job');
   await requireRoom(em, tenantID);
   const id = newID();
   const request = secrets.seal(JSON.stringify(body), sealedColumns.importRequest.context(id));

@@ -1,6 +1,7 @@
 import { findNodeKind } from '#shared/nodes/index.ts';
 import type { WorkflowNode } from '#shared/workflow/graph.ts';
 import { invalid } from '#shared/workflow/issues.ts';
+import { requireUnbound } from '../../auth/bounds.ts';
 import type { Identified } from '../../auth/identify.ts';
 import type { ApiContext } from '../../context.ts';
 
@@ -9,7 +10,10 @@ interface Author {
   identity: Identified;
 }
 
-/** Rejects nodes with a tool that their author may not call: a run calls it for the author, too. */
+/**
+ * Rejects nodes with a tool that their author may not call: a run calls it for the author, too. Where a tool saves them, they have one
+ * author, and those who bind the tool would bind them no more.
+ */
 export async function requireNamedTools(
   { toolRights }: Pick<ApiContext, 'toolRights'>,
   { tenantID, identity }: Author,
@@ -17,6 +21,7 @@ export async function requireNamedTools(
 ): Promise<void> {
   const named = nodes.flatMap(namedIn);
   const names = [...new Set(named.map(({ name }) => name))];
+  if (names.length > 0) requireUnbound(identity, 'nodes with tools');
   const refused = new Set(await toolRights.refused(tenantID, identity, names));
   const issues = named
     .filter(({ name }) => refused.has(name))

@@ -1,8 +1,17 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
 import { type AIProviderServer, startAIProvider } from '#test/servers/ai-provider.ts';
 import type { Client } from '#test/support/client.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
-import { aMember, aTenant, chain, type TestTenant, type TestUser } from '#test/support/factories.ts';
+import {
+  aDatasource,
+  aMember,
+  aTenant,
+  aWorkflow,
+  chain,
+  type TestTenant,
+  type TestUser,
+} from '#test/support/factories.ts';
 
 let cluster: Cluster;
 let provider: AIProviderServer;
@@ -199,6 +208,44 @@ test('an author names only tools that they may use, and a tool does only what it
   provider.play({ pieces: ['I have no tools.'] });
   await admin.post(path, { args: {} });
   expect(sent().tools).toBeUndefined();
+});
+
+test('a tool saves what later acts by itself in runs of the author of the node only', async () => {
+  const { id: datasourceID } = await aDatasource(cluster, { tenant, type: 'webhook', options: {} });
+  const { id: workflowID } = await aWorkflow(cluster, { tenant });
+  const author = await aMember(cluster, {
+    tenant,
+    can: [
+      ...(['workflow.create', 'workflow.update', 'workflow.read', 'workflow.execute', 'ai.execute'] as const),
+      ...(['appPage.create', 'cronjob.create', 'listener.create', 'datasource.read', 'bundle.execute'] as const),
+    ],
+  });
+  const nodes = asking({ tools: ['create_app_page'] });
+  const payload = { widgetTitle: 'A', widgetType: 'table', widgetConfig: {} };
+  const item = { type: 'widget', id: newID(), payload };
+  const cron = { cronJobTitle: 'A', cronJobSchedule: '0 9 * * *', cronJobType: 'workflow' };
+  const calls = [
+    { name: 'create_app_page', arguments: { appPageTitle: 'A', appPageConfig: {} } },
+    { name: 'create_cron_job', arguments: { ...cron, cronJobConfig: { workflowID } } },
+    { name: 'create_listener', arguments: { listenerTitle: 'A', datasourceID, actions: [] } },
+    { name: 'create_workflow', arguments: { title: 'A', ...nodes } },
+    { name: 'update_workflow', arguments: { workflowID, ...nodes } },
+    { name: 'create_import_job', arguments: { bundle: { bundleVersion: 1, items: [item] } } },
+  ];
+  const own = cluster.as(author).in(tenant);
+  const graph = asking({ tools: calls.map(({ name }) => name) });
+  const saved = await own.post('T/workflows', { title: 'Builds', ...graph });
+  const path = `T/workflows/${saved.body.workflow.id}/execute?wait=20`;
+  const resultsOf = async (who: Client) => {
+    provider.play({ calls }, { pieces: ['Done.'] });
+    await who.post(path, { args: {} });
+    return results().map(
+      (text: string) => /success": ?(true|false)|PERMISSION_DENIED.*the node's author/.exec(text)?.[0],
+    );
+  };
+
+  expect(await resultsOf(admin)).toEqual(calls.map(() => expect.stringContaining('author')));
+  expect(await resultsOf(own)).toEqual(calls.map(() => expect.stringContaining('true')));
 });
 
 test('a tool is called once, also when the node is tried again', async () => {
