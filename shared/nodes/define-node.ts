@@ -40,7 +40,7 @@ export interface NodeDefinition<
   readonly usualExit: PerConfig<NoInfer<Exit> | null, Config>;
   /** In place of the usual exit, that of a node that failed and goes on while no edge leaves its `error` exit. */
   readonly failedExit?: NoInfer<Exit>;
-  /** Exits by which a node fails if nothing is connected to them. */
+  /** Exits by which a node fails if nothing is connected to them, also where its failure would be passed over. */
   readonly needsEdge?: readonly NoInfer<Exit>[];
   /** The exit whose edges are taken when the node left by one that has no edges, but for `error`; editors call it `else`. */
   readonly elseExit?: (config: z.output<Config>) => string;

@@ -42,6 +42,8 @@ export const waitForEvent = defineNode({
   names: {},
   exits: ['received', 'expired', 'error'],
   usualExit: 'received',
+  // A failure must not count as an event.
+  failedExit: 'expired',
   needsEdge: ['expired'],
   pure: false,
   clocked: false,

@@ -1,7 +1,7 @@
 import type { WorkerConfig } from '#shared/config.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
-import { exitsOf, failedExitOf, needsEdge, usualExitOf } from '#shared/nodes/properties.ts';
+import { exitsOf, needsEdge, usualExitOf } from '#shared/nodes/properties.ts';
 import type { Repeat, RunEventPayload } from '#shared/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
@@ -9,6 +9,7 @@ import type { Pin } from '#shared/workflow/test-mode.ts';
 import {
   briefError,
   endsTheRun,
+  exitAfterFailure,
   isRepeatable,
   LONGEST_PAUSE_MS,
   nullOutput,
@@ -162,9 +163,9 @@ export function failFrame(run: Run, frame: Frame, { resolved, error, pinned }: F
     run.record(frame, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error), dueAt }) });
     return { wait: { kind: 'time', purpose: 'retry', ms } };
   }
-  const connected = node.exits.has('error');
+  const exit = exitAfterFailure(node, policy?.errorHandling);
   const marks = pinned && { isPinned: true };
-  if (endsTheRun(policy?.errorHandling, connected)) {
+  if (exit === undefined) {
     if (isHandledAround(run, frame.path)) {
       const payload = JSON.stringify({ error: shownError(error), failsItem: true, ...marks });
       const outcome = run.record(frame, { status: 'FAILED', exit: null, payload });
@@ -176,7 +177,6 @@ export function failFrame(run: Run, frame: Frame, { resolved, error, pinned }: F
     run.fail(error, { frame, attempt: run.attemptOf(frame) });
     return null;
   }
-  const exit = connected ? 'error' : failedExitOf(node.definition, node.config);
   // Where the templates could not be filled in, the name of the value is known all the same.
   const config = resolved ?? node.config;
   const output = pinned ?? { ...nullOutput(config), success: false, error: briefError(error) };

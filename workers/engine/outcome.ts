@@ -1,7 +1,9 @@
 import { AppError, type ErrorCode, isErrorCode } from '#shared/errors.ts';
 import { isJsonObject, type JsonObject } from '#shared/json.ts';
 import type { RetryClass } from '#shared/nodes/common.ts';
+import { failedExitOf, needsEdge } from '#shared/nodes/properties.ts';
 import type { ErrorCause, ShownError } from '#shared/run-errors.ts';
+import type { GraphNode } from '#shared/workflow/graph.ts';
 import type { NodePolicy } from '#shared/workflow/options.ts';
 
 /** Characters of details and of causes that are kept with an outcome. */
@@ -52,6 +54,18 @@ const codes: Readonly<Record<RetryClass, ReadonlySet<ErrorCode>>> = {
   upstream: new Set(['UPSTREAM_FAILED', 'UNAVAILABLE']),
   code: new Set(['NODE_FAILED']),
 };
+
+/** The exit by which a failed node is left; undefined if its failure ends the run, or the item around it. */
+export function exitAfterFailure(
+  { definition, config, exits }: Pick<GraphNode, 'definition' | 'config' | 'exits'>,
+  handling: NodePolicy['errorHandling'],
+): string | null | undefined {
+  const connected = exits.has('error');
+  if (endsTheRun(handling, connected)) return undefined;
+  if (connected) return 'error';
+  const exit = failedExitOf(definition, config);
+  return exit !== null && needsEdge(definition, exit) && !exits.has(exit) ? undefined : exit;
+}
 
 export function endsTheRun(handling: NodePolicy['errorHandling'], connected: boolean): boolean {
   return handling === undefined ? !connected : handling === 'fail_workflow' || handling === 'retry_then_fail';

@@ -1,11 +1,11 @@
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type JsonObject } from '#shared/json.ts';
-import { exitsOf, failedExitOf, isPure, isSpread, usualExitOf } from '#shared/nodes/properties.ts';
+import { exitsOf, isPure, isSpread, usualExitOf } from '#shared/nodes/properties.ts';
 import type { PlannedNode } from '#shared/queues/workflow-plans.ts';
 import { contextPatch, resolveConfig } from '#shared/workflow/arguments.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import { takenFrom } from '#shared/workflow/progress.ts';
-import { endsTheRun, shownError } from '../engine/outcome.ts';
+import { exitAfterFailure, shownError } from '../engine/outcome.ts';
 import type { LoadedVersion } from '../engine/run.ts';
 import type { NodeContext, NodeRun } from '../nodes/executor.ts';
 import { executorOf } from '../nodes/index.ts';
@@ -19,8 +19,8 @@ interface Surroundings {
 }
 
 interface OwnSurroundings extends Surroundings {
-  /** Whether the node is left all the same when it fails. */
-  isPassed: boolean;
+  /** By which the node is left when it fails; undefined if that ends the run. */
+  failedExit: string | null | undefined;
 }
 
 /** What a plan knows of a node that may be reached. */
@@ -41,7 +41,7 @@ export async function judge(
 ): Promise<Judged> {
   const { definition } = node;
   const policy = version.policies[node.index];
-  const around = { scope, isReached, isPassed: !endsTheRun(policy?.errorHandling, node.exits.has('error')) };
+  const around = { scope, isReached, failedExit: exitAfterFailure(node, policy?.errorHandling) };
   if (node.isDisabled) return leaving(node, usualExitOf(definition, node.config));
   const found: Dependencies[] = [];
   const note = (on: Dependencies) => void found.push(on);
@@ -76,11 +76,11 @@ function leaving(node: GraphNode, exit: string | null): Judged {
 /** A node that has an effect, waits, runs code, or computes with what is not known. */
 function unknown(
   node: GraphNode,
-  { scope, isReached, isPassed }: OwnSurroundings,
+  { scope, isReached, failedExit }: OwnSurroundings,
   { resolved, found }: { resolved: unknown; found: readonly Dependencies[] },
 ): Judged {
   const { definition, id: nodeID } = node;
-  if (isPassed) scope.fail(node);
+  if (failedExit !== undefined) scope.fail(node);
   const computes = isPure(definition, resolved) && found.length > 0;
   const on = computes ? union(found) : onlyOn({ nodeID, on: 'output' });
   for (const key of keysOf(node, resolved, { computes })) scope.setUnknown(node, key, { on, certainty: isReached });
@@ -139,14 +139,13 @@ async function judgeBody(
 }
 
 /** A node that fails whenever it is reached. */
-function failing(node: GraphNode, { scope, isReached, isPassed }: OwnSurroundings, error: AppError): Judged {
+function failing(node: GraphNode, { scope, isReached, failedExit }: OwnSurroundings, error: AppError): Judged {
   const shown = { error: shownError(error) };
-  if (!isPassed) return { ...nothing, leavesBy: () => no, shown };
+  if (failedExit === undefined) return { ...nothing, leavesBy: () => no, shown };
   scope.fail(node);
   const name = isJsonObject(node.config) ? node.config.outputVariable : undefined;
   if (typeof name === 'string') scope.set(node, { [name]: null }, isReached);
-  const exit = node.exits.has('error') ? 'error' : failedExitOf(node.definition, node.config);
-  return { ...leaving(node, exit), shown: { ...shown, exit } };
+  return { ...leaving(node, failedExit), shown: { ...shown, exit: failedExit } };
 }
 
 function taskOf(config: unknown, ctx: JsonObject) {

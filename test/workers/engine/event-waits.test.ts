@@ -182,6 +182,16 @@ describe('a wait for an event', () => {
     await ends(await begun(newID(), unconnected), { status: 'FAILED', error: { code: 'NODE_FAILED', nodeID: 'wait' } });
   });
 
+  test('that fails and is passed over leaves as if no event came, and fails its run if that leads nowhere', async () => {
+    const passed = { expiryMinutes: 0.3 / 60, onTimeout: 'fail', errorHandling: 'continue' };
+    await ends(await begun(newID(), waiting(passed)), { status: 'COMPLETED', output: { late: null } });
+
+    const { edges, nodes } = waiting(passed);
+    const unconnected = { nodes: nodes.slice(0, 3), edges: edges.slice(0, 2) };
+    const failed = { status: 'FAILED', error: { code: 'NODE_TIMEOUT', nodeID: 'wait' } };
+    await ends(await begun(newID(), unconnected), failed);
+  });
+
   test('whose time was over when an event came does not take it, and one that came in time wins', async () => {
     const [tooLate, inTime] = [newID(), newID()];
     const [one, two] = await Promise.all([parked(tooLate), parked(inTime)]);
