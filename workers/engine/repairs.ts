@@ -5,6 +5,7 @@ import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Ending } from '#shared/end-runs.ts';
 import { isConnectionError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
@@ -97,13 +98,15 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
       parent_id: string | null;
       node_id: string | null;
       attempt: number | null;
+      frame: JsonObject[] | null;
     }>({ name: 'sweep_find_lost_runs', text: FIND_LOST, values: [BATCH] });
-    for (const { id, parent_id, node_id, attempt } of rows) {
+    for (const { id, parent_id, node_id, attempt, frame } of rows) {
       const error = {
         code: 'WORKER_LOST',
         message: 'The worker was lost three times on this run without progress',
         nodeID: node_id,
         attempt,
+        ...(node_id !== null && { frame: frame ?? [] }),
       };
       if ((await endEach([id], { status: 'FAILED', error })).length > 0) continue;
       repaired('run failed', 1);
@@ -262,9 +265,9 @@ set held_by = null, epoch = i.epoch + 1, ready_at = now(), dispatched_at = null,
 from lost where i.id = lost.id`;
 
 const FIND_LOST = `
-select i.id, i.parent_id, e.node_id, e.attempt from workflow_instance i
+select i.id, i.parent_id, e.node_id, e.attempt, e.frame from workflow_instance i
 left join lateral (
-  select node_id, attempt from (${nodeEvents('e.instance_id = i.id')}) each where status = 'RUNNING' order by seq desc limit 1
+  select node_id, attempt, frame from (${nodeEvents('e.instance_id = i.id')}) each where status = 'RUNNING' order by seq desc limit 1
 ) e on true
 where i.losses >= ${MAX_LOSSES} and i.ready_at is not null and i.held_by is null and i.completed_at is null limit $1`;
 
