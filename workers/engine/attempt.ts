@@ -154,7 +154,7 @@ async function factFor(process: Process, run: Run, frame: Frame, fact: Fact | un
   if (run.state.repetitionOf(frame)) return readIterations(process.pool, run, frame);
   if (fact?.kind !== 'chunks') return fact;
   if (fact.outcome !== 'done') await process.maps.stop(fact.mapID);
-  return readMapResults(process.pool, fact);
+  return readMapResults(process.pool, fact, { graph: run.version.graph, node: frame.node });
 }
 
 async function park(process: Process, { run, frame, proceed }: Attempting, request: OwnPark): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError, type ErrorCode } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
+import type { Repeat } from '#shared/realtime/run-events.ts';
 import { causedBy } from '#shared/run-errors.ts';
 import { resultOf } from '#shared/workflow/arguments.ts';
 import { type IterationPath, innermost } from '#shared/workflow/frame.ts';
@@ -42,19 +43,35 @@ export async function readIterations(
 
   const { graph } = run.version;
   const results = new Results(graph);
-  const nodes = (graph.regions[frame.node.body ?? -1]?.nodes ?? []).map((index) => graph.nodes[index]?.id);
-  const own = [run.id, nodes, frame.path.length + 1, JSON.stringify(frame.path)];
-  let after: number | null = repetition.items.length > 0 ? source.seq : null;
+  if (repetition.items.length > 0)
+    for await (const row of readOutcomes(pool, graph, { ...frame, instanceID: run.id, after: source.seq }))
+      results.add(row);
+  return results.fact(repetition);
+}
+
+interface Body extends Pick<Frame, 'node' | 'path'> {
+  instanceID: string;
+  after: number;
+}
+
+/** The outcomes in the iterations of a frame, from the rows of a run after this one. */
+export async function* readOutcomes(
+  pool: Pool,
+  graph: Graph,
+  { node, path, instanceID, after: first }: Body,
+): AsyncGenerator<BodyRow> {
+  const nodes = (graph.regions[node.body ?? -1]?.nodes ?? []).map((index) => graph.nodes[index]?.id);
+  const own = [instanceID, nodes, path.length + 1, JSON.stringify(path)];
+  let after: number | null = first;
   while (after !== null) {
     const { rows }: { rows: BodyRow[] } = await pool.query<BodyRow>({
       name: 'read_iterations',
       text: OUTCOMES,
       values: [...own, after, PAGE],
     });
-    for (const row of rows) results.add(row);
+    yield* rows;
     after = rows.length < PAGE ? null : (rows.at(-1)?.seq ?? null);
   }
-  return results.fact(repetition);
 }
 
 function failedItem({ place: _, ...failure }: ItemFailure): AppError {
@@ -98,15 +115,20 @@ export class Results {
     first,
     repeat,
   }: Pick<Repetition, 'items' | 'first' | 'repeat'>): Extract<Fact, { kind: 'iterations' }> {
-    const results: Json[] = [];
-    if (this.#values.size + this.#errors.size > 0)
-      for (const at of items.keys()) {
-        const iteration = first + at;
-        const failed = this.#errors.get(iteration);
-        if (!failed) results.push(this.#values.get(iteration)?.value ?? null);
-        else if (repeat.failedItems === 'keep') results.push({ success: false, error: failed.error });
-      }
+    const isEmpty = this.#values.size + this.#errors.size === 0;
+    const results = isEmpty ? [] : this.of({ first, count: items.length, failedItems: repeat.failedItems });
     return { kind: 'iterations', results, total: items.length, failed: this.#errors.size };
+  }
+
+  /** Those of so many items, in their order. */
+  of({ first, count, failedItems }: { first: number; count: number; failedItems: Repeat['failedItems'] }): Json[] {
+    const results: Json[] = [];
+    for (let iteration = first; iteration < first + count; iteration += 1) {
+      const failed = this.#errors.get(iteration);
+      if (!failed) results.push(this.#values.get(iteration)?.value ?? null);
+      else if (failedItems === 'keep') results.push({ success: false, error: failed.error });
+    }
+    return results;
   }
 }
 

@@ -4,7 +4,9 @@ import { AppError, type ErrorCode } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import type { MapPlan } from '#shared/map-plan.ts';
 import { causedBy } from '#shared/run-errors.ts';
+import type { Graph, GraphNode } from '#shared/workflow/graph.ts';
 import type { Fact, MapOutcome } from '../nodes/executor.ts';
+import { Results, readOutcomes } from './iterations.ts';
 
 /** Chunks that are read at once. */
 const PAGE = 20;
@@ -13,6 +15,7 @@ const PAGE = 20;
 export async function readMapResults(
   pool: Pool,
   { mapID, outcome }: Extract<Fact, { kind: 'chunks' }>,
+  place: Place,
 ): Promise<Extract<Fact, { kind: 'iterations' }>> {
   const { rows } = await pool.query<MapRow>({ name: 'read_map_end', text: MAP, values: [mapID] });
   const [map] = rows;
@@ -26,17 +29,23 @@ export async function readMapResults(
       text: CHUNKS,
       values: [mapID, after, PAGE],
     });
-    for (const row of page.rows) for (const result of resultsOf(row)) results.push(result);
+    for (const row of page.rows) for (const result of await resultsOf(pool, row, place)) results.push(result);
     after = page.rows.length < PAGE ? null : (page.rows.at(-1)?.n ?? null);
   }
   return { kind: 'iterations', results, total: map.items, failed: map.failed_items };
 }
 
-/** A chunk that has failed as a whole has failed with all its items. */
-function resultsOf({ status, size, results, error }: ChunkRow): Json[] {
-  if (status === 'COMPLETED') return results ?? [];
+/** A chunk that has failed as a whole has failed with those of its items that had not ended. */
+async function resultsOf(pool: Pool, row: ChunkRow, { graph, node }: Place): Promise<Json[]> {
+  if (row.status === 'COMPLETED') return row.results ?? [];
+  const { id: instanceID, first, size, ended, error } = row;
+  const results = new Results(graph);
+  if (ended > 0)
+    for await (const outcome of readOutcomes(pool, graph, { node, path: [], instanceID, after: 0 }))
+      results.add(outcome);
   const { code, message } = error ?? { code: 'NODE_FAILED', message: 'The chunk has failed' };
-  return Array.from({ length: size }, () => ({ success: false, error: { code, message } }));
+  const failed = Array.from({ length: size - ended }, () => ({ success: false, error: { code, message } }));
+  return [...results.of({ first, count: ended, failedItems: 'keep' }), ...failed];
 }
 
 async function whyFailed(
@@ -74,6 +83,12 @@ async function readFailure(pool: Pool, mapID: string, { failsFast }: MapPlan): P
   return rows[0];
 }
 
+/** The node that is the map, in the graph of its run. */
+interface Place {
+  graph: Graph;
+  node: GraphNode;
+}
+
 interface MapRow {
   items: number;
   failed_items: number;
@@ -83,8 +98,12 @@ interface MapRow {
 
 interface ChunkRow {
   n: number;
+  first: number;
   size: number;
   status: string;
+  id: string;
+  /** Items that have ended. */
+  ended: number;
   results: Json[] | null;
   error: { code: string; message: string } | null;
 }
@@ -99,7 +118,8 @@ const MAP = `
 select items, failed_items, tolerated, plan from run_map where id = $1`;
 
 const CHUNKS = `
-select c.n, c.size, c.status, i.output -> 'results' as results, i.error
+select c.n, c.first, c.size, c.status, i.id, i.output -> 'results' as results, i.error,
+  case when c.status = 'FAILED' then ended_items(i.id, c.first, c.size) else c.size end as ended
 from map_chunk c join workflow_instance i on i.id = c.instance_id
 where c.map_id = $1 and c.n > $2 order by c.n limit $3`;
 
@@ -113,12 +133,12 @@ from map_chunk c join workflow_instance i on i.id = c.instance_id
 where c.map_id = $1 and c.status = 'FAILED' order by c.n limit 1`;
 
 // The first failed item of those chunks, in the order of the items. A chunk that has failed as a whole, with no item of its own, has failed
-// with its first.
+// with the first that had not ended.
 const FIRST_FAILURE = `
-select i.id, coalesce(item.n, c.first) as item,
+select i.id, coalesce(item.n, c.first + least(ended_items(i.id, c.first, c.size), c.size - 1)) as item,
   case when item.n is null then i.error else item.error || jsonb_build_object('nodeID', item.node_id, 'attempt', item.attempt, 'frame', item.frame) end as error
 from (
-  select n, first, instance_id from map_chunk where map_id = $1 and (failed > 0 or status = 'FAILED') order by n limit 1
+  select n, first, size, instance_id from map_chunk where map_id = $1 and (failed > 0 or status = 'FAILED') order by n limit 1
 ) c
 join workflow_instance i on i.id = c.instance_id
 left join lateral (

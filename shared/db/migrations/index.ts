@@ -81,6 +81,7 @@ import { Migration20261125160000_OAuthRevocations } from './Migration20261125160
 import { Migration20261126160000_RetiredSeals } from './Migration20261126160000_RetiredSeals.ts';
 import { Migration20261126181500_FailedItems } from './Migration20261126181500_FailedItems.ts';
 import { Migration20261126193000_UnwantedCalls } from './Migration20261126193000_UnwantedCalls.ts';
+import { Migration20261126205500_EndedItems } from './Migration20261126205500_EndedItems.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -167,6 +168,7 @@ const classes = {
   Migration20261126160000_RetiredSeals,
   Migration20261126181500_FailedItems,
   Migration20261126193000_UnwantedCalls,
+  Migration20261126205500_EndedItems,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -85,4 +85,5 @@ export const migrationNames = [
   'Migration20261126160000_RetiredSeals',
   'Migration20261126181500_FailedItems',
   'Migration20261126193000_UnwantedCalls',
+  'Migration20261126205500_EndedItems',
 ] as const;

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/pauses.ts';
+import { compileGraph, type GraphNode, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { code, graph } from '#test/support/graphs.ts';
@@ -162,7 +164,7 @@ describe('the counters of a map', () => {
         if (outcome === 'failed') return;
         const { length } = chunks;
         expect({ started, ended, failed_items }).toEqual({ started: length, ended: length, failed_items: all });
-        const { results } = await readMapResults(deployment.pool, { kind: 'chunks', mapID, outcome: 'done' });
+        const { results } = await readMapResults(deployment.pool, { kind: 'chunks', mapID, outcome: 'done' }, place);
         expect(results).toEqual(wanted);
       }),
       { numRuns: 25, seed: 3 },
@@ -170,7 +172,49 @@ describe('the counters of a map', () => {
     expect(new Set(outcomes)).toEqual(new Set(['done', 'failed']));
   }, 60_000);
 
-  test('give the items of a chunk that has failed as a whole its error, and count them all', async () => {
+  const shape = graph({ start, map: map(), each: code('return 1') }, ['start>map', 'map:map>each']);
+  const whole = atOnce(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges)));
+  const place = { graph: whole, node: whole.nodes[1] as GraphNode };
+
+  /** An outcome of the body in a chunk, as the engine writes it; also the start of the next item. */
+  async function recordItem(id: string, n: number, payload: JsonObject, { begins }: { begins?: number } = {}) {
+    const frame = (iteration: number) => [{ nodeID: 'map', iteration }];
+    const started = begins === undefined ? null : JSON.stringify([{ nodeID: 'each', frame: frame(begins) }]);
+    await deployment.pool.query(
+      `insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, payload, frame, started)
+       values ($1, $2, 'each', $3, 1, $4, $5, $6, $7, $8)`,
+      [
+        id,
+        2 * n + 2,
+        n,
+        payload.failsItem ? 'FAILED' : 'SUCCESS',
+        payload.failsItem ? null : 'success',
+        payload,
+        JSON.stringify(frame(n)),
+        started,
+      ],
+    );
+  }
+
+  test('give the items of a failed chunk that had not ended its error, and count them beside those that failed', async () => {
+    const { mapID } = await begin({ sizes: [1, 4], concurrency: 2, tolerated: 3 });
+    await maps.advance(mapID);
+    const [first, second] = await openChunks(mapID);
+    await recordItem(second?.id ?? '', 1, { output: { scriptResult: 'b', success: true } });
+    const error = { code: 'NODE_FAILED', message: 'of the item' };
+    await recordItem(second?.id ?? '', 2, { error, failsItem: true }, { begins: 3 });
+    await end(second?.id ?? '', 'FAILED', null);
+    await end(first?.id ?? '', 'COMPLETED', { results: ['a'], failed: 0, size: 3 });
+
+    await maps.advance(mapID);
+
+    expect(await countersOf(mapID)).toMatchObject({ failed_items: 3, done_items: 5, outcome: 'done' });
+    const failed = { success: false, error: { code: 'NODE_FAILED', message: 'no' } };
+    const { results } = await readMapResults(deployment.pool, { kind: 'chunks', mapID, outcome: 'done' }, place);
+    expect(results).toEqual(['a', 'b', { success: false, error }, failed, failed] as Json[]);
+  });
+
+  test('give the items of a chunk that has failed before its first its error, and count them all', async () => {
     const { mapID } = await begin({ sizes: [1, 3], concurrency: 2, tolerated: 3 });
     await maps.advance(mapID);
     const [first, second] = await openChunks(mapID);
@@ -181,7 +225,7 @@ describe('the counters of a map', () => {
 
     expect(await countersOf(mapID)).toMatchObject({ failed_items: 3, done_items: 4, outcome: 'done' });
     const failed = { success: false, error: { code: 'NODE_FAILED', message: 'no' } };
-    const { results } = await readMapResults(deployment.pool, { kind: 'chunks', mapID, outcome: 'done' });
+    const { results } = await readMapResults(deployment.pool, { kind: 'chunks', mapID, outcome: 'done' }, place);
     expect(results).toEqual(['a', failed, failed, failed] as Json[]);
   });
 

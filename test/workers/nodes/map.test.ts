@@ -350,6 +350,29 @@ describe('items that fail', () => {
     expect(rows).toEqual([{ failed_items: 1 }]);
   });
 
+  test('are, in a chunk that is lost to its workers, those that have not ended: the others keep their results', async () => {
+    const pause = { type: 'delay', delayType: 'dynamic', delayVariable: '{{ctx.item}}' };
+    const last = code('return ctx.item');
+    const shape = graph(
+      { start, map: map({ failurePolicy: 'collect', chunkSize: 4 }), odd, pause, last, end: results },
+      ['start>map', 'map:map>odd', 'odd:success>pause', 'pause>last', 'map:completed>end'],
+    );
+    const id = await begin(shape, { items: [2, 3, 3_600_000, 4] });
+    await eventually(async () => expect(await chunksOf(id)).toMatchObject([{ status: 'WAITING' }]));
+    const [chunk] = await chunksOf(id);
+    await deployment.pool.query(
+      'update workflow_instance set losses = 3, ready_at = now(), dispatched_at = now() where id = $1',
+      [chunk?.id],
+    );
+
+    const { output } = await ended(id);
+    const lost = { success: false, error: { code: 'WORKER_LOST', message: expect.any(String) } };
+    expect(output).toEqual({ value: [2, error(3), lost, lost] });
+    expect(await lastOutput(id)).toMatchObject({ totalItems: 4, failedItems: 3 });
+    const frame = [{ nodeID: 'map', iteration: 2 }];
+    expect((await deployment.read(chunk?.id ?? '')).error).toMatchObject({ nodeID: 'pause', frame, attempt: 1 });
+  });
+
   test('are retried as their node says', async () => {
     const flaky = code('if (ctx.item % 2) throw new Error("odd"); return ctx.item;', {
       retryLimit: 1,
