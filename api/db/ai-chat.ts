@@ -3,10 +3,11 @@ import { presentCall, type StoredPart, TOOL_CALL, type ToolCall } from '#shared/
 import type { Caller } from '#shared/caller.ts';
 import { requireRoomForAnswer, settleLostCall } from '#shared/db/ai-usage.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
-import { onClient, type Query } from '#shared/db/query.ts';
+import { onClient, onPool, type Query } from '#shared/db/query.ts';
 import { AppError, reviveError, toWireError, WireError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import { requireQuota } from '#shared/quotas.ts';
+import { END_UNCALLED, endCallsOf } from './tool-inputs.ts';
 
 /** The session of a caller: users and API keys have their own. */
 export interface Chat {
@@ -62,7 +63,7 @@ export async function beginAnswer(
 
 /** Calls that nothing will call any more. Before a confirmation they are denied, which the model is told. */
 const SUPERSEDE = `
-update ai_tool_call set status = 'denied', reason = 'the answer was ended before', ended_at = now()
+update ai_tool_call set ${END_UNCALLED}
 where session_id = $1 and status in ('ready', 'asked')`;
 
 const TRIM_CALLS = `
@@ -197,7 +198,9 @@ export async function endLostAnswer(pool: Pool, answerID: string): Promise<void>
     `${FAIL} and ${LOST} returning coalesce(call_id, id) as "callID"`,
     [answerID, textOf(lost)],
   );
-  if (rows[0]) await settleLostCall(pool, rows[0].callID);
+  if (!rows[0]) return;
+  await settleLostCall(pool, rows[0].callID);
+  await endCallsOf(onPool(pool), [answerID]);
 }
 
 /** Ends an answer of which no worker has begun this step. */
@@ -213,7 +216,8 @@ const FAIL = `update ai_answer set status = 'failed', error = $2, ended_at = now
 
 /** Ends an answer that its client does not wait for any more; at once, or when its worker sees it. */
 export async function dropAnswer(pool: Pool, answerID: string): Promise<void> {
-  await pool.query(DROP_ANSWER, [answerID]);
+  const { rowCount } = await pool.query(DROP_ANSWER, [answerID]);
+  if (rowCount) await endCallsOf(onPool(pool), [answerID]);
 }
 
 export const DROP_ANSWERS = `

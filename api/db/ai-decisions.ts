@@ -19,7 +19,8 @@ export type Decision = {
 interface Waiting {
   id: string;
   tool: string;
-  input: string;
+  /** JSON, without secrets. */
+  shown: string;
   digest: string;
 }
 
@@ -68,7 +69,7 @@ from ai_session s join lateral (
 where s.tenant_id = $1 and s.owner_id = $2 and s.chat_id = $3 for update of s`;
 
 const WAITING = `
-select id, tool, input, input_digest as digest from ai_tool_call where session_id = $1 and status = 'asked' for update`;
+select id, tool, coalesce(shown_input, input) as shown, input_digest as digest from ai_tool_call where session_id = $1 and status = 'asked' for update`;
 
 /** Chats are deleted, so who has confirmed a call of a tool is in the trail. */
 function entryOf({ tenantID, caller }: Chat, decision: Decision, call: Waiting | undefined): AuditRecord | undefined {
@@ -78,7 +79,7 @@ function entryOf({ tenantID, caller }: Chat, decision: Decision, call: Waiting |
     ...{ tenantID, type: 'AI_TOOL_CALL', action: approved ? 'confirm' : 'deny' },
     userID: caller.userID ?? (caller.type === 'user' ? caller.id : null),
     apiKeyID: caller.type === 'apiKey' ? caller.id : null,
-    details: { tool: call.tool, toolCallID: call.id, input: readable(JSON.parse(call.input)), reason },
+    details: { tool: call.tool, toolCallID: call.id, input: readable(JSON.parse(call.shown)), reason },
   });
 }
 
@@ -105,7 +106,8 @@ async function decide(query: Query, waiting: ReadonlyMap<string, Waiting>, { dec
 
 const DECIDE = `
 update ai_tool_call set status = $2, decided_by = $3, decided_at = now(), output = $4, reason = $5,
-  ended_at = case when $6::boolean then null else now() end
+  ended_at = case when $6::boolean then null else now() end,
+  input = case when $6::boolean then input else coalesce(shown_input, input) end
 where id = $1`;
 
 function chunksOf(decision: Decision): object[] {

@@ -4,9 +4,10 @@ import { Caller } from '#shared/caller.ts';
 import { appendChunks } from '#shared/db/ai-answers.ts';
 import { settleLostCall } from '#shared/db/ai-usage.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
-import { onClient } from '#shared/db/query.ts';
+import { onClient, onPool } from '#shared/db/query.ts';
 import type { Json } from '#shared/json.ts';
 import { DROP_ANSWERS, MAX_RESTARTS } from './ai-chat.ts';
+import { endCallsOf, hideInput } from './tool-inputs.ts';
 
 /** A call of a tool that this process has claimed. */
 export interface ClaimedCall {
@@ -57,7 +58,7 @@ const isWanted = `(c.instance_id is null or exists (
 // A call that is not wanted, and that no process has, is ended on the way.
 const CLAIM = `
 with unwanted as (
-  update ai_tool_call set status = 'failed', output = to_json('${NOT_CALLED}'::text)::text, claimed_until = null, ended_at = now()
+  update ai_tool_call set status = 'failed', output = to_json('${NOT_CALLED}'::text)::text, claimed_until = null, ended_at = now(), input = '{}'
   where id in (
     select c.id from ai_tool_call c
     where c.status = 'ready' and (c.claimed_until is null or c.claimed_until <= now()) and not ${isWanted} for update skip locked)
@@ -108,7 +109,7 @@ select from renewed`;
 export interface CallEnd {
   status: Exclude<ToolCallStatus, 'ready' | 'denied'>;
   output: Json;
-  /** The input without secrets, which takes its place when the call is over. */
+  /** The input without secrets, which takes its place when the call is over, in the row as in the pieces of the answer. */
   shownInput: Json;
   /** For the client. */
   chunks: object[];
@@ -123,13 +124,16 @@ export async function endCall(pool: Pool, call: ClaimedCall, end: CallEnd): Prom
     const isOver = status !== 'asked';
     const values = [call.id, call.attempts, status, isOver ? JSON.stringify(output) : null, isOver];
     const { rowCount } = await query(END, [...values, JSON.stringify(shownInput)]);
-    if (rowCount && call.sessionID) await appendChunks(query, call.turnID, chunks);
+    if (!rowCount || !call.sessionID) return;
+    if (isOver) await hideInput(query, call.turnID, { id: call.id, shown: shownInput });
+    await appendChunks(query, call.turnID, chunks);
   });
 }
 
 const END = `
 update ai_tool_call set status = $3, output = $4, claimed_until = null, ended_at = case when $5::boolean then now() end,
-  asked_attempts = case when $5::boolean then asked_attempts else attempts end, 
+  asked_attempts = case when $5::boolean then asked_attempts else attempts end,
+  shown_input = case when $5::boolean then shown_input else $6 end,
   input = case when origin is not null then '{}' when $5::boolean then $6 else input end
 where id = $1 and attempts = $2 and status = 'ready'`;
 
@@ -158,7 +162,9 @@ export async function claimTurn(pool: Pool): Promise<ClaimedTurn | undefined> {
 /** Ends answers of a chat that their clients read no more, and could not say so because the process that sent them is gone. */
 export async function dropUnread(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(DROP_UNREAD);
-  return rows.map(({ id }) => id);
+  const ids = rows.map(({ id }) => id);
+  await endCallsOf(onPool(pool), ids);
+  return ids;
 }
 
 const DROP_UNREAD = `${DROP_ANSWERS} where status in ('calling', 'waiting', 'streaming') and not is_unwanted and read_until < now() returning id`;

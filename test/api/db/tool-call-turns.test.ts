@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { keepReading } from '#api/db/ai-chat.ts';
+import { dropAnswer, endLostAnswer, keepReading } from '#api/db/ai-chat.ts';
 import { claimCall, claimTurn, dropUnread, renewCall } from '#api/db/ai-turns.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import { onPool } from '#shared/db/query.ts';
@@ -27,7 +27,7 @@ async function callsOf(creatorID: string, count: number): Promise<string> {
   await pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'T', $2)`, [tenantID, creatorID]);
   await pool.query(
     `insert into ai_tool_call (id, tenant_id, turn_id, number, tool, input, input_digest, caller)
-     select uuidv7(), $1, uuidv7(), 0, 'list_workflows', '{}', '', $3 from generate_series(1, $2)`,
+     select uuidv7(), $1, uuidv7(), 0, 'create_variable', '{"value":1}', '', $3 from generate_series(1, $2)`,
     [tenantID, count, caller],
   );
   return tenantID;
@@ -108,6 +108,41 @@ test('an answer that no process sends to its client any more is not wanted, unle
   expect(await dropUnread(pool)).toEqual([]);
 });
 
+test('a call that waits in an answer which is dropped or lost ends with it, and keeps no input', async () => {
+  const tenantID = await callsOf(newID(), 4);
+  const [unread, dropped, lost, open] = [
+    await anAnswer(tenantID, 'calling', 1),
+    await anAnswer(tenantID),
+    await anAnswer(tenantID),
+    await anAnswer(tenantID),
+  ];
+  const { rows: calls } = await pool.query<{ id: string }>('select id from ai_tool_call order by id');
+  for (const [at, answerID] of [unread, dropped, lost, open].entries()) {
+    const id = calls[at]?.id;
+    await pool.query('update ai_tool_call set turn_id = $2 where id = $1', [id, answerID]);
+    const piece = { type: 'tool-input-available', toolCallId: id, input: { value: 1 } };
+    await pool.query('insert into ai_chunk (answer_id, number, tenant_id, chunks) values ($1, 1, $2, $3)', [
+      ...[answerID, tenantID, JSON.stringify([piece])],
+    ]);
+  }
+  await pool.query(`update ai_answer set alive_until = now() - interval '1 minute' where id = $1`, [lost]);
+
+  await dropUnread(pool);
+  await dropAnswer(pool, dropped);
+  await endLostAnswer(pool, lost);
+
+  const { rows } = await pool.query<{ status: string; input: string; chunks: string }>(
+    'select c.status, c.input, k.chunks from ai_tool_call c join ai_chunk k on k.answer_id = c.turn_id order by c.id',
+  );
+  const kept = ({ status, input, chunks }: { status: string; input: string; chunks: string }) => [
+    status,
+    input,
+    JSON.parse(chunks)[0].input,
+  ];
+  const gone = ['denied', '{}', {}];
+  expect(rows.map(kept)).toEqual([gone, gone, gone, ['ready', '{"value":1}', { value: 1 }]]);
+});
+
 test('a call of a run that has ended is claimed by no process, and the process that has it is told', async () => {
   const tenantID = await callsOf(newID(), 3);
   const [open, ended] = [newID(), newID()];
@@ -121,11 +156,11 @@ test('a call of a run that has ended is claimed by no process, and the process t
 
   const [first, second] = [await claimCall(pool, { free: 16 }), await claimCall(pool, { free: 16 })];
   expect([first?.id, second?.id]).toEqual([calls[1]?.id, calls[2]?.id]);
-  const states = await pool.query('select status, attempts from ai_tool_call order by id');
+  const states = await pool.query('select status, attempts, input from ai_tool_call order by id');
   expect(states.rows).toEqual([
-    { status: 'failed', attempts: 0 },
-    { status: 'ready', attempts: 1 },
-    { status: 'ready', attempts: 1 },
+    { status: 'failed', attempts: 0, input: '{}' },
+    { status: 'ready', attempts: 1, input: '{"value":1}' },
+    { status: 'ready', attempts: 1, input: '{"value":1}' },
   ]);
   if (!first || !second) return expect.fail('nothing was claimed');
   expect([await renewCall(pool, first), await renewCall(pool, second)]).toEqual([true, true]);
@@ -142,10 +177,10 @@ test('pieces of answers count in the quota of chats, and calls of nodes in their
   const answerID = await anAnswer(tenantID);
   const used = async () =>
     (await readQuotas(onPool(pool), ['aiChatBytes', 'aiNodeBytes'], tenantID)).map(({ used }) => used);
-  expect(await used()).toEqual([0, 4]);
+  expect(await used()).toEqual([0, 22]);
   await pool.query(`insert into ai_chunk (answer_id, number, tenant_id, chunks) values ($1, 1, $2, '[1,2,3]')`, [
     answerID,
     tenantID,
   ]);
-  expect(await used()).toEqual([7, 4]);
+  expect(await used()).toEqual([7, 22]);
 });

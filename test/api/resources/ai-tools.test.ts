@@ -121,12 +121,33 @@ test('a tool that changes something waits for the confirmation in the row, and i
   expect(typesOf(await aChat(cluster, tenant).say('What does it show?')).at(-2)).toBe('tool-approval-request');
 });
 
-test('of the input of a call that is over no secret is kept', async () => {
-  provider.play(call('list_workflows', { password: 'open-sesame' }), { pieces: ['None.'] });
-  await aChat(cluster, tenant).say('Which workflows are there?');
-  const { rows } = await cluster.pool.query('select input from ai_tool_call where tenant_id = $1', [tenant.id]);
-  expect(rows).toEqual([{ input: '{"password":"[REDACTED]"}' }]);
+test('of the input of a call that is over no secret is kept, however it has ended', async () => {
+  const keeps = call('create_variable', { name: 'rate', value: 'open-sesame' });
+  provider.play(call('list_workflows', { password: 'open-sesame' }), keeps, { pieces: ['No.'] }, keeps, {
+    pieces: ['Well.'],
+  });
+  const chat = aChat(cluster, tenant);
+  await chat.say('Which workflows are there? And keep the rate');
+  const { rows: done } = await cluster.pool.query(
+    `select input, (select string_agg(chunks, '') from ai_chunk where answer_id = turn_id) as pieces
+     from ai_tool_call where tenant_id = $1 and status = 'done'`,
+    [tenant.id],
+  );
+  await readChunks(await chat.decide(false));
+  await chat.say('Do keep it');
+  await chat.say('Or do not');
+  const { rows } = await cluster.pool.query(KEPT, [tenant.id]);
+
+  expect(done).toEqual([{ input: '{"password":"[REDACTED]"}', pieces: expect.stringContaining('[REDACTED]') }]);
+  // Of the call that waits, its client shows all until it is decided.
+  expect(done[0].pieces.match(/open-sesame/g)).toHaveLength(1);
+  expect(rows.map(({ state }) => state).sort()).toEqual(['denied', 'denied', 'deny', 'done']);
+  for (const { input } of rows) expect(input).toContain('[REDACTED]');
 });
+
+const KEPT = `
+select status as state, input from ai_tool_call where tenant_id = $1
+union all select action, details ->> 'input' from audit_record where tenant_id = $1 and type = 'AI_TOOL_CALL'`;
 
 test('a no is told to the model, and so is that the user went on without an answer', async () => {
   const workflow = await aWorkflow(cluster, { tenant });
