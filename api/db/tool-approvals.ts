@@ -1,8 +1,10 @@
 import { APPROVAL_HOURS, type ToolApprovalPolicy } from '#shared/ai/tool-approvals.ts';
 import { digestOf, type ToolCallStatus } from '#shared/ai/tool-calls.ts';
+import { readable } from '#shared/audit/readable.ts';
+import { insertAuditRecords, wholeEntry } from '#shared/audit/records.ts';
 import type { Caller } from '#shared/caller.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
-import { onClient, type Query } from '#shared/db/query.ts';
+import { onClient, onPool, type Query } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Json } from '#shared/json.ts';
@@ -132,14 +134,19 @@ interface Deciding {
 }
 
 /** Records what a person has decided, once. A process takes an approved call. */
-export async function decideCall(
-  query: Query,
-  { tenantID, id, deciderID, isApproved, reason }: Deciding,
-): Promise<void> {
-  const status = isApproved ? 'ready' : 'denied';
-  const { rowCount } = await query(DECIDE, [tenantID, id, status, deciderID, reason, isApproved]);
-  if (rowCount === 1) return;
-  const { rows } = await query<{ isWaiting: boolean }>(STANDING, [tenantID, id]);
+export async function decideCall(pool: Pool, decision: Deciding): Promise<void> {
+  const { tenantID, id, deciderID, isApproved, reason } = decision;
+  const isDone = await inTransaction(pool, async (client) => {
+    const status = isApproved ? 'ready' : 'denied';
+    const { rows } = await onClient(client)<Decided>(DECIDE, [tenantID, id, status, deciderID, reason, isApproved]);
+    await insertAuditRecords(
+      client,
+      rows.map((decided) => entryOf(decision, decided)),
+    );
+    return rows.length === 1;
+  });
+  if (isDone) return;
+  const { rows } = await onPool(pool)<{ isWaiting: boolean }>(STANDING, [tenantID, id]);
   const [call] = rows;
   if (!call) throw new AppError('NOT_FOUND', 'Call of a tool not found');
   if (!call.isWaiting)
@@ -149,13 +156,28 @@ export async function decideCall(
   });
 }
 
+interface Decided {
+  tool: string;
+  shown: string;
+  callerID: string;
+}
+
+/** The calls are deleted in time, so what a person has decided is in the trail. */
+function entryOf({ tenantID, id, deciderID, isApproved, reason }: Deciding, { tool, shown, callerID }: Decided) {
+  return wholeEntry({
+    ...{ tenantID, type: 'AI_TOOL_CALL', action: isApproved ? 'confirm' : 'deny', userID: deciderID },
+    details: { tool, toolCallID: id, input: readable(JSON.parse(shown)), reason, callerID },
+  });
+}
+
 // A caller may always refuse what they have asked for themselves.
 const DECIDE = `
 update ai_tool_call c set status = $3, decided_by = $4::uuid, decided_at = now(), reason = $5,
   ended_at = case when $6::boolean then null else now() end, input = case when $6::boolean then input else '{}' end
 from tenant t
 where c.tenant_id = $1 and c.id = $2 and c.origin = 'mcp' and ${isWaiting} and t.id = c.tenant_id
-  and (not $6::boolean or not t.is_approved_by_another or c.caller::jsonb ->> 'id' <> $4::uuid::text)`;
+  and (not $6::boolean or not t.is_approved_by_another or c.caller::jsonb ->> 'id' <> $4::uuid::text)
+returning c.tool, coalesce(c.shown_input, '{}') as shown, c.caller::jsonb ->> 'id' as "callerID"`;
 
 const STANDING = `
 select ${isWaiting} as "isWaiting" from ai_tool_call where tenant_id = $1 and id = $2 and origin = 'mcp'`;

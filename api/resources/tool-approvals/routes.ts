@@ -3,7 +3,6 @@ import { TOOLS_CHANNEL } from '#shared/ai/chat.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
 import { ToolApproval as Entity } from '#shared/db/entities/tool-approval.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { decideCall } from '../../db/tool-approvals.ts';
 import { Message } from '../../http/answer-parts.ts';
@@ -109,11 +108,11 @@ export const toolApprovalRoutes = [
     // The row is decided once.
     idempotent: false,
 
-    async handle({ em, tenantID, identity, params: { toolCallID: id } }, { backplane, logger }) {
+    async handle({ em, tenantID, identity, params: { toolCallID: id } }, { pool, backplane, logger }) {
       await find(em, id);
       requirePerson(identity);
       const decision = { tenantID, id, deciderID: identity.userID, isApproved: true, reason: null };
-      await decideCall(onEntities(em), decision);
+      await decideCall(pool, decision);
       backplane.messages
         .publish(TOOLS_CHANNEL, {})
         .catch((error) => logger.debug({ err: error }, 'processes not woken; they look by themselves'));
@@ -135,10 +134,10 @@ export const toolApprovalRoutes = [
     // The row is decided once.
     idempotent: false,
 
-    async handle({ em, tenantID, identity, params: { toolCallID: id }, body: { reason = null } }) {
+    async handle({ em, tenantID, identity, params: { toolCallID: id }, body: { reason = null } }, { pool }) {
       await find(em, id);
       requirePerson(identity);
-      await decideCall(onEntities(em), { tenantID, id, deciderID: identity.userID, isApproved: false, reason });
+      await decideCall(pool, { tenantID, id, deciderID: identity.userID, isApproved: false, reason });
       return { toolApproval: await find(em, id), message: 'Refused' };
     },
   }),

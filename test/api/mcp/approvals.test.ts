@@ -244,10 +244,13 @@ test('a right that the caller has lost by then is refused when it is called, and
   expect(JSON.stringify(result.content)).toContain('PERMISSION_DENIED');
   expect(await exists(id)).toBe(true);
   const { rows: entries } = await cluster.pool.query(
-    `select user_id, status from audit_record where tenant_id = $1 and type = 'AI_TOOL_CALL'`,
+    `select user_id, action, status from audit_record where tenant_id = $1 and type = 'AI_TOOL_CALL' order by created_at`,
     [tenant.id],
   );
-  expect(entries).toEqual([{ user_id: member.id, status: 403 }]);
+  expect(entries).toEqual([
+    { user_id: tenant.creator.id, action: 'confirm', status: 200 },
+    { user_id: member.id, action: 'refuse', status: 403 },
+  ]);
 });
 
 test('where another person must approve, the caller may only refuse', async () => {
@@ -264,13 +267,27 @@ test('where another person must approve, the caller may only refuse', async () =
   expect(await exists(id)).toBe(false);
 });
 
-test('secrets of an input are not shown, and are gone once it has ended', async () => {
+test('secrets of an input are shown neither to people nor in the trail, and are gone once it has ended', async () => {
   await using client = await connectAs();
   const asked = { datasourceID: newID(), datasourceOptions: { host: 'db', password: 'hunter2-hunter2' } };
   const call = handleOf(await client.callTool({ name: 'update_datasource', arguments: asked }));
   const { toolApproval } = (await api().get(`T/tool-approvals/${call}`)).body;
   await api().post(`T/tool-approvals/${call}/refuse`, {});
+  await api().post(`T/tool-approvals/${call}/refuse`, {});
+  const { auditLogs } = (await api().get('T/audit?type=AI_TOOL_CALL')).body;
 
+  expect(auditLogs).toMatchObject([
+    {
+      subType: 'deny',
+      userID: tenant.creator.id,
+      metadata: {
+        tool: 'update_datasource',
+        toolCallID: call,
+        callerID: tenant.creator.id,
+        input: { datasourceOptions: { host: 'db', password: '[REDACTED]' } },
+      },
+    },
+  ]);
   expect(toolApproval.input).toMatchObject({ datasourceOptions: { host: 'db', password: '[REDACTED]' } });
   const { rows } = await cluster.pool.query('select to_jsonb(c)::text as row from ai_tool_call c where id = $1', [
     call,
