@@ -4,7 +4,7 @@ import type { ApiContext } from '../context.ts';
 import type { Grant } from './join.ts';
 import type { ClientSocket } from './socket.ts';
 
-type SocketAction = 'connect' | 'join' | 'leave' | 'removed' | 'disconnect' | 'execute' | 'input';
+type SocketAction = 'connect' | 'join' | 'leave' | 'removed' | 'disconnect' | 'execute' | 'input' | 'refuse';
 
 interface Done {
   action: SocketAction;
@@ -21,7 +21,8 @@ export function socketEntry(socket: ClientSocket, { action, grant, room, more }:
     type: 'SOCKET_ACTION',
     action,
     userID,
-    ...(room !== undefined && assetOf(grant)),
+    ...((room !== undefined || action === 'refuse') && assetOf(grant)),
+    ...(action === 'refuse' && { status: 403 }),
     details: { socketID: socket.id, ip, ...(room !== undefined && { room }), ...more },
   });
 }

@@ -1,15 +1,23 @@
 import type { z } from 'zod';
 import { AppError, toAppError } from '#shared/errors.ts';
 import { requireValue } from '#shared/parse-value.ts';
-import { clientEvents } from '#shared/realtime/client-events.ts';
+import { type ClientEvent, clientEvents } from '#shared/realtime/client-events.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../context.ts';
 import { ID } from '../http/id.ts';
 import { noteOnSocket } from './audit-sockets.ts';
 import { attachWidgetEvents } from './bridge/attach.ts';
 import type { BridgeContext } from './bridge/widget-events.ts';
-import { enter, leave, requirePlace, tenantsOf, type Work } from './enter.ts';
-import { findJoinable, findListenerGrant, findPageGrants, type Grant, joinDenied, requireGrant } from './join.ts';
+import { enter, leave, type NamedWork, requirePlace, tenantsOf, type Work } from './enter.ts';
+import {
+  findJoinable,
+  findListenerGrant,
+  findPageGrants,
+  type Grant,
+  joinDenied,
+  lackOf,
+  requireGrant,
+} from './join.ts';
 import type { ListenerTests } from './listener-tests.ts';
 import { pageRoom, rooms } from './rooms.ts';
 import { follow } from './run-feed.ts';
@@ -21,34 +29,20 @@ export interface EventContext extends BridgeContext, Pick<ApiContext, 'requestCo
 
 /** Events of clients. Each answers by its acknowledgement: `{ success: true, … }`, or the error as over HTTP. */
 export function attachClientEvents(socket: ClientSocket, context: EventContext): void {
-  socket.on(
-    'workflow_run_join',
-    answer(socket, context, (payload) =>
-      joinRun(socket, context, requireValue(clientEvents.workflow_run_join, payload)),
-    ),
-  );
-  socket.on(
-    'join_room',
-    answer(socket, context, (payload) =>
-      joinRoom(socket, context, requireValue(clientEvents.join_room, payload, ['room'])),
-    ),
-  );
-  socket.on(
-    'leave_room',
-    answer(socket, context, (payload) =>
-      leaveRoom(socket, context, requireValue(clientEvents.leave_room, payload, ['room'])),
-    ),
-  );
-  attachWidgetEvents(socket, context, async (work, payload, acknowledge) => {
+  const on = (event: ClientEvent, work: Work) => void socket.on(event, answer(socket, context, { event, work }));
+  on('workflow_run_join', (sent) => joinRun(socket, context, requireValue(clientEvents.workflow_run_join, sent)));
+  on('join_room', (sent) => joinRoom(socket, context, requireValue(clientEvents.join_room, sent, ['room'])));
+  on('leave_room', (sent) => leaveRoom(socket, context, requireValue(clientEvents.leave_room, sent, ['room'])));
+  attachWidgetEvents(socket, context, async ({ event, work }, payload, acknowledge) => {
     const signedIn: Work = async (sent) => {
       await stillSignedIn(socket, context);
       return work(sent);
     };
-    return answer(socket, context, signedIn)(payload, acknowledge);
+    return answer(socket, context, { event, work: signedIn })(payload, acknowledge);
   });
   socket.onAny((event: string, ...sent: unknown[]) => {
     if (Object.hasOwn(clientEvents, event)) return;
-    const refuse = answer(socket, context, () => Promise.reject(unknownEvent(event)));
+    const refuse = answer(socket, context, { event, work: () => Promise.reject(unknownEvent(event)) });
     void refuse(undefined, sent.at(-1));
   });
   socket.on('disconnect', () => leaveAll(socket, context));
@@ -183,8 +177,8 @@ async function countEvent(socket: ClientSocket, { requestCount }: EventContext):
   await requestCount.countEvent(userID);
 }
 
-function answer(socket: ClientSocket, context: EventContext, work: Work) {
-  const { logger, refusals } = context;
+function answer(socket: ClientSocket, context: EventContext, { event, work }: NamedWork) {
+  const { logger, refusals, audit } = context;
   /** Answers with what has gone wrong, if something has. */
   return async (payload: unknown, acknowledge: unknown): Promise<AppError | undefined> => {
     if (isStuck(socket)) {
@@ -202,6 +196,8 @@ function answer(socket: ClientSocket, context: EventContext, work: Work) {
       const known = toAppError(error);
       const { code, message } = known;
       refusals.note(known);
+      const grant = lackOf(known);
+      if (grant) noteOnSocket(audit, socket, { action: 'refuse', grant, more: { event } });
       if (code === 'INTERNAL_ERROR') logger.error({ err: error }, 'client event failed');
       reply({ success: false, error: { code, message } });
       return known;

@@ -11,6 +11,11 @@ export type Work = (payload: unknown) => Promise<{
   begin(): void;
 }>;
 
+export interface NamedWork {
+  event: string;
+  work: Work;
+}
+
 const maxRooms = 500;
 
 interface Entering extends Omit<JoinedRoom, 'leave'> {

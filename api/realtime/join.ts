@@ -71,12 +71,16 @@ export async function findPageGrants(
     MAX_TENANTS,
   ]);
   const granted: { grant: Grant; version: number }[] = [];
+  let denial = joinDenied();
   for (const { tenantID } of rows) {
     const grant: Grant = { tenantID, access: { permissions: ['appPage.read'], object: `appPage:${appPageID}` } };
-    const version = await requireGrant(context, userID, grant).catch(unlessDenied);
+    const version = await requireGrant(context, userID, grant).catch((error: unknown) => {
+      if (!isDenial(error)) throw error;
+      denial = error;
+    });
     if (version !== undefined) granted.push({ grant, version });
   }
-  if (granted.length === 0) throw joinDenied();
+  if (granted.length === 0) throw denial;
   return granted;
 }
 
@@ -100,23 +104,45 @@ select distinct a.tenant_id as "tenantID" from listener_action a
 join membership m on m.tenant_id = a.tenant_id and m.user_id = $2
 where a.action_type = 'push_to_app_page' and a.action_config ->> 'appPageID' = $1 limit $3`;
 
-function unlessDenied(error: unknown): undefined {
-  if (!(error instanceof AppError) || error.code !== 'PERMISSION_DENIED') throw error;
+/** By the refusal of a member: what they lack. The trail of the tenant has it, and the client is not told. */
+const lacking = new WeakMap<AppError, Grant>();
+
+export function lackOf(refusal: AppError): Grant | undefined {
+  return lacking.get(refusal);
+}
+
+/** Work for a member of the tenant, whose refusal is in its trail. */
+export async function notingLack<T>(grant: Grant, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isDenial(error)) lacking.set(error, grant);
+    throw error;
+  }
+}
+
+function isDenial(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === 'PERMISSION_DENIED';
 }
 
 /** Answers with the version of the tenant's rules by which the user has the grant. */
 export async function requireGrant(
   { authenticator, policy }: Omit<Asking, 'orm'>,
   userID: string,
-  { tenantID, access, also = [] }: Grant,
+  grant: Grant,
 ): Promise<number> {
+  const { tenantID } = grant;
   const membership = await authenticator.findMembership(userID, tenantID);
+  // Strangers could fill a trail.
   if (!membership) throw joinDenied();
   const version = membership.policyVersion;
-  const asker = { tenantID, version, subjects: [userID] };
+  await notingLack(grant, requireAll(policy, { tenantID, version, subjects: [userID] }, grant));
+  return version;
+}
+
+async function requireAll(policy: Policy, asker: Asker, { access, also = [] }: Grant): Promise<void> {
   for (const { permissions, object } of access ? [access, ...also] : also)
     if (!(await holdsAny(policy, asker, { permissions, object }))) throw joinDenied();
-  return version;
 }
 
 export async function holdsAny(policy: Policy, asker: Asker, { permissions, object }: AnyOf): Promise<boolean> {

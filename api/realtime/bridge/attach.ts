@@ -2,44 +2,36 @@ import type { z } from 'zod';
 import type { AppError } from '#shared/errors.ts';
 import { isJsonObject } from '#shared/json.ts';
 import { requireValue } from '#shared/parse-value.ts';
-import { clientEvents } from '#shared/realtime/client-events.ts';
+import { type ClientEvent, clientEvents } from '#shared/realtime/client-events.ts';
 import type { WidgetPayload } from '#shared/realtime/widget-events.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 import { findUnstorable } from '../../http/storable.ts';
-import type { Work } from '../enter.ts';
+import type { NamedWork, Work } from '../enter.ts';
 import type { ClientSocket } from '../socket.ts';
 import { type BridgeContext, connectWidget, disconnectWidget, refreshWidget, sendInput } from './widget-events.ts';
 
 /** Counts the event, does the work, and answers. Returns what has gone wrong, if something has. */
-type Answer = (work: Work, payload: unknown, acknowledge: unknown) => Promise<AppError | undefined>;
+type Answer = (named: NamedWork, payload: unknown, acknowledge: unknown) => Promise<AppError | undefined>;
 
 type FailureCode = WidgetPayload<'widget_workflow_error'>['error']['code'];
 
 /** The events of widgets. Failures are answered like those of other events, and told as `widget_workflow_error`. */
 export function attachWidgetEvents(socket: ClientSocket, context: BridgeContext, answer: Answer): void {
   const { widget_workflow_connect, widget_send_input, widget_refresh, widget_workflow_disconnect } = clientEvents;
-  socket.on(
-    'widget_workflow_connect',
-    handle('CONNECTION_FAILED', (sent) => connectWidget(socket, context, read(widget_workflow_connect, sent))),
+  on('widget_workflow_connect', 'CONNECTION_FAILED', (sent) =>
+    connectWidget(socket, context, read(widget_workflow_connect, sent)),
   );
-  socket.on(
-    'widget_send_input',
-    handle('INPUT_FAILED', (sent) => sendInput(socket, context, read(widget_send_input, sent))),
-  );
-  socket.on(
-    'widget_refresh',
-    handle('REFRESH_FAILED', (sent) => refreshWidget(socket, context, read(widget_refresh, sent))),
-  );
-  socket.on(
-    'widget_workflow_disconnect',
-    handle('CONNECTION_FAILED', (sent) => disconnectWidget(socket, context, read(widget_workflow_disconnect, sent))),
+  on('widget_send_input', 'INPUT_FAILED', (sent) => sendInput(socket, context, read(widget_send_input, sent)));
+  on('widget_refresh', 'REFRESH_FAILED', (sent) => refreshWidget(socket, context, read(widget_refresh, sent)));
+  on('widget_workflow_disconnect', 'CONNECTION_FAILED', (sent) =>
+    disconnectWidget(socket, context, read(widget_workflow_disconnect, sent)),
   );
 
-  function handle(code: FailureCode, work: Work) {
-    return async (payload: unknown, acknowledge: unknown) => {
-      const failure = await answer(work, payload, acknowledge);
+  function on(event: ClientEvent, code: FailureCode, work: Work) {
+    socket.on(event, async (payload: unknown, acknowledge: unknown) => {
+      const failure = await answer({ event, work }, payload, acknowledge);
       if (failure) socket.emit('widget_workflow_error', failureOf(payload, code, failure));
-    };
+    });
   }
 }
 

@@ -13,7 +13,7 @@ import { newPageRun } from '../../resources/app-pages/new-run.ts';
 import { chooseVersion } from '../../resources/workflows/choose-version.ts';
 import { directRun } from '../../runs/direct-run.ts';
 import { socketEntry } from '../audit-sockets.ts';
-import { type AnyOf, type Grant, joinDenied, requireGrant } from '../join.ts';
+import { type AnyOf, type Grant, joinDenied, notingLack, requireGrant } from '../join.ts';
 import { rooms } from '../rooms.ts';
 import type { ClientSocket } from '../socket.ts';
 import { widgetAccess } from './find-run.ts';
@@ -65,7 +65,7 @@ async function newRun(context: Starting, userID: string, starting: ToStart & { w
     em: tenantEntityManager(context.orm.em, tenantID, userID),
     require,
   };
-  const chosen = await chooseVersion(asking, context, undefined);
+  const chosen = await notingLack(grant, chooseVersion(asking, context, undefined));
   const caller = callerOf(userID);
   const { versionID } = chosen;
   const run = directRun(chosen.version, { tenantID, workflowID, versionID, caller, args, field: 'inputParams' });
@@ -84,7 +84,7 @@ async function newRunOfPage(
   const grant: Grant = { tenantID, access: { permissions: ['appPage.read'], object: `appPage:${appPageID}` } };
   await requireGrant(context, userID, grant);
   const viewing = { em: tenantEntityManager(context.orm.em, tenantID, userID), tenantID, caller: callerOf(userID) };
-  return { run: await newPageRun(viewing, context, { appPageID, alias, given }), grant };
+  return { run: await notingLack(grant, newPageRun(viewing, context, { appPageID, alias, given })), grant };
 }
 
 /** What does not exist is refused like another tenant's, so that the client learns nothing. */

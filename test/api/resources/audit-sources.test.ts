@@ -143,6 +143,24 @@ test('a socket is in the trail of each tenant whose rooms it enters, from its fi
   await logsOnceThere(other, 'type=SOCKET_ACTION', 3);
 });
 
+test('what a socket of a member is refused is in the trail, and what strangers try is not', async () => {
+  const tenant = await aTenant(cluster);
+  const [listener, workflow] = [await aListener(cluster, { tenant }), await aWorkflow(cluster, { tenant })];
+  const [member, stranger] = [await aMember(cluster, { tenant }), await aMember(cluster)];
+  const connect = { mode: 'execute', widgetID: newID(), workflowID: workflow.id };
+  for (const user of [member, stranger]) {
+    const socket = await cluster.socket(user);
+    await socket.ask('join_room', `listener_test:${listener.id}`);
+    await socket.ask('widget_workflow_connect', connect);
+  }
+
+  const refused = { userID: member.id, subType: 'refuse', outcome: 'failure', error: { status: 403 } };
+  expect(await logsOnceThere(tenant, 'type=SOCKET_ACTION', 2)).toMatchObject([
+    { ...refused, asset: { type: 'workflow', id: workflow.id }, metadata: { event: 'widget_workflow_connect' } },
+    { ...refused, asset: { type: 'listener', id: listener.id }, metadata: { event: 'join_room' } },
+  ]);
+});
+
 test('what operators do is in the trails of the tenants that it concerns, and of no other', async () => {
   const [tenant, other] = [await aTenant(cluster), await aTenant(cluster)];
   const operator = await anOperator(cluster);
