@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '../json.ts';
+import { readable } from '../workflow/reserved.ts';
 import { asking } from './asking.ts';
 import { Identifier, OutputVariable } from './common.ts';
 import { defineNode } from './define-node.ts';
@@ -7,7 +8,7 @@ import { checkReminders } from './reminders.ts';
 
 export const CollectionField = z.object({
   id: z.string().optional().meta({ title: 'ID', description: 'Of the row in the editor; it has no effect' }),
-  key: Identifier.meta({ title: 'Key', description: 'The name of the value in the answer' }),
+  key: Identifier.refine(...readable).meta({ title: 'Key', description: 'The name of the value in the answer' }),
   label: z.string().optional().meta({ title: 'Label', description: 'What the person is shown' }),
   fieldType: z
     .enum(['text', 'long text', 'number', 'checkbox', 'dropdown'])

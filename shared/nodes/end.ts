@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../json.ts';
+import { readable } from '../workflow/reserved.ts';
 import { described } from './common.ts';
 import { defineNode } from './define-node.ts';
 
@@ -29,7 +30,12 @@ export const end = defineNode({
       .array(
         z.object({
           id: z.string().optional().meta({ title: 'ID', description: 'Of the row in the editor; it has no effect' }),
-          name: z.string().min(1).max(255).meta({ title: 'Name', description: 'The key in the output of the run' }),
+          name: z
+            .string()
+            .min(1)
+            .max(255)
+            .refine(...readable)
+            .meta({ title: 'Name', description: 'The key in the output of the run' }),
           sourceVariable: Json.meta({ title: 'Value', description: 'Mostly a template' }),
           description: z
             .string()

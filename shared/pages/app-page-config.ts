@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '../json.ts';
+import { readable } from '../workflow/reserved.ts';
 
 const ID = z.uuid().toLowerCase();
 
@@ -11,6 +12,7 @@ const DataSource = z
       .min(1)
       .max(255)
       .regex(/^(?!\.{1,2}$)/, { message: 'must be neither . nor ..' })
+      .refine(...readable)
       .meta({ title: 'Alias', description: 'The name by which the page uses it, such as orders' }),
     type: z
       .enum(['query', 'workflow', 'listener'])
@@ -58,6 +60,7 @@ const Variable = z
       .string()
       .min(1)
       .max(255)
+      .refine(...readable)
       .meta({ title: 'Name', description: 'By which templates read the variable, as in {{variables.day}}' }),
     type: z
       .enum(['string', 'number', 'boolean', 'object', 'array'])

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { isUnreadable } from './reserved.ts';
 
 /** The text between `{{` and `}}`: a path of own properties. With a fault its value is always undefined. */
 export interface Expression {
@@ -63,7 +64,6 @@ const rootName = /\s*([\p{L}_$][\p{L}\p{N}_$]*)/uy;
 const step =
   /\s*(?:\?\.|\.(?!\s*\[)|(?=\[))\s*(?:\[\s*(?:(\d+)|"([^"]*)"|'([^']*)')\s*\]|([\p{L}_$][\p{L}\p{N}_$]*|\d+))/uy;
 const close = /\s*\}\}/y;
-const blocked: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor']);
 
 interface Block {
   expression: Expression;
@@ -76,7 +76,7 @@ function readBlock(text: string, start: number): Block | undefined {
   const closed = root === null ? null : match(close, text, pathEnd);
   if (closed) {
     const source = text.slice(start, pathEnd).trim();
-    const wrong = keys.find((key) => blocked.has(String(key)));
+    const wrong = keys.find((key) => isUnreadable(String(key)));
     const fault = wrong === undefined ? null : `may not read "${wrong}"`;
     return { expression: { source, root, keys, fault }, end: close.lastIndex };
   }

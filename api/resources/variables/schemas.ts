@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Json } from '#shared/json.ts';
 import { quote } from '#shared/quote.ts';
+import { readable } from '#shared/workflow/reserved.ts';
 import { Flag } from '../../http/flag.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
@@ -13,12 +14,11 @@ const Name = z
   .string()
   .max(64)
   .superRefine((name, check) => {
-    const isName = /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !blocked.has(name);
+    const isName = /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
     const message = `expected a letter or an underscore, then letters, digits or underscores, received ${quote(name)}`;
     if (!isName) check.addIssue({ code: 'custom', message });
-  });
-/** Templates may not read them. */
-const blocked: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor']);
+  })
+  .refine(...readable);
 
 const MAX_LENGTH = 16_000;
 /** Of the text of a secret: a shorter one would be masked wherever its letters occur. */

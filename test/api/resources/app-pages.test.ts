@@ -34,6 +34,7 @@ test('a binding that is malformed, missing or of another tenant is named', async
     [[aQuery('{{variables.id}}')], `${at}.0.queryID`, expect.any(String)],
     [[aQuery(theirs.id)], `${at}.0.queryID`, 'there is no such data query'],
     [[aQuery(newID(), '..')], `${at}.0.alias`, 'must be neither . nor ..'],
+    [[aQuery(newID(), 'constructor')], `${at}.0.alias`, 'is a reserved name'],
     [[{ alias: 'w', type: 'workflow', workflowID: newID() }], `${at}.0.workflowID`, 'there is no such workflow'],
     [[{ alias: 'l', type: 'listener', listenerID: newID() }], `${at}.0.listenerID`, 'there is no such listener'],
   ];

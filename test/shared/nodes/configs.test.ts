@@ -5,6 +5,9 @@ import { exitsOf } from '#shared/nodes/properties.ts';
 import { atOnce } from '#shared/pauses.ts';
 import { checkGraph } from '#shared/workflow/graph.ts';
 
+/** Templates may not read them. */
+const unreadable = ['__proto__', 'prototype', 'constructor'];
+
 /** Of each kind, configs that are refused, and the path of the fault inside the config. */
 const wrong: Readonly<Record<string, [JsonObject, string][]>> = {
   start: [[{ title: 7 }, 'title']],
@@ -13,13 +16,20 @@ const wrong: Readonly<Record<string, [JsonObject, string][]>> = {
     [{ outputParameters: [{ name: '', sourceVariable: 1 }] }, 'outputParameters.0.name'],
     [{ outputParameters: [{ name: 'a', sourceVariable: 'ctx.a' }] }, 'outputParameters.0.sourceVariable'],
     [{ cancelOthers: 'perhaps' }, 'cancelOthers'],
+    ...unreadable.map((name): [JsonObject, string] => [
+      { outputParameters: [{ name, sourceVariable: 1 }] },
+      'outputParameters.0.name',
+    ]),
   ],
   dataQuery: [[{ dataQueryID: 'none' }, 'dataQueryID']],
   http: [
     [{ url: 'https://example.com', method: 'FETCH' }, 'method'],
     [{ url: 'https://example.com', headers: [{ key: '' }] }, 'headers.0.key'],
   ],
-  javascript: [[{ code: '' }, 'code']],
+  javascript: [
+    [{ code: '' }, 'code'],
+    ...unreadable.map((name): [JsonObject, string] => [{ code: '1', outputVariable: name }, 'outputVariable']),
+  ],
   condition: [
     [{ branches: [] }, 'branches'],
     [{ branches: [{ id: 'a', conditions: [{ operator: 'like', leftValue: 1 }] }] }, 'branches.0.conditions.0.operator'],
@@ -42,6 +52,7 @@ const wrong: Readonly<Record<string, [JsonObject, string][]>> = {
     [{ assignments: [] }, 'assignments'],
     [{ assignments: [{ name: 'a-b', value: 1 }] }, 'assignments.0.name'],
     [{ assignments: [{ name: 'input', value: 1 }] }, 'assignments.0.name'],
+    [{ assignments: [{ name: 'constructor', value: 1 }] }, 'assignments.0.name'],
     [{ assignments: twice({ name: 'a', value: 1 }) }, 'assignments'],
     [{ assignments: [{ name: 'values', value: 1 }] }, 'outputVariable'],
   ],
@@ -58,6 +69,7 @@ const wrong: Readonly<Record<string, [JsonObject, string][]>> = {
   loop: [
     [{ sourceVariable: '{{ctx.a}}', maxIterations: 0 }, 'maxIterations'],
     [{ sourceVariable: 'ctx.a' }, 'sourceVariable'],
+    [{ sourceVariable: '{{ctx.a}}', itemVariable: 'prototype' }, 'itemVariable'],
   ],
   delay: [
     [{ delayType: 'dynamic' }, 'delayVariable'],
@@ -65,6 +77,7 @@ const wrong: Readonly<Record<string, [JsonObject, string][]>> = {
   ],
   dataCollection: [
     [{ fields: [{ key: 'a b' }] }, 'fields.0.key'],
+    [{ fields: [{ key: 'constructor' }] }, 'fields.0.key'],
     [{ expiryMinutes: 20_000 }, 'expiryMinutes'],
     [{ approvers: '' }, 'approvers'],
     [{ reminders: [{ minutes: 10 }, { minutes: 60 }] }, 'reminders.1.minutes'],

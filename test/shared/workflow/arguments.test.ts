@@ -316,7 +316,7 @@ describe('the part of ctx that a node adds', () => {
   });
 
   test('never has a key of the engine', () => {
-    for (const name of ['input', 'item', 'index', 'output', '__proto__', '__x'])
+    for (const name of ['input', 'item', 'index', 'output', '__proto__', 'prototype', 'constructor', '__x'])
       expect(contextPatch(script, { outputVariable: name }, Object.fromEntries([[name, 1]]))).toBeNull();
   });
 });
