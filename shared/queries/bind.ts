@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../json.ts';
 import { parseValue, requireValue } from '../parse-value.ts';
 import { quote } from '../quote.ts';
 import { resolveTemplates } from '../workflow/arguments.ts';
+import { fillJSON } from '../workflow/fill-json.ts';
 import { firstIssues, type Issue, invalid, invalidField } from '../workflow/issues.ts';
 import { parseAround } from '../workflow/parse-around.ts';
 import {
@@ -104,7 +105,7 @@ export function* bindQuery(
 }
 
 const fillers: Record<Exclude<OneUse['as'], 'statement'>, (field: string, text: string, scope: JsonObject) => Json> = {
-  json: fillJson,
+  json: (field, text, scope) => fillJSON(field, text, (expression) => evaluate(expression, scope, ROOT)),
   path: fillPath,
   topic: fillTopic,
   xml: fillXML,
@@ -162,39 +163,6 @@ function* useFaults(texts: readonly Text[], uses: Readonly<Record<string, OneUse
 
 function* refused(path: Text['path'], template: Template | undefined, instead: string): Generator<Issue> {
   for (const { source } of expressionsOf(template)) yield { path, message: `${shownSource(source)} ${instead}` };
-}
-
-/** Values outside of quotes are written as JSON, inside of quotes they are escaped. */
-function fillJson(field: string, text: string, scope: JsonObject): string {
-  const filled = new Filled();
-  let isQuoted = false;
-  for (const part of findTemplate(text)?.parts ?? [text]) {
-    if (typeof part === 'string') {
-      filled.add(part);
-      isQuoted = endsQuoted(part, isQuoted);
-    } else filled.insert(evaluate(part, scope, ROOT), isQuoted ? inQuotes : asJSON);
-  }
-  if (filled.text.trim() === '') return '';
-  try {
-    JSON.parse(filled.text);
-  } catch (cause) {
-    throw invalidField(field, 'is not valid JSON after its values are filled in', { cause });
-  }
-  return filled.text;
-}
-
-function inQuotes(value: Json | undefined): string {
-  return JSON.stringify(asText(value)).slice(1, -1);
-}
-
-function asJSON(value: Json | undefined): string {
-  return JSON.stringify(value ?? null);
-}
-
-function endsQuoted(text: string, isQuoted: boolean): boolean {
-  let inside = isQuoted;
-  for (const [token] of text.matchAll(/\\.|"/gs)) if (token === '"') inside = !inside;
-  return inside;
 }
 
 const entities: Readonly<Record<string, string>> = {

@@ -3,7 +3,10 @@ import type { Json } from '#shared/json.ts';
 import type { http } from '#shared/nodes/http.ts';
 import { LINKS_ROOT } from '#shared/nodes/links-root.ts';
 import { VARIABLES_ROOT } from '#shared/variables.ts';
+import { resolveTemplates } from '#shared/workflow/arguments.ts';
+import { fillJSON } from '#shared/workflow/fill-json.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
+import { evaluateIn, findTemplate, type Roots } from '#shared/workflow/templates.ts';
 import { RefusedWrite } from '../dry-run.ts';
 import { mediaTypeOf, readBody, writeBody } from '../http/body.ts';
 import { addParams } from '../http/endpoint.ts';
@@ -46,7 +49,7 @@ function requestOf(config: Config, run: NodeRun): HTTPRequest {
   const { method, bodyType } = config;
   const isRead = method === 'GET' || method === 'HEAD';
   if (run.isDryRun && !isRead) throw new RefusedWrite(`${method} ${url.origin}${url.pathname}`);
-  const body = isRead ? null : bodyOf(config);
+  const body = isRead ? null : bodyOf(config, run);
   const headers = {
     accept: 'application/json, */*;q=0.5',
     ...(body !== null && { 'content-type': mediaTypeOf(bodyType) }),
@@ -56,15 +59,24 @@ function requestOf(config: Config, run: NodeRun): HTTPRequest {
   return { url, method, headers, body, followRedirects: config.followRedirects };
 }
 
-/** Sends a text unchanged, except in a JSON body, where it is quoted like any other value. */
-function bodyOf({ bodyType, body }: Config): string | null {
-  if (bodyType === 'json') return body === null ? null : JSON.stringify(body);
-  return writeBody(bodyType, body);
+/** A text is in the type of the body already, as that of a query; a text that is one template becomes its value. */
+function bodyOf({ bodyType, body }: Config, run: NodeRun): string | null {
+  const roots = rootsOf(run);
+  if (typeof body === 'string' && bodyType !== 'text' && !findTemplate(body)?.whole)
+    return writeBody(
+      bodyType,
+      fillJSON('body', body, (expression) => evaluateIn(expression, roots)),
+    );
+  const value = resolveTemplates(body, run.scope, { more: roots });
+  return bodyType === 'json' && typeof value === 'string' ? JSON.stringify(value) : writeBody(bodyType, value);
+}
+
+function rootsOf({ scope, variables: { values, links } }: NodeRun): Roots {
+  return { ctx: scope, [VARIABLES_ROOT]: values, [LINKS_ROOT]: links };
 }
 
 function urlOf(config: Config, run: NodeRun): URL {
-  const { values, links } = run.variables;
-  const filled = fillURL(config.url, { ctx: run.scope, [VARIABLES_ROOT]: values, [LINKS_ROOT]: links });
+  const filled = fillURL(config.url, rootsOf(run));
   if ('fault' in filled) throw invalidField('url', filled.fault);
   const url = URL.parse(filled.url);
   if (!url || !/^https?:$/.test(url.protocol))

@@ -25,6 +25,9 @@ const wrong: Readonly<Record<string, [JsonObject, string][]>> = {
   http: [
     [{ url: 'https://example.com', method: 'FETCH' }, 'method'],
     [{ url: 'https://example.com', headers: [{ key: '' }] }, 'headers.0.key'],
+    [{ url: 'https://example.com', method: 'POST', body: 'Hi' }, 'body'],
+    [{ url: 'https://example.com', method: 'POST', body: { a: ['{{input.a}}'] } }, 'body.a.0'],
+    [{ url: 'https://example.com', method: 'POST', bodyType: 'form', body: '{"a"}' }, 'body'],
   ],
   javascript: [
     [{ code: '' }, 'code'],

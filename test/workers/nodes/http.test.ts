@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph } from '#test/support/graphs.ts';
 import { json, startHTTP } from '#test/support/http-server.ts';
@@ -11,6 +11,9 @@ beforeAll(async () => {
   await deployment.startWorker();
 });
 afterAll(() => deployment[Symbol.asyncDispose]());
+
+/** A text in a body of JSON: values are JSON, or escaped inside quotes. */
+const SENT = '{"name": "A\\"B", "all": "Hi A\\"B", "tags": ["a",1]}';
 
 const alone = (config: JsonObject) =>
   graph(
@@ -59,6 +62,37 @@ test('a request has its values, and the run gets the answer', async () => {
   expect(server.seen[0]?.headers).toMatchObject({ 'x-name': 'x&y="', 'idempotency-key': `${instanceID}.call.0` });
   expect(row.output).toMatchObject({ answer: { method: 'POST' } });
   expect(call.at(-1)).toMatchObject({ status: 'SUCCESS', exit: 'success' });
+});
+
+test.each<[type: string, body: Json, sent: string]>([
+  ['json', '{"name": {{ctx.input.name}}, "all": "Hi {{ctx.input.name}}", "tags": {{ctx.input.tags}}}', SENT],
+  ['json', '{{ctx.input.tags}}', '["a",1]'],
+  ['json', '{{ctx.input.name}}', '"A\\"B"'],
+  ['json', '{{ctx.input.none}}', ''],
+  ['json', '[1, 2]', '[1, 2]'],
+  ['json', ' ', ''],
+  ['json', { name: '{{ctx.input.name}}' }, '{"name":"A\\"B"}'],
+  ['form', '{"name": {{ctx.input.name}}}', 'name=A%22B'],
+  ['form', '{{ctx.input.fields}}', 'x=1'],
+  ['text', 'Hi {{ctx.input.name}}', 'Hi A"B'],
+])('a body of the type %s, given as %j, is sent with its values in place', async (bodyType, body, sent) => {
+  await using server = await startHTTP();
+
+  const input = { name: 'A"B', tags: ['a', 1], fields: { x: 1 } };
+  const { row } = await run({ url: server.origin, method: 'POST', bodyType, body }, input);
+
+  expect(row.error).toBeNull();
+  expect(server.seen[0]?.body).toBe(sent);
+});
+
+test('a text that is no JSON once it has its values is not sent as JSON', async () => {
+  await using server = await startHTTP();
+
+  const { row } = await run({ url: server.origin, method: 'POST', body: 'Hi {{ctx.input.name}}' }, { name: 'A' });
+
+  const message = expect.stringContaining('body: is not valid JSON after its values are filled in');
+  expect(row.error).toMatchObject({ code: 'VALIDATION_ERROR', message });
+  expect(server.seen).toEqual([]);
 });
 
 test('every attempt has the same key, up to the retry limit of the node', async () => {
