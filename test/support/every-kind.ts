@@ -408,7 +408,7 @@ export function rowsOfKinds(around: Surroundings): Readonly<Record<AnyNode['kind
         answer: null,
         code: 'NODE_TIMEOUT',
         again: false,
-        passedOver: 'received',
+        passedOver: 'expired',
       },
       lasting: { data: paid, answer: { amount: 5 }, exits: { received: { amount: 5 } }, overtime: null },
     },
