@@ -65,7 +65,8 @@ async function run([script, ...rest]) {
   if (script === undefined) return;
   const bin = join(modules, '.bin');
   const path = [bin, ...pathEntries().filter((entry) => entry !== bin)].join(delimiter);
-  const env = { ...process.env, PATH: path };
+  // Compiled code is kept: a process that finds it starts with half of the processor time.
+  const env = { NODE_COMPILE_CACHE: join(modules, '.cache/compiled'), ...process.env, PATH: path };
 
   if (process.execve) process.execve(node, [node, script, ...rest], env);
   const { status, error } = await runChild(node, [script, ...rest], { stdio: 'inherit', env });

@@ -18,7 +18,6 @@ import { findRedis, startRedis } from '#test/servers/redis.ts';
 import { startPostgres } from '../embedded/postgres.ts';
 import { tiedToParent } from '../embedded/processes.ts';
 import type { TestResult } from './run-vitest.ts';
-import { root } from './test-files.ts';
 
 /** All planned work included, the suite on both backplanes has to stay below this. */
 const BUDGET_SECONDS = 900;
@@ -175,7 +174,6 @@ function testEnvironment(
     TEST_DATABASE_URL: databaseURL,
     TEST_DATASOURCE_URL: datasourceURL,
     TEST_TENANTS_URL: tenantsURL,
-    NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
     ...(redisURL && { TEST_REDIS_URL: redisURL }),
   };
 }

@@ -280,6 +280,16 @@ test('the programs of node_modules come first on the PATH', async () => {
   expect(await run('path.ts')).toMatchObject({ stdout: `${join(project, 'node_modules/.bin')}\n` });
 });
 
+test('compiled code is kept in node_modules, unless the environment names a place', async () => {
+  await writeFile(join(project, 'cache.ts'), "console.log(process.getBuiltinModule('module').getCompileCacheDir());");
+  const dirIn = async (child: ChildProcess) => (await outcome(child)).stdout;
+
+  expect(await dirIn(start([], ['cache.ts']))).toContain(join(project, 'node_modules/.cache/compiled'));
+  expect(await dirIn(start([], ['cache.ts'], { NODE_COMPILE_CACHE: join(project, 'mine') }))).toContain(
+    join(project, 'mine'),
+  );
+});
+
 test('npm run check continues with the Node that was just installed', async () => {
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: { check: string } };
   const steps = scripts.check.split(' && ');

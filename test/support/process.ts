@@ -10,7 +10,7 @@ export interface Spawned extends AsyncDisposable {
 }
 
 /**
- * For a process that runs Gantry's code: the settings, and the cache of compiled code that `npm test` keeps, which halves
+ * For a process that runs Gantry's code: the settings, and the cache of compiled code that `npm test` has, which halves
  * the processor time of a start. It is written here, because a process that is killed does not write it.
  */
 export function nodeEnvironment(settings: Record<string, string>): Record<string, string> {
