@@ -171,7 +171,7 @@ export class Execution {
     const isLate = this.#drawing.late?.has(frame.node.id) ?? false;
     switch (park.park) {
       case 'time':
-        return { kind: 'time' };
+        return { kind: 'time', ms: park.ms };
       case 'input':
         return { kind: 'input', submission: isLate ? null : { decision: 'approve', answer: frame.path.length } };
       case 'event':

@@ -59,6 +59,7 @@ export function resumeRun(advance: Advance, run: Run, { ready, waits }: Restored
         ref: wait.ref ?? undefined,
         purpose,
         ms: wait.dueInMs,
+        spanMs: wait.spanMs,
         ...(wait.question && { expiresInMs: wait.question.expiresInMs }),
         reminded: wait.question?.reminded ?? 0,
       },
@@ -120,7 +121,7 @@ function isRootOfChunk({ chunk }: Run, { path }: Frame): boolean {
 function onDue(advance: Advance, run: Run, frame: Frame): void {
   const waiting = run.waitOf(frame);
   if (!waiting || run.isOver) return;
-  if (waiting.kind === 'time') return endWait(advance, run, frame, { kind: 'time' });
+  if (waiting.kind === 'time') return endWait(advance, run, frame, { kind: 'time', ms: waiting.spanMs ?? 0 });
   // The time to answer is up. The database decides whether the answer came first, and its clock began with the commit.
   run.askAgain(frame, LATER_MS, () => onDue(advance, run, frame));
   advance.reread(run);

@@ -13,6 +13,8 @@ export interface WaitRow {
   /** The child, the question, the wait for an event or the map. */
   ref: string | null;
   dueInMs: number | null;
+  /** From its beginning to its end. */
+  spanMs: number | null;
   /** Of an open question: where its reminders stand, by the clock of the database. */
   question?: OpenQuestion;
   /** Null: the wait is not over. */
@@ -26,6 +28,7 @@ interface Row {
   kind: 'time' | 'child' | 'input' | 'event' | 'chunks';
   ref: string | null;
   due_in_ms: number | null;
+  span_ms: number | null;
   child_status: 'COMPLETED' | 'FAILED' | 'CANCELLED' | null;
   child_output: Json;
   child_error: ChildError | null;
@@ -76,6 +79,7 @@ function toWait(row: Row, events: Events): WaitRow {
     kind: row.kind,
     ref: row.ref,
     dueInMs: row.due_in_ms,
+    spanMs: row.span_ms,
     ...questionOf(row),
     fact: row.kind === 'event' ? eventFact(events.get(row.ref ?? '')) : factOf(row),
   };
@@ -91,7 +95,8 @@ function eventFact(event: TakenEvent | null | undefined): Fact | null {
 }
 
 function factOf(row: Row): Fact | null {
-  if (row.kind === 'time') return row.due_in_ms !== null && row.due_in_ms <= 0 ? { kind: 'time' } : null;
+  if (row.kind === 'time')
+    return row.due_in_ms !== null && row.due_in_ms <= 0 ? { kind: 'time', ms: row.span_ms ?? 0 } : null;
   if (row.kind === 'input')
     return row.request_status === 'PENDING'
       ? null
@@ -120,6 +125,7 @@ where instance_id = any($1::uuid[]) and status = 'PENDING' and expires_at <= now
 // The select around the ids hides their number, so that the planner keeps one plan.
 const WAITS = `
 select w.instance_id, w.node_id, w.path, w.kind, w.ref, extract(epoch from w.due_at - clock_timestamp())::float8 * 1000 as due_in_ms,
+       extract(epoch from w.due_at - w.created_at)::float8 * 1000 as span_ms,
        case when child.completed_at is not null then child.status end as child_status,
        child.output as child_output, child.error as child_error, map.outcome as map_outcome,
        request.status as request_status, request.submitted_data, request.status = 'PENDING' and request.expires_at <= now() as is_late,

@@ -8,6 +8,8 @@ export interface Wait {
   purpose: 'park' | 'retry' | 'next';
   /** From now; null without an end. */
   ms: number | null;
+  /** From its beginning, if that is not now. */
+  spanMs?: number | null;
   /** Of a question: when it expires, which is later than `ms` while there are reminders. */
   expiresInMs?: number | null;
   /** The child, the question, the wait for an event or the map, and its id. */
@@ -22,6 +24,8 @@ export interface Wait {
 
 interface Waiting extends Pick<Wait, 'kind' | 'purpose' | 'ref'> {
   dueAt: number | null;
+  /** From its beginning to its end. */
+  spanMs: number | null;
   /** What clients are told. */
   until: number | null;
   reminded: number;
@@ -52,7 +56,7 @@ export class Waits {
     return [...this.#waiting.keys()];
   }
 
-  of(frame: Frame): Pick<Waiting, 'kind' | 'purpose' | 'ref' | 'reminded'> | undefined {
+  of(frame: Frame): Pick<Waiting, 'kind' | 'purpose' | 'ref' | 'reminded' | 'spanMs'> | undefined {
     return this.#waiting.get(frame);
   }
 
@@ -85,11 +89,16 @@ export class Waits {
   }
 
   /** `onDue` is called when the time comes. */
-  begin(frame: Frame, { kind, purpose, ms, ref, reminded = 0, expiresInMs = ms }: Wait, onDue: () => void): void {
+  begin(
+    frame: Frame,
+    { kind, purpose, ms, spanMs = ms, ref, reminded = 0, expiresInMs = ms }: Wait,
+    onDue: () => void,
+  ): void {
     clearTimeout(this.#waiting.get(frame)?.timer ?? undefined);
     const timer = ms === null ? null : setTimeout(onDue, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
     const [dueAt, until] = [inFuture(ms), inFuture(expiresInMs)];
-    this.#waiting.set(frame, { kind, purpose, ...(ref !== undefined && { ref }), dueAt, until, reminded, timer });
+    const what = { kind, purpose, ...(ref !== undefined && { ref }) };
+    this.#waiting.set(frame, { ...what, dueAt, spanMs, until, reminded, timer });
   }
 
   /** Calls `onDue` again later, for a wait that is not over yet by the database's clock. */

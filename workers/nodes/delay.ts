@@ -8,7 +8,7 @@ export const runDelay: Executor<typeof delay> = async ({ config, fact }) => {
   const ms = fact ? 0 : delayOf(config);
   if (ms > 0) return { park: 'time', ms };
   return {
-    output: { delayedMs: fact ? lastedMs(config) : 0, delayType: config.delayType, success: true },
+    output: { delayedMs: fact?.kind === 'time' ? Math.round(fact.ms) : 0, delayType: config.delayType, success: true },
     exit: 'output',
   };
 };
@@ -20,12 +20,6 @@ function delayOf(config: Task<typeof delay>['config']): number {
   if (ms > MAX_DELAY_MS) throw invalidDelay('is longer than 24 hours');
   if (ms < 0) throw invalidDelay('is negative');
   return Math.round(ms);
-}
-
-/** After the wait, when another branch may have changed the value: null if it is no time any more. */
-function lastedMs(config: Task<typeof delay>['config']): number | null {
-  const ms = requested(config);
-  return Number.isFinite(ms) ? Math.round(ms) : null;
 }
 
 function requested(config: Task<typeof delay>['config']): number {

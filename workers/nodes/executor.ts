@@ -57,7 +57,8 @@ export interface NodeVariables {
 
 /** Why a parked node is being asked again: the fact that fulfilled its wait. */
 export type Fact =
-  | { kind: 'time' }
+  /** How long it was. */
+  | { kind: 'time'; ms: number }
   | { kind: 'input'; submission: JsonObject | null }
   | { kind: 'event'; event: TakenEvent | null }
   | { kind: 'iterations'; results: Json[]; total: number; failed: number }

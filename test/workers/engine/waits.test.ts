@@ -265,6 +265,27 @@ test.each([
   waits.stopTimers();
 });
 
+test('a delay until a moment tells how long it was, whether its run was held or parked', async () => {
+  await using _worker = await deployment.startWorker();
+  const until = { type: 'delay', delayType: 'until', untilTime: '{{ctx.input.moment}}' };
+  const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, until }, ['start>until']));
+  await Promise.all(
+    [400, 2_600].map(async (ms) => {
+      const moment = new Date(Date.now() + ms).toISOString();
+      const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, { moment }));
+      await eventually(async () => expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED' }));
+
+      const events = await deployment.events(instanceID);
+      expect(events.some(({ payload }) => payload?.waits)).toBe(ms > 2_000);
+      const { payload } = events.findLast(({ node_id }) => node_id === 'until') ?? {};
+      const delayedMs = Reflect.get(Object(payload?.output), 'delayedMs');
+      expect(delayedMs).toBeGreaterThan(0);
+      expect(delayedMs).toBeLessThanOrEqual(ms);
+      expect(delayedMs).toBeGreaterThan(ms - 2_000);
+    }),
+  );
+});
+
 test('a wait for longer than a timer can be set for is not over at once', async () => {
   const waits = new Waits();
   let isDue = false;
