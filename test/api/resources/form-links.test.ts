@@ -258,6 +258,26 @@ describe('a link', () => {
     expect(signedIn.status).toBe(200);
   });
 
+  test('that expires after it was found open, and before its answer is stored, takes none', async () => {
+    const { instanceID, requestID } = await asked({ ...approval, linkExpiryMinutes: 10 });
+    const link = await linkTo(requestID);
+    await using locked = await aClient();
+    await locked.query('begin');
+    await locked.query(
+      `update collection_request set created_at = now() - interval '10 minutes 1 second' where id = $1`,
+      [requestID],
+    );
+
+    const answered = call(link, approve);
+    await eventually(async () => expect(await waitingForLocks()).toBe(1));
+    await locked.query('commit');
+
+    expect(await answered).toMatchObject(refusal(409, 'CONFLICT'));
+    const signedIn = await as(manager).post(`T/workflows/data-collection/${requestID}/submit`, approve);
+    expect(signedIn.status).toBe(200);
+    expect(await ended(instanceID)).toMatchObject({ output: { value: { approved: true } } });
+  });
+
   test('that was altered, or belongs to a run that is gone, is as unknown as any text', async () => {
     const { instanceID, requestID } = await asked();
     const link = await linkTo(requestID);
