@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { retireTrails } from '#workers/audit/retire-trails.ts';
 import { createTrailSeals } from '#workers/audit/seal-trails.ts';
@@ -280,6 +280,32 @@ test('an export has every entry, as CSV without formulas and as JSON lines', asy
     expect(csv).toContain(`'=cmd()`);
   });
 });
+
+test('an export reads as far ahead as its client takes it, however long the trail is', async () => {
+  const { id, creator } = await aTenant(cluster);
+  await cluster.pool.query(LONG_TRAIL, [id, 10_000]);
+  using queries = vi.spyOn(cluster.context.pool, 'query');
+  const portions = () => queries.mock.calls.filter(([sent]) => JSON.stringify(sent).includes('limit 501')).length;
+  const headers = { authorization: `Bearer ${await cluster.tokenFor(creator)}` };
+  const answer = await fetch(`${cluster.baseURL}/api/v1/tenants/${id}/audit/export?format=jsonl`, { headers });
+  // It has filled what the connection holds, and waits.
+  let [ahead, looks] = [0, 0];
+  await eventually(() => {
+    looks = portions() === ahead ? looks + 1 : 0;
+    ahead = portions();
+    expect(ahead > 0 && looks > 20).toBe(true);
+  });
+  let lines = 0;
+  for await (const piece of answer.body ?? []) lines += Buffer.from(piece).filter((byte) => byte === 10).length;
+
+  expect(ahead).toBeLessThan(10);
+  expect(portions()).toBeGreaterThanOrEqual(20);
+  expect(lines).toBe(10_000);
+});
+
+const LONG_TRAIL = `
+insert into audit_record (id, tenant_id, kind, type, action, status, details, created_at)
+select uuidv7(), $1, 'entry', 'API_REQUEST', 'GET', 200, jsonb_build_object('text', repeat('x', 4000)), now() from generate_series(1, $2)`;
 
 test('seals verify; a row that is changed, removed, added or moved is found, and a seal that was kept elsewhere', async () => {
   const { of, rows } = await sealedTenant(3);

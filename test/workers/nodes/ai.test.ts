@@ -248,6 +248,18 @@ test('a tool saves what later acts by itself in runs of the author of the node o
   expect(await resultsOf(own)).toEqual(calls.map(() => expect.stringContaining('true')));
 });
 
+test('calls of tools by nodes have a quota', async () => {
+  await cluster.pool.query(`insert into quota (owner_id, name, max) values ($1, 'aiNodeBytes', 1000)`, [tenant.id]);
+  const calls = [createVariable, { name: 'create_variable', arguments: { name: 'long', value: 'x'.repeat(1_000) } }];
+  provider.play({ calls }, { pieces: ['Added.'] });
+  const { body } = await run({ tools: ['create_variable'] });
+  const { body: variables } = await admin.get('T/variables');
+
+  expect(body).toMatchObject({ status: 'FAILED', error: { code: 'QUOTA_EXCEEDED', nodeID: 'ask' } });
+  expect(body.error.message).toContain('calls of tools by nodes');
+  expect(variables.variables.map(({ name }: { name: string }) => name)).toEqual(['rate']);
+});
+
 test('a tool is called once, also when the node is tried again', async () => {
   const config = { tools: ['create_variable'], errorHandling: 'retry_then_fail', retryLimit: 1 };
   provider.play({ calls: [createVariable] }, { status: 500 }, { calls: [createVariable] }, { pieces: ['Added.'] });
