@@ -14,9 +14,15 @@ export interface AnswerStreams extends Disposable {
    * Sends an answer from its beginning until it is over or the client has gone. Throws the error of an answer that has failed before
    * it said anything.
    */
-  send(answer: StreamOwner & { answerID: string }, response: ServerResponse): Promise<void>;
+  send(answer: SentAnswer, response: ServerResponse): Promise<void>;
   /** Looks for more of an answer at once. */
   wake(answerID: string): void;
+}
+
+interface SentAnswer extends StreamOwner {
+  answerID: string;
+  /** It goes on although no client reads it. */
+  isResumable: boolean;
 }
 
 interface Needs {
@@ -41,8 +47,7 @@ const headers = {
   'x-accel-buffering': 'no',
 };
 
-interface Reader extends StreamOwner {
-  answerID: string;
+interface Reader extends SentAnswer {
   wake: PromiseWithResolvers<void>;
 }
 
@@ -81,7 +86,7 @@ async function pour(
   { pool, logger }: Pick<Needs, 'pool' | 'logger'>,
   { reader, response, draining }: Pouring,
 ): Promise<void> {
-  const { answerID } = reader;
+  const { answerID, isResumable } = reader;
   const gone = new AbortController();
   const leave = () => gone.abort();
   response.once('close', leave);
@@ -91,7 +96,7 @@ async function pour(
     HEARTBEAT_MS,
   );
   const say = { name: 'that an answer is read', everyMs: CHAT_READER_MS / 5, run: () => keepReading(pool, answerID) };
-  await using _reading = keep(say, logger);
+  await using _reading = isResumable ? undefined : keep(say, logger);
   try {
     let after = 0;
     while (!gone.signal.aborted) {

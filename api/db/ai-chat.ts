@@ -142,13 +142,18 @@ delete from ai_message where session_id = $1
   and number > coalesce((select max(number) from ai_message where session_id = $1 and role = 'user'), 0)`;
 
 /** The answer of a session that may be gone on with. */
-export async function findOpenAnswer(pool: Pool, { tenantID, caller, chatID }: Chat): Promise<string | undefined> {
-  const { rows } = await pool.query<{ id: string }>(FIND, [tenantID, caller.id, chatID]);
-  return rows[0]?.id;
+export async function findOpenAnswer(pool: Pool, { tenantID, caller, chatID }: Chat): Promise<OpenAnswer | undefined> {
+  const { rows } = await pool.query<OpenAnswer>(FIND, [tenantID, caller.id, chatID]);
+  return rows[0];
+}
+
+interface OpenAnswer {
+  answerID: string;
+  isResumable: boolean;
 }
 
 const FIND = `
-select a.id from ai_session s join ai_answer a on a.session_id = s.id
+select a.id as "answerID", a.is_resumable as "isResumable" from ai_session s join ai_answer a on a.session_id = s.id
 where s.tenant_id = $1 and s.owner_id = $2 and s.chat_id = $3 and a.ended_at is null order by a.created_at desc limit 1`;
 
 export interface AnswerState {
@@ -227,7 +232,7 @@ update ai_answer set is_unwanted = true,
 
 const DROP_ANSWER = `${DROP_ANSWERS} where id = $1 and ended_at is null`;
 
-/** Says that a client still reads an answer. One that goes on without its client needs it not. */
+/** Says that a client still reads an answer, which would not go on without one. */
 export async function keepReading(pool: Pool, answerID: string): Promise<void> {
   await pool.query(READING, [answerID, CHAT_READER_MS / 1_000]);
 }

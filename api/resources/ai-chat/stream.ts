@@ -43,7 +43,8 @@ export const streamChat = tenantRoute({
     };
     if (!body.isResumable) signal.addEventListener('abort', leave, { once: true });
     if (!body.isResumable && signal.aborted) leave();
-    await answers.send({ answerID, ...streamOwner(caller, tenantID) }, response);
+    const { isResumable } = body;
+    await answers.send({ answerID, isResumable, ...streamOwner(caller, tenantID) }, response);
     signal.removeEventListener('abort', leave);
     return {};
   },
@@ -64,8 +65,8 @@ export const resumeChat = tenantRoute({
   errors: ['429'],
 
   async handle({ params: { chatID }, tenantID, caller, response }, { pool, answers }) {
-    const answerID = await findOpenAnswer(pool, { tenantID, caller, chatID });
-    if (answerID) await answers.send({ answerID, ...streamOwner(caller, tenantID) }, response);
+    const answer = await findOpenAnswer(pool, { tenantID, caller, chatID });
+    if (answer) await answers.send({ ...answer, ...streamOwner(caller, tenantID) }, response);
     else response.status(204).end();
     return {};
   },

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { type AIProviderServer, startAIProvider } from '../../servers/ai-provider.ts';
@@ -189,11 +189,16 @@ test('a resumable answer goes on without its client, and any process sends it fr
   await chunksOf(response).next();
   going.abort();
 
-  const resumed = await resume({ at: elsewhere() });
-  const reading = read(resumed);
+  using queries = vi.spyOn(cluster.context.pool, 'query');
+  const readings = [read(await resume()), read(await resume({ at: elsewhere() }))];
   last.resolve();
+  await readings[0];
 
-  expect(await reading).toMatchObject({ text: 'Hello.', types: expect.arrayContaining(['start', 'finish', '[DONE]']) });
+  expect(queries.mock.calls.filter(([sent]) => JSON.stringify(sent).includes('set read_until'))).toEqual([]);
+  expect(await readings[1]).toMatchObject({
+    text: 'Hello.',
+    types: expect.arrayContaining(['start', 'finish', '[DONE]']),
+  });
   expect((await resume()).status).toBe(204);
 });
 
