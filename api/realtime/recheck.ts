@@ -68,7 +68,6 @@ async function recheckChanged(sockets: readonly ClientSocket[], context: ApiCont
       rooms.map(([room]) => room),
       context,
     );
-    for (const tenantID of changed) socket.emit('permissions_changed', { tenantID });
   });
   await Promise.all(rechecks);
 }
@@ -80,22 +79,27 @@ async function hasLeft(socket: ClientSocket, tenantID: string, context: ApiConte
   return true;
 }
 
+/** Tells the socket which tenants have other rules: after a version is noted, no later check sees that change. */
 async function recheckRooms(socket: ClientSocket, rooms: readonly string[], context: ApiContext): Promise<void> {
+  const changed = new Set<string>();
   for (const room of rooms) {
     const joined = socket.data.rooms.get(room);
     if (!joined) continue;
     const check = requireGrant(context, socket.data.userID, joined.grant);
     const refusal = await refusalOf(
       check.then((version) => {
+        if (version !== joined.version) changed.add(joined.grant.tenantID);
         joined.version = version;
       }),
     );
     // Left and joined again meanwhile: that join was checked on its own.
     if (!refusal || socket.data.rooms.get(room) !== joined) continue;
+    changed.add(joined.grant.tenantID);
     leave(socket, room);
     if (joined.bridge) socket.emit('widget_workflow_error', endOf(joined.bridge, refusal));
     noteOnSocket(context.audit, socket, { action: 'removed', grant: joined.grant, room });
   }
+  for (const tenantID of changed) socket.emit('permissions_changed', { tenantID });
 }
 
 /** What a client is told of a widget that it may no longer show the run of. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { io } from 'socket.io-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ACCESS_CHANNEL, type AccessSignal } from '#api/auth/access-signals.ts';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { MAX_BYTES } from '#api/realtime/gateway.ts';
 import { newID } from '#shared/ids.ts';
@@ -314,7 +315,11 @@ test('a change of roles takes an open socket out of a room within 2 s, and out o
   ]);
   for (const instanceID of runs) await api().delete(`T/workflows/instances/${instanceID}/stop`);
   await eventually(() => expect(endOf(socket)).toBeDefined());
+  // A check for another reason notes the version of the rules, and must tell of them too.
+  await changeRules(em(), tenant.id, { add: [{ subject: reader.id, role }] });
+  await cluster.context.backplane.messages.publish(ACCESS_CHANNEL, { userID: reader.id } satisfies AccessSignal);
   await sleep(1_200);
+  expect(socket.news.filter(isOfPermissions)).toHaveLength(2);
 
   const ends = socket.messages.filter(isEnd);
   expect(ends.map(({ payload }) => payload.instanceID)).toEqual([runs[1]]);
