@@ -5,6 +5,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useMemo } from 'react';
 import { useLiveRun } from '../client/live-run.ts';
 import { hasEnded } from '../client/live-runs.ts';
+import { useMay } from '../client/may.ts';
 import { versionRead } from '../client/reads.ts';
 import { body, rest } from '../client/rest.ts';
 import type { Run } from '../client/types.ts';
@@ -69,7 +70,8 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
     ...versionRead({ tenantID, workflowID: workflowID ?? '', versionID }),
     enabled: workflowID !== null,
   });
-  const { data: kinds } = useQuery({ ...kindsRead(tenantID), enabled: version.data !== undefined });
+  const hasKinds = useMay()('workflow.list') && version.data !== undefined;
+  const { data: kinds } = useQuery({ ...kindsRead(tenantID), enabled: hasKinds });
   const nodes = useMemo(() => nodesOf(run.timeline), [run.timeline]);
   const graph = useMemo(() => version.data && graphOf(version.data, run.input), [version.data, run.input]);
   const set = (change: Partial<Record<keyof RunView, string | undefined>>) => {
