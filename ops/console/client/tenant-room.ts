@@ -44,7 +44,10 @@ export function useTenantRoom(tenantID: string): void {
       .on('workflow_data_collection_changed', onQuestion)
       .on('notification', onNotification);
     const leave = joinRoom(`tenant:${tenantID}`, {
-      onAgain: () => read([...onRuns, ...onQuestions]),
+      onAgain: () => {
+        read([...onRuns, ...onQuestions]);
+        void readByPermissions(tenantID);
+      },
       // The connection of a user who is no longer a member is closed.
       onRefused: () => void queries.invalidateQueries(),
     });

@@ -48,14 +48,19 @@ export function troubleTests(stage: () => Stage): void {
         expect((await client.post(path, { submittedData: { answer: 'yes' } })).status).toBe(200);
       });
 
+    const member = await aMember(cluster, { tenant, can: ['workflow.read', 'cronjob.list'] });
     const api = await start();
-    const page = await open(tenant.creator, baseURL);
+    const page = await open(member, baseURL);
     await page.goto(`${baseURL}/console/t/${tenant.id}/runs/${body.instanceID}?view=timeline`);
     await page.getByRole('row', { name: /one Waiting/ }).waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     await api.kill('SIGKILL');
     await page.getByText('The page reconnects by itself').waitFor();
-    // Three steps happen while the page knows of no server.
+    const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+    expect(await links.allInnerTexts()).toEqual(['Home', 'Runs', 'Cron jobs']);
+    // Three steps happen, and a permission is withdrawn, while the page knows of no server.
+    const remove = [{ subject: member.id, object: 'cronjob:*', action: 'list' }];
+    await changeRules(tenantEntityManager(cluster.context.orm.em, tenant.id), tenant.id, { remove });
     await answer('one');
     await eventually(async () => {
       const { rows } = await cluster.pool.query(
@@ -69,6 +74,7 @@ export function troubleTests(stage: () => Stage): void {
     await using restarted = await start();
     await page.getByRole('row', { name: /four Waiting/ }).waitFor({ timeout: 20_000 });
     expect(await page.getByText('The page reconnects by itself').count()).toBe(0);
+    await expect.poll(() => links.allInnerTexts()).toEqual(['Home', 'Runs']);
     await answer('four');
     await page.getByRole('status').getByText('Completed').waitFor();
     const { body: recorded } = await client.get(`T/workflows/instances/${body.instanceID}`);
