@@ -8402,7 +8402,7 @@ export interface components {
          *       "dataQueryDescription": null,
          *       "dataQueryOptions": {
          *         "queryType": "query",
-         *         "query": "select id, total from orders where state = {{ctx.input.state}}"
+         *         "query": "select id, total from orders where state = {{inputs.state}}"
          *       },
          *       "datasourceID": "01990d3e-5c00-7a10-8000-000000000005",
          *       "datasourceType": "postgresql",
@@ -8484,7 +8484,7 @@ export interface components {
          *       "dataQueryTitle": "Open orders",
          *       "dataQueryOptions": {
          *         "queryType": "query",
-         *         "query": "select id, total from orders where state = {{ctx.input.state}}"
+         *         "query": "select id, total from orders where state = {{inputs.state}}"
          *       },
          *       "datasourceID": "01990d3e-5c00-7a10-8000-000000000005",
          *       "datasourceType": "postgresql",
@@ -8637,7 +8637,7 @@ export interface components {
          *       "dataQuery": {
          *         "dataQueryOptions": {
          *           "queryType": "query",
-         *           "query": "select id, total from orders where state = {{ctx.input.state}}"
+         *           "query": "select id, total from orders where state = {{inputs.state}}"
          *         },
          *         "datasourceID": "01990d3e-5c00-7a10-8000-000000000005",
          *         "datasourceType": "postgresql"
@@ -13193,12 +13193,12 @@ export interface components {
          *         "dataQueryTitle": "Open orders",
          *         "dataQueryOptions": {
          *           "queryType": "query",
-         *           "query": "select id, total from orders where state = {{ctx.input.state}}"
+         *           "query": "select id, total from orders where state = {{inputs.state}}"
          *         },
          *         "datasourceID": "01990d3e-5c00-7a10-8000-000000000005",
          *         "datasourceType": "postgresql"
          *       },
-         *       "databaseQuery": "select id, total from orders where state = {{ctx.input.state}}",
+         *       "databaseQuery": "select id, total from orders where state = {{inputs.state}}",
          *       "assumptions": [
          *         "An order is open while its state is not `done`."
          *       ],
@@ -21358,7 +21358,7 @@ export interface operations {
                      *           "dataQueryDescription": null,
                      *           "dataQueryOptions": {
                      *             "queryType": "query",
-                     *             "query": "select id, total from orders where state = {{ctx.input.state}}"
+                     *             "query": "select id, total from orders where state = {{inputs.state}}"
                      *           },
                      *           "datasourceID": "01990d3e-5c00-7a10-8000-000000000005",
                      *           "datasourceType": "postgresql",
@@ -21411,7 +21411,7 @@ export interface operations {
                  *       "dataQueryTitle": "Open orders",
                  *       "dataQueryOptions": {
                  *         "queryType": "query",
-                 *         "query": "select id, total from orders where state = {{ctx.input.state}}"
+                 *         "query": "select id, total from orders where state = {{inputs.state}}"
                  *       },
                  *       "datasourceID": "01990d3e-5c00-7a10-8000-000000000005",
                  *       "datasourceType": "postgresql",
@@ -21440,7 +21440,7 @@ export interface operations {
                      *         "dataQueryDescription": null,
                      *         "dataQueryOptions": {
                      *           "queryType": "query",
-                     *           "query": "select id, total from orders where state = {{ctx.input.state}}"
+                     *           "query": "select id, total from orders where state = {{inputs.state}}"
                      *         },
                      *         "datasourceID": "01990d3e-5c00-7a10-8000-000000000005",
                      *         "datasourceType": "postgresql",
@@ -21490,7 +21490,7 @@ export interface operations {
                  *         "dataQueryTitle": "Open orders",
                  *         "dataQueryOptions": {
                  *           "queryType": "query",
-                 *           "query": "select id, total from orders where state = {{ctx.input.state}}"
+                 *           "query": "select id, total from orders where state = {{inputs.state}}"
                  *         },
                  *         "datasourceID": "01990d3e-5c00-7a10-8000-000000000005",
                  *         "datasourceType": "postgresql",
@@ -21521,7 +21521,7 @@ export interface operations {
                      *           "dataQueryDescription": null,
                      *           "dataQueryOptions": {
                      *             "queryType": "query",
-                     *             "query": "select id, total from orders where state = {{ctx.input.state}}"
+                     *             "query": "select id, total from orders where state = {{inputs.state}}"
                      *           },
                      *           "datasourceID": "01990d3e-5c00-7a10-8000-000000000005",
                      *           "datasourceType": "postgresql",
@@ -21572,7 +21572,7 @@ export interface operations {
                  *       "dataQuery": {
                  *         "dataQueryOptions": {
                  *           "queryType": "query",
-                 *           "query": "select id, total from orders where state = {{ctx.input.state}}"
+                 *           "query": "select id, total from orders where state = {{inputs.state}}"
                  *         },
                  *         "datasourceID": "01990d3e-5c00-7a10-8000-000000000005",
                  *         "datasourceType": "postgresql"
@@ -21673,12 +21673,12 @@ export interface operations {
                      *         "dataQueryTitle": "Open orders",
                      *         "dataQueryOptions": {
                      *           "queryType": "query",
-                     *           "query": "select id, total from orders where state = {{ctx.input.state}}"
+                     *           "query": "select id, total from orders where state = {{inputs.state}}"
                      *         },
                      *         "datasourceID": "01990d3e-5c00-7a10-8000-000000000005",
                      *         "datasourceType": "postgresql"
                      *       },
-                     *       "databaseQuery": "select id, total from orders where state = {{ctx.input.state}}",
+                     *       "databaseQuery": "select id, total from orders where state = {{inputs.state}}",
                      *       "assumptions": [
                      *         "An order is open while its state is not `done`."
                      *       ],
@@ -21804,7 +21804,7 @@ export interface operations {
                      *         "dataQueryDescription": null,
                      *         "dataQueryOptions": {
                      *           "queryType": "query",
-                     *           "query": "select id, total from orders where state = {{ctx.input.state}}"
+                     *           "query": "select id, total from orders where state = {{inputs.state}}"
                      *         },
                      *         "datasourceID": "01990d3e-5c00-7a10-8000-000000000005",
                      *         "datasourceType": "postgresql",
@@ -21912,7 +21912,7 @@ export interface operations {
                      *         "dataQueryDescription": null,
                      *         "dataQueryOptions": {
                      *           "queryType": "query",
-                     *           "query": "select id, total from orders where state = {{ctx.input.state}}"
+                     *           "query": "select id, total from orders where state = {{inputs.state}}"
                      *         },
                      *         "datasourceID": "01990d3e-5c00-7a10-8000-000000000005",
                      *         "datasourceType": "postgresql",
@@ -21974,7 +21974,7 @@ export interface operations {
                      *         "dataQueryDescription": null,
                      *         "dataQueryOptions": {
                      *           "queryType": "query",
-                     *           "query": "select id, total from orders where state = {{ctx.input.state}}"
+                     *           "query": "select id, total from orders where state = {{inputs.state}}"
                      *         },
                      *         "datasourceID": "01990d3e-5c00-7a10-8000-000000000005",
                      *         "datasourceType": "postgresql",

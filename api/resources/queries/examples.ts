@@ -4,7 +4,7 @@ const { tenantID, datasourceID, dataQueryID, queryRunID, userID } = exampleIDs;
 
 const dataQueryOptions = {
   queryType: 'query',
-  query: 'select id, total from orders where state = {{ctx.input.state}}',
+  query: 'select id, total from orders where state = {{inputs.state}}',
 };
 const target = { datasourceID, datasourceType: 'postgresql' };
 

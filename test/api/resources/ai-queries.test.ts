@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { exampleDataQueryCreate } from '#api/resources/queries/examples.ts';
 import { newID } from '#shared/ids.ts';
 import { type AIProviderServer, startAIProvider } from '../../servers/ai-provider.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
@@ -68,6 +69,23 @@ test('a model is told its faults, and its last answer counts', async () => {
   expect(failed.body.error.message).toContain('madeUp: is unknown');
   expect(told).toContain('dataQueryOptions.query');
   expect(mended).toMatchObject({ status: 200, body: { databaseQuery: 'select 1' } });
+});
+
+test('a query in which a value is as the model was told, and that of the reference, can be saved', async () => {
+  await api().patch('T/queries/aigenerate', { aiPrompt: 'One' });
+  const [instructions] = sent();
+  const [, input] = /at run time is (\{\{[\w.]+\}\})/.exec(instructions.content) ?? [];
+  expect(instructions.content).toContain('"dataQueryOptions.inputDefinitions" declares them');
+  const inputDefinitions = [{ key: 'name', type: 'number', required: true }];
+  answers(query(`select ${input}`, { inputDefinitions }));
+  const before = provider.seen.length;
+  const generated = await api().patch('T/queries/aigenerate', { aiPrompt: 'One' });
+  const { id: datasourceID } = await aDatasource(cluster, { tenant });
+  const example = await api().post('T/queries', { ...exampleDataQueryCreate, datasourceID });
+
+  expect(generated).toMatchObject({ status: 200, body: { dataQuery: { dataQueryOptions: { inputDefinitions } } } });
+  expect(provider.seen.length - before).toBe(1);
+  expect(example.status).toBe(201);
 });
 
 test('what the model refuses is told, and a datasource must exist, have queries and be readable', async () => {
