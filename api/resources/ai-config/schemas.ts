@@ -12,7 +12,7 @@ const Limit = z.int().min(0).max(2_000_000_000).nullable();
 const settings = {
   provider: Provider.nullish().describe('Null: back to the model of the deployment, without a key of the tenant'),
   baseURL: z
-    .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
+    .url({ protocol: /^https?$/, error: 'must be a URL that begins with https:// or http://' })
     .max(2_000)
     .refine(isPlain, 'must have neither a user nor a password, a query or a fragment: the key is `apiKey`')
     .transform((url) => url.replace(/\/+$/, ''))
