@@ -106,9 +106,9 @@ export const InstanceList = z.object({
     .optional(),
 });
 
-/** The filter of a list, in a body. */
+/** The filter of a list, in a body. Strict: without a condition that is misspelt, all runs of the tenant would be re-run or cancelled. */
 export const InstanceFilter = z
-  .object({ ...runFilter, isTest: z.boolean().optional() })
+  .strictObject({ ...runFilter, isTest: z.boolean().optional() })
   .meta({ id: 'WorkflowInstanceFilter', examples: [exampleFilter] });
 
 export const InstanceQuery = z.object({

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aWorkflow, chain, type TestTenant, type TestWorkflow } from '../../support/factories.ts';
 import { code } from '../../support/graphs.ts';
@@ -154,4 +155,14 @@ test('a wrong filter is refused with the path of its field', async () => {
   expect(await paths('cancel', { filter: { version: '1' } })).toEqual([400, ['filter.version']]);
   expect(await paths('rerun', { filter: {}, version: '1' })).toEqual([400, ['version']]);
   expect(await paths('rerun', { filter: {}, from: 'end' })).toEqual([400, ['from']]);
+});
+
+test('a condition that is not known is refused from lenient clients, too: without it, all runs would be meant', async () => {
+  for (const [does, filter, name] of [
+    ['cancel', { workflowId: slow.id }, 'workflowId'],
+    ['rerun', { tags: ['night'] }, 'tags'],
+  ] as const) {
+    const { status, body } = await begin(does, { filter }, lenient);
+    expect({ status, message: body.error?.message }).toEqual({ status: 400, message: expect.stringContaining(name) });
+  }
 });
