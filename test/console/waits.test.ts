@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { longestOf, type Seen, withReading } from '#ops/console/fleet/waits.ts';
+import { linesOf, longestOf, type Seen, withReading } from '#ops/console/fleet/waits.ts';
 
 const second = (n: number) => new Date(Date.UTC(2026, 10, 26, 14, 0, n)).toISOString();
 const row = (kind: string | null, oldest: number, state = 'queued') => ({
@@ -14,10 +14,30 @@ test('of each class the oldest work counts that nothing holds back, and the long
     { at: second(12), rows: [{ ...row(null, 11), queue: 'cron.ticks' }] },
   );
 
-  expect(longestOf(seen, ['cron', 'batch'])).toEqual([
+  const never = { now: 0, longest: 0, at: Date.parse(second(12)) };
+  expect(longestOf(seen)).toEqual([
+    { name: 'interactive', ...never },
+    { name: 'webhook', ...never },
     { name: 'cron', now: 0, longest: 9_000, at: Date.parse(second(10)) },
-    { name: 'batch', now: 0, longest: 0, at: Date.parse(second(12)) },
+    { name: 'batch', ...never },
+    { name: 'listener.events', ...never },
     { name: 'cron.ticks', now: 1_000, longest: 1_000, at: Date.parse(second(12)) },
+  ]);
+});
+
+test('the line of a class has its age at each reading, in their order, and zero where nothing waited', () => {
+  const seen = readings(
+    { at: second(10), rows: [row('cron', 4), row('batch', 9)] },
+    { at: second(12), rows: [row('cron', 4)] },
+    { at: second(14), rows: [row('batch', 0)] },
+  );
+
+  expect(linesOf(seen).map(({ name, values }) => [name, ...values])).toEqual([
+    ['interactive', 0, 0, 0],
+    ['webhook', 0, 0, 0],
+    ['cron', 6_000, 8_000, 0],
+    ['batch', 1_000, 0, 14_000],
+    ['listener.events', 0, 0, 0],
   ]);
 });
 

@@ -1,19 +1,10 @@
 import { useEffect, useState } from 'react';
 import { Chart } from '../chart/chart.tsx';
-import type { Series } from '../chart/series.ts';
 import type { Schemas } from '../client/types.ts';
 import { type Column, Scroller, Table } from '../ui/table.tsx';
 import { durationText } from '../ui/time.tsx';
 import { Age, Section } from './parts.tsx';
-import { type Longest, longestOf, type Seen, withReading } from './waits.ts';
-
-const looks: readonly (Pick<Series, 'tone' | 'dash'> & { name: string })[] = [
-  { name: 'interactive', tone: 'busy' },
-  { name: 'webhook', tone: 'ok', dash: [8, 4] },
-  { name: 'cron', tone: 'wait', dash: [2, 3] },
-  { name: 'batch', tone: 'idle', dash: [10, 3, 2, 3] },
-  { name: 'listener.events', tone: 'bad', dash: [5, 2] },
-];
+import { type Longest, linesOf, longestOf, type Seen, withReading } from './waits.ts';
 
 /** How long the oldest work of each class has waited, as far as this page has seen. */
 export function WaitsPanel({ backlog }: { backlog: Schemas['FleetBacklogs'] }) {
@@ -22,13 +13,6 @@ export function WaitsPanel({ backlog }: { backlog: Schemas['FleetBacklogs'] }) {
   const [first] = seen;
   if (!first) return null;
   const times = seen.map(({ at }) => at);
-  const series = looks.map(
-    (look): Series => ({
-      ...look,
-      look: 'line',
-      values: seen.map(({ ages }) => ages.get(look.name) ?? 0),
-    }),
-  );
   return (
     <Section
       title="Age of the oldest work"
@@ -39,17 +23,9 @@ export function WaitsPanel({ backlog }: { backlog: Schemas['FleetBacklogs'] }) {
       }
     >
       <div className="panel charted">
-        <Chart times={times} series={series} format={durationText} />
+        <Chart times={times} series={linesOf(seen)} format={durationText} />
         <Scroller label="Age of the oldest work, as a table">
-          <Table
-            caption="Age of the oldest work"
-            columns={columns}
-            rows={longestOf(
-              seen,
-              looks.map(({ name }) => name),
-            )}
-            idOf={({ name }) => name}
-          />
+          <Table caption="Age of the oldest work" columns={columns} rows={longestOf(seen)} idOf={({ name }) => name} />
         </Scroller>
       </div>
     </Section>

@@ -1,5 +1,13 @@
 import type { Schemas } from '../client/types.ts';
 
+const looks = [
+  { name: 'interactive', tone: 'busy' },
+  { name: 'webhook', tone: 'ok', dash: [8, 4] },
+  { name: 'cron', tone: 'wait', dash: [2, 3] },
+  { name: 'batch', tone: 'idle', dash: [10, 3, 2, 3] },
+  { name: 'listener.events', tone: 'bad', dash: [5, 2] },
+] as const;
+
 /** The oldest work of each kind, in milliseconds. */
 export type Ages = ReadonlyMap<string, number>;
 
@@ -36,9 +44,18 @@ export interface Longest {
   at: number;
 }
 
-/** For each of these names, and any other that was seen, how old its oldest work is and has been. */
-export function longestOf(seen: readonly Seen[], names: readonly string[]): Longest[] {
-  const all = new Set([...names, ...seen.flatMap(({ ages }) => [...ages.keys()])]);
+/** The age of the oldest work of each class at each reading. */
+export function linesOf(seen: readonly Seen[]) {
+  return looks.map((look) => ({
+    ...look,
+    look: 'line' as const,
+    values: seen.map(({ ages }) => ages.get(look.name) ?? 0),
+  }));
+}
+
+/** For each class, and any other queue that was seen, how old its oldest work is and has been. */
+export function longestOf(seen: readonly Seen[]): Longest[] {
+  const all = new Set([...looks.map(({ name }) => name), ...seen.flatMap(({ ages }) => [...ages.keys()])]);
   return [...all].map((name) => {
     const found: Longest = { name, now: seen.at(-1)?.ages.get(name) ?? 0, longest: 0, at: seen.at(-1)?.at ?? 0 };
     for (const { at, ages } of seen) {

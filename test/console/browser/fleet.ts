@@ -110,8 +110,16 @@ export function fleetTests(stage: () => Stage): void {
     const { cluster, page } = stage();
     const title = aTitle();
     const tenant = await aTenant(cluster, { tenantTitle: title });
+    // New figures would draw it anew too.
+    let isHeld = false;
+    await page.routeWebSocket(/socket\.io/, (socket) => {
+      socket.connectToServer().onMessage((message) => isHeld || socket.send(message));
+    });
+    await page.goto(`${baseURL}/fleet`);
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
     const canvas = page.getByRole('region', { name: 'Runs by hour', exact: true }).locator('canvas');
     await expect.poll(() => coloursOn(canvas)).toEqual(expect.arrayContaining(['24,100,171', '201,42,42']));
+    isHeld = true;
     const command = page.getByRole('combobox', { name: 'Command' });
     await page.keyboard.press('Control+k');
     await command.fill('colours dark');
@@ -119,6 +127,7 @@ export function fleetTests(stage: () => Stage): void {
     await expect.poll(() => coloursOn(canvas)).toEqual(expect.arrayContaining(['116,192,252', '255,135,135']));
     await page.setViewportSize({ width: 320, height: 800 });
     await expect.poll(async () => (await canvas.boundingBox())?.width ?? 999).toBeLessThan(300);
+    isHeld = false;
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByRole('button', { name: 'Colours' }).click();
     await page.getByRole('menuitem', { name: 'As the system' }).click();
