@@ -18,7 +18,7 @@ export function consolePages(config: Config): IRouter {
   const router = Router();
   router.use(files);
   router.get(['/', '/*path'], (request, response, next) => {
-    if (request.path.startsWith('/assets/')) return next();
+    if (/^\/(?:assets|samples)\//.test(request.path)) return next();
     // The window in which an account is connected tells the page how that ended.
     response.set('cross-origin-opener-policy', 'same-origin-allow-popups');
     return page(request, response, next);
@@ -43,7 +43,7 @@ export function openConsole(
   };
 
   const files = Router();
-  files.get(['/assets/*path', '/scheme.js', '/icon.svg'], async (request, response, next) => {
+  files.get(['/assets/*path', '/samples/*path', '/scheme.js', '/icon.svg'], async (request, response, next) => {
     const found = await load();
     if (found) found.files(request, response, next);
     else next();

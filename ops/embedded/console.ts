@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../..');
 /** Of the sources and the lockfile as they are: another state has another folder. */
 export function consoleFolder(): string {
   const hash = createHash('sha256');
-  const sources = globSync('ops/console/**/*.*', { cwd: root }).sort();
+  const sources = globSync(['ops/console/**/*.*', 'ops/samples/*.json'], { cwd: root }).sort();
   for (const path of [...sources, 'ops/tools/build-console.ts', 'package-lock.json'])
     hash
       .update(path)

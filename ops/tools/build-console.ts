@@ -45,6 +45,9 @@ async function buildInto(target: string): Promise<void> {
   process.on('exit', () => rmSync(stage, { recursive: true, force: true }));
   const began = performance.now();
   await build(existsSync(join(root, 'node_modules/@mantine/core')) ? root : ownPackages(), stage);
+  const samples = join(stage, 'samples');
+  for (const path of globSync('ops/samples/*.json', { cwd: root }))
+    cpSync(join(root, path), join(samples, basename(path)));
   compress(stage);
   rename(stage, target);
   if (dirname(target) === home) removeOlder(target);

@@ -7,6 +7,7 @@ import { isNewRead, type Overview, overviewRead } from '../client/overview.ts';
 import { tenantsRead } from '../client/reads.ts';
 import { toolCallsRead } from '../client/tool-approvals.ts';
 import type { RunStatus } from '../client/types.ts';
+import { FirstSteps } from '../home/first-steps.tsx';
 import { OtherPages } from '../home/other-pages.tsx';
 import type { RunFilter } from '../run/filter.ts';
 import { countOf } from '../ui/count.ts';
@@ -15,7 +16,6 @@ import { Problem } from '../ui/problem.tsx';
 import { Status } from '../ui/status.tsx';
 import { Ago } from '../ui/time.tsx';
 import { Words } from '../ui/words.tsx';
-import { sampleCommand } from './sample-command.ts';
 
 /** What needs the caller now. */
 export function HomePage() {
@@ -223,30 +223,5 @@ function Runs({ tenantID, title, runs, filter }: RunsProps) {
         {countText(runs)} in the list
       </Link>
     </Section>
-  );
-}
-
-const samples = [
-  { name: 'order-approval', shows: 'an approval and a form, with reminders' },
-  { name: 'nightly-import', shows: 'a schedule, a CSV file, and many items at once' },
-  { name: 'webhook-enrichment', shows: 'a listener, and a call to a service with retries' },
-];
-
-function FirstSteps({ tenantID }: { tenantID: string }) {
-  return (
-    <Paper withBorder p="md" mb="md">
-      <Text fw={600} component="h2">
-        No workflow yet
-      </Text>
-      <Text size="sm">A sample shows what Gantry does. In the folder of Gantry, these install one here:</Text>
-      <ul className="lines">
-        {samples.map(({ name, shows }) => (
-          <li key={name}>
-            <code className="breaks">{sampleCommand(name, tenantID, location)}</code>
-            <div className="note">{shows}</div>
-          </li>
-        ))}
-      </ul>
-    </Paper>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { aWorkflow, chain } from '#test/support/factories.ts';
+import { aTenant, aWorkflow, chain } from '#test/support/factories.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
 
@@ -203,6 +203,26 @@ export function workflowTests(stage: () => Stage): void {
     await told.getByText('Told', { exact: true }).waitFor();
     await told.getByText(/200 after/).waitFor();
     expect(await page.locator('img[src="x"]').count()).toBe(0);
+  }, 40_000);
+
+  test('an empty tenant starts from a sample, which its Home installs and which runs', async () => {
+    const { cluster, tenant, page, go } = stage();
+    const { id } = await aTenant(cluster, { creator: tenant.creator });
+    await go(`/console/t/${id}`);
+    const first = page.getByRole('region', { name: 'No workflow yet' });
+    await expectAccessible(page, { name: 'home-empty', shows: 'A sample shows' });
+    await first.getByRole('button', { name: 'Install “Nightly import”' }).click();
+    await page.getByRole('heading', { name: 'Nightly import of customers' }).waitFor({ timeout: 20_000 });
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Start' }).click();
+    await page.getByRole('status').getByText('Completed').waitFor();
+    await page.getByLabel('Output of the run').getByText('line 4').waitFor();
+    await page.getByRole('link', { name: 'Home' }).click();
+    await page.getByText('Running now').waitFor();
+    expect(await first.count()).toBe(0);
+    const client = cluster.as(tenant.creator);
+    const { cronJobs } = (await client.get(`/api/v1/tenants/${id}/cronjobs`)).body;
+    expect(cronJobs).toMatchObject([{ state: 'scheduled' }]);
   }, 40_000);
 
   test('the list and the editor: no finding by axe, and no sideways scroll', async () => {
