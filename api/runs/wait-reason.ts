@@ -23,6 +23,8 @@ interface Facts {
   isKept: boolean;
   /** The run must not begin before a pause is over. */
   isPaused: boolean;
+  isWorkflowPaused: boolean;
+  isTenantPaused: boolean;
   keptAhead: number;
   hasWorker: boolean;
   /** Kinds of nodes, if a worker could not begin the run, that no live worker knows. */
@@ -117,9 +119,14 @@ function reasonInQueue(facts: Facts): Reason {
 }
 
 /** The runs that are kept go on in the order in which they came, when the pause is over. */
-function pauseReason({ isPaused: isStillPaused, keptAhead }: Facts): Reason {
-  const ahead = `${counted(keptAhead)} ahead in this workflow`;
-  const message = isStillPaused ? `the workflow or its tenant is paused; ${ahead}` : `goes on after a pause; ${ahead}`;
+function pauseReason({ isPaused: isStillPaused, isWorkflowPaused, isTenantPaused, keptAhead }: Facts): Reason {
+  const names = [
+    ...(isWorkflowPaused ? ['the workflow'] : []),
+    ...(isTenantPaused ? ['the intake of the tenant'] : []),
+  ];
+  const paused = `${names.join(' and ')} ${names.length > 1 ? 'are' : 'is'} paused`;
+  const why = isStillPaused && names.length > 0 ? paused : 'goes on after a pause';
+  const message = `${why}; ${counted(keptAhead)} ahead in this workflow`;
   return { code: 'paused', message, position: keptAhead + 1, estimateSeconds: null };
 }
 
@@ -194,6 +201,8 @@ busy as materialized (${inWindow('tenant_id = $2')})
 select (own.ready_at is not null or own.kept_since is not null) and own.held_by is null and own.completed_at is null as "isQueued",
   own.dispatched_at is not null as "isHandedOver", own.is_blocked as "isBlocked", ${mustStay('own.tenant_id', 'own.of_line')} as "mustStay",
   own.kept_since is not null as "isKept", ${isIntake('own')} and ${isPaused('own.tenant_id', 'own.of_line')} as "isPaused",
+  exists (select from workflow p where p.id = own.of_line and p.paused_at is not null) as "isWorkflowPaused",
+  exists (select from tenant p where p.id = own.tenant_id and p.paused_at is not null) as "isTenantPaused",
   ${count(`select from workflow_instance where ${KEPT} and ${LINE} = own.of_line
     and (kept_since, id) < (coalesce(own.kept_since, own.ready_at), own.id)`)} as "keptAhead",
   exists (select from worker_session where ${TAKES_RUNS}) as "hasWorker",

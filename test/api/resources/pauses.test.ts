@@ -31,7 +31,7 @@ test('a paused workflow accepts runs and begins none until it is resumed', async
   const waiting = await read(ids[1] ?? '');
   expect(waiting.waitReason).toEqual({
     code: 'paused',
-    message: 'the workflow or its tenant is paused; 1 run is ahead in this workflow',
+    message: 'the workflow is paused; 1 run is ahead in this workflow',
     position: 2,
     estimateSeconds: null,
   });
@@ -50,8 +50,14 @@ test('a paused tenant accepts runs and begins none until it is resumed', async (
   const id = await execute();
 
   expect((await admin().get('T')).body.tenant.pausedAt).toBe(body.pausedAt);
-  expect((await read(id)).waitReason.code).toBe('paused');
+  const reasonOf = async () => (await read(id)).waitReason;
+  const message = 'the intake of the tenant is paused; 0 runs are ahead in this workflow';
+  expect(await reasonOf()).toMatchObject({ code: 'paused', message });
+  await admin().post(`T/workflows/${workflow.id}/pause`, {});
+  expect((await reasonOf()).message).toContain('the workflow and the intake of the tenant are paused');
   await admin().post('T/intake/resume', {});
+  expect((await reasonOf()).message).toContain('the workflow is paused');
+  await admin().post(`T/workflows/${workflow.id}/resume`, {});
   await eventually(async () => expect((await read(id)).status).toBe('COMPLETED'));
 });
 
