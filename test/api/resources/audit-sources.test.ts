@@ -1,7 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type AuditTrail, createAuditTrail } from '#api/audit/trail.ts';
+import { wholeEntry } from '#shared/audit/records.ts';
 import { newID } from '#shared/ids.ts';
+import type { Producer } from '#shared/producer.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aCronJob, aTicker } from '../../support/cron.ts';
+import { testLogger } from '../../support/environment.ts';
 import { aListener, aMember, anOperator, aRole, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';
 import { eventually } from '../../support/settle.ts';
 
@@ -38,6 +43,35 @@ async function logsOnceThere(of: TestTenant, query: string, count: number): Prom
   });
   return found;
 }
+
+test('fifty entries are sent at once, fewer wait for their time, and the end of the process leaves none', async () => {
+  const { id: tenantID } = await aTenant(cluster);
+  const { pool, context } = cluster;
+  const open = (producer: Pick<Producer, 'enqueue'>) =>
+    createAuditTrail({ pool, producer, flushMs: 3_600_000, logger: testLogger });
+  const note = (trail: AuditTrail, count: number) => {
+    for (let n = 0; n < count; n += 1)
+      trail.note(wholeEntry({ tenantID, type: 'SOCKET_ACTION', action: 'join', details: {} }));
+  };
+  const rows = async () => (await pool.query('select from audit_record where tenant_id = $1', [tenantID])).rowCount;
+  const trail = open(context.producer);
+  note(trail, 49);
+  await sleep(300);
+  const before = await rows();
+  note(trail, 2);
+  await eventually(async () => expect(await rows()).toBe(51));
+  note(trail, 1);
+  await trail[Symbol.asyncDispose]();
+  await eventually(async () => expect(await rows()).toBe(52));
+
+  const withoutQueue = open({ enqueue: () => Promise.reject(new Error('The queue is away')) });
+  note(withoutQueue, 5_001);
+  await withoutQueue[Symbol.asyncDispose]();
+
+  expect(before).toBe(0);
+  expect(withoutQueue.counts).toMatchObject({ noted: 5_001, lost: 1 });
+  expect(await rows()).toBe(5_052);
+});
 
 test('a delivery and the run that it starts are in the trail of the listener’s tenant', async () => {
   const tenant = await aTenant(cluster);
