@@ -5,7 +5,7 @@ import type { Pool } from './db/pool.ts';
 import { AppError } from './errors.ts';
 import { inTurns } from './pauses.ts';
 import { quote } from './quote.ts';
-import { compileGraph, type Graph, WorkflowEdge, WorkflowNode } from './workflow/graph.ts';
+import { compileStored, type Graph, WorkflowEdge, WorkflowNode } from './workflow/graph.ts';
 import { invalidField } from './workflow/issues.ts';
 import { nodeAt } from './workflow/order.ts';
 import { findReuse, leadsPast, outermostOf, type Reuse } from './workflow/reuse.ts';
@@ -104,5 +104,5 @@ async function readGraph(pool: Pool, tenantID: string, versionID: string): Promi
   );
   if (!rows[0]) throw new AppError('CONFLICT', 'The version of this run is no longer kept');
   const { nodes, edges } = rows[0];
-  return inTurns(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
+  return inTurns(compileStored(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
 }

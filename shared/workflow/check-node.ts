@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { JsonObject } from '../json.ts';
 import { type AnyNode, findNodeKind } from '../nodes/index.ts';
 import { LINKS_ROOT } from '../nodes/links-root.ts';
@@ -26,6 +27,8 @@ export interface CheckedNode {
   /** Absent if they depend on an invalid config. */
   readonly exits: ReadonlySet<string> | undefined;
   readonly issues: readonly Issue[];
+  /** Of an accepted node: its config is refused by now. */
+  readonly isRefused?: boolean;
 }
 
 interface SavedNode {
@@ -34,8 +37,11 @@ interface SavedNode {
   data: JsonObject;
 }
 
-/** Yields where it may pause: data may have a million parts. */
-export function* checkNode({ id, type, data }: SavedNode): Generator<void, CheckedNode> {
+/**
+ * `isAccepted`: the node was checked when it was saved, perhaps by a release that refused less, and its config is no fault any more.
+ * Yields where it may pause: data may have a million parts.
+ */
+export function* checkNode({ id, type, data }: SavedNode, isAccepted = false): Generator<void, CheckedNode> {
   const definition = findNodeKind(type);
   if (!definition) {
     const issues: Issue[] = [{ path: ['type'], message: `unknown node kind ${quote(type)}` }];
@@ -55,22 +61,35 @@ export function* checkNode({ id, type, data }: SavedNode): Generator<void, Check
   const texts = textsOf(data, definition.raw, mayRefer);
   yield;
   const { config: schema, defaultValue, raw } = definition;
-  const { value: config, issues: configIssues } = parseAround(schema, data, { defaultValue, raw });
+  const parsed = parseAround(schema, data, { defaultValue, raw });
   yield;
+  const isWrong = parsed.issues.length > 0;
+  const isRefused = isAccepted && isWrong;
+  const config = isRefused ? { ...withDefaults(schema, defaultValue), ...data } : parsed.value;
   const { exits, issues: exitIssues } =
-    configIssues.length > 0 ? staticExits(definition) : checkExits(definition, config, data);
-  const issues = [
-    ...firstIssues(templateIssues(definition, texts)),
-    ...firstIssues(bracelessIssues(definition, data, texts)),
-    ...fixedIssues(data),
-    ...configIssues,
-    ...exitIssues,
-  ];
-  const hasTemplates = texts.some(({ template }) => template);
+    isWrong && !isRefused ? staticExits(definition) : checkExits(definition, config, data);
+  const issues = isAccepted
+    ? []
+    : [
+        ...firstIssues(templateIssues(definition, texts)),
+        ...firstIssues(bracelessIssues(definition, data, texts)),
+        ...fixedIssues(data),
+        ...parsed.issues,
+        ...exitIssues,
+      ];
+  // Parsed again before it is executed, and refused.
+  const hasTemplates = isRefused || texts.some(({ template }) => template);
   yield;
   const variables = variableUses(definition, data);
   const links = linkUses(definition, data);
-  return { id, data, definition, config, hasTemplates, variables, links, exits, issues: within(['data'], issues) };
+  const own = { id, data, definition, config, hasTemplates, variables, links, exits, isRefused };
+  return { ...own, issues: within(['data'], issues) };
+}
+
+/** What a node of this kind has where its own config says nothing. */
+function withDefaults(schema: z.ZodType, defaultValue: unknown): object {
+  // That of a node which the editor has just added.
+  return schema.parse(defaultValue) as object;
 }
 
 /** Whether a text may be a template, or a path that lacks its braces. */

@@ -98,14 +98,28 @@ export function* compileGraph(nodes: readonly WorkflowNode[], edges: readonly Wo
   return graph;
 }
 
+/**
+ * Compiles the graph of a stored version, which was checked when it was saved, perhaps by a release that refused less: runs of it go
+ * on, and a node whose config is refused by now fails when it is executed. Throws other faults. Yields where it may pause.
+ */
+export function* compileStored(nodes: readonly WorkflowNode[], edges: readonly WorkflowEdge[]): Generator<void, Graph> {
+  const { graph, issues } = yield* checkGraph(nodes, edges, { isAccepted: true });
+  if (!graph) throw invalid(issues);
+  return graph;
+}
+
 type Checked = { graph: Graph; issues: [] } | { graph: null; issues: GraphIssue[] };
 
 /** Compiles the graph, or returns its first faults. Yields where it may pause. */
-export function* checkGraph(nodes: readonly WorkflowNode[], edges: readonly WorkflowEdge[]): Generator<void, Checked> {
+export function* checkGraph(
+  nodes: readonly WorkflowNode[],
+  edges: readonly WorkflowEdge[],
+  { isAccepted = false } = {},
+): Generator<void, Checked> {
   const indexOf = new Map(nodes.map(({ id }, index) => [id, index] as const).reverse());
   const checkedNodes: CheckedNode[] = [];
   for (const node of nodes) {
-    checkedNodes.push(yield* checkNode(node));
+    checkedNodes.push(yield* checkNode(node, isAccepted));
     yield;
   }
   const checkedEdges = edges.map((edge) => checkEdge(edge, { nodes: checkedNodes, indexOf }));
@@ -192,11 +206,12 @@ function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[], 
   const bodies = new Map(
     division.regions.map(({ container, entries }, at) => [entries.length > 0 ? container : null, at]),
   );
-  return checked.flatMap(({ id, data, definition, config, hasTemplates, variables, links }, index) => {
+  return checked.flatMap((node, index) => {
+    const { id, data, definition, config, hasTemplates, variables, links, isRefused } = node;
     if (!definition) return [];
     const exits = Map.groupBy(leaving.get(index) ?? [], (edge) => edge.exit);
     const { joinMode, isDisabled } = isJsonObject(config) ? config : {};
-    const node: GraphNode = {
+    const compiled: GraphNode = {
       index,
       id,
       definition,
@@ -208,14 +223,14 @@ function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[], 
       joinMode: joinMode === 'any' ? 'any' : 'all',
       isDisabled: isDisabled === true,
       // Variables change between two times, and have to be read.
-      isPure: variables === null && isPure(definition, config),
+      isPure: variables === null && !isRefused && isPure(definition, config),
       region: division.regionOf[index] ?? 0,
       place: division.placeOf[index] ?? 0,
       body: bodies.get(index) ?? null,
       incoming: indices(arriving.get(index)),
       exits: new Map([...exits].map(([exit, list]) => [exit, indices(list)])),
     };
-    return [node];
+    return [compiled];
   });
 }
 

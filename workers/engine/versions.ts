@@ -4,7 +4,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { nodes } from '#shared/nodes/index.ts';
 import { inTurns } from '#shared/pauses.ts';
-import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { compileStored, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { nodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { LoadedVersion } from './run.ts';
 
@@ -68,7 +68,7 @@ async function loadVersion(pool: Pool, versionID: string): Promise<{ loaded: Loa
   const saved = WorkflowNode.array().parse(row.nodes);
   const unknown = new Set(saved.map(({ type }) => type).filter((type) => !knownKinds.has(type)));
   if (unknown.size > 0) throw new UnknownKinds([...unknown]);
-  const graph = await inTurns(compileGraph(saved, WorkflowEdge.array().parse(row.edges)));
+  const graph = await inTurns(compileStored(saved, WorkflowEdge.array().parse(row.edges)));
   const options = WorkflowOptions.parse(row.options);
   return {
     loaded: {

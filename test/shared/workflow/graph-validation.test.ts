@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { end } from '#shared/nodes/end.ts';
 import { atOnce } from '#shared/pauses.ts';
-import { checkGraph, compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { checkGraph, compileGraph, compileStored, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 
 function node(id: string, type: string, data: JsonObject = {}): WorkflowNode {
   return { id, type, data };
@@ -472,4 +472,23 @@ test('a chain of 20,000 nodes is checked without overflowing the stack', () => {
 
   expect(issuesOf(nodes, edges)).toEqual([]);
   expect(issuesOf(nodes, [...edges, edge('n19999', 'n0', 'error')])[0]).toMatch(/cycle.* "n19" → 19980 more → "n0"$/);
+});
+
+describe('the graph of a stored version', () => {
+  test('is compiled although a config is refused by now, with the exits that its edges name', () => {
+    const refused = { branches: [{ ...yes, conditionLogic: 'XOR' }] };
+    const nodes = [node('s', 'start'), node('n', 'condition', refused), node('e', 'end')];
+    const edges = [edge('s', 'n'), edge('n', 'e', 'yes'), edge('n', 'e', 'else'), edge('n', 'e', 'error')];
+
+    expect(() => atOnce(compileGraph(nodes, edges))).toThrow(AppError);
+
+    const compiled = atOnce(compileStored(nodes, edges));
+    expect(compiled.edges.map(({ exit }) => exit)).toEqual(['output', 'yes', 'default', 'error']);
+    // Its config is parsed, and refused, before it is executed.
+    expect(compiled.nodes[1]).toMatchObject({ hasTemplates: true, isPure: false });
+  });
+
+  test('is refused all the same where its edges lead nowhere', () => {
+    expect(() => atOnce(compileStored([node('s', 'start')], [edge('s', 'gone')]))).toThrow('there is no node "gone"');
+  });
 });

@@ -132,3 +132,33 @@ test('a disabled node of every kind is passed through', async () => {
   expect(skipped.toSorted()).toEqual(['start', 'another end', ...others.map(({ kind }) => kind)].toSorted());
   expect(skipped.length).toBeGreaterThan(10);
 });
+
+test('a run of a stored version goes on, and fails at the node whose config is refused by now', async () => {
+  await deployment.startWorker();
+  const refused = { type: 'http', url: 'http://127.0.0.1:9', body: 'no JSON' };
+  const id = await accepted(
+    graph(
+      {
+        start: { type: 'start' },
+        call: refused,
+        never: { type: 'end', status: 'failure' },
+        end: { type: 'end', outputParameters: [{ name: 'error', sourceVariable: '{{ctx.error.message}}' }] },
+      },
+      ['start>call', 'call:success>never', 'call:error>end'],
+    ),
+  );
+  const without = await accepted(graph({ start: { type: 'start' }, call: refused }, ['start>call']));
+
+  await eventually(
+    async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED', output: { error: bodyFault } }),
+    30_000,
+  );
+  await eventually(async () =>
+    expect(await deployment.read(without)).toMatchObject({
+      status: 'FAILED',
+      error: { code: 'VALIDATION_ERROR', nodeID: 'call', attempt: 1, message: bodyFault },
+    }),
+  );
+});
+
+const bodyFault = expect.stringContaining('body: is not valid JSON');
