@@ -3,7 +3,7 @@ import { isJsonObject, Json, type JsonObject } from '../json.ts';
 import { mismatch } from '../parse-value.ts';
 import { readBy } from '../schema-walk.ts';
 import { type Issue, invalid } from './issues.ts';
-import { readable } from './reserved.ts';
+import { isUnreadable } from './reserved.ts';
 
 /**
  * Applies definitions to values: default, then type, then whether one is missing. Without definitions all values pass.
@@ -32,9 +32,10 @@ export function resolveInputs(
   return Object.fromEntries(resolved);
 }
 
-/** Defaults that do not fit the type of their input. Paths begin at the list. */
-export function defaultIssues(definitions: readonly InputDefinition[]): Issue[] {
+/** Names that templates cannot read, and defaults that do not fit the type of their input. Paths begin at the list. */
+export function definitionIssues(definitions: readonly InputDefinition[]): Issue[] {
   return definitions.flatMap((definition, at) => {
+    if (isUnreadable(definition.key)) return [{ path: [at, 'key'], message: 'is a reserved name' }];
     const value = defaultOf(definition);
     if (coerce(definition, value) !== undefined) return [];
     const path = [at, definition.default == null ? 'defaultValue' : 'default'];
@@ -54,12 +55,7 @@ const InputType = z.enum(['string', 'number', 'boolean', 'object', 'array']);
 type InputType = z.infer<typeof InputType>;
 
 const definition = {
-  key: z
-    .string()
-    .min(1)
-    .max(255)
-    .refine(...readable)
-    .meta({ title: 'Name', description: 'By which the value is given and read' }),
+  key: z.string().min(1).max(255).meta({ title: 'Name', description: 'By which the value is given and read' }),
   type: InputType.optional().meta({ title: 'Type', description: 'What values are converted to. Empty: not converted' }),
   required: z.boolean().default(false).meta({ title: 'Required', description: 'A call without the value is refused' }),
   default: Json.optional().meta({ title: 'Default value', description: 'Taken if a call does not give the value' }),

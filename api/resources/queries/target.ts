@@ -8,7 +8,7 @@ import { inTurns } from '#shared/pauses.ts';
 import { checkQuery } from '#shared/queries/bind.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { quote } from '#shared/quote.ts';
-import { defaultIssues } from '#shared/workflow/inputs.ts';
+import { definitionIssues } from '#shared/workflow/inputs.ts';
 import { type Issue, within } from '#shared/workflow/issues.ts';
 import type { Access } from '../../http/route.ts';
 import { typeAccess } from '../../http/type-access.ts';
@@ -71,7 +71,7 @@ function inputIssues({ inputDefinitions }: JsonObject): Issue[] {
       ? []
       : [{ path: [at, 'key'], message: `there is another input ${quote(key)}` }],
   );
-  return within(['inputDefinitions'], [...defaultIssues(definitions), ...repeated]);
+  return within(['inputDefinitions'], [...definitionIssues(definitions), ...repeated]);
 }
 
 async function findStored(em: EntityManager, id: string, wanted: string | undefined): Promise<string | Issue> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
-import { defaultIssues } from '#shared/workflow/inputs.ts';
+import { definitionIssues } from '#shared/workflow/inputs.ts';
 import { within } from '#shared/workflow/issues.ts';
 import { keyIssues } from '#shared/workflow/limits.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
@@ -168,7 +168,7 @@ function cleared<T>(...lists: (T[] | null | undefined)[]): T[] | undefined {
 function checkSaved(options: WorkflowOptions | null | undefined, check: z.RefinementCtx): void {
   const { inputDefinitions = [], concurrency } = options ?? {};
   const issues = [
-    ...within(['inputDefinitions'], defaultIssues(inputDefinitions)),
+    ...within(['inputDefinitions'], definitionIssues(inputDefinitions)),
     ...within(['concurrency', 'key'], concurrency ? keyIssues(concurrency.key, inputDefinitions) : []),
   ];
   for (const { path, message } of issues)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { quote } from '#shared/quote.ts';
-import { InputDefinition, resolveInputs } from '#shared/workflow/inputs.ts';
+import { definitionIssues, InputDefinition, resolveInputs } from '#shared/workflow/inputs.ts';
 
 /** The resolved value of one input of a type, or the error message. */
 function given(type: string | undefined, value: Json): unknown {
@@ -23,6 +23,12 @@ function resolve(definitions: unknown[], values: JsonObject): JsonObject {
 }
 
 describe('inputs', () => {
+  test.each(['__proto__', 'prototype', 'constructor'])('are not saved as %s, which templates cannot read', (key) => {
+    const definitions = [{ key: 'a' }, JSON.parse(`{"key":"${key}"}`)].map((one) => InputDefinition.parse(one));
+
+    expect(definitionIssues(definitions)).toEqual([{ path: [1, 'key'], message: 'is a reserved name' }]);
+  });
+
   test('all pass when none are declared', () => {
     expect(resolve([], { a: 1, b: { c: 2 } })).toEqual({ a: 1, b: { c: 2 } });
   });
