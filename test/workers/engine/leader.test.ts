@@ -1,8 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { newID } from '#shared/ids.ts';
+import { createEvents } from '#shared/workflow-events.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { createLeader, type Leader } from '#workers/engine/leader.ts';
+import { createSweep } from '#workers/engine/sweep.ts';
 
 const LEASE_MS = 2_000;
 let deployment: Deployment;
@@ -91,4 +93,28 @@ test('a leader whose ticks have no answer leads no more, after the time in which
   isAway = true;
 
   await expect.poll(() => leader.leads, { timeout: 3_000 }).toBe(false);
+});
+
+test('a process that takes the lead by its own timer sweeps at once, and does not wait for its next round', async () => {
+  const { pool, runs, producer, backplane } = deployment;
+  const looked = Promise.withResolvers<void>();
+  await using sweep = createSweep({
+    ...{ pool, leasePool: pool, runs, producer, backplane, logger: testLogger, leaseMs: LEASE_MS },
+    events: createEvents({ pool, runs, rights: { may: async () => true } }),
+    onPressure: () => looked.resolve(),
+  });
+  await leftByAnother({ lastTick: -2, streak: 60 });
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  try {
+    sweep.start();
+    // Its next round waits for a timer that never ends.
+    await looked.promise;
+  } finally {
+    vi.useRealTimers();
+  }
+  expect(sweep.stats.steps.size).toBe(0);
+
+  await pool.query('update sweep set leader = null');
+
+  await expect.poll(() => sweep.stats.steps.get('refill')?.times, { timeout: 3_000 }).toBeGreaterThan(0);
 });
