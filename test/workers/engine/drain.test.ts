@@ -8,6 +8,7 @@ import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startStatementProxy } from '#test/support/statement-proxy.ts';
 import { startTCPProxy } from '#test/support/tcp-proxy.ts';
+import { LARGE_LENGTH } from '#workers/engine/large-outputs.ts';
 import { createVersions } from '#workers/engine/versions.ts';
 
 let deployment: Deployment;
@@ -20,11 +21,11 @@ const LOCKED_MS = 20_000;
 const PREPARE_CHILD = 'select version_id, workflow_options';
 
 /** A transaction that keeps others from the table while `work` goes on. Throws if that needs the table itself, and so never ends. */
-async function whileLocked(table: string, work: () => Promise<void>): Promise<void> {
+async function whileLocked(table: string, work: () => Promise<void>, mode = 'access exclusive'): Promise<void> {
   const client = await deployment.pool.connect();
   try {
     await client.query('begin');
-    await client.query(`lock table ${table} in access exclusive mode`);
+    await client.query(`lock table ${table} in ${mode} mode`);
     const late = sleep(LOCKED_MS, undefined, { ref: false }).then(() => {
       throw new Error(`${table} was locked for too long`);
     });
@@ -174,6 +175,37 @@ test('a run that is woken while it is restored is not taken for finished', async
   expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', epoch: 2, held_by: null, output: null });
   const { rows } = await deployment.pool.query('select node_id from run_wait where instance_id = $1', [id]);
   expect(rows).toEqual([{ node_id: 'ask' }]);
+});
+
+test('what a run holds is counted when it is restored, also if it has grown since its last release', async () => {
+  await using server = await startHTTP(() => undefined);
+  const part = (name: string) => ({
+    ...{ type: 'javascript', outputVariable: name },
+    code: `return 'x'.repeat(${LARGE_LENGTH - 100});`,
+  });
+  const versionID = await deployment.saveVersion(
+    graph({ start: { type: 'start' }, a: part('a'), b: part('b'), call: { type: 'http', url: server.origin } }, [
+      'start>a',
+      'a:success>b',
+      'b:success>call',
+    ]),
+  );
+  const { engine } = await deployment.startWorker({}, ['query.runs']);
+  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
+  await engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });
+  await eventually(() => expect(server.seen).toHaveLength(1));
+  engine.abandon();
+  await deployment.pool.query(
+    'update workflow_instance set held_by = null, epoch = 2, ready_at = now(), held_length = 2 where id = $1',
+    [id],
+  );
+
+  // It can be read, and commits nothing.
+  const isCounted = async () => {
+    await engine.advance({ runs: [{ instanceID: id, epoch: 3 }] });
+    await eventually(() => expect(engine.stats.heldLength).toBeGreaterThan(1.9 * LARGE_LENGTH));
+  };
+  await whileLocked('run_event', isCounted, 'exclusive');
 });
 
 test('an output that is refused takes no room from the outputs after it', async () => {
