@@ -87,7 +87,7 @@ interface Dependencies {
 }
 
 /** The child, as its worker sees it. */
-class SuspectProcess {
+export class SuspectProcess {
   leaseID: string | undefined;
   metrics: MetricsReport = {};
   /** How the process has ended. */

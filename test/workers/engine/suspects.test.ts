@@ -13,7 +13,7 @@ import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startStatementProxy } from '#test/support/statement-proxy.ts';
 import { createClaims } from '#workers/engine/claim.ts';
-import type { SuspectStart } from '#workers/engine/suspects.ts';
+import { SuspectProcess, type SuspectStart } from '#workers/engine/suspects.ts';
 
 /** Real processes: what is tested is which of them dies, and what it held. */
 let deployment: Deployment;
@@ -287,12 +287,16 @@ async function slotsOfHolder(id: string): Promise<number | undefined> {
   return rows[0]?.slots;
 }
 
-test('a process for suspects that finds none for some time ends with exit code 0', async () => {
-  const child = fork('workers/suspect.ts', [], { serialization: 'advanced', execArgv: [], stdio: 'ignore' });
-  const ended = once(child, 'exit');
-  child.send({ config: deployment.config } satisfies SuspectStart);
+test('a process for suspects that reports is not killed, and one that finds none for some time ends with exit code 0', async () => {
+  const child = new SuspectProcess(deployment.config);
+  for (let report = 0; report < 3; report += 1) {
+    const { metrics } = child;
+    await eventually(() => expect(child.metrics).not.toBe(metrics), 20_000);
+    // Two of these intervals are longer than it may be silent.
+    for (let second = 0; second < 9; second += 1) child.checkAlive(1_000);
+  }
 
-  expect(await ended).toEqual([0, null]);
+  expect(await child.ended).toBe('exit code 0');
 }, 60_000);
 
 test('a process for suspects that starts while Postgres is away waits, and ends with exit code 0 when it is told to', async () => {
