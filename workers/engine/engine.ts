@@ -285,7 +285,6 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     );
     leave(earlier, 'fenced');
     await releaseFenced(pool, leaseID(), [row]);
-    void runs.handOver([row.id]);
   }
 
   return {
