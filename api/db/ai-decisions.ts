@@ -1,5 +1,4 @@
 import { ASK_USER, digestOf } from '#shared/ai/tool-calls.ts';
-import { readable } from '#shared/audit/readable.ts';
 import { type AuditRecord, insertAuditRecords, wholeEntry } from '#shared/audit/records.ts';
 import { appendChunks } from '#shared/db/ai-answers.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
@@ -7,6 +6,7 @@ import { onClient, type Query } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Json } from '#shared/json.ts';
+import type { ToolRights } from '../tools/tool-rights.ts';
 import { type Answering, type Chat, insertAnswer } from './ai-chat.ts';
 
 /** What the user says to a call that waits for it. */
@@ -15,6 +15,11 @@ export type Decision = {
   /** As the client has shown it; undefined: it does not say. */
   input?: Json | undefined;
 } & ({ approved: boolean; reason: string | null } | { answer: Json });
+
+interface Means {
+  pool: Pool;
+  toolRights: Pick<ToolRights, 'inTrail'>;
+}
 
 interface Waiting {
   id: string;
@@ -35,7 +40,7 @@ interface OpenSession {
  * decided, and what is called is what their rows say.
  */
 export async function decideCalls(
-  pool: Pool,
+  { pool, toolRights }: Means,
   chat: Chat,
   { decisions, ...answering }: Answering & { decisions: readonly Decision[] },
 ): Promise<string> {
@@ -47,8 +52,12 @@ export async function decideCalls(
     const waiting = session ? (await query<Waiting>(WAITING, [session.sessionID])).rows : [];
     const known = new Map(waiting.map((call) => [call.id, call]));
     for (const decision of decisions) await decide(query, known, { decision, deciderID: caller.id });
-    const entries = decisions.flatMap((decision) => entryOf(chat, decision, known.get(decision.toolCallID)) ?? []);
-    await insertAuditRecords(client, entries);
+    for (const decision of decisions) {
+      const call = known.get(decision.toolCallID);
+      if (!call || 'answer' in decision) continue;
+      const input = await toolRights.inTrail(call.tool, JSON.parse(call.shown) as Json);
+      await insertAuditRecords(client, [entryOf(chat, decision, { ...call, input })]);
+    }
     // Without a session no call waits, so a decision was refused.
     if (!session) throw notWaiting();
     const { sessionID, messageID, parts } = session;
@@ -72,14 +81,16 @@ const WAITING = `
 select id, tool, coalesce(shown_input, input) as shown, input_digest as digest from ai_tool_call where session_id = $1 and status = 'asked' for update`;
 
 /** Chats are deleted, so who has confirmed a call of a tool is in the trail. */
-function entryOf({ tenantID, caller }: Chat, decision: Decision, call: Waiting | undefined): AuditRecord | undefined {
-  if (!call || 'answer' in decision) return undefined;
-  const { approved, reason } = decision;
+function entryOf(
+  { tenantID, caller }: Chat,
+  { approved, reason }: { approved: boolean; reason: string | null },
+  { id, tool, input }: { id: string; tool: string; input: Json },
+): AuditRecord {
   return wholeEntry({
     ...{ tenantID, type: 'AI_TOOL_CALL', action: approved ? 'confirm' : 'deny' },
     userID: caller.userID ?? (caller.type === 'user' ? caller.id : null),
     apiKeyID: caller.type === 'apiKey' ? caller.id : null,
-    details: { tool: call.tool, toolCallID: call.id, input: readable(JSON.parse(call.shown)), reason },
+    details: { tool, toolCallID: id, input, reason },
   });
 }
 

@@ -1,7 +1,6 @@
 import { APPROVAL_HOURS, type ToolApprovalPolicy } from '#shared/ai/tool-approvals.ts';
 import { digestOf, type ToolCallStatus } from '#shared/ai/tool-calls.ts';
-import { readable } from '#shared/audit/readable.ts';
-import { insertAuditRecords, wholeEntry } from '#shared/audit/records.ts';
+import { type AuditRecord, insertAuditRecords, wholeEntry } from '#shared/audit/records.ts';
 import type { Caller } from '#shared/caller.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, onPool, type Query } from '#shared/db/query.ts';
@@ -9,6 +8,7 @@ import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Json } from '#shared/json.ts';
 import { requireQuota } from '#shared/quotas.ts';
+import type { ToolRights } from '../tools/tool-rights.ts';
 
 /** A call of a tool over MCP that waits for a person, or has waited. */
 export interface WaitingCall {
@@ -134,16 +134,16 @@ interface Deciding {
 }
 
 /** Records what a person has decided, once. A process takes an approved call. */
-export async function decideCall(pool: Pool, decision: Deciding): Promise<void> {
+export async function decideCall({ pool, toolRights }: Means, decision: Deciding): Promise<void> {
   const { tenantID, id, deciderID, isApproved, reason } = decision;
   const isDone = await inTransaction(pool, async (client) => {
     const status = isApproved ? 'ready' : 'denied';
     const { rows } = await onClient(client)<Decided>(DECIDE, [tenantID, id, status, deciderID, reason, isApproved]);
-    await insertAuditRecords(
-      client,
-      rows.map((decided) => entryOf(decision, decided)),
-    );
-    return rows.length === 1;
+    const [decided] = rows;
+    if (!decided) return false;
+    const input = await toolRights.inTrail(decided.tool, JSON.parse(decided.shown) as Json);
+    await insertAuditRecords(client, [entryOf(decision, { ...decided, input })]);
+    return true;
   });
   if (isDone) return;
   const { rows } = await onPool(pool)<{ isWaiting: boolean }>(STANDING, [tenantID, id]);
@@ -156,6 +156,11 @@ export async function decideCall(pool: Pool, decision: Deciding): Promise<void> 
   });
 }
 
+interface Means {
+  pool: Pool;
+  toolRights: Pick<ToolRights, 'inTrail'>;
+}
+
 interface Decided {
   tool: string;
   shown: string;
@@ -163,10 +168,13 @@ interface Decided {
 }
 
 /** The calls are deleted in time, so what a person has decided is in the trail. */
-function entryOf({ tenantID, id, deciderID, isApproved, reason }: Deciding, { tool, shown, callerID }: Decided) {
+function entryOf(
+  { tenantID, id, deciderID, isApproved, reason }: Deciding,
+  { tool, input, callerID }: Pick<Decided, 'tool' | 'callerID'> & { input: Json },
+): AuditRecord {
   return wholeEntry({
     ...{ tenantID, type: 'AI_TOOL_CALL', action: isApproved ? 'confirm' : 'deny', userID: deciderID },
-    details: { tool, toolCallID: id, input: readable(JSON.parse(shown)), reason, callerID },
+    details: { tool, toolCallID: id, input, reason, callerID },
   });
 }
 

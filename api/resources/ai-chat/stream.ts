@@ -23,13 +23,13 @@ export const streamChat = tenantRoute({
   idempotent: false,
   isPrivate: true,
 
-  async handle({ body, caller, tenantID, signal, response, log }, { pool, answers, backplane }) {
+  async handle({ body, caller, tenantID, signal, response, log }, { pool, toolRights, answers, backplane }) {
     const { chatID, message, decisions, ...answering } = body;
     const chat = { tenantID, caller, chatID: chatID ?? newID() };
     const said = message && { text: message.text, messageID: message.messageID ?? newID() };
     const answerID =
       decisions.length > 0
-        ? await decideCalls(pool, chat, { decisions, ...answering })
+        ? await decideCalls({ pool, toolRights }, chat, { decisions, ...answering })
         : await beginAnswer(pool, chat, { message: said, ...answering });
     const tell = (what: z.input<typeof ToolsSignal>) =>
       backplane.messages

@@ -108,11 +108,11 @@ export const toolApprovalRoutes = [
     // The row is decided once.
     idempotent: false,
 
-    async handle({ em, tenantID, identity, params: { toolCallID: id } }, { pool, backplane, logger }) {
+    async handle({ em, tenantID, identity, params: { toolCallID: id } }, { pool, toolRights, backplane, logger }) {
       await find(em, id);
       requirePerson(identity);
       const decision = { tenantID, id, deciderID: identity.userID, isApproved: true, reason: null };
-      await decideCall(pool, decision);
+      await decideCall({ pool, toolRights }, decision);
       backplane.messages
         .publish(TOOLS_CHANNEL, {})
         .catch((error) => logger.debug({ err: error }, 'processes not woken; they look by themselves'));
@@ -134,10 +134,13 @@ export const toolApprovalRoutes = [
     // The row is decided once.
     idempotent: false,
 
-    async handle({ em, tenantID, identity, params: { toolCallID: id }, body: { reason = null } }, { pool }) {
+    async handle(
+      { em, tenantID, identity, params: { toolCallID: id }, body: { reason = null } },
+      { pool, toolRights },
+    ) {
       await find(em, id);
       requirePerson(identity);
-      await decideCall(pool, { tenantID, id, deciderID: identity.userID, isApproved: false, reason });
+      await decideCall({ pool, toolRights }, { tenantID, id, deciderID: identity.userID, isApproved: false, reason });
       return { toolApproval: await find(em, id), message: 'Refused' };
     },
   }),

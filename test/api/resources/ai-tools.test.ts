@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type AIProviderServer, startAIProvider } from '../../servers/ai-provider.ts';
 import { aChat, type ChatChunk, readChunks } from '../../support/chat.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
-import { anApiKey, aTenant, aWidget, aWorkflow, type TestTenant } from '../../support/factories.ts';
+import { aDataQuery, anApiKey, aTenant, aWidget, aWorkflow, type TestTenant } from '../../support/factories.ts';
 import { eventually } from '../../support/settle.ts';
 
 let cluster: Cluster;
@@ -148,6 +148,17 @@ test('of the input of a call that is over no secret is kept, however it has ende
 const KEPT = `
 select status as state, input from ai_tool_call where tenant_id = $1
 union all select action, details ->> 'input' from audit_record where tenant_id = $1 and type = 'AI_TOOL_CALL'`;
+
+test('what a query was given is not in the trail, as it is not where the query is run by a request', async () => {
+  const { id: dataQueryID } = await aDataQuery(cluster, { tenant });
+  provider.play(call('run_query', { dataQueryID, inputValues: { name: 'Ann' } }), { pieces: ['Not then.'] });
+  const chat = aChat(cluster, tenant);
+  await chat.say('Run it');
+  await readChunks(await chat.decide(false));
+  const { auditLogs } = (await cluster.as(tenant.creator).in(tenant).get('T/audit?type=AI_TOOL_CALL')).body;
+
+  expect(auditLogs).toMatchObject([{ subType: 'deny', metadata: { tool: 'run_query', input: '[REDACTED]' } }]);
+});
 
 test('a no is told to the model, and so is that the user went on without an answer', async () => {
   const workflow = await aWorkflow(cluster, { tenant });
