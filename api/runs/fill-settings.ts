@@ -36,8 +36,9 @@ export function fillSettings(
     const found = fill(template, known, room);
     if ('reason' in found) filled.doubts.push({ path, reason: found.reason });
     else put(filled.settings, path, found.value);
-    // The executor encodes these values for their place, or marks them.
-    if ('value' in found && raw.includes(String(path[0]))) filled.doubts.push({ path, reason: 'plain' });
+    // The executor encodes values in these texts for their place, or marks them; inside of a list or an object it does not.
+    const isPlain = path.length === 1 && raw.includes(String(path[0]));
+    if ('value' in found && isPlain) filled.doubts.push({ path, reason: 'plain' });
   }
   return filled;
 }

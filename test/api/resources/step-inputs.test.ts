@@ -74,6 +74,7 @@ test('a step has its settings with the values in them; what is secret, or not ke
         outputVariable: 'answer',
       },
       last: code('return ctx.answer.token;'),
+      told: { type: 'http', method: 'POST', url: server.origin, body: '{"name": {{ctx.input.name}}}' },
     }),
     { name: 'a b' },
   );
@@ -99,6 +100,8 @@ test('a step has its settings with the values in them; what is secret, or not ke
   expect(JSON.stringify([body, last])).not.toContain('sesame');
   expect(last.settings.values.code).toBe('return ctx.answer.token;');
   expect(last.ctx.answer.lines).toEqual([1, 2]);
+  const { body: told } = await inputOf(instanceID, 'told');
+  expect(told.settings.inDoubt).toEqual([{ path: ['body'], reason: 'plain' }]);
 
   const rerun = await api().post(`T/workflows/instances/${instanceID}/rerun`, { from: { nodeID: 'last' } });
   const taken = await inputOf(rerun.body.instanceID, 'call');
