@@ -3,13 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useMay, usePermissions } from '../client/may.ts';
-import { requestsRead } from '../client/reads.ts';
+import { requestsRead, workflowsRead } from '../client/reads.ts';
 import { type ToolCall, toolCallsRead } from '../client/tool-approvals.ts';
 import type { Schemas } from '../client/types.ts';
 import { CallState, inputLine, useCallerName } from '../inbox/call.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { questionKind, questionTitle } from '../ui/question.ts';
+import { questionKind, questionLine, questionTitle } from '../ui/question.ts';
 import { type Column, PageButtons, Table } from '../ui/table.tsx';
 import { Ago, Moment } from '../ui/time.tsx';
 
@@ -74,17 +74,23 @@ function List<T>({ title, empty, error, onRetry, rows, idOf, columns, children }
 
 function Questions({ tenantID }: { tenantID: string }) {
   const { data, error, refetch } = useQuery(requestsRead(tenantID));
+  const may = useMay();
+  const { data: workflows } = useQuery({ ...workflowsRead(tenantID), enabled: may('workflow.list') });
+  const titles = new Map(workflows?.map(({ id, title }) => [id, title]));
   const columns: Column<Schemas['CollectionRequest']>[] = [
     {
       head: 'Question',
       cell: (request) => (
-        <Link
-          className="link"
-          to="/t/$tenantID/inbox/$requestID"
-          params={{ tenantID, requestID: request.collectionRequestID }}
-        >
-          <bdi>{questionTitle(request)}</bdi>
-        </Link>
+        <>
+          <Link
+            className="link"
+            to="/t/$tenantID/inbox/$requestID"
+            params={{ tenantID, requestID: request.collectionRequestID }}
+          >
+            <bdi>{questionTitle(request)}</bdi>
+          </Link>
+          <div className="note clip">{questionLine(request, titles.get(request.workflowID ?? ''))}</div>
+        </>
       ),
     },
     { head: 'Kind', cell: (request) => questionKind(request) },

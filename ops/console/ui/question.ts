@@ -6,6 +6,12 @@ export function questionTitle({ collectionConfig, nodeID }: Schemas['CollectionR
   return typeof title === 'string' && title !== '' ? title : nodeID;
 }
 
+/** What tells questions of the same title apart: the workflow that asks, and the description. */
+export function questionLine({ collectionConfig }: Schemas['CollectionRequest'], workflowTitle?: string): string {
+  const { description } = collectionConfig;
+  return [workflowTitle, description].filter((part) => typeof part === 'string' && part !== '').join(' · ');
+}
+
 export function questionKind({ collectionType }: Schemas['CollectionRequest']): string {
   return collectionType === 'approval' ? 'Approval' : 'Form';
 }

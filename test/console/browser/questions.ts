@@ -49,7 +49,7 @@ export function questionTests(stage: () => Stage): void {
       ...graph(
         {
           start: { type: 'start' },
-          good: { ...asked, title: 'Own layout', formUischema },
+          good: { ...asked, title: 'Own layout', description: 'For {{ctx.input.who}}', formUischema },
           flawed: { ...asked, title: 'Flawed layout', formUischema: { type: 'Group', elements: [control('none')] } },
           round: { ...asked, title: 'Round schema', formSchema: { properties: { a: { $ref: '#' } } } },
         },
@@ -57,7 +57,9 @@ export function questionTests(stage: () => Stage): void {
       ),
     });
     const client = cluster.as(tenant.creator).in(tenant);
-    const { instanceID } = (await client.post(`T/workflows/${id}/execute`, {})).body;
+    const { instanceID } = (await client.post(`T/workflows/${id}/execute`, { args: { who: 'Ada' } })).body;
+    await go(path('/inbox'));
+    await page.getByRole('row', { name: /^Own layout Parcel · For Ada Form/ }).waitFor();
     const open = async (nodeID: string) => {
       const list = `T/workflows/data-collection?instanceID=${instanceID}`;
       const found = async () =>
