@@ -22,7 +22,7 @@ import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
 import { Scroller } from '../ui/table.tsx';
-import { Ago, Moment } from '../ui/time.tsx';
+import { Ago, LocalMoment } from '../ui/time.tsx';
 import { WhoChanged } from '../ui/who-changed.tsx';
 import { Words } from '../ui/words.tsx';
 
@@ -166,7 +166,7 @@ function NextTicks({ place }: { place: CronJobPlace }) {
     <ol className="lines">
       {preview?.runs.map(({ at, local }) => (
         <li key={at}>
-          {local.slice(0, 16).replace('T', ' ')} there, <Moment at={at} /> here
+          <LocalMoment at={at} local={local} />
         </li>
       ))}
     </ol>

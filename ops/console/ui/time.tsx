@@ -59,6 +59,29 @@ export function Moment({ at }: { at: string }) {
   );
 }
 
+const inWords = {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+} as const;
+const localWords = new Intl.DateTimeFormat(undefined, { ...inWords, timeZone: 'UTC' });
+const ownWords = new Intl.DateTimeFormat(undefined, inWords);
+
+/** A moment by the clock of another time zone, `local`, and by that of the browser if it is another one. */
+export function LocalMoment({ at, local }: { at: string; local: string }) {
+  const there = localWords.format(new Date(`${local.slice(0, 16)}Z`));
+  const here = ownWords.format(new Date(at));
+  return (
+    <time dateTime={at}>
+      {there}
+      {there !== here && ` (here ${here})`}
+    </time>
+  );
+}
+
 /** The time of day of a moment that is not long ago. */
 export function Clock({ at }: { at: string | number }) {
   const moment = new Date(at);

@@ -85,7 +85,9 @@ export function assetTests(stage: () => Stage): void {
     await page.getByText('Every night').waitFor();
     await expectAccessible(page, { name: 'cron', shows: 'Every night' });
     await page.getByRole('link', { name: 'Every night' }).click();
-    await expect.poll(() => page.getByRole('region', { name: 'Next runs' }).getByRole('listitem').count()).toBe(10);
+    const next = page.getByRole('region', { name: 'Next runs' }).getByRole('listitem');
+    await expect.poll(() => next.count()).toBe(10);
+    expect(await next.first().textContent()).toMatch(/^\w{3}, \w+ \d+, \d{4}, 3:00 AM \(here .* [12]:00 AM\)$/);
     const started = page.getByRole('link', { name: 'The workflow that it starts' });
     expect(await started.getAttribute('href')).toContain(`/workflows/${id}`);
     await page.getByRole('button', { name: 'Run now' }).click();
