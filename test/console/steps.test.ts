@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { TimelineEvent } from '#ops/console/client/types.ts';
 import { graphOf } from '#ops/console/run/graph-of.ts';
+import { leadsBack, pathAround } from '#ops/console/run/lay-out.ts';
 import { scaleOf } from '#ops/console/run/scale.ts';
 import { failedItemsOf, mergeTimeline, nodesOf, type Span, spansOf, stepKey } from '#ops/console/run/steps.ts';
 import { type Exits, takenEdges } from '#ops/console/run/taken.ts';
@@ -157,6 +158,23 @@ describe('an edge', () => {
     expect(taken(edges, [...events, ...ends])).toEqual(['condition>end:big', 'condition>end:small']);
     expect(taken(edges, [...events, ...ends.slice(1)])).toEqual([]);
   });
+});
+
+test('an edge that leads back goes around its nodes, and the others do not', () => {
+  const [above, below] = [
+    { targetX: 300, targetY: 0 },
+    { targetX: 300, targetY: 200 },
+  ];
+  const source = { sourceX: 100, sourceY: 120 };
+
+  expect(leadsBack({ ...source, ...above }, 'down')).toBe(true);
+  expect(leadsBack({ ...source, ...below }, 'down')).toBe(false);
+  expect(leadsBack({ ...source, ...above }, 'right')).toBe(false);
+  expect(leadsBack({ sourceX: 300, sourceY: 0, targetX: 100, targetY: 0 }, 'right')).toBe(true);
+  expect(pathAround({ ...source, ...above }, 'down')).toBe('M100,120 v12 H-24 V-12 H300 V0');
+  expect(pathAround({ sourceX: 300, sourceY: 0, targetX: 100, targetY: 50 }, 'right')).toBe(
+    'M300,0 h12 V103 H88 V50 H100',
+  );
 });
 
 describe('the scale', () => {

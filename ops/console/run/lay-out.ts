@@ -21,6 +21,31 @@ export function flowOf({ nodes, edges }: Placed): Flow {
   return toTheRight.length > edges.length / 2 ? 'right' : 'down';
 }
 
+/** Room between the nodes and an edge that leads back. */
+const AROUND = 24;
+
+interface Ends {
+  sourceX: number;
+  sourceY: number;
+  targetX: number;
+  targetY: number;
+}
+
+/** Whether an edge leads against the flow, as one does that closes a loop. */
+export function leadsBack({ sourceX, sourceY, targetX, targetY }: Ends, flow: Flow): boolean {
+  return flow === 'down' ? targetY < sourceY : targetX < sourceX;
+}
+
+/** A path beside both nodes: a curve would lead through them. */
+export function pathAround({ sourceX, sourceY, targetX, targetY }: Ends, flow: Flow): string {
+  if (flow === 'down') {
+    const x = Math.min(sourceX, targetX) - WIDTH / 2 - AROUND;
+    return `M${sourceX},${sourceY} v${AROUND / 2} H${x} V${targetY - AROUND / 2} H${targetX} V${targetY}`;
+  }
+  const y = Math.max(sourceY, targetY) + HEIGHT / 2 + AROUND;
+  return `M${sourceX},${sourceY} h${AROUND / 2} V${y} H${targetX - AROUND / 2} V${targetY} H${targetX}`;
+}
+
 interface Drawn {
   nodes: readonly { id: string }[];
   edges: readonly { source: string; target: string }[];

@@ -2,7 +2,10 @@ import '@xyflow/react/dist/style.css';
 import { useComputedColorScheme } from '@mantine/core';
 import {
   Background,
+  BaseEdge,
+  BezierEdge,
   Controls,
+  type EdgeProps,
   Handle,
   type Node,
   Position,
@@ -12,8 +15,10 @@ import {
   useStore,
 } from '@xyflow/react';
 import { type ReactNode, useEffect } from 'react';
-import type { Flow } from '../run/lay-out.ts';
+import { type Flow, leadsBack, pathAround } from '../run/lay-out.ts';
 import type { Tone } from './status.tsx';
+
+const edgeTypes = { default: GraphEdge };
 
 const FIT = { maxZoom: 1, minZoom: 0.3 };
 
@@ -22,12 +27,34 @@ export function GraphView<N extends Node>({ label, ...flow }: ReactFlowProps<N> 
   const scheme = useComputedColorScheme();
   return (
     <section className="graph" aria-label={label}>
-      <ReactFlow colorMode={scheme} fitView fitViewOptions={FIT} minZoom={0.05} preventScrolling={false} {...flow}>
+      <ReactFlow
+        colorMode={scheme}
+        fitView
+        fitViewOptions={FIT}
+        minZoom={0.05}
+        edgeTypes={edgeTypes}
+        preventScrolling={false}
+        {...flow}
+      >
         <Background />
         <Controls showInteractive={false} />
         <FitToWidth />
       </ReactFlow>
     </section>
+  );
+}
+
+function GraphEdge(edge: EdgeProps) {
+  const flow = edge.sourcePosition === Position.Right ? 'right' : 'down';
+  if (!leadsBack(edge, flow)) return <BezierEdge {...edge} />;
+  const { style = {}, markerEnd, interactionWidth } = edge;
+  return (
+    <BaseEdge
+      path={pathAround(edge, flow)}
+      style={style}
+      {...(markerEnd && { markerEnd })}
+      {...(interactionWidth && { interactionWidth })}
+    />
   );
 }
 
