@@ -252,6 +252,10 @@ test('filters narrow the list, pages join without a gap, and wrong fields are na
     all.slice(3, 6).map(({ auditLogID }) => auditLogID),
   );
 
+  // Its process has died with it.
+  await cluster.pool.query(ADD.replace('200,', 'null,').replace('(1, 2)', '(1, 1)'), [own.id, 0]);
+  expect(await logs('status=unknown', own)).toMatchObject([{ outcome: 'unknown', success: null, error: null }]);
+
   const wrong = await admin(own).get('T/audit?status=maybe&cursor=x&from=yesterday');
   expect(wrong.status).toBe(400);
   expect(wrong.body.error.details.issues.map(({ path }: { path: string[] }) => path[0]).sort()).toEqual([
@@ -308,10 +312,14 @@ insert into audit_record (id, tenant_id, kind, type, action, status, details, cr
 select uuidv7(), $1, 'entry', 'API_REQUEST', 'GET', 200, jsonb_build_object('text', repeat('x', 4000)), now() from generate_series(1, $2)`;
 
 test('seals verify; a row that is changed, removed, added or moved is found, and a seal that was kept elsewhere', async () => {
+  using logged = vi.spyOn(testLogger, 'info');
   const { of, rows } = await sealedTenant(3);
   expect(await verify(of)).toMatchObject({ isIntact: true, rows: expect.any(Number), problem: null });
   expect((await verify(of)).rows).toBeGreaterThanOrEqual(rows - 1);
   const { seals } = (await admin(of).get('T/audit/seals')).body;
+  // A log is outside of the database.
+  const { number, hash } = seals[0];
+  expect(logged).toHaveBeenCalledWith({ tenantID: of.id, number, hash }, 'audit trail sealed');
   expect(await verify(of, `number=${seals[0].number}&hash=${seals[0].hash}`)).toMatchObject({ isIntact: true });
   expect(await verify(of, `number=${seals[0].number}&hash=${'0'.repeat(64)}`)).toMatchObject({ isIntact: false });
 
