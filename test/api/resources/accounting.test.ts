@@ -268,7 +268,8 @@ describe('the reason why a run waits', () => {
 
     const reason = await reasonOf(left.rows[0]?.id);
 
-    expect(reason).toMatchObject({ code: 'rate-limit', position: 1 });
+    const message = '0 runs are ahead; the rate of the workflow is 1 in 3600 s';
+    expect(reason).toMatchObject({ code: 'rate-limit', message, position: 1 });
     expect(reason.estimateSeconds).toBeGreaterThan(3_000);
     expect(reason.estimateSeconds).toBeLessThanOrEqual(3_600);
   });
@@ -280,6 +281,10 @@ describe('the reason why a run waits', () => {
     const reasons = await Promise.all(ids.map(reasonOf));
 
     expect(reasons.map(({ code }) => code).sort()).toEqual(['queue', 'tenant-limit']);
+    expect(reasons.find(({ code }) => code === 'tenant-limit')).toMatchObject({
+      message: '0 runs are ahead in this workflow; the limit of the tenant is 1 at once',
+      position: 1,
+    });
   });
 
   test('is absent once a run has ended', async () => {
