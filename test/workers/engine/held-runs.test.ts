@@ -65,14 +65,21 @@ test('the third loss without progress fails a run, and the second does not', asy
   expect(await deployment.read(second)).toMatchObject({ status: 'PENDING', error: null });
 });
 
-test('a worker that stops hands back every run of its lease, also one that it does not know', async () => {
+test('a worker that stops hands back every run of its lease, also one that it does not know, for another one at once', async () => {
   const leaving = await deployment.startWorker({}, ['query.runs']);
   // Its claim was committed, and the answer lost.
   const id = await heldBy(leaving.leaseID);
+  const other = newID();
+  await deployment.pool.query(
+    `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 50, 't')`,
+    [other],
+  );
 
   await leaving.engine.drain();
 
-  expect(await deployment.read(id)).toMatchObject({ held_by: null, epoch: 1, losses: 0, ready_at: expect.any(Date) });
+  const released = { held_by: null, epoch: 1, losses: 0, ready_at: expect.any(Date), dispatched_at: expect.any(Date) };
+  expect(await deployment.read(id)).toMatchObject(released);
+  await deployment.pool.query('delete from worker_session where id = $1', [other]);
 });
 
 test('a worker whose lease is over claims nothing', async () => {
