@@ -90,6 +90,20 @@ describe('after a crash at any point', () => {
     await completes(id);
   });
 
+  test('runs whose jobs a queue has lost get others at once, as its sentinel is another one', async () => {
+    const id = await accepted();
+    await deployment.pool.query('update workflow_instance set dispatched_at = now() where id = $1', [id]);
+    await deployment.pool.query(
+      `insert into service_state (key, value) values ('sentinel', '"before"') on conflict (key) do update set value = excluded.value`,
+    );
+
+    const worker = await work();
+
+    await completes(id);
+    // Without the sentinel the jobs of single runs are added again after ten seconds.
+    expect(worker.sweep.stats.repairs.samples).toEqual([{ labels: { kind: 'queues lost' }, value: 1 }]);
+  });
+
   test('a run whose job is stuck in a consumer gets another job, with an id that the stuck one cannot block', async () => {
     const id = await accepted();
     const stuck = Promise.withResolvers<void>();
