@@ -170,12 +170,14 @@ test('a run that ends its process fails at the third loss, and neither the worke
   const [poison = ''] = await suspects('/poison', 1);
   const innocent = await suspects('/suspect', 3);
   const killed = new Set<number>();
+  const leases: unknown[] = [];
 
   await eventually(async () => {
     answer('/suspect');
     if (isAsked('/poison')) {
       const pid = await suspectProcess(worker.pid);
       killed.add(pid);
+      leases.push((await deployment.read(poison)).held_by);
       process.kill(pid, 'SIGKILL');
       pending = pending.filter(({ path }) => path !== '/poison');
     }
@@ -186,6 +188,12 @@ test('a run that ends its process fails at the third loss, and neither the worke
   }, 40_000);
 
   expect(killed.size).toBe(2);
+  // By the worker, at once: the sweep ends those that have expired.
+  const { rows: ended } = await deployment.pool.query(
+    'select ended_at < expires_at as early from worker_session where id = any($1::uuid[])',
+    [leases],
+  );
+  expect(ended).toEqual([{ early: true }, { early: true }]);
   await eventually(async () => {
     answer('/suspect');
     const { rows } = await deployment.pool.query(
