@@ -88,6 +88,27 @@ test('runs that were in the queue before the pause are kept, however many, and f
   expect(later).toHaveLength(1);
 });
 
+test('of more paused workflows than a round looks at, the next round sees to the rest', async () => {
+  const { pool, newRun } = deployment;
+  const { rows } = await pool.query<{ id: string }>(
+    `insert into workflow select (jsonb_populate_record(w, jsonb_build_object('id', uuidv7()))).*
+     from workflow w, generate_series(1, 120) where w.id = $1 returning id`,
+    [workflowID],
+  );
+  const many = rows.map(({ id }) => id).sort();
+  await insertRuns(
+    pool,
+    many.map((id) => newRun(versionID, {}, { workflowID: id })),
+  );
+  await pool.query('update workflow set paused_at = now() where id = any($1::uuid[])', [many]);
+  const { keep, letGo } = keptRuns();
+
+  expect([await keep(), await keep()]).toEqual([100, 20]);
+  await resume('workflow', many.at(-1));
+  expect([await letGo(), await letGo()]).toEqual([0, 1]);
+  await pool.query('delete from workflow where id = any($1::uuid[])', [many]);
+});
+
 test('runs that have begun go on, and so do those that they start', async () => {
   const [begun = '', child = '', fresh = ''] = await accept(3);
   await deployment.pool.query('update workflow_instance set started_at = now() where id = $1', [begun]);
