@@ -226,6 +226,33 @@ describe('an admission', () => {
     expect(await isAdmitted([early, late])).toEqual([false, true]);
   });
 
+  test('that is asked for during another one follows it, once for all that ask', async () => {
+    const { pool, producer, backplane } = deployment;
+    const [admits, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const query = async (statement: { name?: string }, ...more: unknown[]) => {
+      const result = await Reflect.apply(pool.query, pool, [statement, ...more]);
+      if (statement.name === 'admit_runs') {
+        admits.resolve();
+        await answer.promise;
+      }
+      return result;
+    };
+    const slow = new Proxy(pool, { get: (of, key) => (key === 'query' ? query : Reflect.get(of, key)) });
+    const { messages } = backplane;
+    const runs = createRuns({ pool: slow, dispatchPool: slow, producer, messages, logger: testLogger });
+    const ids = await queue(await aTenant(), 1);
+    const first = runs.refill();
+    await admits.promise;
+    ids.push(...(await queue(await aTenant(), 1)));
+
+    const second = runs.refill();
+    expect(runs.refill()).toBe(second);
+    answer.resolve();
+    await Promise.allSettled([first, second]);
+
+    expect(await isAdmitted(ids)).toEqual([true, true]);
+  });
+
   test('of a tenant that is being deleted takes nothing', async () => {
     const tenantID = await aTenant();
     await deployment.pool.query('update tenant set deleting_at = now() where id = $1', [tenantID]);
@@ -510,6 +537,14 @@ describe('a limit', () => {
 
     await admit();
     expect(await isAdmitted(ids)).toEqual([false, true]);
+  });
+
+  test('is counted by an admission at once when a run is woken', async () => {
+    const ids = await queue(await aTenant(), 2, limited({ maxRunsAtOnce: 1 }, newID()));
+
+    await deployment.runs.handOver(ids);
+
+    await eventually(async () => expect((await isAdmitted(ids)).filter(Boolean)).toHaveLength(1));
   });
 
   test('is not skipped by accepting a run', async () => {
