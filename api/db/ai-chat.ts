@@ -2,6 +2,7 @@ import { CHAT_LEASE_MS, CHAT_PATIENCE_MS, CHAT_READER_MS } from '#shared/ai/chat
 import { presentCall, type StoredPart, TOOL_CALL, type ToolCall } from '#shared/ai/tool-calls.ts';
 import type { Caller } from '#shared/caller.ts';
 import { requireRoomForAnswer, settleLostCall } from '#shared/db/ai-usage.ts';
+import { newestWithin, ofCall, ofMessage } from '#shared/db/newest-within.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, onPool, type Query } from '#shared/db/query.ts';
 import { AppError, reviveError, toWireError, WireError } from '#shared/errors.ts';
@@ -263,18 +264,28 @@ export interface StoredMessage {
   parts: Record<string, unknown>[];
 }
 
-/** The messages of a session, oldest first; none if there is no session. What an open answer says is left to its stream. */
-export async function readMessages(pool: Pool, { tenantID, caller, chatID }: Chat): Promise<StoredMessage[]> {
-  const values = [tenantID, caller.id, chatID];
+/** Of a session, as a client gets it at once: to parse and to write more holds up the process. */
+const MAX_READ = 2 * 1024 ** 2;
+
+/**
+ * The newest messages of a session, oldest first; none if there is no session. What an open answer says is left to its stream. Calls
+ * of tools beyond the limit are left out of their messages.
+ */
+export async function readMessages(
+  pool: Pool,
+  { tenantID, caller, chatID }: Chat,
+): Promise<{ messages: StoredMessage[]; isCut: boolean }> {
+  const values = [tenantID, caller.id, chatID, MAX_READ];
   const { rows } = await pool.query<Stored>(MESSAGES, values);
-  const found = await pool.query<ToolCall>(CALLS, values);
+  const found = await pool.query<ToolCall & { isCut: boolean }>(CALLS, values);
   const calls = new Map(found.rows.map((call) => [call.id, call]));
-  return rows
+  const messages = rows
     .filter(({ said }) => said !== 0)
     .map(({ id, role, parts, said }) => {
       const stored = JSON.parse(parts) as StoredPart[];
       return { id, role, parts: stored.slice(0, said ?? undefined).flatMap((part) => presentPart(part, calls)) };
     });
+  return { messages, isCut: [...rows, ...found.rows].some((row) => row.isCut) };
 }
 
 interface Stored {
@@ -283,6 +294,8 @@ interface Stored {
   parts: string;
   /** How many parts the message had before the answer that is being written; null: none is. */
   said: number | null;
+  /** The next older one is left out. */
+  isCut: boolean;
 }
 
 function presentPart(part: StoredPart, calls: ReadonlyMap<string, ToolCall>): Record<string, unknown>[] {
@@ -292,12 +305,13 @@ function presentPart(part: StoredPart, calls: ReadonlyMap<string, ToolCall>): Re
 }
 
 const MESSAGES = `
-select m.message_id as id, m.role, m.parts,
+select m.message_id as id, m.role, m.parts, m."isCut",
   (select a.from_part from ai_answer a
-    where a.session_id = s.id and a.ended_at is null and coalesce(a.message_id, a.id::text) = m.message_id) as said
-from ai_session s join ai_message m on m.session_id = s.id
+    where a.session_id = m.session_id and a.ended_at is null and coalesce(a.message_id, a.id::text) = m.message_id) as said
+from ai_session s join lateral (${newestWithin('select * from ai_message where session_id = s.id', { ...ofMessage, most: '$4' })}) m on true
 where s.tenant_id = $1 and s.owner_id = $2 and s.chat_id = $3 order by m.number`;
 
 const CALLS = `
-select ${TOOL_CALL} from ai_session s join ai_tool_call c on c.session_id = s.id
+select ${TOOL_CALL}, c."isCut"
+from ai_session s join lateral (${newestWithin('select * from ai_tool_call where session_id = s.id', { ...ofCall, most: '$4' })}) c on true
 where s.tenant_id = $1 and s.owner_id = $2 and s.chat_id = $3`;

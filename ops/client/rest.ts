@@ -4857,7 +4857,7 @@ export interface paths {
         };
         /**
          * Get the messages of a chat
-         * @description Returns the stored messages of a session of the caller, oldest first, as `useChat` takes them.
+         * @description Returns the stored messages of a session of the caller, oldest first, as `useChat` takes them. Of a long session these are the newest, about 2 MB; then `isCut` is true.
          *
          *     Permission: `ai.execute`
          */
@@ -10609,6 +10609,8 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             messages: components["schemas"]["AIStoredMessage"][];
+            /** @description Older messages, or calls of tools, are left out: a session may have 256 MB */
+            isCut: boolean;
         };
         GetAiConfigAnswer: {
             /** @constant */
@@ -36983,7 +36985,8 @@ export interface operations {
                      *             }
                      *           ]
                      *         }
-                     *       ]
+                     *       ],
+                     *       "isCut": true
                      *     }
                      */
                     "application/json": components["schemas"]["GetAiChatSessionAnswer"];

@@ -1,6 +1,7 @@
 import type { ModelMessage, ToolCallPart, ToolResultPart } from 'ai';
 import { asData } from '#shared/ai/data.ts';
 import { NOT_CALLED, NOT_CONFIRMED, read, type StoredPart, TOOL_CALL, type ToolCall } from '#shared/ai/tool-calls.ts';
+import { newestWithin, ofCall, ofMessage } from '#shared/db/newest-within.ts';
 import type { Pool } from '#shared/db/pool.ts';
 
 const MAX_MESSAGES = 60;
@@ -27,8 +28,8 @@ export async function readConversation(
   pool: Pool,
   { sessionID, messageID }: { sessionID: string; messageID: string },
 ): Promise<Conversation> {
-  const { rows } = await pool.query<Stored>(MESSAGES, [sessionID, MAX_MESSAGES]);
-  const found = await pool.query<ToolCall>(CALLS, [sessionID]);
+  const { rows } = await pool.query<Stored>(MESSAGES, [sessionID, MAX_MESSAGES, MAX_READ]);
+  const found = await pool.query<ToolCall>(CALLS, [sessionID, MAX_READ]);
   const calls = new Map(found.rows.map((call) => [call.id, call]));
   const room = { left: MAX_RESULTS };
   const messages: ModelMessage[] = [];
@@ -43,10 +44,15 @@ export async function readConversation(
   return { messages, parts: own ? partsOf(own.parts) : [] };
 }
 
-const MESSAGES = `
-select message_id as "messageID", role, parts from ai_message where session_id = $1 order by number desc limit $2`;
+/** Bytes of messages, and of calls, that are read: more than a model is given. */
+const MAX_READ = 2 * 1024 ** 2;
 
-const CALLS = `select ${TOOL_CALL} from ai_tool_call c where c.session_id = $1`;
+const newest = 'select * from ai_message where session_id = $1 order by number desc limit $2';
+const MESSAGES = `
+select message_id as "messageID", role, parts from (${newestWithin(newest, { ...ofMessage, most: '$3' })}) m order by number desc`;
+
+const ofSession = 'select * from ai_tool_call where session_id = $1';
+const CALLS = `select ${TOOL_CALL} from (${newestWithin(ofSession, { ...ofCall, most: '$2' })}) c`;
 
 function partsOf(text: string): StoredPart[] {
   // Written by the API and by workers.

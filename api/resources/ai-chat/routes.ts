@@ -14,7 +14,8 @@ export const aiChatRoutes = [
     method: 'get',
     path: '/ai/chat/session',
     summary: 'Get the messages of a chat',
-    description: 'Returns the stored messages of a session of the caller, oldest first, as `useChat` takes them.',
+    description:
+      'Returns the stored messages of a session of the caller, oldest first, as `useChat` takes them. Of a long session these are the newest, about 2 MB; then `isCut` is true.',
     permission: 'ai.execute',
     object: () => 'ai:*',
     query: HistoryQuery,
@@ -22,7 +23,7 @@ export const aiChatRoutes = [
     isPrivate: true,
 
     async handle({ query: { id: chatID }, tenantID, caller }, { pool }) {
-      return { messages: await readMessages(pool, { tenantID, caller, chatID }) };
+      return readMessages(pool, { tenantID, caller, chatID });
     },
   }),
 

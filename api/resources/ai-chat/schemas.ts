@@ -96,4 +96,5 @@ export const History = z.object({
       .looseObject({ id: z.string(), role: z.string(), parts: z.array(z.looseObject({})) })
       .meta({ id: 'AIStoredMessage', examples: [exampleMessage] }),
   ),
+  isCut: z.boolean().describe('Older messages, or calls of tools, are left out: a session may have 256 MB'),
 });

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { dropAnswer, endLostAnswer, keepReading } from '#api/db/ai-chat.ts';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { dropAnswer, endLostAnswer, keepReading, readMessages } from '#api/db/ai-chat.ts';
 import { claimCall, claimTurn, dropUnread, renewCall } from '#api/db/ai-turns.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import { onPool } from '#shared/db/query.ts';
 import { newID } from '#shared/ids.ts';
 import { readQuotas } from '#shared/quotas.ts';
+import { readConversation } from '#workers/ai/conversation.ts';
 import { freshDatabase } from '../../support/database.ts';
 import { testLogger } from '../../support/environment.ts';
 
@@ -184,3 +185,36 @@ test('pieces of answers count in the quota of chats, and calls of nodes in their
   ]);
   expect(await used()).toEqual([7, 22]);
 });
+
+test('of a long session the newest messages and calls are read, for a client and for a model', async () => {
+  const id = newID();
+  const caller = { type: 'user' as const, id, origin: 'direct' as const };
+  const { rows } = await pool.query<{ id: string }>(SESSION, [id]);
+  const sessionID = rows[0]?.id ?? '';
+  const stored = async () => {
+    const { messages, isCut } = await readMessages(pool, { tenantID: id, caller, chatID: 'a' });
+    return [messages.map((message) => [message.id, message.parts.length]), isCut];
+  };
+  await pool.query(LONG, [sessionID, id, 1, 100]);
+  const short = await stored();
+  await pool.query(LONG, [sessionID, id, 4, 1_500_000]);
+  using queries = vi.spyOn(pool, 'query');
+  await readConversation(pool, { sessionID, messageID: '4' });
+  const read = await Promise.all(queries.mock.results.map(async ({ value }) => (await value).rowCount));
+
+  expect(short).toEqual([[['1', 2]], false]);
+  // Those that are newer than the third have 1.5 MB, and those that are newer than the second 3 MB.
+  expect(await stored()).toEqual([[3, 4].map((number) => [`${number}`, 2]), true]);
+  expect(read).toEqual([2, 2]);
+});
+
+const SESSION = `insert into ai_session (id, tenant_id, owner_id, chat_id) values (uuidv7(), $1, $1, 'a') returning id`;
+const LONG = `
+with call as (
+  insert into ai_tool_call (id, tenant_id, session_id, turn_id, number, tool, input, input_digest, caller, status, output)
+  select uuidv7(), $2, $1, uuidv7(), g, 'list_workflows', '{}', '', '{}', 'done', '"' || repeat('x', $4) || '"' from generate_series(1, $3) g
+  returning id, number)
+insert into ai_message (session_id, number, tenant_id, role, message_id, parts)
+select $1, number, $2, 'assistant', number::text,
+  json_build_array(json_build_object('type', 'text', 'text', repeat('y', $4)), json_build_object('type', 'call', 'id', id))::text from call
+on conflict (session_id, number) do update set parts = excluded.parts`;

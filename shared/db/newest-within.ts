@@ -1,0 +1,27 @@
+interface Bound {
+  /** An SQL expression for the bytes of a row `n`, which Postgres knows without reading what is stored. */
+  bytes: string;
+  /** Columns of the order, the oldest row first. */
+  order: readonly string[];
+  /** Bytes, as SQL. */
+  most: string;
+}
+
+/** The newest rows of a statement, each as long as those that are newer have fewer bytes; `isCut`: it is the last one, and more are left out. */
+export function newestWithin(rows: string, { bytes, order, most }: Bound): string {
+  const newest = `order by ${order.map((column) => `n.${column} desc`).join(', ')}`;
+  const sum = (end: string) => `sum(${bytes}) over (${newest} rows between unbounded preceding and ${end})`;
+  return `
+select * from (
+  select n.*, coalesce(${sum('1 preceding')}, 0) as newer,
+    ${sum('current row')} >= ${most} and lead(true) over (${newest}) is not null as "isCut"
+  from (${rows}) n) within where newer < ${most}`;
+}
+
+/** Of messages of chats. */
+export const ofMessage = { bytes: 'octet_length(n.parts)', order: ['number'] };
+/** Of their calls of tools. */
+export const ofCall = {
+  bytes: 'octet_length(n.input) + coalesce(octet_length(n.output), 0)',
+  order: ['created_at', 'number'],
+};
