@@ -121,9 +121,19 @@ function prelude(allowed: string[], maxLevels: number, maxPrinted: typeof MAX_PR
 
   function show(value: unknown): string {
     if (typeof value === 'string') return value;
+    if (typeof value === 'bigint') return `${toText(value)}n`;
     try {
       if (value instanceof NativeError) return toText(value.stack ?? value);
       return stringify(value) ?? toText(value);
+    } catch {
+      return showNoJSON(value);
+    }
+  }
+
+  /** Only after the other has failed: a function that sees each value takes several times as long. */
+  function showNoJSON(value: unknown): string {
+    try {
+      return stringify(value, (_key, inner) => (typeof inner === 'bigint' ? `${toText(inner)}n` : inner));
     } catch {
       return '[a value that cannot be shown]';
     }

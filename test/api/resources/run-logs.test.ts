@@ -49,6 +49,9 @@ const talking = chain({
     console.warn(new Error('careful').message);
     console.error('%', 'Zoë\\u0000', undefined, Symbol('s'));
     console.debug(() => 1);
+    const around = { n: 2n };
+    around.self = around;
+    console.info(1n, { n: [2n] }, around);
     return 1;`),
   note: { type: 'log', level: 'warn', message: 'Order {{ctx.scriptResult}}', data: { of: '{{ctx.scriptResult}}' } },
 });
@@ -63,6 +66,7 @@ test('a log has what code prints, what log nodes write, and what the engine did,
     { nodeID: 'code', level: 'warn', message: 'careful' },
     { nodeID: 'code', level: 'error', message: expect.stringContaining('Zoë') },
     { nodeID: 'code', level: 'debug', message: '() => 1' },
+    { nodeID: 'code', level: 'info', message: '1n {"n":["2n"]} [a value that cannot be shown]' },
     { nodeID: 'note', level: 'warn', message: 'Order 1', data: { of: 1 } },
   ]);
   const ofCode = lines.filter(({ nodeID }) => nodeID === 'code');
