@@ -40,7 +40,7 @@ const ALONE_S = 30;
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const clockWithSeconds = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 
-function optionsOf({ series, format }: Drawn, width: number): UPlot.Options {
+function optionsOf({ series, format, least }: Drawn, width: number): UPlot.Options {
   const lines = { stroke: () => colour('--line'), width: 1 };
   const axis: UPlot.Axis = { stroke: () => colour('--mantine-color-dimmed'), grid: lines, ticks: lines };
   const hasBars = series.some(({ look }) => look !== 'line');
@@ -51,7 +51,7 @@ function optionsOf({ series, format }: Drawn, width: number): UPlot.Options {
     scales: {
       // From the figures: uPlot gives no limits before the first drawing, and later the widened ones.
       x: { range: ({ data: [times] }) => rangeOf(times, hasBars) },
-      y: { range: (_, _from, to) => [0, Math.max(to, 1) * 1.05] },
+      y: { range: (_, _from, to) => [0, Math.max(to, least) * 1.05] },
     },
     axes: [
       { ...axis, space: 75, values: (_plot, times, _axis, _space, step) => timesOf(times, step) },

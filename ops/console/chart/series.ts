@@ -16,6 +16,8 @@ export interface Drawn {
   times: readonly number[];
   series: readonly Series[];
   format: (value: number) => string;
+  /** The scale reaches this at least: the marks of a smaller one would repeat each other. */
+  least: number;
 }
 
 export const HEIGHT = 220;

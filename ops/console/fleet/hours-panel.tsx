@@ -23,6 +23,7 @@ export function HoursPanel({ hours: { at, rows } }: { hours: Schemas['FleetHours
         <Chart
           times={rows.map(({ hour }) => Date.parse(hour))}
           series={series}
+          least={1}
           format={(count) => (Number.isInteger(count) ? count.toLocaleString() : '')}
         />
         <Scroller label="Runs by hour, as a table">

@@ -23,7 +23,7 @@ export function WaitsPanel({ backlog }: { backlog: Schemas['FleetBacklogs'] }) {
       }
     >
       <div className="panel charted">
-        <Chart times={times} series={linesOf(seen)} format={durationText} />
+        <Chart times={times} series={linesOf(seen)} format={durationText} least={1_000} />
         <Scroller label="Age of the oldest work, as a table">
           <Table caption="Age of the oldest work" columns={columns} rows={longestOf(seen)} idOf={({ name }) => name} />
         </Scroller>
