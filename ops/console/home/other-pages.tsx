@@ -13,16 +13,19 @@ export function OtherPages({ tenantID }: { tenantID: string }) {
   const known = read.data ?? [];
   const whom = known.length > 0 ? known.join(' or ') : 'an administrator of this tenant';
   const open = pages.filter(({ needs }: Page) => needs.some((permission) => may(permission)));
-  if (permissions?.length === 0)
+  if (!permissions) return null;
+  // A new member has permissions too: on the own membership.
+  if (open.length === 0)
     return (
       <Paper withBorder p="md">
         <Text fw={600} component="h2">
-          You have no permissions yet
+          No page is open to you yet
         </Text>
-        <Text size="sm">You are a member of this tenant, and may do nothing in it. Ask {whom} for a role.</Text>
+        <Text size="sm">
+          You are a member of this tenant, and no role of yours opens a page. Ask {whom} for one that does.
+        </Text>
       </Paper>
     );
-  if (open.length === 0) return null;
   return (
     <Paper withBorder p="md">
       <Text fw={600} component="h2">

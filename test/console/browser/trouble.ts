@@ -154,6 +154,10 @@ export function troubleTests(stage: () => Stage): void {
       tenant,
       can: ['workflow.read', 'workflow.list', 'listener.read', 'listener.list', 'user.read', 'user.list'],
     });
+    const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
+    // As every member has it, of the own membership.
+    const own = { subject: member.id, object: `user:${member.id}`, action: 'read' };
+    await changeRules(em, tenant.id, { add: [own] });
     const waits = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 60 } }, ['start>wait']);
     const { id } = await aWorkflow(cluster, { tenant, title: 'Secret', ...waits });
     await aListener(cluster, { tenant, title: 'Theirs', status: 'inactive' });
@@ -164,7 +168,6 @@ export function troubleTests(stage: () => Stage): void {
     await page.getByRole('row', { name: /wait Waiting/ }).waitFor();
     expect(await page.getByRole('button', { name: /Cancel|Re-run/ }).count()).toBe(0);
 
-    const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
     await changeRules(em, tenant.id, { remove: [{ subject: member.id, object: 'workflow:*', action: 'read' }] });
     const began = performance.now();
     await page.getByRole('alert').getByText('You may not do this').waitFor();
@@ -195,9 +198,9 @@ export function troubleTests(stage: () => Stage): void {
     await main.getByText(`ask ${tenant.creator.email}`).waitFor();
     await withdraw('workflow:*', 'list');
     await withdraw('user:*', 'read', 'list');
-    await main.getByText('You have no permissions yet').waitFor({ timeout: 2_000 });
-    await main.getByText('Ask an administrator of this tenant for a role').waitFor();
-    await expectAccessible(page, { name: 'home-without-permissions', shows: 'no permissions yet' });
+    await main.getByText('No page is open to you yet').waitFor({ timeout: 2_000 });
+    await main.getByText('Ask an administrator of this tenant for one that does').waitFor();
+    await expectAccessible(page, { name: 'home-without-permissions', shows: 'No page is open to you' });
     await go(path('/inbox'), page);
     await main.getByText('You may neither answer questions').waitFor();
     await page.close();
