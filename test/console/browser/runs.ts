@@ -186,7 +186,8 @@ export function runTests(stage: () => Stage): void {
     const { cluster, tenant, page, go, path } = stage();
     const words = 'use `ctx.input` before 2026-01-02T03:04:05Z';
     const code = `if (ctx.input.fails) throw new Error(${JSON.stringify(words)});`;
-    const nodes = graph({ start: { type: 'start' }, work: { type: 'javascript', code } }, ['start>work']);
+    const again = { errorHandling: 'retry_then_fail', retryLimit: 1, retryDelaySeconds: 0 };
+    const nodes = graph({ start: { type: 'start' }, work: { type: 'javascript', code, ...again } }, ['start>work']);
     const { id } = await aWorkflow(cluster, { tenant, ...nodes });
     const client = cluster.as(tenant.creator).in(tenant);
     await client.post('T/workflows/test', { workflowID: id });
@@ -217,6 +218,25 @@ export function runTests(stage: () => Stage): void {
     const boxes = await Promise.all((await page.getByRole('tab').all()).map((tab) => tab.boundingBox()));
     expect(boxes).toHaveLength(6);
     expect(new Set(boxes.map((box) => box?.y)).size).toBe(1);
+    await page
+      .getByRole('tabpanel', { name: 'Error' })
+      .getByText(/\(line 1\)/)
+      .waitFor();
+    await page.getByRole('tab', { name: 'Attempts' }).click();
+    const attempts = page.getByRole('table', { name: 'Attempts and waits of the step' }).getByRole('row');
+    expect((await attempts.allInnerTexts()).map((text) => /^\d\s+Failed/.test(text))).toEqual([false, true, true]);
+
+    const job = { cronJobTitle: 'Halted', cronJobType: 'workflow', cronJobSchedule: '0 3 * * *', workflowID: id };
+    const { cronJob } = (await client.post('T/cronjobs', job)).body;
+    const stop = 'update cron_job set stopped_at = now(), stop_reason = $2 where id = $1';
+    await cluster.pool.query(stop, [cronJob.cronJobID, 'its owner has left']);
+    await go(path());
+    const failed = page.getByRole('region', { name: 'Failed in the last 24 hours' });
+    await failed.getByRole('link', { name: 'A workflow' }).first().waitFor();
+    const stopped = page.getByRole('region', { name: 'Stopped cron jobs' });
+    await stopped.getByText('its owner has left').waitFor();
+    await stopped.getByRole('link', { name: 'Halted' }).waitFor();
+    await client.delete(`T/cronjobs/${cronJob.cronJobID}`);
   }, 30_000);
 
   const pages = [

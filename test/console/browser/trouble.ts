@@ -82,6 +82,9 @@ export function troubleTests(stage: () => Stage): void {
     expect(steps).toHaveLength(7);
     for (const { nodeID } of steps)
       expect(await page.getByRole('row', { name: new RegExp(`^${nodeID} Success`) }).count()).toBe(1);
+    // The seconds in which it waited for its server would hide what the run did.
+    await page.getByText(/of waiting are cut/).waitFor();
+    await page.getByRole('row', { name: /^In the queue \d+ m?s/ }).waitFor();
     await page.close();
     await restarted.kill('SIGTERM');
     // The browser itself says that a server was away, and that one that has just started is not ready.
