@@ -54,6 +54,7 @@ test('runs on a given Postgres and a given Redis, names them without credentials
   const { host } = new URL(databaseURL);
   expect(banner).toMatch(new RegExp(`Postgres +given at ${host}/${database}\\n`));
   expect(banner).toMatch(new RegExp(`Queues +Redis at ${new URL(redis.url).host}\\n`));
+  expect(banner).toMatch(/ is ready at .*\n\n +Console +http:\S+\/console\/\n/);
   expect(banner).toMatch(/Identity +development issuer/);
   expect(banner, 'the sample has run').toContain('COMPLETED');
   for (const name of ['nightly-import', 'order-approval', 'webhook-enrichment'])

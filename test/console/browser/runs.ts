@@ -22,6 +22,8 @@ export function runTests(stage: () => Stage): void {
       await tabTo(page, target);
       await keyboard.press('Enter');
     };
+    // One click signs a first visitor in.
+    expect(await page.getByLabel('E-mail address').inputValue()).toBe('you@example.com');
     await tabTo(page, page.getByLabel('E-mail address'));
     await type(tenant.creator.email);
     await keyboard.press('Enter');
