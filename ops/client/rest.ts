@@ -6541,6 +6541,7 @@ export interface components {
          *           }
          *         }
          *       ],
+         *       "changeCount": 1,
          *       "metadata": {
          *         "request": {
          *           "operation": "updateFolder",
@@ -6589,7 +6590,9 @@ export interface components {
             error: components["schemas"]["AuditError"] | null;
             path: string | null;
             asset: components["schemas"]["AuditAsset"] | null;
+            /** @description At most 20, with `assetID` those of this asset first; an export has all */
             changes: components["schemas"]["AuditChange"][];
+            changeCount: number;
             /** @description Request and response without secrets; a body of more than 2000 characters is cut */
             metadata: {
                 [key: string]: components["schemas"]["Json"];
@@ -37478,6 +37481,7 @@ export interface operations {
                      *               }
                      *             }
                      *           ],
+                     *           "changeCount": 1,
                      *           "metadata": {
                      *             "request": {
                      *               "operation": "updateFolder",

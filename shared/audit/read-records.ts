@@ -19,8 +19,17 @@ export interface AuditEntry {
   durationMs: number | null;
   details: JsonObject;
   outcome: JsonObject | null;
-  changes: { assetType: string; assetID: string; action: string; changes: JsonObject }[] | null;
+  /** At most `MAX_CHANGES`, those of the asset of the filter first. */
+  changes: AuditChange[] | null;
+  changeCount: number;
   createdAt: Date;
+}
+
+interface AuditChange {
+  assetType: string;
+  assetID: string;
+  action: string;
+  changes: JsonObject;
 }
 
 export interface AuditFilter {
@@ -51,6 +60,9 @@ const LOOKED = 20_000;
 /** Entries that can be reached and are counted by pages with numbers; older ones are read by `cursor`. */
 export const MAX_NUMBERED = 10_000;
 
+/** Changes of one entry in a page: an import has 2,000, and a page of imports would end its process. */
+export const MAX_CHANGES = 20;
+
 /** A page of entries, newest first, and where the next one begins; undefined at the end. */
 export async function readEntries(
   pool: Pool,
@@ -59,13 +71,27 @@ export async function readEntries(
 ): Promise<{ entries: AuditEntry[]; next: string | undefined }> {
   const { text, values } = conditions(filter, [tenantID, before ?? MAX_SEQ]);
   const { rows } = await pool.query<AuditEntry & { last: string | null }>({
-    text: select(text, { limit: limit + 1, offset }),
+    text: select(text, { limit: limit + 1, offset, asset: placeOf(filter.assetID, values) }),
     values,
   });
   const found = rows.filter(({ id }) => id !== null);
   const hasMore = found.length > limit;
   const entries = found.slice(0, limit);
   return { entries, next: hasMore ? entries.at(-1)?.seq : (rows[0]?.last ?? undefined) };
+}
+
+/** All changes of an entry. */
+export async function readChanges(pool: Pool, entryID: string): Promise<AuditChange[]> {
+  const { rows } = await pool.query<AuditChange>(CHANGES, [entryID]);
+  return rows;
+}
+
+const CHANGES = `
+select asset_type as "assetType", asset_id as "assetID", action, details -> 'changes' as changes
+from audit_record where entry_id = $1 and kind = 'change' order by seq`;
+
+function placeOf(assetID: string | undefined, values: readonly unknown[]): string | undefined {
+  return assetID === undefined ? undefined : `$${values.indexOf(assetID) + 1}`;
 }
 
 /** How many entries fit, counted up to `MAX_NUMBERED` and among the rows that pages with numbers reach. */
@@ -126,7 +152,10 @@ function conditions(filter: AuditFilter, values: unknown[]): { text: string; val
 }
 
 // A page reads the newest rows below its place. `last` is where it stopped looking, if it did not come to the end.
-const select = (where: string, { limit, offset }: { limit: number; offset: number }) => `
+const select = (
+  where: string,
+  { limit, offset, asset }: { limit: number; offset: number; asset?: string | undefined },
+) => `
 with looked as materialized (
   select min(seq) as seq, count(*) as n from (
     select seq from audit_record where tenant_id = $1 and seq < $2::bigint order by seq desc limit ${LOOKED + 10 * offset}) as newest
@@ -142,7 +171,9 @@ select found.seq::text, found.id, found.type, found.action, found.user_id as "us
   found.path, found.asset_type as "assetType", found.asset_id as "assetID", found.status, found.duration_ms as "durationMs", found.details, found.outcome,
   found.created_at as "createdAt",
   (select json_agg(json_build_object('assetType', c.asset_type, 'assetID', c.asset_id, 'action', c.action, 'changes', c.details -> 'changes') order by c.seq)
-    from audit_record c where c.entry_id = found.id and c.kind = 'change') as changes,
+    from (select * from audit_record o where o.entry_id = found.id and o.kind = 'change'
+      order by ${asset ? `o.asset_id is distinct from ${asset}::uuid, ` : ''}o.seq limit ${MAX_CHANGES}) c) as changes,
+  (select count(*)::int from audit_record c where c.entry_id = found.id and c.kind = 'change') as "changeCount",
   case when looked.n = ${LOOKED + 10 * offset} then looked.seq::text end as last
 from looked left join found on true left join api_key k on k.id = found.api_key_id
 order by found.seq desc`;

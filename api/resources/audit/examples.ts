@@ -21,6 +21,7 @@ export const exampleAuditLog = {
       changes: { folderTitle: { from: 'Orders', to: 'Open orders' } },
     },
   ],
+  changeCount: 1,
   metadata: {
     request: {
       operation: 'updateFolder',

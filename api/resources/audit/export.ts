@@ -1,6 +1,12 @@
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { type AuditFilter, readEntries } from '#shared/audit/read-records.ts';
+import {
+  type AuditEntry,
+  type AuditFilter,
+  MAX_CHANGES,
+  readChanges,
+  readEntries,
+} from '#shared/audit/read-records.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { nextRound } from '#shared/pauses.ts';
@@ -48,10 +54,24 @@ async function* portionsOf(pool: Pool, tenantID: string, filter: AuditFilter): A
     const { entries, next } = await readEntries(pool, { tenantID, filter, before }, { limit: PORTION });
     for (let from = 0; from < entries.length; from += SLICE) {
       await nextRound();
-      yield entries.slice(from, from + SLICE).map((entry) => presentEntry(tenantID, entry));
+      for await (const slice of withChanges(pool, entries.slice(from, from + SLICE)))
+        yield slice.map((entry) => presentEntry(tenantID, entry));
     }
     before = next;
   } while (before !== undefined);
+}
+
+/** An entry with many changes is read and written by itself. */
+async function* withChanges(pool: Pool, entries: readonly AuditEntry[]): AsyncGenerator<AuditEntry[]> {
+  let few: AuditEntry[] = [];
+  for (const entry of entries) {
+    few.push(entry);
+    if (entry.changeCount <= MAX_CHANGES) continue;
+    yield few.slice(0, -1);
+    yield [{ ...entry, changes: await readChanges(pool, entry.id) }];
+    few = [];
+  }
+  yield few;
 }
 
 async function* asLines(portions: AsyncIterable<Entry[]>): AsyncGenerator<string> {

@@ -27,6 +27,7 @@ export function presentEntry(tenantID: string, entry: AuditEntry): z.input<typeo
     path: entry.path,
     asset: assetType !== null && assetID !== null ? { type: assetType, id: assetID } : null,
     changes: entry.changes ?? [],
+    changeCount: entry.changeCount,
     metadata,
     createdAt: entry.createdAt.toISOString(),
   };

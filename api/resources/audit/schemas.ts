@@ -75,7 +75,8 @@ export const AuditLog = z
     error: z.object({ status: z.int() }).meta({ id: 'AuditError' }).nullable(),
     path: z.string().nullable(),
     asset: z.object({ type: z.string(), id: z.uuid() }).meta({ id: 'AuditAsset' }).nullable(),
-    changes: z.array(Change),
+    changes: z.array(Change).describe('At most 20, with `assetID` those of this asset first; an export has all'),
+    changeCount: z.int(),
     metadata: JsonObject.describe('Request and response without secrets; a body of more than 2000 characters is cut'),
     createdAt: z.iso.datetime(),
   })

@@ -28,7 +28,8 @@ interface Log {
   userID: string;
   path: string;
   asset: { type: string; id: string } | null;
-  changes: { assetType: string; action: string; changes: Record<string, unknown> }[];
+  changes: { assetType: string; assetID: string; action: string; changes: Record<string, unknown> }[];
+  changeCount: number;
   metadata: {
     request: Record<string, unknown>;
     response?: Record<string, unknown>;
@@ -306,6 +307,33 @@ test('an export reads as far ahead as its client takes it, however long the trai
   expect(portions()).toBeGreaterThanOrEqual(20);
   expect(lines).toBe(10_000);
 });
+
+test('of an entry with many changes a page has some, the history of an asset its own, and an export all', async () => {
+  const { id, creator } = await aTenant(cluster);
+  const of = { id, creator };
+  const { rows } = await cluster.pool.query<{ asset_id: string }>(MANY_CHANGES, [id, 30]);
+  const last = rows.at(-1)?.asset_id;
+  const [listed] = await logs('', of);
+  const [found] = await logs(`assetID=${last}`, of);
+  const headers = { authorization: `Bearer ${await cluster.tokenFor(creator)}` };
+  const exported = await fetch(`${cluster.baseURL}/api/v1/tenants/${id}/audit/export?format=jsonl`, { headers });
+  const [line = ''] = (await exported.text()).split('\n').filter((text) => text.includes('"changeCount":30'));
+
+  expect([listed?.changes.length, listed?.changeCount]).toEqual([20, 30]);
+  expect(found?.changes.map(({ assetID }) => assetID)).toContain(last);
+  expect(found?.changes).toHaveLength(20);
+  expect(JSON.parse(line).changes.map(({ assetID }: { assetID: string }) => assetID)).toEqual(
+    rows.map(({ asset_id }) => asset_id),
+  );
+});
+
+const MANY_CHANGES = `
+with entry as (
+  insert into audit_record (id, tenant_id, kind, type, action, status, details, created_at)
+  values (uuidv7(), $1, 'entry', 'API_REQUEST', 'POST', 200, '{}', now()) returning id)
+insert into audit_record (id, tenant_id, kind, entry_id, type, action, asset_type, asset_id, details, created_at)
+select uuidv7(), $1, 'change', entry.id, 'API_REQUEST', 'create', 'widget', uuidv7(), '{"changes": {}}', now() from entry, generate_series(1, $2)
+returning asset_id`;
 
 const LONG_TRAIL = `
 insert into audit_record (id, tenant_id, kind, type, action, status, details, created_at)
