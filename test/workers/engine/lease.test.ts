@@ -38,6 +38,25 @@ test.each([
   expect(lease.isValid).toBe(false);
 });
 
+test('a lease counts from the moment at which it was asked for, however late the answer comes', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const query = async (text: string, ...values: unknown[]) => {
+    const answer = await Reflect.apply(deployment.pool.query, deployment.pool, [text, ...values]);
+    if (!text.startsWith('select')) vi.advanceTimersByTime(2_900);
+    return answer;
+  };
+  const pool = new Proxy(deployment.pool, { get: (of, key) => (key === 'query' ? query : Reflect.get(of, key)) });
+  const [onLost, onRenewed] = [() => undefined, async () => undefined];
+  await using lease = createLease({ pool, slots: 1, leaseMs: 3_000, logger: testLogger, onLost, onRenewed });
+  await lease.open();
+  for (const renewed of [0, 1]) {
+    await eventually(() => expect(lease.stats.renewed).toBe(renewed));
+    expect(lease.isValid).toBe(true);
+    vi.advanceTimersByTime(100);
+    expect(lease.isValid).toBe(false);
+  }
+});
+
 test('a node that gets a slot begins when the lease is valid, and not while it is over', async () => {
   await using lease = newLease(1_500);
   await lease.open();
