@@ -115,6 +115,30 @@ test('a worker drops each run that the database has not, unless it was claimed a
   expect(isAborted()).toEqual([true, true]);
 });
 
+test('a wake of which a worker has not heard is found when its runs are compared', async () => {
+  await using silent = await startHTTP(() => undefined);
+  const call = { type: 'http', method: 'GET', url: silent.origin };
+  const asking = await deployment.saveVersion(
+    graph({ start: { type: 'start' }, call, ask: { type: 'approval' } }, ['start>call', 'start>ask']),
+  );
+  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(asking)]);
+  await worker.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });
+  const asked = async () =>
+    (await deployment.events(id)).flatMap(({ node_id, status }) => (node_id === 'ask' ? status : []));
+  await eventually(async () => expect(await asked()).toContain('SUSPENDED'));
+  await eventually(() => expect(silent.seen).toHaveLength(1));
+
+  await deployment.pool.query(
+    `update collection_request set status = 'COMPLETED', submitted_data = '{"decision":"approve"}' where instance_id = $1`,
+    [id],
+  );
+  // The sweep would tell of it, two seconds later.
+  await deployment.pool.query('delete from run_notice where instance_id = $1', [id]);
+  await worker.engine.reconcile([{ id, epoch: 1, wake_seq: 1 }], Date.now());
+
+  await eventually(async () => expect(await asked()).toContain('SUCCESS'));
+});
+
 test('a worker does not drop a run whose end is being written, although the database has released it', async () => {
   const answer = Promise.withResolvers<void>();
   await using server = await startHTTP(async (_request, response) => {
