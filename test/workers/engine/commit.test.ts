@@ -40,7 +40,7 @@ async function hold(count: number) {
   const fenced: string[] = [];
   const refused: string[] = [];
   const broken: string[] = [];
-  const breaking: Breaking = { reads: 0, commits: [], answers: 0 };
+  const breaking: Breaking = { reads: 0, commits: [], answers: 0, publications: 0 };
   const poisons = new Set<Run>();
   const committer = createCommitter({
     pool: breakable(deployment.pool, breaking),
@@ -53,7 +53,10 @@ async function hold(count: number) {
     onBroken: (run) => broken.push(run.id),
     onFenced: (run) => fenced.push(run.id),
     onRefused: (run) => refused.push(run.id),
-    publish: (rows) => published.push(...rows.map(({ instanceID }) => instanceID)),
+    publish(rows) {
+      if (breaking.publications-- > 0) throw new Error('cannot be told');
+      published.push(...rows.map(({ instanceID }) => instanceID));
+    },
   });
   const held = ids.map(asHeld);
   function step(run: Run, payload = '{"output":{}}', nodeID = 'n1') {
@@ -69,6 +72,7 @@ interface Breaking {
   commits: string[];
   /** Of commits: the statement takes effect, and its answer is lost. */
   answers: number;
+  publications: number;
 }
 
 /** A pool whose next reads of states, or next commits, fail; real otherwise. */
@@ -357,6 +361,19 @@ test('an exception in the handling of one commit ends neither the others nor lat
   for (const run of others) step(run, undefined, 'n2');
   await committer.idle();
   expect(committed).toHaveLength(4);
+});
+
+test('an exception in a publication ends no commits', async () => {
+  const { held, committer, committed, broken, breaking, step } = await hold(2);
+  breaking.publications = 1;
+
+  for (const nodeID of ['n1', 'n2']) {
+    for (const run of held) step(run, undefined, nodeID);
+    await committer.idle();
+  }
+
+  expect(committed).toHaveLength(4);
+  expect(broken).toEqual([]);
 });
 
 test('runs whose steps cannot be taken end neither the commits of others nor the process', async () => {
