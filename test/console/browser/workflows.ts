@@ -79,7 +79,7 @@ export function workflowTests(stage: () => Stage): void {
   }, 20_000);
 
   test('two authors: the second is told, nothing is overwritten, and an earlier version is restored', async () => {
-    const { cluster, page, go, open, tenant } = stage();
+    const { cluster, page, go, path, open, tenant } = stage();
     const other = await open(tenant.creator);
     for (const one of [page, other]) {
       await go(editorPath, one);
@@ -119,6 +119,13 @@ export function workflowTests(stage: () => Stage): void {
     await other.getByText('Steps as a list').click();
     await other.getByRole('button', { name: 'First' }).waitFor();
     await other.close();
+
+    // The graph of a run is that of its version. The page has it from before, unless it is loaded anew.
+    const ran = await client.get(`T/workflows/instances?workflowID=${workflowID}&status=COMPLETED&origin=direct`);
+    const { instanceID } = ran.body.instances.find((run: { versionNumber: number }) => run.versionNumber === 2);
+    await page.goto(cluster.baseURL + path(`/runs/${instanceID}?view=graph`));
+    await page.locator('[aria-label="End, end, Success"]').waitFor();
+    await page.getByText('version 2, the one that ran').waitFor();
     forgetRefusals(stage(), 412);
   }, 40_000);
 
