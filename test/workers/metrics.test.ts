@@ -81,7 +81,12 @@ test('what runs have done is counted, and the sweep is seen', async () => {
     expect(value('gantry_runs_left_total{process="worker",tenant="other",outcome="done"}')).toBe(2);
     expect(value('gantry_held_seconds_total{process="worker",tenant="other"}')).toBeGreaterThan(0);
     expect(value('gantry_claims_total{process="worker",outcome="won"}')).toBe(2);
+    expect(value('gantry_claim_statements_total{process="worker"}')).toBeGreaterThan(0);
     expect(value('gantry_claim_seconds_total{process="worker"}')).toBeGreaterThan(0);
+    expect(value('gantry_commit_statements_total{process="worker"}')).toBeGreaterThan(0);
+    expect(value('gantry_commit_troubles_total{process="worker",kind="refused"}')).toBe(0);
+    expect(value('gantry_held_runs_bytes{process="worker"}')).toBe(0);
+    expect(value('gantry_forgotten_runs')).toBe(0);
     expect(value('gantry_commit_steps_total{process="worker"}')).toBeGreaterThanOrEqual(2);
     expect(value('gantry_commit_characters_total{process="worker"}')).toBeGreaterThan(20);
     expect(value('gantry_commit_seconds_total{process="worker"}')).toBeGreaterThan(0);
@@ -95,11 +100,29 @@ test('what runs have done is counted, and the sweep is seen', async () => {
     expect(value('gantry_lease_valid{process="worker"}')).toBe(1);
     expect(value('gantry_leases{state="live"}')).toBe(1);
     expect(value('gantry_sweep_steps_total{step="refill"}')).toBeGreaterThan(0);
+    expect(value('gantry_sweep_step_seconds_total{step="refill"}')).toBeGreaterThan(0);
+    expect(value('gantry_sweep_step_failures_total{step="refill"}')).toBe(0);
     expect(value('gantry_queue_jobs{queue="workflow.runs",state="completed"}')).toBeGreaterThan(0);
     expect(value('gantry_pool_connections{process="worker",pool="dispatch",state="waiting"}')).toBe(0);
     for (const pool of ['main', 'lease', 'backplane', 'tenants.tenants'])
       expect(value(`gantry_pool_connections{process="worker",pool="${pool}",state="used"}`)).toBeGreaterThanOrEqual(0);
   });
+});
+
+test('the oldest READY run is told by its age, handed over or not', async () => {
+  const oldest = async () => readSeries((await scrape(worker.metricsPort)).text, 'gantry_oldest_ready_seconds');
+  await eventually(async () => expect(await oldest()).toBeLessThan(60));
+
+  await cluster.pool.query(
+    `insert into workflow_instance (id, tenant_id, version_id, deadline_at, caller, ready_at, dispatched_at)
+     select uuidv7(), $1, $1, now() + interval '1 hour', '{}', now() - make_interval(hours => n), now() from generate_series(1, 2) as n`,
+    [tenant.id],
+  );
+  const seconds = await oldest();
+  await cluster.pool.query('delete from workflow_instance where tenant_id = $1', [tenant.id]);
+
+  expect(seconds).toBeGreaterThan(7_190);
+  expect(seconds).toBeLessThan(7_260);
 });
 
 test('a difference of the accounting moves its metric', async () => {
