@@ -1,7 +1,6 @@
 import { REDACTED, readable } from '#shared/audit/readable.ts';
 import type { Json } from '#shared/json.ts';
 import type { Identified } from '../auth/identify.ts';
-import type { TenantRoute } from './tool.ts';
 
 /** What resources ask about tools. */
 export interface ToolRights {
@@ -12,7 +11,7 @@ export interface ToolRights {
 }
 
 interface Described {
-  tools: ReadonlyMap<string, object | { route: TenantRoute }>;
+  tools: ReadonlyMap<string, object | { route: { isPrivate?: true; isSecret?: true } }>;
   allowed(tenantID: string, identity: Identified): Promise<readonly { name: string }[]>;
 }
 
