@@ -18,6 +18,7 @@ import { StepPanel } from '../run/step-panel.tsx';
 import { nodesOf } from '../run/steps.ts';
 import { Timeline } from '../run/timeline.tsx';
 import type { RunView } from '../run/view.ts';
+import { WhyWaiting } from '../run/why-waiting.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { isObject } from '../ui/is-object.ts';
 import { JSONView } from '../ui/json.tsx';
@@ -26,7 +27,7 @@ import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Status } from '../ui/status.tsx';
-import { Ago, Duration, Moment } from '../ui/time.tsx';
+import { Ago, Duration } from '../ui/time.tsx';
 
 const Graph = lazy(() => import('../run/graph.tsx').then(({ Graph: one }) => ({ default: one })));
 const Rerun = lazy(() => import('../run/rerun.tsx').then(({ Rerun: one }) => ({ default: one })));
@@ -229,44 +230,6 @@ function Head({ tenantID, run, graph, step }: HeadProps) {
       )}
     </Stack>
   );
-}
-
-function WhyWaiting({ tenantID, run: { waiting, waitReason, status } }: { tenantID: string; run: Run }) {
-  if (!waitReason && !waiting) return null;
-  const estimate = waitReason?.estimateSeconds;
-  const requestID = waiting?.collectionRequestID;
-  const until = waitReason?.until ?? waiting?.until;
-  return (
-    <Notice tone="wait" title={status === 'PENDING' ? 'Not started yet' : 'Waiting'}>
-      {waitReason ? sentenceOf(waitReason.message) : `It waits for ${waitWords[waiting?.reason ?? 'queue']}.`}
-      {until && (
-        <>
-          {' Until '}
-          <Moment at={until} />.
-        </>
-      )}
-      {estimate && !until ? ` About ${estimate} s more.` : ''}{' '}
-      {requestID && (
-        <Link className="link" to="/t/$tenantID/inbox/$requestID" params={{ tenantID, requestID }}>
-          Answer the question
-        </Link>
-      )}
-    </Notice>
-  );
-}
-
-const waitWords: Record<NonNullable<Run['waiting']>['reason'], string> = {
-  delay: 'a time',
-  input: 'an answer',
-  event: 'an event',
-  child: 'a run that it has started',
-  'no-worker': 'a worker',
-  queue: 'its turn',
-};
-
-/** The API's reasons begin with a verb or a number. */
-function sentenceOf(message: string): string {
-  return `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`;
 }
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
