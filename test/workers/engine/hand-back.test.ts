@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
+import type { Logger } from '#shared/logger.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { noops } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
+import type { ClaimedRow } from '#workers/engine/claim.ts';
+import { createHandBack } from '#workers/engine/hand-back.ts';
+import { UnknownKinds } from '#workers/engine/versions.ts';
 
 let deployment: Deployment;
 let versionID: string;
@@ -168,6 +172,7 @@ test('a run with a kind of node that no worker knows waits for one that does, ho
     await eventually(async () => expect(await stateOf(instanceID)).toMatchObject({ times: 1, held_by: null }));
   });
   await eventually(async () => expect(await stateOf(instanceID)).toMatchObject({ status: 'COMPLETED' }));
+  await deployment.pool.query(`delete from worker_session where version = 'new'`);
 });
 
 test('a run whose kinds another live worker knows is tried each second, and not counted, until that worker takes it', async () => {
@@ -191,6 +196,39 @@ test('a run whose kinds another live worker knows is tried each second, and not 
   await deployment.pool.query(`delete from worker_session where version = 'new'`);
   await deployment.runs.stop(deployment.tenantID, id);
 });
+
+test.each([
+  { slots: 0, says: 'no live worker knows all kinds of nodes of this run; it waits' },
+  { slots: 1, says: 'run left to a worker that knows its nodes' },
+])(
+  'the log says whether a worker that takes runs, with $slots slots, knows the kinds of a run',
+  async ({ slots, says }) => {
+    const { pool, runs } = deployment;
+    const lines: unknown[] = [];
+    // Safe: only `warn` is called.
+    const logger = {
+      warn: (about: { kinds?: unknown }, text: string) => lines.push([about.kinds, text]),
+    } as unknown as Logger;
+    const [id, leaseID] = [newID(), newID()];
+    await pool.query(
+      `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 0, 'holder')`,
+      [leaseID],
+    );
+    await aNewWorker({ slots });
+    await pool.query(
+      `insert into workflow_instance (id, tenant_id, version_id, status, epoch, held_by, deadline_at, caller)
+     values ($1, $2, $3, 'RUNNING', 1, $4, now() + interval '1 hour', '{}')`,
+      [id, deployment.tenantID, versionID, leaseID],
+    );
+
+    const handBack = createHandBack({ pool, runs, leaseID: () => leaseID, logger });
+    await handBack({ id, epoch: 1 } as ClaimedRow, new UnknownKinds(['kindOfTomorrow']));
+
+    expect(lines).toEqual([[['kindOfTomorrow'], says]]);
+    await runs.stop(deployment.tenantID, id);
+    await pool.query(`delete from worker_session where version in ('new', 'holder')`);
+  },
+);
 
 test('a lease says which kinds of nodes its worker knows', async () => {
   const { rows } = await deployment.pool.query<{ kinds: string[] }>('select kinds from worker_session');
