@@ -201,7 +201,7 @@ describe('the question of a run', () => {
     const id = await parked();
     await answer(id);
 
-    // The repair belongs to every tenth round.
+    // Two seconds after the answer.
     await eventually(async () => {
       await worker.sweep.once();
       expect((await deployment.read(id)).status).not.toBe('WAITING');
