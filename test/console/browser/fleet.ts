@@ -91,7 +91,7 @@ export function fleetTests(stage: () => Stage): void {
         .getByText(/read \d+ s ago/)
         .waitFor();
     await page.getByText(/seen since this page was opened, for \d+ s/).waitFor();
-    await page.getByRole('row', { name: /^Live \d+ of \d+ \S+ just now – \S/ }).waitFor();
+    await page.getByRole('row', { name: /^Live \d+ of \d+ \S+ (?:just now|.+ ago) – \S/ }).waitFor();
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
     await page.getByRole('row', { name: /^batch .*10 min/ }).waitFor();
     const hours = page.getByRole('table', { name: 'Runs by hour' }).getByRole('row');
