@@ -1,7 +1,7 @@
 import { Checkbox, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useMemo } from 'react';
 import { useMay, usePermissions } from '../client/may.ts';
 import { requestsRead, workflowsRead } from '../client/reads.ts';
 import { type ToolCall, toolCallsRead } from '../client/tool-approvals.ts';
@@ -74,9 +74,10 @@ function List<T>({ title, empty, error, onRetry, rows, idOf, columns, children }
 
 function Questions({ tenantID }: { tenantID: string }) {
   const { data, error, refetch } = useQuery(requestsRead(tenantID));
-  const may = useMay();
-  const { data: workflows } = useQuery({ ...workflowsRead(tenantID), enabled: may('workflow.list') });
-  const titles = new Map(workflows?.map(({ id, title }) => [id, title]));
+  const titles = useTitles(
+    tenantID,
+    data?.requests.flatMap(({ workflowID }) => workflowID ?? []),
+  );
   const columns: Column<Schemas['CollectionRequest']>[] = [
     {
       head: 'Question',
@@ -108,6 +109,19 @@ function Questions({ tenantID }: { tenantID: string }) {
       columns={columns}
     />
   );
+}
+
+/** Titles of workflows by their ids. The list is read again, once for each, when it lacks one: it is older than the workflow. */
+function useTitles(tenantID: string, ids: readonly string[] = []): ReadonlyMap<string, string> {
+  const may = useMay();
+  const { data, refetch } = useQuery({ ...workflowsRead(tenantID), enabled: may('workflow.list') });
+  const titles = useMemo(() => new Map(data?.map(({ id, title }) => [id, title])), [data]);
+  const lacking = data ? [...new Set(ids)].filter((id) => !titles.has(id)).toSorted() : [];
+  const named = lacking.join(' ');
+  useEffect(() => {
+    if (named !== '') void refetch();
+  }, [named, refetch]);
+  return titles;
 }
 
 /** Calls over MCP that wait for a person; on request also those that have waited. */
