@@ -96,8 +96,8 @@ export function watchRun(instanceID: string, { lastSeq, onRefused }: Watcher): (
 
 interface InRoom {
   onRefused?(error: Refusal): void;
-  /** Joined again: what was sent meanwhile is lost. */
-  onAgain?(): void;
+  /** Joined, also again: what changed before, and was not sent to this socket, is told by nothing else. */
+  onJoined?(): void;
 }
 
 /** Joins a room now and after each reconnect; the answer leaves it. */
@@ -110,15 +110,13 @@ interface Stay extends InRoom {
 }
 
 /** The only place that joins again: a page that also did so would hide that this has failed. */
-function stayIn(room: string, { enter, onRefused, onAgain }: Stay): () => void {
+function stayIn(room: string, { enter, onRefused, onJoined }: Stay): () => void {
   const own = getSocket();
-  let hasJoined = false;
   let again: ReturnType<typeof setTimeout> | undefined;
   const join = () => {
     clearTimeout(again);
     enter(({ success, error }) => {
-      if (success && hasJoined) onAgain?.();
-      hasJoined ||= success;
+      if (success) onJoined?.();
       if (success || !error) return;
       if (error.code === 'PERMISSION_DENIED') onRefused?.(error);
       // The server has too much to do, or does not reach its database: that says nothing of what the caller may see.

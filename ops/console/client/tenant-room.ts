@@ -11,7 +11,7 @@ const BATCH_MS = 1_000;
 const onRuns = ['runs', 'overview'] as const;
 const onQuestions = ['requests', 'overview'] as const;
 
-/** Reads lists again when the server tells of changes in the tenant, and after the connection was lost. */
+/** Reads lists again when the server tells of changes in the tenant, and once it does: what was read before may lack some. */
 export function useTenantRoom(tenantID: string): void {
   const queries = useQueryClient();
   useEffect(() => {
@@ -44,7 +44,7 @@ export function useTenantRoom(tenantID: string): void {
       .on('workflow_data_collection_changed', onQuestion)
       .on('notification', onNotification);
     const leave = joinRoom(`tenant:${tenantID}`, {
-      onAgain: () => {
+      onJoined: () => {
         read([...onRuns, ...onQuestions]);
         void readByPermissions(tenantID);
       },
