@@ -87,7 +87,7 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
   return (
     <>
       <Head tenantID={tenantID} run={run} graph={graph} step={view.step} />
-      <div className="split">
+      <div className={splitOf(view)}>
         <Paper withBorder p="sm">
           <Group justify="space-between" mb="xs">
             <SegmentedControl
@@ -143,6 +143,11 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
       </div>
     </>
   );
+}
+
+/** An input beside its output takes more room than one of them. */
+function splitOf({ step, tab }: RunView): string {
+  return step !== undefined && tab === 'input' ? 'split even' : 'split';
 }
 
 interface HeadProps {

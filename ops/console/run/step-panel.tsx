@@ -1,5 +1,5 @@
 import { Button, CloseButton, Group, Select, Stack, Tabs, Text } from '@mantine/core';
-import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
+import { type UseMutationResult, useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import { readWholeEvent } from '../client/live-run.ts';
@@ -37,6 +37,7 @@ export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, o
   const node = nodes.find((one) => one.nodeID === nodeID);
   const step = node?.steps.find(({ key }) => key === selected) ?? node?.shown;
   const definition = graph?.nodes.find(({ id }) => id === nodeID);
+  const output = step && <Output key={`${step.key} ${step.last.seq}`} tenantID={tenantID} run={run} step={step} />;
   return (
     <Stack gap="sm">
       <Group justify="space-between" wrap="nowrap" align="start">
@@ -78,12 +79,13 @@ export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, o
           <Tabs.Tab value="attempts">Attempts</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="error">{step?.last.error && <StepError error={step.last.error} />}</Tabs.Panel>
-        <Tabs.Panel value="output">
-          {step && <Output key={`${step.key} ${step.last.seq}`} tenantID={tenantID} run={run} step={step} />}
-        </Tabs.Panel>
-        <Tabs.Panel value="input">
+        <Tabs.Panel value="output">{output}</Tabs.Panel>
+        <Tabs.Panel value="input" className="two-sides">
           {step && (
-            <StepInput key={step.key} tenantID={tenantID} run={run} graph={graph} step={step} onSelect={onSelect} />
+            <div>
+              <StepInput key={step.key} tenantID={tenantID} run={run} graph={graph} step={step} onSelect={onSelect} />
+              {output}
+            </div>
           )}
         </Tabs.Panel>
         <Tabs.Panel value="settings">
@@ -190,8 +192,28 @@ function StepError({ error }: { error: NonNullable<TimelineEvent['error']> }) {
 function Output({ tenantID, run, step: { last } }: { tenantID: string; run: Run; step: Step }) {
   const { instanceID } = run;
   const load = useMutation({ mutationFn: () => readWholeEvent({ tenantID, instanceID }, last) });
-  if (load.data !== undefined) return <JSONView value={load.data} label="Output of the step" />;
-  if (!last.outputOmitted) return <JSONView value={last.output} label="Output of the step" />;
+  const whole = last.outputOmitted ? load.data : last.output;
+  return (
+    <Stack gap="xs">
+      <Text size="sm" c="dimmed">
+        What the step gave.
+      </Text>
+      {whole === undefined && last.outputOmitted ? (
+        <LargeOutput last={last} load={load} />
+      ) : (
+        <JSONView value={whole} label="Output of the step" />
+      )}
+    </Stack>
+  );
+}
+
+function LargeOutput({
+  last,
+  load,
+}: {
+  last: TimelineEvent;
+  load: Pick<UseMutationResult<unknown, Error, void>, 'mutate' | 'isPending' | 'error'>;
+}) {
   return (
     <Stack gap="xs" align="start">
       <Text size="sm">

@@ -96,7 +96,7 @@ export function runTests(stage: () => Stage): void {
     expect(await page.getByLabel('Output of the run').textContent()).toContain('"express"');
     await press(page.locator('[aria-label^="Record the order, "]'));
     await page.getByRole('heading', { name: 'Record the order' }).waitFor();
-    await tabTo(page, page.getByRole('tab', { name: 'Output' }));
+    await tabTo(page, page.getByRole('tab', { name: 'Output', exact: true }));
     await keyboard.press('ArrowLeft');
     const given = page.getByLabel('Input of the step');
     await given.getByText('<img src=x onerror=alert(1)>').waitFor();

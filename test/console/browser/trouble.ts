@@ -277,6 +277,9 @@ function describeHostile(stage: () => Stage): void {
     expect(cell).not.toContain('\u202e');
     await go(path(`/runs/${instanceID}?view=timeline&step=say&tab=input`));
     await page.getByText(/The first 50,000 of 1,[\d,]+ characters/).waitFor();
+    const boxOf = (label: string) => page.getByLabel(label).boundingBox();
+    const [input, output] = [await boxOf('Context of the step'), await boxOf('Output of the step')];
+    expect(output?.x).toBeGreaterThanOrEqual((input?.x ?? 0) + (input?.width ?? 0));
     const given = await page.getByLabel('Context of the step').textContent();
     expect(given).toContain('\\u202egnp.exe');
     expect(given).not.toContain('\u202e');
