@@ -1,6 +1,7 @@
 import { CloseButton, Group, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../client/types.ts';
+import { countOf } from '../ui/count.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Moment } from '../ui/time.tsx';
 import { withoutTurning } from '../ui/turning.ts';
@@ -10,7 +11,7 @@ type Entry = Schemas['AuditLog'];
 
 /** One entry: who, from where, what it changed, and the request and its answer without secrets. */
 export function EntryPanel({ entry, actor, onClose }: { entry: Entry; actor: string; onClose: () => void }) {
-  const { metadata, path, subType, changes, asset, tenantID, createdAt } = entry;
+  const { metadata, path, subType, changes, changeCount, asset, tenantID, createdAt } = entry;
   const { request, response, durationMs } = metadata as {
     request?: { ip?: string; body?: unknown; headers?: Record<string, unknown> };
     response?: { body?: unknown };
@@ -50,7 +51,7 @@ export function EntryPanel({ entry, actor, onClose }: { entry: Entry; actor: str
           History of this {asset.type}
         </Link>
       )}
-      {changes.length > 0 && <Changes changes={changes} />}
+      {changes.length > 0 && <Changes changes={changes} count={changeCount} />}
       <Part name="Body of the request" value={request?.body} />
       <Part name="Body of the answer" value={response?.body} />
       <Part name="All that was recorded" value={metadata} />
@@ -78,7 +79,7 @@ function Part({ name, value }: { name: string; value: unknown }) {
 }
 
 /** By field, from what to what. */
-function Changes({ changes }: { changes: Entry['changes'] }) {
+function Changes({ changes, count }: { changes: Entry['changes']; count: number }) {
   return (
     <section aria-label="Changes">
       <Text component="h3" fw={600} size="sm">
@@ -98,6 +99,11 @@ function Changes({ changes }: { changes: Entry['changes'] }) {
           </ul>
         </div>
       ))}
+      {count > changes.length && (
+        <Text size="sm" c="dimmed">
+          And {countOf(count - changes.length, 'other')}, which the export has.
+        </Text>
+      )}
     </section>
   );
 }
