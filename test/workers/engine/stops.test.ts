@@ -88,7 +88,10 @@ const lasting: Record<string, { nodes(): Promise<Record<string, Node>>; while: P
   map: { nodes: async () => repeating('map'), while: { openRuns: 4, nodes: 3, requests: 3 } },
   loop: { nodes: async () => repeating('loop'), while: { openRuns: 1, nodes: 1, requests: 1 } },
   delay: { nodes: async () => ({ node: { type: 'delay', delayMinutes: 5 } }), while: { openRuns: 1 } },
-  'short delay': { nodes: async () => ({ node: { type: 'delay', delayMs: 1_900 } }), while: { openRuns: 1 } },
+  'short delay': {
+    nodes: async () => ({ node: { type: 'delay', delaySeconds: 1, delayMs: 900 } }),
+    while: { openRuns: 1 },
+  },
   approval: { nodes: async () => ({ node: { type: 'approval' } }), while: { openRuns: 1 } },
   dataCollection: {
     nodes: async () => ({ node: { type: 'dataCollection', fields: [{ key: 'a', fieldType: 'text' }] } }),
