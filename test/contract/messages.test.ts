@@ -166,8 +166,9 @@ function isWithin(path: readonly (string | number)[]) {
 
 /** Deeper paths lead into what a transform has made of the value. */
 function saysNoValue(path: readonly (string | number)[]) {
+  const saysIt = /, received |^expected no field called /;
   return ({ path: at, message }: Issue) =>
-    at.length > 0 && path.at(-1) === at.at(-1) && message.startsWith('expected ') && !message.includes(', received ');
+    at.length > 0 && path.at(-1) === at.at(-1) && message.startsWith('expected ') && !saysIt.test(message);
 }
 
 /** Takes every value. */
