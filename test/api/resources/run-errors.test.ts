@@ -47,13 +47,18 @@ test('an error of code has its place in the run and in the code, wherever it is 
 });
 
 test('a node that is left all the same gives null, also if its settings could not be filled in', async () => {
-  const call = { type: 'waitForEvent', eventName: 'paid', eventKey: '{{ctx.input.none}}', errorHandling: 'continue' };
-  const join = { type: 'join', sourceVariables: ['event'] };
+  const call = {
+    type: 'http',
+    url: 'http://127.0.0.1:9',
+    headers: '{{ctx.input.none}}',
+    errorHandling: 'continue',
+  };
+  const join = { type: 'join', sourceVariables: ['httpResponse'] };
   const { id } = await aWorkflow(cluster, { tenant, ...chain({ call, join }, { joined: '{{ctx.joined}}' }) });
 
   const { body } = await api().post(`T/workflows/${id}/execute?wait=30`, {});
 
-  expect(body).toMatchObject({ status: 'COMPLETED', output: { joined: { event: null } } });
+  expect(body).toMatchObject({ status: 'COMPLETED', output: { joined: { httpResponse: null } } });
 });
 
 test('an error of a sub-workflow has that of the child as its cause', async () => {
