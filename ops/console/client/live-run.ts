@@ -29,7 +29,12 @@ export function useLiveRun(place: Place) {
   const [refused, setRefused] = useState<APIError>();
   const read = useQuery({
     queryKey: ['run', tenantID, instanceID],
-    queryFn: () => readRun(place),
+    queryFn: async () => {
+      const next = await readRun(place);
+      // Events may have told more meanwhile.
+      const shown = queries.getQueryData<Run>(['run', tenantID, instanceID]);
+      return shown && shown.seq > next.seq ? shown : next;
+    },
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 30_000,
   });
@@ -41,7 +46,11 @@ export function useLiveRun(place: Place) {
     queryKey: ['run-head', tenantID, instanceID],
     queryFn: async () => {
       const next = await readPart(place, { afterSeq: Number.MAX_SAFE_INTEGER, timelineLimit: 1, input: 'false' });
-      queries.setQueryData<Run>(['run', tenantID, instanceID], (old) => old && withHead(old, next));
+      const key = ['run', tenantID, instanceID];
+      queries.setQueryData<Run>(key, (old) => old && withHead(old, next));
+      // No more events are waited for: those that had not come are read.
+      const shown = queries.getQueryData<Run>(key);
+      if (shown && hasEnded(next) && shown.seq < next.seq) void queries.invalidateQueries({ queryKey: key });
       return next.seq;
     },
     enabled: isLive,
