@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { readMessages, resetSessions } from '../../db/ai-chat.ts';
+import { resetSessions } from '../../db/ai-chat.ts';
+import { readMessages } from '../../db/ai-messages.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { History, HistoryQuery, SessionQuery } from './schemas.ts';

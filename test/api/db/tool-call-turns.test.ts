@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { dropAnswer, endLostAnswer, keepReading, readMessages } from '#api/db/ai-chat.ts';
+import { dropAnswer, endLostAnswer, keepReading } from '#api/db/ai-chat.ts';
+import { readMessages } from '#api/db/ai-messages.ts';
 import { claimCall, claimTurn, dropUnread, renewCall } from '#api/db/ai-turns.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import { onPool } from '#shared/db/query.ts';
