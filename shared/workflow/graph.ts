@@ -93,9 +93,7 @@ export type GraphIssue = Issue;
 
 /** Compiles the graph, or throws its faults. Yields where it may pause. */
 export function* compileGraph(nodes: readonly WorkflowNode[], edges: readonly WorkflowEdge[]): Generator<void, Graph> {
-  const { graph, issues } = yield* checkGraph(nodes, edges);
-  if (!graph) throw invalid(issues);
-  return graph;
+  return requireWhole(yield* checkGraph(nodes, edges));
 }
 
 /**
@@ -103,7 +101,10 @@ export function* compileGraph(nodes: readonly WorkflowNode[], edges: readonly Wo
  * on, and a node whose config is refused by now fails when it is executed. Throws other faults. Yields where it may pause.
  */
 export function* compileStored(nodes: readonly WorkflowNode[], edges: readonly WorkflowEdge[]): Generator<void, Graph> {
-  const { graph, issues } = yield* checkGraph(nodes, edges, { isAccepted: true });
+  return requireWhole(yield* checkGraph(nodes, edges, { isAccepted: true }));
+}
+
+function requireWhole({ graph, issues }: Checked): Graph {
   if (!graph) throw invalid(issues);
   return graph;
 }
