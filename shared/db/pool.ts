@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { isConnectionError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
 export type { Pool, PoolClient } from 'pg';
@@ -119,6 +120,15 @@ export function createLeasePool(config: DatabaseConfig, logger: Logger, name: st
 export function isRefusedStatement(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^(22|23|54)/.test(code);
+}
+
+/**
+ * Trouble of a connection or a server that passes: a restart, a failover to a standby that cannot write yet, a full disk, a deadlock,
+ * a lock or statement timeout. Any other error is of the data, or of our own code, and would come again.
+ */
+export function mayPass(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return isConnectionError(error) || /^(08|40|53|57|58|25006|55P03)/.test(code);
 }
 
 /** Runs `work` in a transaction of its own on one connection. */

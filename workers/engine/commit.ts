@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool } from '#shared/db/pool.ts';
-import { isConnectionError } from '#shared/errors.ts';
+import { mayPass, type Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { RunEventRow } from '#shared/realtime/run-events.ts';
 import { type CommitRow, statementOf } from './commit-statement.ts';
@@ -288,13 +287,4 @@ export function createCommitter(options: CommitterOptions): Committer {
             idleWaiters.push(resolve);
           }),
   };
-}
-
-/**
- * Trouble of a connection or a server that passes: a restart, a failover to a standby that cannot write yet, a full disk, a deadlock,
- * a lock or statement timeout. Any other error is of the data, or of our own code, and would come again.
- */
-function mayPass(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return isConnectionError(error) || /^(08|40|53|57|58|25006|55P03)/.test(code);
 }

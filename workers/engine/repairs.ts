@@ -3,8 +3,6 @@ import type { Backplane } from '#shared/backplane/index.ts';
 import { FIND_FORGOTTEN } from '#shared/db/accounting.ts';
 import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Ending } from '#shared/end-runs.ts';
-import { isConnectionError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
@@ -12,6 +10,7 @@ import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import type { Runs } from '#shared/runs.ts';
 import { Tally } from '#shared/tally.ts';
 import { MAX_LOSSES } from './claim.ts';
+import { createEndEach } from './end-each.ts';
 import { mayExpire } from './leader.ts';
 import { createMaps } from './maps.ts';
 
@@ -59,6 +58,7 @@ type Repair =
 export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs }: Options): Repairs {
   const stats = { forgotten: 0, repairs: new Tally<'kind'>() };
   const maps = createMaps({ pool, runs, logger });
+  const endEach = createEndEach(runs, logger);
   let lookedUpTo = FIRST_ID;
   let found = 0;
 
@@ -76,22 +76,6 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     repaired('run released', rowCount);
   }
 
-  /** One run that the database refuses to end does not keep the others from their end. Answers with those that were refused. */
-  async function endEach(ids: readonly string[], end: Omit<Ending, 'tenantID' | 'ids'>): Promise<readonly string[]> {
-    try {
-      if (ids.length > 0) await runs.end({ tenantID: null, ids, ...end });
-      return [];
-    } catch (error) {
-      if (isConnectionError(error)) throw error;
-      if (ids.length === 1) {
-        logger.error({ err: error, instanceID: ids[0] }, 'run cannot be ended; the next round tries again');
-        return ids;
-      }
-      const middle = ids.length >> 1;
-      return [...(await endEach(ids.slice(0, middle), end)), ...(await endEach(ids.slice(middle), end))];
-    }
-  }
-
   async function failLost(): Promise<void> {
     const { rows } = await pool.query<{
       id: string;
@@ -99,7 +83,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
       node_id: string | null;
       attempt: number | null;
       frame: JsonObject[] | null;
-    }>({ name: 'sweep_find_lost_runs', text: FIND_LOST, values: [BATCH] });
+    }>({ name: 'sweep_find_lost_runs', text: FIND_LOST, values: [BATCH, endEach.refused()] });
     for (const { id, parent_id, node_id, attempt, frame } of rows) {
       const error = {
         code: 'WORKER_LOST',
@@ -118,7 +102,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     const { rows } = await pool.query<{ id: string; parent_id: string | null; is_queued: boolean }>({
       name: 'sweep_find_overdue_runs',
       text: FIND_OVERDUE,
-      values: [BATCH],
+      values: [BATCH, endEach.refused()],
     });
     if (rows.length === 0) return;
     for (const [isQueued, overdue] of Map.groupBy(rows, ({ is_queued }) => is_queued)) {
@@ -140,7 +124,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     const { rows } = await pool.query<{ id: number; instance_id: string; kind: 'wake' | 'cancel' }>({
       name: 'sweep_find_notices',
       text: FIND_NOTICES,
-      values: [BATCH],
+      values: [BATCH, endEach.refused()],
     });
     if (rows.length === 0) return;
     const runsOf = (kind: string) => rows.filter((row) => row.kind === kind).map(({ instance_id }) => instance_id);
@@ -269,11 +253,13 @@ select i.id, i.parent_id, e.node_id, e.attempt, e.frame from workflow_instance i
 left join lateral (
   select node_id, attempt, frame from (${nodeEvents('e.instance_id = i.id')}) each where status = 'RUNNING' order by seq desc limit 1
 ) e on true
-where i.losses >= ${MAX_LOSSES} and i.ready_at is not null and i.held_by is null and i.completed_at is null limit $1`;
+where i.losses >= ${MAX_LOSSES} and i.ready_at is not null and i.held_by is null and i.completed_at is null
+  and i.id <> all($2::uuid[])
+limit $1`;
 
 const FIND_OVERDUE = `
 select id, parent_id, run_limit is not null and started_at is null as is_queued
-from workflow_instance where completed_at is null and deadline_at <= now() order by deadline_at limit $1`;
+from workflow_instance where completed_at is null and deadline_at <= now() and id <> all($2::uuid[]) order by deadline_at limit $1`;
 
 // Bounded by the window. Two rounds in ten see a run, in case one comes late.
 const HANDED_OVER_LONG_AGO = `
@@ -283,7 +269,9 @@ where dispatched_at < now() - interval '10 seconds' and ready_at is not null and
 
 // Told at once by the process that wrote the fact, unless it has died.
 const FIND_NOTICES = `
-select id, instance_id, kind from run_notice where created_at < now() - interval '2 seconds' order by id limit $1`;
+select id, instance_id, kind from run_notice
+where created_at < now() - interval '2 seconds' and not (kind = 'cancel' and instance_id = any($2::uuid[]))
+order by id limit $1`;
 
 /** 1 from 1, 2 from 2, 3 from 4, 4 from 8 …; undefined below 1. */
 function timesDoubled(times: number): number | undefined {

@@ -208,6 +208,39 @@ test('a run that cannot be ended keeps neither other steps nor other runs that a
   expect((await pool.query('select kind from run_notice where instance_id = $1', [stuck])).rows).toHaveLength(1);
 });
 
+test('runs that cannot be ended, as many as a round looks at, keep those behind them from nothing', async () => {
+  await using deployment = await startDeployment();
+  const { pool, runs, producer, backplane, config, newRun } = deployment;
+  const versionID = await deployment.saveVersion(noops(1));
+  const ids = await runs.acceptMany(Array.from({ length: 502 }, () => newRun(versionID)));
+  const [overdue = '', cancelled = '', ...stuck] = ids;
+  const isOverdue = `update workflow_instance set deadline_at = now() - make_interval(secs => $2), ready_at = null where id = any($1::uuid[])`;
+  await pool.query(isOverdue, [stuck, 60]);
+  await pool.query(isOverdue, [[overdue], 1]);
+  await pool.query(
+    `insert into run_notice (instance_id, kind, created_at)
+     select id, 'cancel', now() - interval '3 seconds' from unnest($1::uuid[]) with ordinality as noticed(id, n) order by n`,
+    [[...stuck, cancelled]],
+  );
+  await pool.query(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
+  );
+  await pool.query(
+    `create trigger refuse before update on workflow_instance for each row
+     when (new.status in ('FAILED', 'CANCELLED') and new.id not in ('${overdue}', '${cancelled}')) execute function refuse()`,
+  );
+  await using sweep = createSweep({
+    ...{ pool, leasePool: pool, runs, producer, backplane, logger: testLogger, leaseMs: config.worker.leaseMs },
+    events: createEvents({ pool, runs, rights: { may: async () => true } }),
+    onPressure: () => undefined,
+  });
+
+  for (let round = 0; round < 2; round += 1) await sweep.once();
+
+  expect(await deployment.read(overdue)).toMatchObject({ status: 'FAILED' });
+  expect(await deployment.read(cancelled)).toMatchObject({ status: 'CANCELLED' });
+});
+
 test('a lease that expires in an outage between the tick and the statement that ends leases goes on', async () => {
   await using deployment = await startDeployment();
   const { pool, runs, producer, backplane } = deployment;
