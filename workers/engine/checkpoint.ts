@@ -2,7 +2,9 @@ import type { PassSnapshot } from '#shared/workflow/progress.ts';
 import type { RepetitionSnapshot } from './repetitions.ts';
 import type { ScopeSnapshot } from './scopes.ts';
 
-export const CHECKPOINT_VERSION = 1;
+export const CHECKPOINT_VERSION = 2;
+/** Those that are read. In the first, open iterations repeat what the outermost scope was given. */
+export const READ_VERSIONS: readonly number[] = [1, CHECKPOINT_VERSION];
 
 /** The state of a run as JSON, with outputs by the numbers of their rows. Another version of the engine ignores what it does not know. */
 export interface Checkpoint {

@@ -2,7 +2,7 @@ import { batched } from '#shared/batched.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import type { RunEventPayload, Started } from '#shared/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
-import { CHECKPOINT_VERSION, type Checkpoint } from './checkpoint.ts';
+import { type Checkpoint, READ_VERSIONS } from './checkpoint.ts';
 
 /** What a restore reads of a run, apart from its waits. */
 export interface Past {
@@ -46,7 +46,7 @@ const MAX_BYTES = 2 ** 31 - 1;
 
 /** Null for a run with a payload above the limit. */
 async function read(pool: Pool, ids: readonly string[], maxBytes: number): Promise<(Past | null)[]> {
-  const values = [ids, String(CHECKPOINT_VERSION), maxBytes];
+  const values = [ids, READ_VERSIONS.map(String), maxBytes];
   const { rows } = await pool.query<Row>({ name: 'read_events', text: PAST, values });
   const byRun = Map.groupBy(rows, ({ instance_id }) => instance_id);
   return ids.map((id) => toPast(byRun.get(id) ?? []));
@@ -73,7 +73,7 @@ type Row = { instance_id: string; is_large: boolean } & (
 const PAST = `
 with past as (
   select r.id, coalesce(c.seq, 0) as seq, c.state
-  from unnest((select $1::uuid[])) as r(id) left join run_checkpoint c on c.instance_id = r.id and c.state ->> 'version' = $2
+  from unnest((select $1::uuid[])) as r(id) left join run_checkpoint c on c.instance_id = r.id and c.state ->> 'version' = any($2::text[])
 ),
 event as (
   select e.*, coalesce(brief, payload) as shown from past join run_event e on e.instance_id = past.id and e.seq > past.seq and e.node_id is not null

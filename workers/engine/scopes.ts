@@ -23,6 +23,8 @@ interface PassedError {
 export interface ScopeSnapshot {
   path: IterationPath;
   given: JsonObject;
+  /** Keys that it has from those given to the outermost scope, as the input of the run, which no checkpoint repeats. */
+  inherited?: string[];
   outputs: number[];
 }
 
@@ -178,16 +180,27 @@ export class Scopes {
 
   /** The scopes of open iterations. */
   snapshot(): ScopeSnapshot[] {
-    return [...this.#inner].map(([path, scope]) => ({
-      path,
-      given: scope.given,
-      outputs: [...new Set([...sourcesOf(scope)].map(({ seq }) => seq))].sort((a, b) => a - b),
-    }));
+    const { given: outermost } = this.#outermost;
+    return [...this.#inner].map(([path, scope]) => {
+      const given = Object.entries(scope.given);
+      const isInherited = ([key, value]: (typeof given)[number]) =>
+        Object.hasOwn(outermost, key) && outermost[key] === value;
+      return {
+        path,
+        given: Object.fromEntries(given.filter((entry) => !isInherited(entry))),
+        inherited: given.filter(isInherited).map(([key]) => key),
+        outputs: [...new Set([...sourcesOf(scope)].map(({ seq }) => seq))].sort((a, b) => a - b),
+      };
+    });
   }
 
   /** Opens the scope of an iteration from a snapshot, before its outputs are set again. */
-  load(path: IterationPath, { given, outputs }: Pick<ScopeSnapshot, 'given' | 'outputs'>): void {
-    const scope = createScope(given);
+  load(path: IterationPath, { given, inherited = [], outputs }: Omit<ScopeSnapshot, 'path'>): void {
+    const { given: outermost } = this.#outermost;
+    const scope = createScope({
+      ...Object.fromEntries(inherited.map((key) => [key, outermost[key] ?? null])),
+      ...given,
+    });
     this.#inner.set(path, scope);
     this.#expected.set(scope, new Set(outputs));
   }

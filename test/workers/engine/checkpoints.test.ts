@@ -88,6 +88,7 @@ test('a run that is held has a checkpoint for each thousand numbers of events', 
 });
 
 const middle = Array.from({ length: 120 }, (_, index) => `n${index}`);
+const inLine = middle.slice(1).map((id, index) => `n${index}:yes>${id}`);
 
 /** 120 nodes after an early value and an early end, and then `last`. */
 function longRun(last: { type: string }, early = 'return 1') {
@@ -108,15 +109,7 @@ function longRun(last: { type: string }, early = 'return 1') {
       last,
       late,
     },
-    [
-      'start>early',
-      'early:success>ends',
-      'early:success>bad',
-      'bad:error>n0',
-      ...middle.slice(1).map((id, index) => `n${index}:yes>${id}`),
-      'n119:yes>last',
-      'last>late',
-    ],
+    ['start>early', 'early:success>ends', 'early:success>bad', 'bad:error>n0', ...inLine, 'n119:yes>last', 'last>late'],
   );
 }
 
@@ -178,3 +171,68 @@ test('a checkpoint of an unknown version is ignored', async () => {
 
   expect(await wake(id)).toMatchObject({ status: 'COMPLETED', output: { early: 1, late: 1 } });
 });
+
+/** After 120 nodes a loop over the items of the run's input, whose body ends with a value of both. */
+function loopOver(items: readonly string[], each: { type: string }, exit: string) {
+  const shape = graph(
+    {
+      start: { type: 'start' },
+      ...Object.fromEntries(middle.map((id) => [id, noop])),
+      loop: { type: 'loop', sourceVariable: '{{ctx.input.items}}', maxIterations: 100_000 },
+      each,
+      noted: { type: 'set', assignments: [{ name: 'noted', value: '{{ctx.item}} of {{ctx.input.items[0]}}' }] },
+      end: { type: 'end', outputParameters: [{ name: 'results', sourceVariable: '{{ctx.loopResults}}' }] },
+    },
+    ['start>n0', ...inLine, 'n119:yes>loop', 'loop:loop>each', `each:${exit}>noted`, 'loop:completed>end'],
+  );
+  return { shape, input: { items: [...items] } };
+}
+
+test('no checkpoint of a loop repeats the input of its run', async () => {
+  const { pool, runs, newRun, saveVersion } = deployment;
+  await pool.query('create table checkpoint_size (instance_id uuid, seq int, bytes int)');
+  await pool.query(
+    `create function note_size() returns trigger language plpgsql as $$ begin
+       insert into checkpoint_size values (new.instance_id, new.seq, octet_length(new.state::text));
+       return new;
+     end $$`,
+  );
+  await pool.query(
+    'create trigger note_size after insert or update on run_checkpoint for each row execute function note_size()',
+  );
+  const items = Array.from({ length: 1_500 }, (_, index) => `item ${index}`);
+  const { shape, input } = loopOver(items, noop, 'yes');
+
+  const { instanceID } = await runs.accept(newRun(await saveVersion(shape), input));
+
+  await eventually(async () => expect((await deployment.read(instanceID)).status).toBe('COMPLETED'));
+  const { rows } = await pool.query<{ bytes: number }>('select bytes from checkpoint_size where instance_id = $1', [
+    instanceID,
+  ]);
+  expect(rows.length).toBeGreaterThan(2);
+  expect(Math.max(...rows.map(({ bytes }) => bytes))).toBeLessThan(1_000);
+});
+
+test.each([
+  { version: 2, alter: '', results: ['a of a'] },
+  // As an earlier version of the engine wrote it: an iteration had all that it was given.
+  {
+    version: 1,
+    alter: `state || jsonb_build_object('version', 1, 'scopes', jsonb_build_array(jsonb_build_object(
+      'path', state #> '{scopes,0,path}', 'outputs', '[]'::jsonb, 'given', '{"item": "b", "index": 0, "input": {"items": ["c"]}}'::jsonb)))`,
+    results: ['b of c'],
+  },
+])(
+  'an iteration continues from a checkpoint of version $version with what it was given',
+  async ({ alter, results }) => {
+    const { pool, runs, newRun, saveVersion } = deployment;
+    const { shape, input } = loopOver(['a'], pause, 'output');
+    const { instanceID } = await runs.accept(newRun(await saveVersion(shape), input));
+    await eventually(async () =>
+      expect(await deployment.read(instanceID)).toMatchObject({ status: 'WAITING', held_by: null }),
+    );
+    if (alter) await pool.query(`update run_checkpoint set state = ${alter} where instance_id = $1`, [instanceID]);
+
+    expect(await wake(instanceID)).toMatchObject({ status: 'COMPLETED', output: { results: [{ noted: results[0] }] } });
+  },
+);

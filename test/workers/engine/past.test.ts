@@ -80,12 +80,12 @@ test('after a checkpoint only later events are read, and earlier ones whose outp
   const outputs = Array.from({ length: 40 }, (_, index) => `${index + 1}`);
   const known = await addRun(outputs);
   const unknown = await addRun(outputs);
-  await addCheckpoint(known.id, 37, { version: 1, outputs: [3, 5] });
-  await addCheckpoint(unknown.id, 37, { version: 2, outputs: [3, 5] });
+  await addCheckpoint(known.id, 37, { version: 2, outputs: [3, 5] });
+  await addCheckpoint(unknown.id, 37, { version: 3, outputs: [3, 5] });
 
   const [past, ignoring] = await Promise.all([known, unknown].map((run) => readPast(run)));
 
-  expect(past).toMatchObject({ seq: 37, checkpoint: { version: 1, outputs: [3, 5] } });
+  expect(past).toMatchObject({ seq: 37, checkpoint: { version: 2, outputs: [3, 5] } });
   expect(past?.events.map(textOf)).toEqual(['3', '5', '38', '39', '40']);
   expect(ignoring).toMatchObject({ seq: 0, checkpoint: null });
   expect(ignoring?.events.map(textOf)).toEqual(outputs);
