@@ -2,13 +2,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { createConnection } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mysql } from '#shared/datasources/mysql.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { certificates } from '#test/support/certificates.ts';
+import { startCluster } from '#test/support/cluster.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
+import { aDatasource, aTenant } from '#test/support/factories.ts';
+import { expectOneSaleOfKilledWorker } from '#test/support/killed-between-commits.ts';
 import { describeReceipts } from '#test/support/receipts.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startTCP } from '#test/support/tcp.ts';
@@ -68,6 +72,27 @@ describe.skipIf(found.path === null)('MySQL', () => {
     refused: ['create table other (id int)', '/*! truncate once_only */', 'set autocommit = 1', 'commit'],
     makeOld: 'update gantry_receipt set expires_at = utc_timestamp() - interval 1 second',
   });
+
+  test('a worker that is killed between the commit of a query and its own leaves the work done once', async () => {
+    await datasource.execute({ query: 'create or replace table sold (id int auto_increment primary key, note text)' });
+    await using cluster = await startCluster({ workers: false });
+    const tenant = await aTenant(cluster);
+    const { user, password, port } = server;
+    await expectOneSaleOfKilledWorker(
+      { cluster, tenant },
+      {
+        datasource: await aDatasource(cluster, { tenant, type: 'mysql', options: details({}) }),
+        query: "insert into sold (note) values ('a') returning id, note",
+        async hold() {
+          const other = await createConnection({ host: '127.0.0.1', port, user, password, database: 'gantry' });
+          await other.query('lock tables sold write');
+          return { [Symbol.asyncDispose]: () => other.end() };
+        },
+        countWaiting: () => working('insert into sold'),
+        readRows: async () => (await datasource.execute({ query: 'select id, note from sold' })).data,
+      },
+    );
+  }, 180_000);
 
   test('connects by details and by a connection string, and binds the values of a query', async () => {
     const { user, password, port } = server;
