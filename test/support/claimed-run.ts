@@ -2,12 +2,13 @@ import type { JsonObject } from '#shared/json.ts';
 import { atOnce } from '#shared/pauses.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
+import type { Chunk } from '#workers/engine/chunk.ts';
 import { Run } from '#workers/engine/run.ts';
 
 /** A run as the worker has it that has just claimed it; no database knows it. */
 export function aClaimedRun(
   shape: { nodes: object[]; edges: object[] },
-  { id = 'run', input = {} }: { id?: string; input?: JsonObject } = {},
+  { id = 'run', input = {}, chunk = null }: { id?: string; input?: JsonObject; chunk?: Chunk | null } = {},
 ): Run {
   const graph = atOnce(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges)));
   const ids = { id, tenant_id: 't', workflow_id: null, version_id: 'v', parent_id: null, map_id: null };
@@ -16,5 +17,6 @@ export function aClaimedRun(
   return new Run(
     { ...ids, ...numbers, deadline_at: new Date(), caller, input, test_mode: null, held_length: null },
     { creatorID: 'c', author: null, graph, options: WorkflowOptions.parse({}), policies: [] },
+    chunk,
   );
 }

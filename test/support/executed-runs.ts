@@ -200,7 +200,8 @@ export class Execution {
     const outcomes: string[] = [];
     const size = plan.chunkSize ?? items.length;
     for (let first = 0; first < items.length; first += size) {
-      const own = { mapID: 'm', nodeID: node.id, scope, first, items: items.slice(first, first + size), plan };
+      const around = { mapID: 'm', nodeID: node.id, scope, scopeLength: 0 };
+      const own = { ...around, first, items: items.slice(first, first + size), plan };
       const chunk = await new Execution(this.#drawing, own, this.#keeping).finish(order, mishaps);
       if (chunk.status === 'FAILED') return new AppError('NODE_FAILED', 'an item has failed', { retry: false });
       // The output of a chunk: see `completeChunk`.

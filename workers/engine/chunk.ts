@@ -8,6 +8,8 @@ export interface Chunk {
   readonly nodeID: string;
   /** What is around the map. Shared by its chunks in this process. */
   readonly scope: JsonObject;
+  /** Of the scope as JSON text. */
+  readonly scopeLength: number;
   /** The index of its first item. */
   readonly first: number;
   readonly items: readonly Json[];

@@ -1,3 +1,4 @@
+import type { JsonObject } from '#shared/json.ts';
 import { LARGE_LENGTH } from './large-outputs.ts';
 import type { Run } from './run.ts';
 import type { Source } from './source.ts';
@@ -43,6 +44,9 @@ export function createHeldValues(maxLength: number): HeldValues {
   const entered = new Map<Run, number>();
   const entrants: Entrant[] = [];
   let heldLength = 0;
+  /** What is around maps, with the number of their chunks that are held: they share it. */
+  const around = new Map<JsonObject, number>();
+  let aroundLength = 0;
   /** The one that was used last comes last. */
   const values = new Map<Source, Run>();
   let valuesLength = 0;
@@ -53,9 +57,25 @@ export function createHeldValues(maxLength: number): HeldValues {
     source.value = undefined;
   }
 
+  function total(): number {
+    return heldLength + aroundLength;
+  }
+
+  /** Takes note that one chunk more, or less, of a map is held. */
+  function share({ chunk }: Run, change: 1 | -1): void {
+    if (!chunk) return;
+    const { scope, scopeLength } = chunk;
+    const before = around.get(scope) ?? 0;
+    const now = before + change;
+    if (before === 0) aroundLength += scopeLength;
+    if (now === 0) aroundLength -= scopeLength;
+    if (now === 0) around.delete(scope);
+    else around.set(scope, now);
+  }
+
   function trim(): void {
     for (const source of values.keys()) {
-      if (heldLength + valuesLength <= maxLength) return;
+      if (total() + valuesLength <= maxLength) return;
       forget(source);
     }
   }
@@ -72,6 +92,7 @@ export function createHeldValues(maxLength: number): HeldValues {
   }
 
   function hold(run: Run, length: number): void {
+    if (!held.has(run)) share(run, 1);
     heldLength += length - (held.get(run) ?? 0);
     held.set(run, length);
     trim();
@@ -82,13 +103,14 @@ export function createHeldValues(maxLength: number): HeldValues {
     hold(run, length);
   }
 
-  function hasRoom(length: number): boolean {
-    return held.size === 0 || heldLength + length <= maxLength;
+  function hasRoom({ chunk }: Run, length: number): boolean {
+    const more = chunk && !around.has(chunk.scope) ? chunk.scopeLength : 0;
+    return held.size === 0 || total() + length + more <= maxLength;
   }
 
   /** In order: a large run is not passed by small ones. */
   function admitEntrants(): void {
-    for (let [first] = entrants; first && hasRoom(first.length); [first] = entrants) {
+    for (let [first] = entrants; first && hasRoom(first.run, first.length); [first] = entrants) {
       entrants.shift();
       admit(first.run, first.length);
       first.resolve(true);
@@ -106,7 +128,7 @@ export function createHeldValues(maxLength: number): HeldValues {
     keep,
     async enter(run, known) {
       const length = known + LARGE_LENGTH;
-      if (entrants.length === 0 && hasRoom(length)) {
+      if (entrants.length === 0 && hasRoom(run, length)) {
         admit(run, length);
         return true;
       }
@@ -128,6 +150,7 @@ export function createHeldValues(maxLength: number): HeldValues {
       admitEntrants();
     },
     drop(run) {
+      if (held.has(run)) share(run, -1);
       heldLength -= held.get(run) ?? 0;
       held.delete(run);
       entered.delete(run);
@@ -135,13 +158,13 @@ export function createHeldValues(maxLength: number): HeldValues {
       refuse(run);
     },
     mustMakeRoom(run) {
-      return heldLength > maxLength && held.size > 1 && (held.get(run) ?? 0) * held.size >= heldLength;
+      return total() > maxLength && held.size > 1 && (held.get(run) ?? 0) * held.size >= heldLength;
     },
     get isFull() {
-      return entrants.length > 0 || heldLength > maxLength;
+      return entrants.length > 0 || total() > maxLength;
     },
     get length() {
-      return heldLength + valuesLength;
+      return total() + valuesLength;
     },
   };
 }

@@ -9,7 +9,7 @@ import type { LoadedVersion } from './run.ts';
 
 export type ReadChunk = (run: { id: string; map_id: string }) => Promise<Chunk>;
 
-type Surroundings = Pick<Chunk, 'nodeID' | 'scope' | 'plan'>;
+type Surroundings = Pick<Chunk, 'nodeID' | 'scope' | 'scopeLength' | 'plan'>;
 
 /** Length of the scopes that are kept, as JSON texts. */
 const MAX_LENGTH = 32_000_000;
@@ -36,7 +36,7 @@ export function createReadChunk(pool: Pool): ReadChunk {
     });
     const [row] = rows;
     if (!row) throw new AppError('NOT_FOUND', 'The map of which this run is a chunk no longer exists');
-    const found = { nodeID: row.node_id, scope: row.scope, plan: row.plan };
+    const found = { nodeID: row.node_id, scope: row.scope, scopeLength: row.length, plan: row.plan };
     kept.set(mapID, found, { size: row.length + 1 });
     return found;
   }

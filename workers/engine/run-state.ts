@@ -48,7 +48,7 @@ export class RunState {
   /** What its nodes have printed. */
   readonly logs = new RunLogs();
   #outputLength = 0;
-  /** Of its input, or of what it has of its map. */
+  /** Of its input, or of its items of a map. */
   readonly #givenLength: number;
   /** Of the outputs of its ends. */
   #endLength = 0;
@@ -60,7 +60,7 @@ export class RunState {
     this.#progress = new Progress(graph);
     this.#scopes = new Scopes(given);
     this.#errorAround = errorAround;
-    this.#givenLength = JSON.stringify(chunk ? [chunk.scope, chunk.items] : input).length;
+    this.#givenLength = JSON.stringify(chunk ? chunk.items : input).length;
     this.#chunk = chunk;
   }
 
@@ -102,7 +102,7 @@ export class RunState {
     this.#scopes.letGo(source);
   }
 
-  /** Length of what is in memory: the input, and outputs in `ctx`, as items of repetitions, and in the result. */
+  /** Length of what it alone has in memory: the input, and outputs in `ctx`, as items of repetitions, and in the result. */
   get heldLength(): number {
     let length = this.#givenLength + this.#scopes.length + this.#endLength;
     for (const { source } of this.#repetitions.values()) length += source.length;

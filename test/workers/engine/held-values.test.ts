@@ -141,3 +141,33 @@ test('inputs count', () => {
 
   expect([values.isFull, run.state.heldLength]).toEqual([true, JSON.stringify({ text: 'x'.repeat(100) }).length]);
 });
+
+test('what is around a map counts once for all of its chunks that are held', async () => {
+  const values = createHeldValues(3_000 + 2 * LARGE_LENGTH);
+  const scope = { input: { list: 'x'.repeat(2_000) } };
+  const scopeLength = JSON.stringify(scope).length;
+  const plan = { itemVariable: 'item', indexVariable: 'index', concurrency: 2, collectResults: true };
+  const around = { mapID: 'm', nodeID: 'a', scope, scopeLength, plan: { ...plan, failsFast: false, tolerated: null } };
+  const chunkOf = (id: string) => aClaimedRun(shape, { id, chunk: { ...around, first: 0, items: [] } });
+  const chunks = [chunkOf('1'), chunkOf('2')] as const;
+
+  const entered = await Promise.all(chunks.map((chunk) => values.enter(chunk, chunk.state.heldLength)));
+
+  const own = LARGE_LENGTH + '[]'.length;
+  expect([entered, values.length]).toEqual([[true, true], scopeLength + 2 * own]);
+  const lengths = chunks.map((chunk) => {
+    chunk.leave('done');
+    values.drop(chunk);
+    return values.length;
+  });
+  expect(lengths).toEqual([scopeLength + own, 0]);
+
+  // With the scope, a first chunk finds no room beside a run of this length.
+  const large = aRun('large');
+  await values.enter(large, 1_500);
+  const entering = values.enter(chunks[0], 0);
+  await Promise.resolve();
+  expect(values.isFull).toBe(true);
+  values.drop(large);
+  expect(await entering).toBe(true);
+});

@@ -133,6 +133,6 @@ test('a map in chunks of any size, each in any order and restored at will, gives
 
 function aChunk(own: Json[], first: number, { tolerated = null as number | null } = {}): Chunk {
   const plan = { itemVariable: 'item', indexVariable: 'index', concurrency: 1, collectResults: true };
-  const around = { mapID: 'm', nodeID: 'n1', scope: { input: {} } };
+  const around = { mapID: 'm', nodeID: 'n1', scope: { input: {} }, scopeLength: 12 };
   return { ...around, first, items: own, plan: { ...plan, failsFast: false, tolerated } };
 }
