@@ -88,15 +88,16 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
   }
 
   async function addJobs(kind: 'new' | 'woken' | 'refill', runsToAdd: readonly Admitted[]): Promise<void> {
-    for (const [priority, group] of Map.groupBy(runsToAdd, (run) => run.priority)) {
-      let outcome = 'failed';
-      try {
+    let left = runsToAdd.length;
+    try {
+      for (const [priority, group] of Map.groupBy(runsToAdd, (run) => run.priority)) {
         const jobs = cutIntoJobs(group, group.length > 1 ? await readFleet().catch(() => ONE_SLOT) : ONE_SLOT);
         await producer.enqueue(workflowRuns, jobs, { priority });
-        outcome = 'added';
-      } finally {
-        counts.add({ kind, outcome }, group.length);
+        counts.add({ kind, outcome: 'added' }, group.length);
+        left -= group.length;
       }
+    } finally {
+      if (left > 0) counts.add({ kind, outcome: 'failed' }, left);
     }
   }
 

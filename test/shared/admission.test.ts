@@ -51,6 +51,16 @@ async function queue(tenantID: string, count: number, more: Partial<NewRun> = {}
   return ids;
 }
 
+/** What has become of the runs that `admit` looks at, as the metric counts it. */
+async function countAdmissions(): Promise<Record<string, number>> {
+  const read = () =>
+    deployment.runs.admissions.samples.map(({ labels, value }) => [labels?.outcome ?? '', value] as const);
+  const before = new Map(read());
+  await admit();
+  const added = read().map(([outcome, value]) => [outcome, value - (before.get(outcome) ?? 0)] as const);
+  return Object.fromEntries(added.filter(([, value]) => value > 0));
+}
+
 /** The rows say what is admitted. On a busy machine the queue may not take the jobs in time, which the sweep repairs. */
 async function admit(runs: Pick<Runs, 'refill'> = deployment.runs): Promise<void> {
   await runs.refill().catch(() => undefined);
@@ -251,6 +261,31 @@ describe('an admission', () => {
     await Promise.allSettled([first, second]);
 
     expect(await isAdmitted(ids)).toEqual([true, true]);
+  });
+
+  test('and other hand-overs are counted by whether the queue has taken the jobs', async () => {
+    const { pool, producer, backplane } = deployment;
+    const needs = { pool, dispatchPool: pool, messages: backplane.messages, logger: testLogger };
+    const [runs, away] = [
+      createRuns({ ...needs, producer }),
+      createRuns({
+        ...needs,
+        producer: { ...producer, enqueue: () => Promise.reject(new Error('The queue is away')) },
+      }),
+    ];
+    await runs.handOver(await queue(await aTenant(), 1));
+    await queue(await aTenant(), 2);
+    await runs.refill();
+    await queue(await aTenant(), 3);
+    await expect(away.refill()).rejects.toThrow('The queue is away');
+
+    expect([runs, away].map(({ handOvers }) => handOvers.samples)).toEqual([
+      [
+        { labels: { kind: 'woken', outcome: 'added' }, value: 1 },
+        { labels: { kind: 'refill', outcome: 'added' }, value: 2 },
+      ],
+      [{ labels: { kind: 'refill', outcome: 'failed' }, value: 3 }],
+    ]);
   });
 
   test('of a tenant that is being deleted takes nothing', async () => {
@@ -482,12 +517,12 @@ describe('a limit', () => {
 
   test('of a key drops or fails a further run, which says so', async () => {
     const tenantID = await aTenant();
-    for (const [onLimit, status] of [
-      ['drop', 'CANCELLED'],
-      ['fail', 'FAILED'],
+    for (const [onLimit, status, outcome] of [
+      ['drop', 'CANCELLED', 'dropped'],
+      ['fail', 'FAILED', 'failed'],
     ] as const) {
       const ids = await queue(tenantID, 3, limited(key(onLimit, 2), newID(), { customer: 7 }));
-      await admit();
+      expect(await countAdmissions()).toEqual({ admitted: 2, [outcome]: 1 });
 
       const rows = await Promise.all(ids.map((id) => deployment.read(id)));
       expect(rows.map((row) => row.status)).toEqual(['PENDING', 'PENDING', status]);
@@ -505,7 +540,7 @@ describe('a limit', () => {
     await claim([old]);
     const [middle = '', last = ''] = await queue(tenantID, 2, of);
 
-    await admit();
+    expect(await countAdmissions()).toEqual({ superseded: 1, old: 1, admitted: 1 });
 
     const rows = await Promise.all([old, middle, last].map((id) => deployment.read(id)));
     expect(rows.map(({ status, error }) => [status, error?.code])).toEqual([
