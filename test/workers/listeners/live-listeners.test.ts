@@ -3,6 +3,7 @@
  * backplane has a part in: so it is on one backplane only.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '#ops/embedded/ports.ts';
 import { newID } from '#shared/ids.ts';
 import { deleteTenant } from '#shared/tenants.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
@@ -37,8 +38,9 @@ afterAll(async () => {
 });
 
 /** A process of its own, which can be killed. */
-function spawnOwner(): Spawned {
-  return spawnNode(['workers/main.ts', 'listener.events'], { ...cluster.env, ...servers.settingsFor(tenant.id) });
+function spawnOwner(settings: Record<string, string>): Spawned {
+  const env = { ...cluster.env, ...servers.settingsFor(tenant.id), ...settings };
+  return spawnNode(['workers/main.ts', 'listener.events'], env);
 }
 
 function startOwner() {
@@ -89,8 +91,11 @@ async function hasRecorded(one: (typeof cases)[number], texts: readonly string[]
 }
 
 test('events flow, also after the server was killed and started again', async () => {
-  await using _ = await startOwner();
+  await using owner = await startOwner();
   await areRunning();
+  const ended = async () =>
+    readSeries((await scrape(owner.metricsPort)).text, 'gantry_listener_connections_ended_total');
+  const before = await ended();
   const [first, again] = [aText(), aText()];
   await Promise.all(
     cases.map(async (one) => {
@@ -114,6 +119,7 @@ test('events flow, also after the server was killed and started again', async ()
   const patienceMs = PATIENCE_MS + 2 * (Date.now() - killedAt);
   await Promise.all(cases.filter(({ keeps }) => keeps).map((one) => sendOnce(one, again, patienceMs)));
   await areRunning(patienceMs);
+  expect((await ended()) - before).toBeGreaterThanOrEqual(cases.filter(({ keeps }) => keeps).length);
   await Promise.all(cases.map((one) => (one.keeps ? hasRecorded(one, [again]) : sendUntilRecorded(one, again))));
 }, 150_000);
 
@@ -146,7 +152,8 @@ async function whileNothingIsRecorded(work: () => Promise<void>): Promise<void> 
 }
 
 test('what a server has accepted is recorded, although the owner is killed', async () => {
-  await using owner = spawnOwner();
+  const metricsPort = await freePort();
+  await using owner = spawnOwner({ METRICS_PORT: String(metricsPort) });
   await areRunning();
   const keeping = cases.filter(({ keeps }) => keeps).map((one) => ({ one, texts: [] as string[] }));
   const round = aText();
@@ -166,6 +173,13 @@ test('what a server has accepted is recorded, although the owner is killed', asy
     await eventually(() => {
       expect(keeping.every(({ texts }, n) => texts.length > (before[n] ?? 0) + 20)).toBe(true);
     }, PATIENCE_MS);
+    await eventually(async () => {
+      const { text } = await scrape(metricsPort);
+      const inHand = (what: string) => readSeries(text, `gantry_listener_${what}_in_hand`);
+      expect(inHand('events')).toBeGreaterThanOrEqual(keeping.length);
+      // Each is a text of more than ten characters.
+      expect(inHand('bytes')).toBeGreaterThan(10 * inHand('events'));
+    });
     await owner.kill('SIGKILL');
   });
   await using _ = await startOwner();
