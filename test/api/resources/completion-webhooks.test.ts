@@ -2,21 +2,25 @@ import { createHmac } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
+import type { WorkerContext } from '#workers/context.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, chain, type TestTenant } from '../../support/factories.ts';
 import { type HTTPServer, startHTTP } from '../../support/http-server.ts';
+import { readSeries, scrape } from '../../support/metrics.ts';
 import { eventually } from '../../support/settle.ts';
 
 const KEY = Buffer.alloc(32, 9);
 const SECRET = `whsec_${KEY.toString('base64')}`;
 
 let cluster: Cluster;
+let worker: WorkerContext;
 let tenant: TestTenant;
 let receiver: HTTPServer;
 let answer = (response: ServerResponse): void => void response.writeHead(204).end();
 const resources = new AsyncDisposableStack();
 beforeAll(async () => {
-  cluster = resources.use(await startCluster({ workers: ['workflow.runs'] }));
+  cluster = resources.use(await startCluster({ workers: false, settings: { METRICS_PORT: '0' } }));
+  worker = await cluster.startWorker();
   receiver = resources.use(await startHTTP((_request, response) => answer(response)));
   tenant = await aTenant(cluster);
   await admin().post('T/variables', { name: 'hook', value: SECRET, isSecret: true });
@@ -81,6 +85,9 @@ test('the end of a run is told, shown with its attempts, and told again when ask
     expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', KEY).update(signed).digest('base64')}`);
   }
   expect(JSON.parse(sent[0]?.body ?? '{}').data).toMatchObject({ status: 'COMPLETED', output: { total: 7 } });
+  const { text } = await scrape(worker.metricsPort);
+  for (const outcome of ['given up', 'to be repeated', 'delivered'])
+    expect(readSeries(text, `gantry_completion_attempts_total{outcome="${outcome}"}`), outcome).toBe(1);
 });
 
 test('the secret is shown nowhere', async () => {
