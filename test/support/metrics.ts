@@ -12,6 +12,12 @@ export function readSeries(text: string, series: string): number {
   return Number(line?.slice(series.length + 1).split(' ')[0]);
 }
 
+/** The sum of the series that begin so. */
+export function sumSeries(text: string, prefix: string): number {
+  const lines = text.split('\n').filter((line) => line.startsWith(prefix));
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
 /** Rows of the guide: a metric, its kind, the processes that have it, and its labels. */
 export function documentedMetrics(): { name: string; kind: string; of: string; labels: string[]; row: string }[] {
   const page = readFileSync('ops/guides/metrics.md', 'utf8');

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startMCP } from '#api/mcp/listen.ts';
 import { startBoard } from '#ops/board.ts';
+import { insertRuns } from '#shared/accept-runs.ts';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
@@ -10,14 +12,16 @@ import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { createWorker, type WorkerContext } from '#workers/context.ts';
 import { deniedBy } from '#workers/outbound/own-places.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
+import { aCronJob } from '../support/cron.ts';
 import { allQueues } from '../support/deployment.ts';
-import { testLogger } from '../support/environment.ts';
-import { aMember, aTenant, type TestTenant } from '../support/factories.ts';
+import { testLogger, testServers } from '../support/environment.ts';
+import { aDataQuery, aListener, aMember, aTenant, aWorkflow, type TestTenant } from '../support/factories.ts';
 import { noops } from '../support/graphs.ts';
-import { documentedMetrics, readSeries, scrape } from '../support/metrics.ts';
+import { documentedMetrics, readSeries, scrape, sumSeries } from '../support/metrics.ts';
 import { eventually } from '../support/settle.ts';
 
 const watched = newID();
+const LOCK = 20_261_127;
 let cluster: Cluster;
 let worker: WorkerContext;
 let boardPort: number | null;
@@ -26,13 +30,18 @@ let tenant: TestTenant;
 const resources = new AsyncDisposableStack();
 beforeAll(async () => {
   cluster = resources.use(
-    await startCluster({ workers: false, settings: { METRICS_PORT: '0', METRICS_TENANTS: watched } }),
+    await startCluster({
+      workers: false,
+      // A tick that was due with its minute may be a minute old.
+      settings: { METRICS_PORT: '0', METRICS_TENANTS: watched, CRON_LATE_SECONDS: '150' },
+    }),
   );
   worker = await cluster.startWorker({}, allQueues);
   const config = readConfig({ ...cluster.env, BOARD_PORT: '0', MCP_PORT: '0' });
   boardPort = resources.use(await startBoard({ config, logger: testLogger })).metricsPort;
   mcpPort = resources.use(await startMCP({ config, logger: testLogger })).metricsPort;
   tenant = await aTenant(cluster);
+  await addHeldUpEvents();
 });
 afterAll(() => resources.disposeAsync());
 
@@ -71,12 +80,17 @@ const ofProcess = { API: ['API'], worker: ['worker', 'leader'], MCP: ['API'], bo
 
 test('what runs have done is counted, and the sweep is seen', async () => {
   const versionID = await cluster.saveVersion(noops(3));
-  await cluster.runs.acceptMany([cluster.newRun(versionID), cluster.newRun(versionID)]);
+  await cluster.context.runs.accept(cluster.newRun(versionID));
+  await cluster.settle();
+  // Only the worker's sweep hands this one over.
+  await insertRuns(cluster.pool, [cluster.newRun(versionID)]);
   await cluster.settle();
 
   await eventually(async () => {
     const { text } = await scrape(worker.metricsPort);
     const value = (series: string) => readSeries(text, series);
+    expect(value('gantry_admissions_total{process="worker",outcome="admitted"}')).toBe(1);
+    expect(value('gantry_hand_overs_total{process="worker",kind="refill",outcome="added"}')).toBe(1);
     expect(value('gantry_jobs_total{queue="workflow.runs",tenant="other",outcome="claimed"}')).toBeGreaterThan(0);
     expect(value('gantry_runs_left_total{process="worker",tenant="other",outcome="done"}')).toBe(2);
     expect(value('gantry_held_seconds_total{process="worker",tenant="other"}')).toBeGreaterThan(0);
@@ -107,6 +121,8 @@ test('what runs have done is counted, and the sweep is seen', async () => {
     for (const pool of ['main', 'lease', 'backplane', 'tenants.tenants'])
       expect(value(`gantry_pool_connections{process="worker",pool="${pool}",state="used"}`)).toBeGreaterThanOrEqual(0);
   });
+  const { text } = await scrape(cluster.apis[0]?.metricsPort);
+  expect(readSeries(text, 'gantry_hand_overs_total{process="api",kind="new",outcome="added"}')).toBe(1);
 });
 
 test('the oldest READY run is told by its age, handed over or not', async () => {
@@ -155,7 +171,7 @@ test('a question is counted where it is asked and where it is answered; only the
   await eventually(async () => {
     const asked = await scrape(cluster.apis[0]?.metricsPort);
     const answered = await scrape(worker.metricsPort);
-    const sum = (text: string, name: string) => sumOf(text, `${name}{queue="tenant.database"`);
+    const sum = (text: string, name: string) => sumSeries(text, `${name}{queue="tenant.database"`);
     expect(sum(asked.text, 'gantry_asks_total')).toBe(1);
     expect(sum(asked.text, 'gantry_ask_seconds_total')).toBeGreaterThan(0);
     expect(sum(asked.text, 'gantry_asks_waiting')).toBe(0);
@@ -163,6 +179,67 @@ test('a question is counted where it is asked and where it is answered; only the
     expect(sum(answered.text, 'gantry_job_seconds_total')).toBeGreaterThan(0);
     expect(asked.text + answered.text).toContain('tenant="other"');
     expect(asked.text + answered.text).not.toContain(tenant.id);
+  });
+});
+
+test('a question under way is seen at its worker, and its request among the records of the audit trail', async () => {
+  const { id } = await aDataQuery(cluster, { tenant, query: `select pg_advisory_xact_lock(${LOCK})::text` });
+  await using resources = new AsyncDisposableStack();
+  const lock = resources.adopt(new pg.Client({ connectionString: testServers.datasourceURL }), (one) => one.end());
+  await lock.connect();
+  await lock.query('select pg_advisory_lock($1)', [LOCK]);
+  const questions = async () => {
+    const { text } = await scrape(worker.metricsPort);
+    return ['answered', 'waiting'].map((state) => readSeries(text, `gantry_questions{state="${state}"}`));
+  };
+  const records = async () => {
+    const { text } = await scrape(cluster.apis[0]?.metricsPort);
+    const value = (outcome: string) => readSeries(text, `gantry_audit_records_total{outcome="${outcome}"}`);
+    return ['written', 'noted', 'lost'].map(value);
+  };
+  const before = await records();
+
+  const answer = cluster.as(tenant.creator).in(tenant).post(`T/queries/${id}/run`, {});
+  await eventually(async () => expect(await questions()).toEqual([1, 0]));
+  await lock.query('select pg_advisory_unlock($1)', [LOCK]);
+
+  expect((await answer).status).toBe(200);
+  await eventually(async () => expect(await questions()).toEqual([0, 0]));
+  await eventually(async () => {
+    const after = await records();
+    expect(after.map((value, n) => value - (before[n] ?? 0))).toEqual([1, 1, 0]);
+  });
+});
+
+test('bytes that are held are seen, with what waits for some', async () => {
+  const { bytes, config } = cluster.context;
+  const held = async () => {
+    const { text } = await scrape(cluster.apis[0]?.metricsPort);
+    return ['gantry_held_bytes', 'gantry_held_bytes_waiting'].map((name) => readSeries(text, name));
+  };
+  await eventually(async () => expect(await held()).toEqual([0, 0]));
+  using works = new DisposableStack();
+  const half = Math.floor(config.heldBytes.maxBytes / 2);
+  const drawn = [half, half, 1].map((size) => works.use(bytes.open({ tenantID: newID() })).draw(size));
+
+  expect(await held()).toEqual([2 * half, 1]);
+
+  works.dispose();
+  await Promise.all(drawn);
+  expect(await held()).toEqual([0, 0]);
+});
+
+test('ticks of cron jobs are counted by what was decided, and the lateness of those that fired', async () => {
+  const { id: workflowID } = await aWorkflow(cluster, { tenant });
+  const settings = { workflowID, columns: { creator_id: tenant.creator.id } };
+  for (const dueAgo of [0, 7_200]) await aCronJob({ pool: cluster.pool, tenantID: tenant.id }, { ...settings, dueAgo });
+
+  await eventually(async () => {
+    const { text } = await scrape(worker.metricsPort);
+    const ticks = (outcome: string) => readSeries(text, `gantry_cron_ticks_total{outcome="${outcome}"}`);
+    expect([ticks('fired'), ticks('missed')]).toEqual([1, 1]);
+    expect(readSeries(text, 'gantry_cron_late_seconds_total')).toBeGreaterThan(0);
+    expect(readSeries(text, 'gantry_cron_late_seconds_total')).toBeLessThan(150);
   });
 });
 
@@ -192,6 +269,14 @@ test('a hold of the event loop is seen at the next scrape, and not at the one af
   expect(await longest()).toBeGreaterThan(1.9);
   await sleep(50);
   expect(await longest()).toBeLessThan(1.9);
+});
+
+test('dead letters and open breakers are counted by the worker that sweeps', async () => {
+  await eventually(async () => {
+    const { text } = await scrape(worker.metricsPort);
+    expect(readSeries(text, 'gantry_dead_letters')).toBe(2);
+    expect(readSeries(text, 'gantry_open_breakers')).toBe(1);
+  });
 });
 
 test('what cannot be read is missing on the page, and the rest is there', async () => {
@@ -254,7 +339,17 @@ test('tenants do not reach the listener', () => {
   expect(places).toContainEqual({ host: '127.0.0.1', port: 9464 });
 });
 
-function sumOf(text: string, prefix: string): number {
-  const lines = text.split('\n').filter((line) => line.startsWith(prefix));
-  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+/** Dead letters, which are counted every five seconds, and a breaker that stays open. */
+async function addHeldUpEvents(): Promise<void> {
+  const { id } = await aListener(cluster, { tenant });
+  await cluster.pool.query(
+    `insert into listener_event (id, tenant_id, listener_id, source, state, finished_at, expires_at)
+     select uuidv7(), $1, $2, 'webhook', 'dead', now(), now() + interval '1 day' from generate_series(1, 2)`,
+    [tenant.id, id],
+  );
+  await cluster.pool.query(
+    `insert into listener_breaker (listener_id, tenant_id, failures, opened_at, probe_at)
+     values ($1, $2, 10, now(), now() + interval '1 day')`,
+    [id, tenant.id],
+  );
 }
