@@ -37,8 +37,14 @@ export interface Runs {
   acceptRerun(accepting: RerunToAccept): Promise<JsonObject>;
   /** Hands READY runs to the queue while the window has room; the sweep hands over the rest. Never throws. */
   handOver(ids: readonly string[]): Promise<void>;
-  /** Puts runs that are handed over, of one tenant, back into the queue, because the process that took them has no place. */
-  putBack(job: { tenantID?: string | undefined; runs: readonly Claimable[] }): Promise<void>;
+  /**
+   * Puts runs that are handed over, of one tenant, back into the queue, because the process that took them has no place: before others, since
+   * their turn had come, or after them, where those would find one.
+   */
+  putBack(
+    job: { tenantID?: string | undefined; runs: readonly Claimable[] },
+    options: { isLast: boolean },
+  ): Promise<void>;
   /** Hands over READY runs until the window is full; one process at a time. Returns the number of runs handed over. */
   refill(): Promise<number>;
   /** Cancels the run and its descendants. Returns its status afterwards, or null if the tenant has no such run. */
@@ -168,10 +174,9 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
       }
     },
     refill: () => admission.admit(),
-    async putBack({ tenantID, runs: [first, ...more] }) {
-      // With an id of its own, even for a single run: that of the first job may be the one whose consumer asks for this. Without a
-      // priority, so before others: their turn had come.
-      if (first) await producer.enqueue(workflowRuns, [{ tenantID, ...first, more }]);
+    async putBack({ tenantID, runs: [first, ...more] }, { isLast }) {
+      // With an id of its own, even for a single run: that of the first job may be the one whose consumer asks for this.
+      if (first) await producer.enqueue(workflowRuns, [{ tenantID, ...first, more }], { priority: isLast ? LAST : 0 });
     },
     admissions: admission.counts,
     async stop(tenantID, instanceID) {
@@ -203,6 +208,9 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
   };
   return runs;
 }
+
+/** The priority of runs that go after all others; see `skips`. */
+const LAST = 2;
 
 /** For a single run, and for jobs of single runs where the fleet cannot be read. */
 const ONE_SLOT: Fleet = { workers: 1, slots: 1 };

@@ -12,6 +12,8 @@ export interface Shares {
    */
   isExhausted(turn: Turn, free: number, leaving?: readonly Turn[]): boolean;
   count(turn: Turn, change: number): void;
+  /** What the creator has. */
+  of(turn: Turn): number;
 }
 
 export function createShares(perFree = 1): Shares {
@@ -30,6 +32,7 @@ export function createShares(perFree = 1): Shares {
       if (held > 0) byCreator.set(creator, held);
       else byCreator.delete(creator);
     },
+    of: (turn) => byCreator.get(creatorOf(turn)) ?? 0,
   };
 }
 

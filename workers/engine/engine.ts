@@ -105,8 +105,8 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const restore = createRestore(pool, readWaits);
   const handBack = createHandBack({ pool, runs, leaseID, logger });
   const slots = createSlots(config.slots, lease, dependencies.bytes);
-  const intake = createIntake({ ...dependencies, claims, slots: config.slots, hold });
   const values = createHeldValues(config.heldRunsMaxBytes);
+  const intake = createIntake({ ...dependencies, claims, slots: config.slots, hold, isOverShare: values.isOverShare });
   let draining = false;
   let pressure = false;
 

@@ -1,4 +1,6 @@
 import type { JsonObject } from '#shared/json.ts';
+import { createShares, creatorOf } from '#shared/shares.ts';
+import type { Turn } from '#shared/turns.ts';
 import { LARGE_LENGTH } from './large-outputs.ts';
 import type { Run } from './run.ts';
 import type { Source } from './source.ts';
@@ -21,8 +23,16 @@ export interface HeldValues {
   mustMakeRoom(run: Run): boolean;
   /** Too much is held to take another run. */
   readonly isFull: boolean;
+  /** Whether the creator of a tenant has its share of the room, so that the tenant's next run would find none. */
+  isOverShare(tenantID: string): boolean;
   readonly length: number;
 }
+
+/**
+ * Room that a creator may have for what is still free, as with slots: four fifths if it is alone. So another creator's run finds room at
+ * once, also while large runs of the first wait for silent servers.
+ */
+const SHARE = 4;
 
 /** How long a run waits for room before another process may take it. */
 const PATIENCE_MS = 1_000;
@@ -47,6 +57,9 @@ export function createHeldValues(maxLength: number): HeldValues {
   /** What is around maps, with the number of their chunks that are held: they share it. */
   const around = new Map<JsonObject, number>();
   let aroundLength = 0;
+  const shares = createShares(SHARE);
+  /** By tenant, the run that found no room last because its creator had its share. */
+  const refused = new Map<string, { turn: Turn; length: number }>();
   /** The one that was used last comes last. */
   const values = new Map<Source, Run>();
   let valuesLength = 0;
@@ -62,15 +75,16 @@ export function createHeldValues(maxLength: number): HeldValues {
   }
 
   /** Takes note that one chunk more, or less, of a map is held. */
-  function share({ chunk }: Run, change: 1 | -1): void {
+  function share({ chunk, turn }: Run, change: 1 | -1): void {
     if (!chunk) return;
     const { scope, scopeLength } = chunk;
     const before = around.get(scope) ?? 0;
     const now = before + change;
-    if (before === 0) aroundLength += scopeLength;
-    if (now === 0) aroundLength -= scopeLength;
     if (now === 0) around.delete(scope);
     else around.set(scope, now);
+    if (before > 0 && now > 0) return;
+    aroundLength += change * scopeLength;
+    shares.count(turn, change * scopeLength);
   }
 
   function trim(): void {
@@ -91,9 +105,14 @@ export function createHeldValues(maxLength: number): HeldValues {
     trim();
   }
 
+  function add({ turn }: Run, length: number): void {
+    heldLength += length;
+    shares.count(turn, length);
+  }
+
   function hold(run: Run, length: number): void {
     if (!held.has(run)) share(run, 1);
-    heldLength += length - (held.get(run) ?? 0);
+    add(run, length - (held.get(run) ?? 0));
     held.set(run, length);
     trim();
   }
@@ -103,17 +122,34 @@ export function createHeldValues(maxLength: number): HeldValues {
     hold(run, length);
   }
 
-  function hasRoom({ chunk }: Run, length: number): boolean {
-    const more = chunk && !around.has(chunk.scope) ? chunk.scopeLength : 0;
-    return held.size === 0 || total() + length + more <= maxLength;
+  /** Whether a creator has its share already, beside others or, if there is no room for the run beside them, alone. */
+  function hasShare(turn: Turn, length: number): boolean {
+    const beside = maxLength - total() - length;
+    return shares.isExhausted(turn, beside < 0 ? maxLength - shares.of(turn) - length : beside);
   }
 
-  /** In order: a large run is not passed by small ones. */
+  /** What a run takes with what is around it, if that is not held already. */
+  function lengthWithScope({ run: { chunk }, length }: Entrant): number {
+    return length + (chunk && !around.has(chunk.scope) ? chunk.scopeLength : 0);
+  }
+
+  /** In order, so that a large run is not passed by small ones, but for those of other creators if its own has its share. */
   function admitEntrants(): void {
-    for (let [first] = entrants; first && hasRoom(first.run, first.length); [first] = entrants) {
-      entrants.shift();
-      admit(first.run, first.length);
-      first.resolve(true);
+    const passed = new Set<string>();
+    for (const entrant of [...entrants]) {
+      const { run, resolve } = entrant;
+      const { turn } = run;
+      if (passed.has(creatorOf(turn))) continue;
+      const length = lengthWithScope(entrant);
+      if (held.size > 0 && hasShare(turn, length)) {
+        refused.set(turn.tenantID, { turn, length });
+        passed.add(creatorOf(turn));
+        continue;
+      }
+      if (held.size > 0 && total() + length > maxLength) return;
+      entrants.splice(entrants.indexOf(entrant), 1);
+      admit(run, entrant.length);
+      resolve(true);
     }
   }
 
@@ -128,12 +164,9 @@ export function createHeldValues(maxLength: number): HeldValues {
     keep,
     async enter(run, known) {
       const length = known + LARGE_LENGTH;
-      if (entrants.length === 0 && hasRoom(run, length)) {
-        admit(run, length);
-        return true;
-      }
       const { promise, resolve } = Promise.withResolvers<boolean>();
       entrants.push({ run, length, resolve });
+      admitEntrants();
       const timer = setTimeout(() => refuse(run), PATIENCE_MS);
       const isAdmitted = await promise;
       clearTimeout(timer);
@@ -151,9 +184,10 @@ export function createHeldValues(maxLength: number): HeldValues {
     },
     drop(run) {
       if (held.has(run)) share(run, -1);
-      heldLength -= held.get(run) ?? 0;
+      add(run, -(held.get(run) ?? 0));
       held.delete(run);
       entered.delete(run);
+      if (shares.of(run.turn) === 0) refused.delete(run.turn.tenantID);
       if (run.state.hasApart) for (const [source, owner] of values) if (owner === run) forget(source);
       refuse(run);
     },
@@ -162,6 +196,10 @@ export function createHeldValues(maxLength: number): HeldValues {
     },
     get isFull() {
       return entrants.length > 0 || total() > maxLength;
+    },
+    isOverShare(tenantID) {
+      const last = refused.get(tenantID);
+      return last !== undefined && hasShare(last.turn, last.length);
     },
     get length() {
       return total() + valuesLength;

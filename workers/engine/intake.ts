@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Claimable } from '#shared/queues/workflow-runs.ts';
@@ -36,6 +37,8 @@ interface Dependencies {
   logger: Logger;
   /** Holds a claimed run; resolves when it has left this process. */
   hold(row: ClaimedRow): Promise<unknown>;
+  /** Whether the tenant's runs would find no room here, although those of others would. */
+  isOverShare(tenantID: string): boolean;
 }
 
 /**
@@ -43,6 +46,8 @@ interface Dependencies {
  * be idle. Where hundreds of runs end in a second, a job of many finds its places in less.
  */
 const PATIENCE_MS = 100;
+/** How often it looks whether there is room for the runs of a tenant. */
+const LOOK_MS = 10;
 
 /**
  * Runs held beside one for each slot. They are as many as those of the window, so that a run which is handed over is claimed even if
@@ -53,7 +58,8 @@ function spareFor(slots: number): number {
 }
 
 /** Takes jobs of runs: claims as many of them as this process has places for. */
-export function createIntake({ pool, runs, claims, lease, slots, logger, hold }: Dependencies): Intake {
+export function createIntake(dependencies: Dependencies): Intake {
+  const { pool, runs, claims, lease, slots, logger, hold, isOverShare } = dependencies;
   const places = new Places(slots + spareFor(slots), consumersFor(slots));
   const closed = Promise.withResolvers<void>();
 
@@ -77,15 +83,16 @@ export function createIntake({ pool, runs, claims, lease, slots, logger, hold }:
     return true;
   }
 
+  const isRefused = ({ tenantID }: RunsToClaim) => tenantID !== undefined && isOverShare(tenantID);
+
   /** Begins to claim runs until there is no place for the next one. Answers with those that are left. */
-  async function claimAll(
-    all: readonly Claimable[],
-    claiming: Promise<boolean | Error>[],
-  ): Promise<readonly Claimable[]> {
+  async function claimAll(job: RunsToClaim, claiming: Promise<boolean | Error>[]): Promise<readonly Claimable[]> {
     const deadline = performance.now() + PATIENCE_MS;
-    let left = all;
+    let left = job.runs;
     while (left.length > 0) {
       if (!lease.isValid) await Promise.race([lease.untilValid(), closed.promise]);
+      while (isRefused(job) && !places.isClosed && performance.now() < deadline) await sleep(LOOK_MS);
+      if (isRefused(job)) break;
       const taken = await places.take(left.length, deadline - performance.now());
       if (taken === 0) break;
       claiming.push(...left.slice(0, taken).map(claim));
@@ -96,7 +103,7 @@ export function createIntake({ pool, runs, claims, lease, slots, logger, hold }:
 
   async function leaveToOthers(job: RunsToClaim): Promise<void> {
     try {
-      if (!places.isClosed) return await runs.putBack(job);
+      if (!places.isClosed) return await runs.putBack(job, { isLast: isRefused(job) });
     } catch (error) {
       logger.debug({ err: error }, 'runs without a place are handed over again');
     }
@@ -112,7 +119,7 @@ export function createIntake({ pool, runs, claims, lease, slots, logger, hold }:
 
   async function takeAll(job: RunsToClaim): Promise<Taken> {
     const claiming: Promise<boolean | Error>[] = [];
-    const left = await claimAll(job.runs, claiming);
+    const left = await claimAll(job, claiming);
     const claimed = await Promise.all(claiming);
     if (left.length > 0) await leaveToOthers({ ...job, runs: left });
     const failed = claimed.find((one) => one instanceof Error);

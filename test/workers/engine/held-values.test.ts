@@ -9,8 +9,8 @@ import type { Source } from '#workers/engine/source.ts';
 
 const shape = graph({ start: { type: 'start' }, a: code('return 1'), b: code('return 2') }, ['start>a', 'a:success>b']);
 
-function aRun(id: string, input: JsonObject = {}): Run {
-  const run = aClaimedRun(shape, { id, input });
+function aRun(id: string, input: JsonObject = {}, creatorID = 'c'): Run {
+  const run = aClaimedRun(shape, { id, input, creatorID });
   run.state.begin();
   return run;
 }
@@ -92,7 +92,7 @@ test('a process that holds too much takes no run, and its largest make room, but
 });
 
 test('runs enter in order, each with room for one more output, and a run that leaves makes room', async () => {
-  const values = createHeldValues(LARGE_LENGTH * 3);
+  const values = createHeldValues(LARGE_LENGTH * 3.6);
   const [first, second, third, fourth] = [aRun('1'), aRun('2'), aRun('3'), aRun('4')];
   const order: string[] = [];
   const enter = (run: Run, length: number) =>
@@ -143,7 +143,7 @@ test('inputs count', () => {
 });
 
 test('what is around a map counts once for all of its chunks that are held', async () => {
-  const values = createHeldValues(3_000 + 2 * LARGE_LENGTH);
+  const values = createHeldValues(3_000 + 4 * LARGE_LENGTH);
   const scope = { input: { list: 'x'.repeat(2_000) } };
   const scopeLength = JSON.stringify(scope).length;
   const plan = { itemVariable: 'item', indexVariable: 'index', concurrency: 2, collectResults: true };
@@ -163,11 +163,34 @@ test('what is around a map counts once for all of its chunks that are held', asy
   expect(lengths).toEqual([scopeLength + own, 0]);
 
   // With the scope, a first chunk finds no room beside a run of this length.
-  const large = aRun('large');
-  await values.enter(large, 1_500);
+  const large = aRun('large', {}, 'another');
+  await values.enter(large, 1_500 + 2 * LARGE_LENGTH);
   const entering = values.enter(chunks[0], 0);
   await Promise.resolve();
-  expect([values.isFull, values.length]).toEqual([true, 1_500 + LARGE_LENGTH]);
+  expect([values.isFull, values.length]).toEqual([true, 1_500 + 3 * LARGE_LENGTH]);
   values.drop(large);
   expect(await entering).toBe(true);
+});
+
+test('a creator alone gets four fifths of the room, and the run of another finds room at once', async () => {
+  const values = createHeldValues(LARGE_LENGTH * 10);
+  const [first, ...more] = ['1', '2', '3', '4'].map((id) => aRun(id));
+  const order: string[] = [];
+  const enter = (run: Run, length: number) =>
+    values.enter(run, length).then((isIn) => order.push(`${run.id}: ${isIn ? 'in' : 'out'}`));
+  for (const run of [first, ...more]) if (run) await enter(run, LARGE_LENGTH);
+  const entering = [enter(aRun('5'), LARGE_LENGTH), enter(aRun('small'), 0)];
+  const neighbour = aRun('neighbour', {}, 'another');
+  expect([neighbour, first].map((run) => values.isOverShare(run?.tenantID ?? ''))).toEqual([false, true]);
+
+  await enter(neighbour, 0);
+
+  expect(order.slice(4)).toEqual(['neighbour: in']);
+  for (const run of [first, more[0]]) {
+    run?.leave('done');
+    if (run) values.drop(run);
+  }
+  await Promise.all(entering);
+  expect(order.slice(5)).toEqual(['5: in', 'small: in']);
+  expect(values.isOverShare(neighbour.tenantID)).toBe(false);
 });

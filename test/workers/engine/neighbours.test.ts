@@ -13,7 +13,7 @@ let worker: WorkerContext;
 let server: HTTPServer;
 let neighbourID: string;
 beforeAll(async () => {
-  deployment = await startDeployment({ WORKER_SLOTS: String(SLOTS) });
+  deployment = await startDeployment({ WORKER_SLOTS: String(SLOTS), HELD_RUNS_MAX_BYTES: '2000000' });
   worker = await deployment.startWorker();
   // Answers only what is asked for at once.
   server = await startHTTP(({ url }, response) => void (url === '/fast' && response.end('{}')));
@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 /** Starts runs of the busy tenant, each with `width` nodes side by side. */
-async function startBusy(count: number, width: number, node: { type: string }): Promise<string[]> {
+async function startBusy(count: number, width: number, node: { type: string }, input = {}): Promise<string[]> {
   const names = Array.from({ length: width }, (_, index) => `busy${index}`);
   const versionID = await deployment.saveVersion(
     graph(
@@ -45,7 +45,7 @@ async function startBusy(count: number, width: number, node: { type: string }): 
       names.map((name) => `start>${name}`),
     ),
   );
-  return await deployment.runs.acceptMany(Array.from({ length: count }, () => deployment.newRun(versionID)));
+  return await deployment.runs.acceptMany(Array.from({ length: count }, () => deployment.newRun(versionID, input)));
 }
 
 /** Runs one node of the neighbour, and waits for the end. The nodes of the busy tenant do not end meanwhile. */
@@ -95,5 +95,16 @@ describe('beside 40 code nodes that never end', () => {
     await neighbourCompletes(noop);
     await neighbourCompletes(code('return 1'));
     for (const id of ids) expect(await deployment.read(id)).toMatchObject({ status: 'RUNNING' });
+  });
+});
+
+describe('beside runs that wait for a server, and whose inputs take the memory for runs', () => {
+  test("another tenant's no-ops run", async () => {
+    const [asked, input] = [server.seen.length, { text: 'x'.repeat(430_000) }];
+    await startBusy(12, 1, slowCall(), input);
+    await eventually(() => expect(server.seen.length).toBeGreaterThanOrEqual(asked + 3));
+
+    await neighbourCompletes(noop);
+    await neighbourCompletes(noop);
   });
 });

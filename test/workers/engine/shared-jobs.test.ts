@@ -144,8 +144,26 @@ test('while Postgres is away, the job of several runs fails with its error', asy
   await away.end();
 });
 
+test('while a creator has its share of the memory, the jobs of its tenants go behind all others', async () => {
+  const putBack: unknown[] = [];
+  const runs: Pick<Runs, 'putBack'> = { putBack: async (job, options) => void putBack.push({ ...job, ...options }) };
+  const full = newID();
+  const isOverShare = (tenantID: string) => tenantID === full;
+  const intake = intakeWithOneSlot(runs, createClaims(deployment.pool, newID), isOverShare);
+  const job = { tenantID: full, runs: [{ instanceID: newID(), epoch: 1 }] };
+
+  expect(await intake.take(job)).toEqual({ outcome: 'put back', runs: 0 });
+  expect(await intake.take({ ...job, tenantID: newID() })).toEqual({ outcome: 'not claimed', runs: 0 });
+
+  expect(putBack).toEqual([{ ...job, isLast: true }]);
+});
+
 /** An intake whose runs never leave. */
-function intakeWithOneSlot(runs: Runs, claims: Claims): Intake {
+function intakeWithOneSlot(
+  runs: Pick<Runs, 'putBack'>,
+  claims: Claims,
+  isOverShare = (_tenantID: string) => false,
+): Intake {
   return createIntake({
     pool: deployment.pool,
     runs,
@@ -154,5 +172,6 @@ function intakeWithOneSlot(runs: Runs, claims: Claims): Intake {
     slots: 1,
     logger: testLogger,
     hold: () => new Promise(() => undefined),
+    isOverShare,
   });
 }
