@@ -93,7 +93,7 @@ export function createDispatchPool(config: DatabaseConfig, logger: Logger, name:
  */
 export function createCommitPool(config: DatabaseConfig, logger: Logger, name: string): pg.Pool {
   return createPool(config, logger, {
-    max: 2,
+    max: 3,
     name: `${name}.commit`,
     idleMs: 0,
     settings: ONE_PLAN,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { mayPass, type Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { RunEventRow } from '#shared/realtime/run-events.ts';
+import { createTurns } from '#shared/turns.ts';
 import { type CommitRow, statementOf } from './commit-statement.ts';
 import { readStates, stateOf } from './commit-states.ts';
 import { type Entry, takeEntry } from './commit-values.ts';
@@ -62,9 +63,15 @@ export interface CommitterOptions {
   publish(rows: readonly RunEventRow[]): void;
 }
 
+/** Connections for statements. */
+const LANES = 3;
 /** Two statements in flight keep the database busy while this process prepares the next; more make the batches small. */
-const LANES = 2;
+const MAX_SMALL = 2;
 const MAX_BATCH = 500;
+/** Steps of so many characters go alone, creators in turn. Postgres takes 50 ms and more for some megabytes. */
+const LARGE_STEP = 250_000;
+/** Of these in flight. A small step of another tenant does not wait for them. */
+const MAX_LARGE = 2;
 /** A larger step goes alone. A statement of many would be longer than a string may be, and hold up every run in it. */
 const MAX_BATCH_SIZE = 8_000_000;
 const LOCKED_MS = 20;
@@ -88,6 +95,8 @@ export function createCommitter(options: CommitterOptions): Committer {
   /** Runs whose step is waiting or in flight. */
   const busy = new Set<Run>();
   const dirty: Run[] = [];
+  const large = createTurns<Run>();
+  const writing = { small: 0, large: 0 };
   const retries: Entry[] = [];
   let locked = 0;
   let lanes = 0;
@@ -97,23 +106,31 @@ export function createCommitter(options: CommitterOptions): Committer {
   function submit(run: Run): void {
     if (busy.has(run) || !run.hasWork) return;
     busy.add(run);
-    dirty.push(run);
+    if (run.stepLength < LARGE_STEP) dirty.push(run);
+    else large.add(run.turn, run);
     kick();
   }
 
   function kick(): void {
-    if (scheduled || lanes >= LANES) return;
+    if (scheduled || !next()) return;
     scheduled = true;
     // One turn later: outcomes of the same turn share the statement.
     setImmediate(() => {
       scheduled = false;
-      if (lanes < LANES) void lane();
+      void lane();
     });
   }
 
   async function lane(): Promise<void> {
     lanes += 1;
-    while (dirty.length > 0 || retries.length > 0) await write(nextBatch());
+    for (let kind = next(); kind; kind = next()) {
+      const batch = kind === 'large' ? nextLarge() : nextBatch();
+      writing[kind] += 1;
+      // What is left may begin beside it.
+      kick();
+      await write(batch);
+      writing[kind] -= 1;
+    }
     lanes -= 1;
     if (!isIdle()) return;
     const waiters = idleWaiters;
@@ -121,8 +138,21 @@ export function createCommitter(options: CommitterOptions): Committer {
     for (const resolve of waiters) resolve();
   }
 
+  /** What may be written now. */
+  function next(): 'small' | 'large' | undefined {
+    if (writing.small + writing.large >= LANES) return undefined;
+    if (large.size > 0 && writing.large < MAX_LARGE) return 'large';
+    return (dirty.length > 0 || retries.length > 0) && writing.small < MAX_SMALL ? 'small' : undefined;
+  }
+
+  function nextLarge(): Entry[] {
+    const run = large.take(() => true);
+    const entry = run && takeOf(run);
+    return entry ? [entry] : [];
+  }
+
   function isIdle(): boolean {
-    return lanes === 0 && dirty.length === 0 && retries.length === 0 && locked === 0 && !scheduled;
+    return lanes === 0 && dirty.length === 0 && large.size === 0 && retries.length === 0 && locked === 0 && !scheduled;
   }
 
   function nextBatch(): Entry[] {
@@ -145,11 +175,16 @@ export function createCommitter(options: CommitterOptions): Committer {
     const retry = retries.shift();
     if (retry) return retry;
     for (let run = dirty.shift(); run; run = dirty.shift()) {
-      const entry = run.left === null ? take(run) : undefined;
+      const entry = takeOf(run);
       if (entry) return entry;
-      busy.delete(run);
     }
     return undefined;
+  }
+
+  function takeOf(run: Run): Entry | undefined {
+    const entry = run.left === null ? take(run) : undefined;
+    if (!entry) busy.delete(run);
+    return entry;
   }
 
   function take(run: Run): Entry | undefined {

@@ -109,6 +109,11 @@ export class RunState {
     return length;
   }
 
+  /** Length of the outputs of its ends. */
+  get endLength(): number {
+    return this.#endLength;
+  }
+
   /** Whether every branch has ended. */
   get isFinished(): boolean {
     return this.#progress.isFinished;

@@ -151,6 +151,13 @@ export class Run {
     return this.#left !== null || this.#isLeaving || this.#abort.signal.aborted || this.#step.end !== null;
   }
 
+  /** Length of the outputs that its next commit carries. */
+  get stepLength(): number {
+    let length = this.#step.end ? this.state.endLength : 0;
+    for (const { payload } of this.#step.events) length += payload?.length ?? 0;
+    return length;
+  }
+
   get hasWork(): boolean {
     return hasWork(this.#step);
   }

@@ -452,7 +452,7 @@ test('steps that are large together are written by several statements, and all o
   expect(committer.stats.statements).toBeGreaterThanOrEqual(12);
 });
 
-test('a step that is larger than a statement of many may be is written alone', async () => {
+test('a step that is larger than a statement of many may be is written alone, and no small one waits for it', async () => {
   const { held, committer, committed, step } = await hold(2);
   const [large, small] = held as [Run, Run];
 
@@ -460,7 +460,22 @@ test('a step that is larger than a statement of many may be is written alone', a
   step(small);
   await committer.idle();
 
-  expect(committed.map(({ run }) => run)).toEqual([large, small]);
+  expect(committed.map(({ run }) => run)).toEqual([small, large]);
+});
+
+test('of large steps those of a creator with few do not wait for all of another', async () => {
+  const { held, committer, committed, step } = await hold(12);
+  const other = held[11] as Run;
+  Object.assign(other, { turn: { tenantID: 'other', creatorID: 'other' } });
+  const payload = JSON.stringify({ output: { text: 'x'.repeat(1_000_000) } });
+
+  for (const run of held) step(run, payload);
+  await committer.idle();
+
+  expect(committed).toHaveLength(12);
+  // Two are in flight when its turn comes.
+  expect(committed.findIndex(({ run }) => run === other)).toBeLessThan(5);
+  expect(committer.stats.statements).toBe(12);
 });
 
 test('what the driver itself cannot send is found among the others, which commit', async () => {
