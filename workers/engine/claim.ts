@@ -27,14 +27,20 @@ export interface ClaimedRow {
   held_length: number | null;
 }
 
+/** As a claim answers. */
+export interface ClaimRow extends Omit<ClaimedRow, 'input'> {
+  /** Null: it is large, and read by itself. */
+  input: JsonObject | null;
+}
+
 export interface Claims {
   /** Claims a run for this process, all claims of one turn in one statement. Null: an old job, or another worker was faster. */
-  claim(run: Claimable): Promise<ClaimedRow | null>;
+  claim(run: Claimable): Promise<ClaimRow | null>;
   /**
    * Claims one suspect for a process that holds nothing else, so that its death counts against this run. Creators take turns by
    * chance; of one creator's suspects the one that waits longest comes first.
    */
-  claimSuspect(): Promise<ClaimedRow | null>;
+  claimSuspect(): Promise<ClaimRow | null>;
   readonly stats: ClaimStats;
 }
 
@@ -67,11 +73,11 @@ export function createClaims(pool: Pool, leaseID: () => string): Claims {
     });
   });
 
-  async function send(asked: number, statement: Statement): Promise<ClaimedRow[]> {
+  async function send(asked: number, statement: Statement): Promise<ClaimRow[]> {
     const began = performance.now();
     stats.statements += 1;
     try {
-      const { rows } = await pool.query<ClaimedRow>(statement);
+      const { rows } = await pool.query<ClaimRow>(statement);
       stats.won += rows.length;
       stats.lost += asked - rows.length;
       return rows;
@@ -110,8 +116,12 @@ const CLAIMED = `
   status = 'RUNNING', held_by = $1::uuid, epoch = i.epoch + 1, ready_at = null, dispatched_at = null, wake_at = null, not_before = null,
   started_at = coalesce(started_at, now()), updated_at = now()`;
 
+/** Bytes of an input as it is stored: compressed, the text has about five times as many. */
+const LARGE_INPUT = 32_000;
+
 const RETURNED = `
-returning i.id, i.tenant_id, i.workflow_id, i.version_id, i.epoch, i.seq, i.wake_seq, i.losses, i.parent_id, i.map_id, i.depth, i.deadline_at, i.caller, i.input, i.test_mode, i.held_length`;
+returning i.id, i.tenant_id, i.workflow_id, i.version_id, i.epoch, i.seq, i.wake_seq, i.losses, i.parent_id, i.map_id, i.depth, i.deadline_at, i.caller, i.test_mode, i.held_length,
+  case when pg_column_size(i.input) <= ${LARGE_INPUT} then i.input end as input`;
 
 // A suspect that was handed over all the same, by a process of an earlier version, is left to the processes for suspects.
 const CLAIM = `

@@ -11,7 +11,8 @@ import type { Runs } from '#shared/runs.ts';
 import { Tally, type TenantLabel } from '#shared/tally.ts';
 import type { NodeContext } from '../nodes/executor.ts';
 import { type Advance, applyWaits, resumeRun, startRun } from './advance.ts';
-import { type ClaimedRow, type ClaimStats, createClaims } from './claim.ts';
+import type { Chunk } from './chunk.ts';
+import { type ClaimedRow, type ClaimRow, type ClaimStats, createClaims } from './claim.ts';
 import { type CommitStats, type Committed, createCommitter } from './commit.ts';
 import { endChildren } from './end-children.ts';
 import { createReadEventWaits } from './event-waits.ts';
@@ -19,13 +20,14 @@ import { createReadWaits } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
 import { createHeldValues } from './held-values.ts';
 import { createIntake, type RunsToClaim, type Taken } from './intake.ts';
+import { createWithInput } from './large-inputs.ts';
 import type { Lease } from './lease.ts';
 import { createMaps } from './maps.ts';
 import { createReadChunk, versionOfChunk } from './read-chunk.ts';
 import { createReconcile, type Reconcile } from './reconcile.ts';
 import { release, releaseAll, releaseFenced } from './release.ts';
 import { createRestore } from './restore.ts';
-import { type Leaving, Run } from './run.ts';
+import { type Leaving, type LoadedVersion, Run } from './run.ts';
 import { createSlots } from './slots.ts';
 import type { Step } from './step.ts';
 import { createVersions } from './versions.ts';
@@ -103,6 +105,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const maps = createMaps({ pool, runs, logger });
   const readWaits = createReadWaits(pool, createReadEventWaits(dependencies));
   const restore = createRestore(pool, readWaits);
+  const withInput = createWithInput(pool);
   const handBack = createHandBack({ pool, runs, leaseID, logger });
   const slots = createSlots(config.slots, lease, dependencies.bytes);
   const values = createHeldValues(config.heldRunsMaxBytes);
@@ -214,7 +217,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   }
 
   /** Holds a claimed run. Resolves when it has left, or could not begin. */
-  async function hold(row: ClaimedRow): Promise<void> {
+  async function hold(row: ClaimRow): Promise<void> {
     const began = performance.now();
     const outcome = (await begin(row)) ?? 'not begun';
     const labels = tenantLabel.of(row.tenant_id);
@@ -222,25 +225,16 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     left.seconds.add(labels, (performance.now() - began) / 1000);
   }
 
-  async function begin(row: ClaimedRow): Promise<Leaving | null> {
+  async function begin(row: ClaimRow): Promise<Leaving | null> {
     let run: Run | undefined;
     try {
       const loaded = await loadVersion(row.version_id);
       const chunk = row.map_id === null ? null : await readChunk({ ...row, map_id: row.map_id });
       const version = chunk ? versionOfChunk(loaded, chunk) : loaded;
-      // Claimed, or loaded, after `drain` has looked for runs to hand back.
-      if (draining) {
-        await release(pool, leaseID(), row);
-        return null;
-      }
-      const earlier = held.get(row.id);
-      if (earlier) {
-        await startOver(row, earlier);
-        return null;
-      }
-      run = new Run(row, version, chunk);
-      held.set(run.id, run);
-      if (!(await hasRoom(run, row))) return run.left;
+      const admitted = await withInput(row, loaded.creatorID, (whole) => admit(whole, version, chunk));
+      if (admitted === undefined) await release(pool, leaseID(), row);
+      if (!admitted?.isIn) return admitted?.run.left ?? null;
+      run = admitted.run;
       await enter(run, row);
     } catch (error) {
       if (run) leave(run, 'fenced');
@@ -251,7 +245,33 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     return run.left;
   }
 
-  async function enter(run: Run, { seq }: ClaimedRow): Promise<void> {
+  /** Null: this process does not take the run. */
+  async function admit(
+    row: ClaimedRow,
+    version: LoadedVersion,
+    chunk: Chunk | null,
+  ): Promise<{ run: Run; isIn: boolean } | null> {
+    // Claimed, or loaded, after `drain` has looked for runs to hand back.
+    if (draining) {
+      await release(pool, leaseID(), row);
+      return null;
+    }
+    const earlier = held.get(row.id);
+    if (earlier) {
+      await startOver(row, earlier);
+      return null;
+    }
+    const run = new Run(row, version, chunk);
+    held.set(run.id, run);
+    try {
+      return { run, isIn: await hasRoom(run, row) };
+    } catch (error) {
+      leave(run, 'fenced');
+      throw error;
+    }
+  }
+
+  async function enter(run: Run, { seq }: Pick<ClaimedRow, 'seq'>): Promise<void> {
     if (seq === 0) startRun(advance, run);
     else {
       const restored = await restore(run);

@@ -3,14 +3,14 @@ import { toAppError } from '#shared/errors.ts';
 import { TAKES_RUNS } from '#shared/fleet.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Runs } from '#shared/runs.ts';
-import type { ClaimedRow } from './claim.ts';
+import type { ClaimRow } from './claim.ts';
 import { UnknownKinds } from './versions.ts';
 
 /** A run fails when so many workers in a row could not begin it. */
 const MAX_HAND_BACKS = 10;
 
 /** Gives back a claimed run that this worker cannot begin. Never throws: a run that is not given back is found by the lease. */
-export type HandBack = (row: ClaimedRow, error: unknown) => Promise<void>;
+export type HandBack = (row: ClaimRow, error: unknown) => Promise<void>;
 
 interface Dependencies {
   pool: Pool;
@@ -25,7 +25,7 @@ interface Dependencies {
  * apart, below 0; while another worker does, it is READY every second and not counted, because chance decides which worker takes it.
  */
 export function createHandBack({ pool, runs, leaseID, logger }: Dependencies): HandBack {
-  async function giveBack(row: ClaimedRow, error: unknown): Promise<void> {
+  async function giveBack(row: ClaimRow, error: unknown): Promise<void> {
     const isVersionGone = toAppError(error).code === 'NOT_FOUND';
     if (isVersionGone) return fail(row, error);
     const kinds = error instanceof UnknownKinds ? error.kinds : null;
@@ -45,7 +45,7 @@ export function createHandBack({ pool, runs, leaseID, logger }: Dependencies): H
     else logger.warn(about, 'run could not begin here and is given back');
   }
 
-  async function fail(row: ClaimedRow, cause: unknown): Promise<void> {
+  async function fail(row: ClaimRow, cause: unknown): Promise<void> {
     const { code, message } = toAppError(cause);
     const error = { code, message, nodeID: null, attempt: null };
     logger.error({ err: cause, instanceID: row.id }, 'run cannot begin and fails');

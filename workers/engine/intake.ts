@@ -3,7 +3,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Claimable } from '#shared/queues/workflow-runs.ts';
 import type { Runs } from '#shared/runs.ts';
-import type { ClaimedRow, Claims } from './claim.ts';
+import type { ClaimRow, Claims } from './claim.ts';
 import type { Lease } from './lease.ts';
 import { consumersFor, Places } from './places.ts';
 
@@ -36,7 +36,7 @@ interface Dependencies {
   slots: number;
   logger: Logger;
   /** Holds a claimed run; resolves when it has left this process. */
-  hold(row: ClaimedRow): Promise<unknown>;
+  hold(row: ClaimRow): Promise<unknown>;
   /** Whether the tenant's runs would find no room here, although those of others would. */
   isOverShare(tenantID: string): boolean;
 }
@@ -65,7 +65,7 @@ export function createIntake(dependencies: Dependencies): Intake {
 
   /** Answers whether the run was claimed, or with the error. The place is free again when it has left. */
   async function claim(run: Claimable): Promise<boolean | Error> {
-    let row: ClaimedRow | null = null;
+    let row: ClaimRow | null = null;
     try {
       row = await claims.claim(run);
     } catch (error) {
