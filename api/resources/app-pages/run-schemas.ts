@@ -5,6 +5,7 @@ import { WorkError } from '../../http/answer-parts.ts';
 import { exampleIDs } from '../../http/example-ids.ts';
 import { ID } from '../../http/id.ts';
 import type { Spellings } from '../../http/spelling.ts';
+import { argsOf } from '../workflows/run-inputs.ts';
 
 const Alias = z.string().min(1).max(255);
 export const QueryAlias = z.object({ appPageID: ID, queryAlias: Alias });
@@ -19,7 +20,7 @@ export const PageInputs = z
     args: JsonObject.optional().describe('Another name for `inputValues`'),
   })
   .optional()
-  .transform((body) => body?.inputValues ?? body?.args ?? {})
+  .transform((body, check) => argsOf(body, check) ?? {})
   .meta({ id: 'AppPageInputs', examples: [{ inputValues: { day: '2026-03-02' } }] });
 
 export const runSpellings: Spellings = { inputValues: ['inputValues', 'args'] };

@@ -7,21 +7,26 @@ import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { VersionName } from '../../http/version-name.ts';
 import { exampleBatch, exampleBulk, exampleBulkAnswer, exampleCancelMany, exampleRerunMany } from './examples.ts';
 import { RerunFrom, RerunVersion } from './rerun-schemas.ts';
-import { governed, InstanceFilter, runInputs, Stored } from './run-schemas.ts';
+import { argsOf, runInputs } from './run-inputs.ts';
+import { governed, InstanceFilter, Stored } from './run-schemas.ts';
 
 export const BatchID = z.object({ batchID: ID });
 
 /** What an item is parsed with, each for itself: one that is wrong does not fail the others. */
-export const BulkItem = z.object({
-  ...runInputs,
-  ...governed,
-  idempotencyKey: z
-    .string()
-    .min(1)
-    .max(255)
-    .optional()
-    .describe('Another item with this key, in this request or in a later one, starts no other run; kept for 24 hours'),
-});
+export const BulkItem = z
+  .object({
+    ...runInputs,
+    ...governed,
+    idempotencyKey: z
+      .string()
+      .min(1)
+      .max(255)
+      .optional()
+      .describe(
+        'Another item with this key, in this request or in a later one, starts no other run; kept for 24 hours',
+      ),
+  })
+  .transform((item, check) => ({ ...item, args: argsOf(item, check) }));
 
 /** Without the definitions, which the document has in one place for all schemas. */
 const { $schema: _, $defs: __, ...itemInDocument } = z.toJSONSchema(BulkItem, { io: 'input', unrepresentable: 'any' });

@@ -13,7 +13,7 @@ import { asSpelled } from '../../http/spelling.ts';
 import { directRun } from '../../runs/direct-run.ts';
 import { BulkAnswer, BulkItem, BulkQuery, WorkflowBulk } from './batch-schemas.ts';
 import { chooseVersion } from './choose-version.ts';
-import { runSpellings } from './run-schemas.ts';
+import { runSpellings } from './run-inputs.ts';
 import { WorkflowID } from './schemas.ts';
 
 const path = '/workflows/:workflowID/execute/bulk';
@@ -99,7 +99,7 @@ function prepare(
   if (first !== undefined)
     throw invalid([{ path: ['idempotencyKey'], message: `is the key of items.${first} too: expected one of its own` }]);
   if (key !== undefined) keys.set(key, index);
-  const values = item.args ?? item.inputValues ?? {};
+  const values = item.args ?? {};
   const tags = [...new Set(item.tags)];
   const ownGovernance = { class: item.class ?? version.governance.class ?? 'batch', priority: item.priority };
   let accepted: ReturnType<typeof directRun>;

@@ -1,7 +1,8 @@
 import { tenantRoute } from '../../http/route.ts';
 import { directRun } from '../../runs/direct-run.ts';
 import { chooseVersion } from './choose-version.ts';
-import { ExecuteQuery, Execution, runSpellings, WorkflowExecute } from './run-schemas.ts';
+import { runSpellings } from './run-inputs.ts';
+import { ExecuteQuery, Execution, WorkflowExecute } from './run-schemas.ts';
 import { WorkflowID } from './schemas.ts';
 
 export const executeWorkflow = tenantRoute({

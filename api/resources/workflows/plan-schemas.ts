@@ -3,7 +3,7 @@ import { PlannedEdge, PlannedNode } from '#shared/queues/workflow-plans.ts';
 import { exampleIDs } from '../../http/example-ids.ts';
 import { VersionName } from '../../http/version-name.ts';
 import { exampleRunInputs } from './examples.ts';
-import { runInputs } from './run-schemas.ts';
+import { argsOf, runInputs } from './run-inputs.ts';
 
 export const PlanQuery = z.object({
   version: VersionName.optional().describe(
@@ -15,7 +15,7 @@ export const PlanQuery = z.object({
 export const WorkflowPlan = z
   .object(runInputs)
   .optional()
-  .transform((body) => ({ args: body?.args ?? body?.inputValues ?? {} }))
+  .transform((body, check) => ({ args: argsOf(body, check) ?? {} }))
   .meta({ id: 'WorkflowPlan', examples: [exampleRunInputs] });
 
 export const PlanProblem = z

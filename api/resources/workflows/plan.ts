@@ -14,7 +14,7 @@ import { tenantRoute } from '../../http/route.ts';
 import { type Graph, graphOf } from './graph.ts';
 import { PlanQuery, WorkflowPlan, WorkflowPlanned } from './plan-schemas.ts';
 import { graphFaults, type Problem, problemsIn, variableProblems, workflowProblems } from './problems.ts';
-import { runSpellings } from './run-schemas.ts';
+import { runSpellings } from './run-inputs.ts';
 import { WorkflowID } from './schemas.ts';
 
 export const planWorkflow = tenantRoute({

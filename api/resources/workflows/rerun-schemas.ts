@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { IterationPath } from '#shared/workflow/frame.ts';
 import { VersionInBody } from '../../http/version-name.ts';
 import { exampleRerun, exampleRerunAnswer, exampleRerunPreview } from './examples.ts';
-import { runInputs, Tags } from './run-schemas.ts';
+import { argsOf, runInputs } from './run-inputs.ts';
+import { Tags } from './run-schemas.ts';
 
 const FromNode = z
   .object({
@@ -29,10 +30,10 @@ export const Rerun = z
     tags: Tags.optional().describe('Instead of those of the run'),
   })
   .optional()
-  .transform((body) => ({
+  .transform((body, check) => ({
     from: body?.from ?? 'start',
     version: body?.version ?? 'original',
-    args: body?.args ?? body?.inputValues,
+    args: argsOf(body, check),
     tags: body?.tags && [...new Set(body.tags)],
   }))
   .meta({ id: 'WorkflowRerun', examples: [exampleRerun] });

@@ -11,7 +11,8 @@ import { chooseVersion } from './choose-version.ts';
 import { findTags } from './find-names.ts';
 import { findReadableRun } from './find-run.ts';
 import { Rerun, RerunAnswer, RerunPreview } from './rerun-schemas.ts';
-import { InstanceID, runSpellings } from './run-schemas.ts';
+import { runSpellings } from './run-inputs.ts';
+import { InstanceID } from './run-schemas.ts';
 
 export const rerunInstance = tenantRoute({
   name: 'rerunWorkflowInstance',

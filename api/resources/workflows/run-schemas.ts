@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { JsonObject } from '#shared/json.ts';
 import { MapProgress } from '#shared/map-plan.ts';
 import { moreOfError, moreOfRunError } from '#shared/run-errors.ts';
 import { IterationPath } from '#shared/workflow/frame.ts';
@@ -8,7 +7,6 @@ import { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
 import { WorkError } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
-import type { Spellings } from '../../http/spelling.ts';
 import { VersionName } from '../../http/version-name.ts';
 import { Waiting, WaitReason } from '../../runs/wait-schemas.ts';
 import {
@@ -19,6 +17,7 @@ import {
   exampleInstanceSummary,
   exampleRunInputs,
 } from './examples.ts';
+import { argsOf, runInputs } from './run-inputs.ts';
 
 export const InstanceID = z.object({ instanceID: ID });
 
@@ -27,12 +26,6 @@ export const StatusOfNode = NodeStatus.meta({ id: 'NodeStatus' });
 
 /** Stored JSON is not validated again: it was when it came. */
 export const Stored = z.looseObject({});
-
-export const runInputs = {
-  args: JsonObject.optional().describe('The inputs of the run'),
-  inputValues: JsonObject.optional().describe('Another name for `args`'),
-};
-export const runSpellings: Spellings = { args: ['args', 'inputValues'] };
 
 const Tag = z.string().trim().min(1).max(64);
 export const Tags = z.array(Tag).max(10);
@@ -55,8 +48,8 @@ export const governed = {
 export const WorkflowExecute = z
   .object({ ...runInputs, ...governed })
   .optional()
-  .transform((body) => ({
-    args: body?.args ?? body?.inputValues ?? {},
+  .transform((body, check) => ({
+    args: argsOf(body, check) ?? {},
     tags: [...new Set(body?.tags)],
     startAt: body?.startAt,
     class: body?.class,

@@ -17,7 +17,8 @@ import {
   exampleWorkflowTest,
   exampleWorkflowUpdate,
 } from './examples.ts';
-import { runInputs, runSpellings, Stored } from './run-schemas.ts';
+import { argsOf, runInputs, runSpellings } from './run-inputs.ts';
+import { Stored } from './run-schemas.ts';
 
 export const WorkflowID = z.object({ workflowID: ID });
 
@@ -101,7 +102,7 @@ export const WorkflowTest = z
     const nodes = body.nodes ?? body.workflowNodes;
     const edges = body.edges ?? body.workflowEdges;
     const { workflowOptions: options, workflowID, version, pinned, dryRun, stopAfter } = body;
-    const args = body.args ?? body.inputValues ?? {};
+    const args = argsOf(body, check) ?? {};
     const mode = { pinned, dryRun, ...(stopAfter !== undefined && { stopAfter }) };
     if (!nodes && !edges && workflowID) return { given: null, saved: { workflowID, version }, args, mode };
     const message = workflowID ? 'is required beside the other' : NO_GRAPH;

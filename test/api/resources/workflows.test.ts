@@ -460,6 +460,21 @@ describe('executing', () => {
     expect((await instance(byInputs.body.instanceID)).body).toMatchObject({ input: { n: 8, note: null } });
   });
 
+  test('refuses inputs that differ by their two names', async () => {
+    const { id } = await aWorkflow(cluster, { tenant, options: { inputDefinitions } });
+    const both = (args: object, inputValues: object) => ({ args, inputValues });
+    const issues = (at: readonly (string | number)[] = []) => [{ path: [...at, 'inputValues'] }];
+
+    for (const path of [`T/workflows/${id}/execute`, `T/workflows/${id}/plan`])
+      expect(await admin().post(path, both({ n: 1 }, { n: 2 }))).toMatchObject({
+        status: 400,
+        body: { error: { code: 'VALIDATION_ERROR', details: { issues: issues() } } },
+      });
+    expect((await admin().post(`T/workflows/${id}/execute`, both({ n: 1 }, { n: 1 }))).status).toBe(200);
+    const bulk = await admin().post(`T/workflows/${id}/execute/bulk`, { items: [both({ n: 1 }, { n: 2 })] });
+    expect(bulk.body.items[0].error.details.issues).toMatchObject(issues(['items', 0]));
+  });
+
   test('refuses wrong inputs and starts nothing', async () => {
     const { id } = await aWorkflow(cluster, { tenant, options: { inputDefinitions } });
 
