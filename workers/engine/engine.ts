@@ -10,9 +10,9 @@ import type { RunSignal } from '#shared/run-signals.ts';
 import type { Runs } from '#shared/runs.ts';
 import { Tally, type TenantLabel } from '#shared/tally.ts';
 import type { NodeContext } from '../nodes/executor.ts';
-import { type Advance, applyWaits, resumeRun, startRun } from './advance.ts';
-import type { Chunk } from './chunk.ts';
-import { type ClaimedRow, type ClaimRow, type ClaimStats, createClaims } from './claim.ts';
+import { type Advance, applyWaits } from './advance.ts';
+import { createBegin } from './begin.ts';
+import { type ClaimRow, type ClaimStats, createClaims } from './claim.ts';
 import { type CommitStats, type Committed, createCommitter } from './commit.ts';
 import { endChildren } from './end-children.ts';
 import { createReadEventWaits } from './event-waits.ts';
@@ -20,17 +20,14 @@ import { createReadWaits } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
 import { createHeldValues } from './held-values.ts';
 import { createIntake, type RunsToClaim, type Taken } from './intake.ts';
-import { createWithInput } from './large-inputs.ts';
 import type { Lease } from './lease.ts';
 import { createMaps } from './maps.ts';
-import { createReadChunk, versionOfChunk } from './read-chunk.ts';
 import { createReconcile, type Reconcile } from './reconcile.ts';
-import { release, releaseAll, releaseFenced } from './release.ts';
+import { releaseAll, releaseFenced } from './release.ts';
 import { createRestore } from './restore.ts';
-import { type Leaving, type LoadedVersion, Run } from './run.ts';
+import type { Leaving, Run } from './run.ts';
 import { createSlots } from './slots.ts';
 import type { Step } from './step.ts';
-import { createVersions } from './versions.ts';
 import { createWaitsAgain } from './waits-again.ts';
 
 export interface Engine {
@@ -100,13 +97,8 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const leaseID = () => lease.id;
   const held = new Map<string, Run>();
   const claims = createClaims(dependencies.dispatchPool, leaseID);
-  const loadVersion = createVersions(pool);
-  const readChunk = createReadChunk(pool);
   const maps = createMaps({ pool, runs, logger });
   const readWaits = createReadWaits(pool, createReadEventWaits(dependencies));
-  const restore = createRestore(pool, readWaits);
-  const withInput = createWithInput(pool);
-  const handBack = createHandBack({ pool, runs, leaseID, logger });
   const slots = createSlots(config.slots, lease, dependencies.bytes);
   const values = createHeldValues(config.heldRunsMaxBytes);
   const intake = createIntake({ ...dependencies, claims, slots: config.slots, hold, isOverShare: values.isOverShare });
@@ -170,6 +162,14 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     readFirst,
   };
 
+  const begin = createBegin({
+    ...{ pool, leaseID, logger, config, held, values, advance, leave, takeStock },
+    isDraining: () => draining,
+    onRoomChanged: () => intake.setFull(values.isFull),
+    restore: createRestore(pool, readWaits),
+    handBack: createHandBack({ pool, runs, leaseID, logger }),
+  });
+
   function onCommitted(committed: Committed): void {
     const { run, step, wakeSeq, ready } = committed;
     publisher.reminders(step.reminders);
@@ -223,88 +223,6 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     const labels = tenantLabel.of(row.tenant_id);
     left.runs.add({ ...labels, outcome });
     left.seconds.add(labels, (performance.now() - began) / 1000);
-  }
-
-  async function begin(row: ClaimRow): Promise<Leaving | null> {
-    let run: Run | undefined;
-    try {
-      const loaded = await loadVersion(row.version_id);
-      const chunk = row.map_id === null ? null : await readChunk({ ...row, map_id: row.map_id });
-      const version = chunk ? versionOfChunk(loaded, chunk) : loaded;
-      const admitted = await withInput(row, loaded.creatorID, (whole) => admit(whole, version, chunk));
-      if (admitted === undefined) await release(pool, leaseID(), row);
-      if (!admitted?.isIn) return admitted?.run.left ?? null;
-      run = admitted.run;
-      await enter(run, row);
-    } catch (error) {
-      if (run) leave(run, 'fenced');
-      await handBack(row, error);
-      return null;
-    }
-    await run.released;
-    return run.left;
-  }
-
-  /** Null: this process does not take the run. */
-  async function admit(
-    row: ClaimedRow,
-    version: LoadedVersion,
-    chunk: Chunk | null,
-  ): Promise<{ run: Run; isIn: boolean } | null> {
-    // Claimed, or loaded, after `drain` has looked for runs to hand back.
-    if (draining) {
-      await release(pool, leaseID(), row);
-      return null;
-    }
-    const earlier = held.get(row.id);
-    if (earlier) {
-      await startOver(row, earlier);
-      return null;
-    }
-    const run = new Run(row, version, chunk);
-    held.set(run.id, run);
-    try {
-      return { run, isIn: await hasRoom(run, row) };
-    } catch (error) {
-      leave(run, 'fenced');
-      throw error;
-    }
-  }
-
-  async function enter(run: Run, { seq }: Pick<ClaimedRow, 'seq'>): Promise<void> {
-    if (seq === 0) startRun(advance, run);
-    else {
-      const restored = await restore(run);
-      takeStock(run);
-      resumeRun(advance, run, restored);
-    }
-    run.begin();
-  }
-
-  /** Waits for room in memory; a run that finds none is released. */
-  async function hasRoom(run: Run, row: ClaimedRow): Promise<boolean> {
-    const { nodeOutputMaxBytes, runOutputMaxBytes } = config;
-    const most = Math.min(row.seq * nodeOutputMaxBytes, runOutputMaxBytes);
-    const entering = values.enter(run, row.held_length ?? run.state.heldLength + most);
-    intake.setFull(values.isFull);
-    if (await entering) return true;
-    if (run.left) return false;
-    leave(run, 'yielded');
-    await release(pool, leaseID(), row);
-    return false;
-  }
-
-  /**
-   * For a run that this process has claimed before, under the same epoch and lease, by a claim that Postgres forgot in a crash. The
-   * fence cannot tell the two apart, so both end, and the next epoch decides.
-   */
-  async function startOver(row: ClaimedRow, earlier: Run): Promise<void> {
-    logger.warn(
-      { instanceID: row.id, epoch: row.epoch },
-      'run was claimed twice, because Postgres forgot a claim; it starts over',
-    );
-    leave(earlier, 'fenced');
-    await releaseFenced(pool, leaseID(), [row]);
   }
 
   return {
