@@ -5,7 +5,7 @@ import { WorkError } from '../../http/answer-parts.ts';
 import { exampleIDs } from '../../http/example-ids.ts';
 import { ID } from '../../http/id.ts';
 import type { Spellings } from '../../http/spelling.ts';
-import { argsOf } from '../workflows/run-inputs.ts';
+import { argsOf } from '../../runs/run-inputs.ts';
 
 const Alias = z.string().min(1).max(255);
 export const QueryAlias = z.object({ appPageID: ID, queryAlias: Alias });

@@ -5,9 +5,9 @@ import { WorkError } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { VersionName } from '../../http/version-name.ts';
+import { argsOf, runInputs } from '../../runs/run-inputs.ts';
 import { exampleBatch, exampleBulk, exampleBulkAnswer, exampleCancelMany, exampleRerunMany } from './examples.ts';
 import { RerunFrom, RerunVersion } from './rerun-schemas.ts';
-import { argsOf, runInputs } from './run-inputs.ts';
 import { governed, InstanceFilter, Stored } from './run-schemas.ts';
 
 export const BatchID = z.object({ batchID: ID });

@@ -11,9 +11,9 @@ import type { ExecutableVersion } from '../../db/executable-versions.ts';
 import { TENANT_PREFIX, tenantRoute } from '../../http/route.ts';
 import { asSpelled } from '../../http/spelling.ts';
 import { directRun } from '../../runs/direct-run.ts';
+import { runSpellings } from '../../runs/run-inputs.ts';
 import { BulkAnswer, BulkItem, BulkQuery, WorkflowBulk } from './batch-schemas.ts';
 import { chooseVersion } from './choose-version.ts';
-import { runSpellings } from './run-inputs.ts';
 import { WorkflowID } from './schemas.ts';
 
 const path = '/workflows/:workflowID/execute/bulk';

@@ -1,7 +1,7 @@
 import { tenantRoute } from '../../http/route.ts';
 import { directRun } from '../../runs/direct-run.ts';
+import { runSpellings } from '../../runs/run-inputs.ts';
 import { chooseVersion } from './choose-version.ts';
-import { runSpellings } from './run-inputs.ts';
 import { ExecuteQuery, Execution, WorkflowExecute } from './run-schemas.ts';
 import { WorkflowID } from './schemas.ts';
 

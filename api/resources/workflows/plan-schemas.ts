@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { PlannedEdge, PlannedNode } from '#shared/queues/workflow-plans.ts';
 import { exampleIDs } from '../../http/example-ids.ts';
 import { VersionName } from '../../http/version-name.ts';
+import { argsOf, runInputs } from '../../runs/run-inputs.ts';
 import { exampleRunInputs } from './examples.ts';
-import { argsOf, runInputs } from './run-inputs.ts';
 
 export const PlanQuery = z.object({
   version: VersionName.optional().describe(

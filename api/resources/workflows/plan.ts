@@ -11,10 +11,10 @@ import { workflowPlans } from '#shared/queues/workflow-plans.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { findLatestID, findVersionToRun } from '../../db/workflow-versions.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { runSpellings } from '../../runs/run-inputs.ts';
 import { type Graph, graphOf } from './graph.ts';
 import { PlanQuery, WorkflowPlan, WorkflowPlanned } from './plan-schemas.ts';
 import { graphFaults, type Problem, problemsIn, variableProblems, workflowProblems } from './problems.ts';
-import { runSpellings } from './run-inputs.ts';
 import { WorkflowID } from './schemas.ts';
 
 export const planWorkflow = tenantRoute({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { IterationPath } from '#shared/workflow/frame.ts';
 import { VersionInBody } from '../../http/version-name.ts';
+import { argsOf, runInputs } from '../../runs/run-inputs.ts';
 import { exampleRerun, exampleRerunAnswer, exampleRerunPreview } from './examples.ts';
-import { argsOf, runInputs } from './run-inputs.ts';
 import { Tags } from './run-schemas.ts';
 
 const FromNode = z

@@ -7,11 +7,11 @@ import { planRerun, previewRerun } from '#shared/plan-rerun.ts';
 import type { ApiContext } from '../../context.ts';
 import { type TenantInput, tenantRoute } from '../../http/route.ts';
 import { directRun } from '../../runs/direct-run.ts';
+import { runSpellings } from '../../runs/run-inputs.ts';
 import { chooseVersion } from './choose-version.ts';
 import { findTags } from './find-names.ts';
 import { findReadableRun } from './find-run.ts';
 import { Rerun, RerunAnswer, RerunPreview } from './rerun-schemas.ts';
-import { runSpellings } from './run-inputs.ts';
 import { InstanceID } from './run-schemas.ts';
 
 export const rerunInstance = tenantRoute({

@@ -8,6 +8,7 @@ import { WorkError } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { VersionName } from '../../http/version-name.ts';
+import { argsOf, runInputs } from '../../runs/run-inputs.ts';
 import { Waiting, WaitReason } from '../../runs/wait-schemas.ts';
 import {
   exampleExecution,
@@ -17,7 +18,6 @@ import {
   exampleInstanceSummary,
   exampleRunInputs,
 } from './examples.ts';
-import { argsOf, runInputs } from './run-inputs.ts';
 
 export const InstanceID = z.object({ instanceID: ID });
 

@@ -10,6 +10,7 @@ import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
 import type { Spellings } from '../../http/spelling.ts';
 import { Title } from '../../http/text.ts';
 import { VersionInBody } from '../../http/version-name.ts';
+import { argsOf, runInputs, runSpellings } from '../../runs/run-inputs.ts';
 import {
   exampleSummary,
   exampleWorkflow,
@@ -17,7 +18,6 @@ import {
   exampleWorkflowTest,
   exampleWorkflowUpdate,
 } from './examples.ts';
-import { argsOf, runInputs, runSpellings } from './run-inputs.ts';
 import { Stored } from './run-schemas.ts';
 
 export const WorkflowID = z.object({ workflowID: ID });

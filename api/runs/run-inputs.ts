@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { JsonObject } from '#shared/json.ts';
-import type { Spellings } from '../../http/spelling.ts';
+import type { Spellings } from '../http/spelling.ts';
 
 export const runInputs = {
   args: JsonObject.optional().describe('The inputs of the run'),
