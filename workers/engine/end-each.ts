@@ -20,7 +20,7 @@ const LEFT_OUT_MS = 60_000;
 /** Beyond, the oldest are tried again. */
 const MAX_LEFT_OUT = 10_000;
 
-export function createEndEach(runs: Pick<Runs, 'end'>, logger: Logger): EndEach {
+export function createEndEach(runs: Runs, logger: Logger): EndEach {
   const refused = new LRUCache<string, true>({ max: MAX_LEFT_OUT, ttl: LEFT_OUT_MS });
 
   const endEach: (...ending: Parameters<EndEach>) => Promise<readonly string[]> = async (ids, end) => {

@@ -59,7 +59,7 @@ export function createHeldValues(maxLength: number): HeldValues {
   let aroundLength = 0;
   const shares = createShares(SHARE);
   /** By tenant, the run that found no room last because its creator had its share. */
-  const refused = new Map<string, { turn: Turn; length: number }>();
+  const refused = new Map<string, { turn: Turn; length: number; at: number }>();
   /** The one that was used last comes last. */
   const values = new Map<Source, Run>();
   let valuesLength = 0;
@@ -134,22 +134,23 @@ export function createHeldValues(maxLength: number): HeldValues {
   }
 
   /** In order, so that a large run is not passed by small ones, but for those of other creators if its own has its share. */
-  function admitEntrants(): void {
+  function nextEntrant(): Entrant | undefined {
     const passed = new Set<string>();
-    for (const entrant of [...entrants]) {
-      const { run, resolve } = entrant;
-      const { turn } = run;
+    for (const entrant of entrants) {
+      const { turn } = entrant.run;
       if (passed.has(creatorOf(turn))) continue;
-      const length = lengthWithScope(entrant);
-      if (held.size > 0 && hasShare(turn, length)) {
-        refused.set(turn.tenantID, { turn, length });
-        passed.add(creatorOf(turn));
-        continue;
-      }
-      if (held.size > 0 && total() + length > maxLength) return;
-      entrants.splice(entrants.indexOf(entrant), 1);
-      admit(run, entrant.length);
-      resolve(true);
+      if (!hasShare(turn, lengthWithScope(entrant))) return entrant;
+      passed.add(creatorOf(turn));
+    }
+    return undefined;
+  }
+
+  function admitEntrants(): void {
+    for (let next = nextEntrant(); next; next = nextEntrant()) {
+      if (held.size > 0 && total() + lengthWithScope(next) > maxLength) return;
+      entrants.splice(entrants.indexOf(next), 1);
+      admit(next.run, next.length);
+      next.resolve(true);
     }
   }
 
@@ -165,8 +166,13 @@ export function createHeldValues(maxLength: number): HeldValues {
     async enter(run, known) {
       const length = known + LARGE_LENGTH;
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      entrants.push({ run, length, resolve });
+      const entrant = { run, length, resolve };
+      entrants.push(entrant);
       admitEntrants();
+      const { turn } = run;
+      const asked = lengthWithScope(entrant);
+      if (entrants.includes(entrant) && hasShare(turn, asked))
+        refused.set(turn.tenantID, { turn, length: asked, at: performance.now() });
       const timer = setTimeout(() => refuse(run), PATIENCE_MS);
       const isAdmitted = await promise;
       clearTimeout(timer);
@@ -195,11 +201,12 @@ export function createHeldValues(maxLength: number): HeldValues {
       return total() > maxLength && held.size > 1 && (held.get(run) ?? 0) * held.size >= heldLength;
     },
     get isFull() {
-      return entrants.length > 0 || total() > maxLength;
+      return nextEntrant() !== undefined || total() > maxLength;
     },
     isOverShare(tenantID) {
       const last = refused.get(tenantID);
-      return last !== undefined && hasShare(last.turn, last.length);
+      // Another run, which may be smaller, is tried after the time for which that one has waited.
+      return last !== undefined && performance.now() < last.at + PATIENCE_MS && hasShare(last.turn, last.length);
     },
     get length() {
       return total() + valuesLength;

@@ -101,7 +101,7 @@ test('runs enter in order, each with room for one more output, and a run that le
   await enter(first, LARGE_LENGTH);
   const waiting = [enter(second, LARGE_LENGTH), enter(third, 0), enter(fourth, 0)];
   await Promise.resolve();
-  expect([order, values.isFull]).toEqual([['1: in'], true]);
+  expect([order, values.isFull]).toEqual([['1: in'], false]);
   // It waits no longer.
   third.leave('fenced');
   values.drop(third);
