@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { givenInputs } from '../given-inputs.ts';
 import { Json, JsonObject } from '../json.ts';
 import { RunStatus } from '../workflow/status.ts';
 import { BridgeMode } from './widget-events.ts';
@@ -48,10 +49,20 @@ export function widgetOf(key: string): string {
   return (id ?? ofPlace ?? '').toLowerCase();
 }
 
+const inputNames = ['inputParams', 'inputValues'] as const;
 const inputs = {
   inputParams: JsonObject.optional().describe('The inputs of the run'),
   inputValues: JsonObject.optional().describe('Another name for `inputParams`'),
 };
+
+interface Inputs {
+  inputParams?: JsonObject | undefined;
+  inputValues?: JsonObject | undefined;
+}
+
+function withInputs<T extends Inputs>({ inputParams, inputValues, ...sent }: T, check: z.core.$RefinementCtx) {
+  return { ...sent, inputs: givenInputs({ inputParams, inputValues }, inputNames, check) };
+}
 
 const WidgetConnect = z
   .object({
@@ -79,7 +90,8 @@ const WidgetConnect = z
     if (mode !== 'execute') need('instanceID', instanceID);
     else if (appPageID !== undefined) need('workflowAlias', workflowAlias);
     else need('workflowID', workflowID);
-  });
+  })
+  .transform(withInputs);
 export type WidgetConnect = z.output<typeof WidgetConnect>;
 
 const WidgetInput = z.object({
@@ -91,12 +103,14 @@ const WidgetInput = z.object({
 });
 export type WidgetInput = z.output<typeof WidgetInput>;
 
-const WidgetRefresh = z.object({
-  widgetID: WidgetKey,
-  ...inputs,
-  tenantID: ID.optional(),
-  idempotencyKey: Key.optional(),
-});
+const WidgetRefresh = z
+  .object({
+    widgetID: WidgetKey,
+    ...inputs,
+    tenantID: ID.optional(),
+    idempotencyKey: Key.optional(),
+  })
+  .transform(withInputs);
 export type WidgetRefresh = z.output<typeof WidgetRefresh>;
 
 /** Events that clients send. */

@@ -30,11 +30,11 @@ export async function connectWidget(socket: ClientSocket, context: BridgeContext
   const instanceID =
     mode === 'execute'
       ? await startRun(context, socket, {
-          ...{ widgetID, tenantID, inputs: sent.inputParams ?? sent.inputValues ?? {} },
+          ...{ widgetID, tenantID, inputs: sent.inputs ?? {} },
           target: page ?? { workflowID: String(sent.workflowID) },
           claim: claimOf('widget_workflow_connect', userID, {
             key: sent.idempotencyKey,
-            request: [widgetID, sent.workflowID, page, sent.inputParams ?? sent.inputValues],
+            request: [widgetID, sent.workflowID, page, sent.inputs],
           }),
         })
       : String(sent.instanceID);
@@ -45,17 +45,16 @@ export async function connectWidget(socket: ClientSocket, context: BridgeContext
 /** Executes again what the widget shows, and connects it to the new run. The run before goes on. */
 export async function refreshWidget(socket: ClientSocket, context: BridgeContext, sent: WidgetRefresh) {
   const { userID } = socket.data;
-  const { widgetID, idempotencyKey: key } = sent;
+  const { widgetID, inputs, idempotencyKey: key } = sent;
   const { instanceID, page } = requireBridge(socket, widgetID);
-  const given = sent.inputParams ?? sent.inputValues;
   const before = await findBridgedRun(context, userID, { widgetID, instanceID, tenantID: sent.tenantID });
   const { tenantID, workflowID } = before;
   if (!page && (workflowID === null || !before.runGrant))
     throw new AppError('CONFLICT', 'It is not known what to execute: connect again with what the app page binds');
   const started = await startRun(context, socket, {
-    ...{ widgetID, tenantID, inputs: given ?? (page ? {} : before.input) },
+    ...{ widgetID, tenantID, inputs: inputs ?? (page ? {} : before.input) },
     target: page ?? { workflowID: String(workflowID) },
-    claim: claimOf('widget_refresh', userID, { key, request: [widgetID, given] }),
+    claim: claimOf('widget_refresh', userID, { key, request: [widgetID, inputs] }),
   });
   const run = await findBridgedRun(context, userID, { widgetID, instanceID: started });
   const bridge: Bridge = { widgetID, instanceID: started, tenantID, page };

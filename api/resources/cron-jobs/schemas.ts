@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { faultOfExpression, isTimezone } from '#shared/cron/calendar.ts';
 import { CronJobType, configs, MissedRunPolicy, OverlapPolicy } from '#shared/cron/job.ts';
+import { differing } from '#shared/given-inputs.ts';
 import { JsonObject } from '#shared/json.ts';
 import { parseValue } from '#shared/parse-value.ts';
 import { quote } from '#shared/quote.ts';
@@ -106,7 +107,10 @@ function spelled({ isDisabled, workflowID, workflowConfig, ...body }: Given) {
 }
 
 /** The config of a type, from what a client has sent. */
-export function readConfig(type: CronJobType, { args, ...config }: JsonObject) {
+export function readConfig(type: CronJobType, given: JsonObject) {
+  const issue = differing(given, ['inputValues', 'args']);
+  if (issue) return { success: false, issues: [issue], count: 1 } as const;
+  const { args, ...config } = given;
   return parseValue(configs[type], { ...(args !== undefined && { inputValues: args }), ...config });
 }
 

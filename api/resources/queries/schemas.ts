@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Caller } from '#shared/caller.ts';
+import { givenInputs } from '#shared/given-inputs.ts';
 import { Json, JsonObject } from '#shared/json.ts';
 import { ResultCursor } from '#shared/result-pages.ts';
 import { readBy } from '#shared/schema-walk.ts';
@@ -67,7 +68,8 @@ const inputs = {
   args: JsonObject.optional().describe('Another name for `inputValues`'),
   inputValues: JsonObject.optional().describe('The values of the parameters'),
 };
-export const inputSpellings: Spellings = { inputValues: ['inputValues', 'args'] };
+const inputNames = ['inputValues', 'args'] as const;
+export const inputSpellings: Spellings = { inputValues: inputNames };
 
 /** The query of a test is in the body, its target beside its options or among them. */
 export const testSpellings: Spellings = {
@@ -80,14 +82,14 @@ export const testSpellings: Spellings = {
 export const DataQueryInputs = z
   .object(inputs)
   .optional()
-  .transform((body) => ({ inputs: inputsOf(body) }))
+  .transform((body, check) => ({ inputs: givenInputs(body, inputNames, check) ?? {} }))
   .meta({ id: 'DataQueryInputs', examples: [exampleInputs] });
 
 /** With `cursor` (the `nextCursor` of an answer): the rows that follow; the query is not run again. */
 export const DataQueryRun = z
   .object({ ...inputs, cursor: ResultCursor.optional() })
   .optional()
-  .transform((body) => ({ inputs: inputsOf(body), cursor: body?.cursor }))
+  .transform((body, check) => ({ inputs: givenInputs(body, inputNames, check) ?? {}, cursor: body?.cursor }))
   .meta({ id: 'DataQueryRun', examples: [exampleInputs] });
 
 const given = { dataQueryOptions: Options, ...target };
@@ -100,7 +102,7 @@ const GivenDataQuery = readBy(z.object(given), () => whole)
 
 export const DataQueryTest = z
   .object({ dataQuery: GivenDataQuery, ...inputs })
-  .transform(({ dataQuery, ...body }) => ({ dataQuery, inputs: inputsOf(body) }))
+  .transform(({ dataQuery, ...body }, check) => ({ dataQuery, inputs: givenInputs(body, inputNames, check) ?? {} }))
   .meta({ id: 'DataQueryTest', examples: [exampleDataQueryTest] });
 
 export const QueryGenerate = z
@@ -189,15 +191,6 @@ export const Runs = z.object({ runs: z.array(Run), ...pageFields }).meta({ id: '
 
 /** The answer of a worker, with the names of the reference. */
 export const DataQuerySchemas = FormsByType;
-
-interface Inputs {
-  args?: JsonObject | undefined;
-  inputValues?: JsonObject | undefined;
-}
-
-function inputsOf(body: Inputs | undefined): JsonObject {
-  return body?.inputValues ?? body?.args ?? {};
-}
 
 interface Spelled {
   dataQueryOptions: z.output<typeof Options>;

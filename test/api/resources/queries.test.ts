@@ -388,7 +388,7 @@ describe('running a query', () => {
             },
           });
     expect((await api.post(`T/queries/${id}/run`, { args: { n: 1 }, inputValues: {} })).body.error.message).toMatch(
-      /^inputValues\.n: /,
+      /^args: differs from `inputValues`: /,
     );
     expect((await api.post(`T/queries/${id}/run`)).body.error.message).toMatch(/^inputValues\.n: /);
   });
