@@ -47,14 +47,17 @@ test('a worker that is killed between the commit of a query and its own leaves t
   );
 }, 180_000);
 
-test('a query that can write no receipt is refused when the node runs', async () => {
+test('a query that can write no receipt since it was changed is refused when the node runs', async () => {
+  const { id } = await aDataQuery(cluster, { tenant });
+  const workflowID = await aWorkflowOnce({ cluster, tenant }, id);
   const datasource = await aDatasource(cluster, {
     tenant,
     type: 'restapi',
     options: { baseURL: 'http://127.0.0.1:9' },
   });
-  const { id } = await aDataQuery(cluster, { tenant, datasource, query: { apiEndpoint: '/', method: 'GET' } });
-  const workflowID = await aWorkflowOnce({ cluster, tenant }, id);
+  const changed = { datasourceType: 'restapi', dataQueryOptions: { apiEndpoint: '/', method: 'GET' } };
+  const change = await admin().patch(`T/queries/${id}`, { datasourceID: datasource.id, ...changed });
+  expect(change.status, JSON.stringify(change.body)).toBe(200);
 
   await using _worker = await cluster.startWorker();
   const { body } = await admin().post(`T/workflows/${workflowID}/execute?wait=30`, {});

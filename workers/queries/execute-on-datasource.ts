@@ -1,3 +1,4 @@
+import { receiptFault } from '#shared/datasources/receipts.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
 import { nextCursorOf, type ResultOwner } from '#shared/result-pages.ts';
@@ -42,8 +43,8 @@ export async function executeOnDatasource(
 }
 
 function requireReceipts({ datasourceType }: RunnableQuery): void {
-  if (!definitionOf(datasourceType).receipts)
-    throw invalidField('exactlyOnce', `a query of a datasource of type "${datasourceType}" cannot write a receipt`);
+  const message = receiptFault(datasourceType);
+  if (message !== undefined) throw invalidField('exactlyOnce', message);
 }
 
 interface Paging {

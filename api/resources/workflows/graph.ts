@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LockMode } from '@mikro-orm/postgresql';
 import type { Caller } from '#shared/caller.ts';
+import { receiptFault } from '#shared/datasources/receipts.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
@@ -9,6 +10,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { dataQuery } from '#shared/nodes/data-query.ts';
 import { findNodeKind } from '#shared/nodes/index.ts';
 import { assetWords, type NamedAsset, type NamedResource, namedAssets } from '#shared/nodes/named-assets.ts';
 import { inTurns } from '#shared/pauses.ts';
@@ -80,19 +82,33 @@ export async function checkGraph(
   const unparsed = await inTurns(codeIssues(graph));
   if (unparsed.length > 0) throw invalid(unparsed);
 
-  const issues = await findMissing(em, nodes, self);
-  if (issues.length > 0) throw invalid(issues);
+  const { missing, unable } = await findAssetFaults(em, nodes, self);
+  if (missing.length + unable.length > 0) throw invalid([...missing, ...unable]);
   return graph;
 }
 
-/** The assets that nodes name and the tenant does not have. */
-export async function findMissing(em: EntityManager, nodes: readonly WorkflowNode[], self?: string): Promise<Issue[]> {
+/** The assets that nodes name and the tenant does not have, and queries that cannot do what their nodes ask for. */
+export async function findAssetFaults(
+  em: EntityManager,
+  nodes: readonly WorkflowNode[],
+  self?: string,
+): Promise<Record<'missing' | 'unable', Issue[]>> {
   const assets = assetsIn(nodes);
   const found = await findExisting(em, assets);
-  return assets.flatMap(({ id, type, path }) => {
+  const missing = assets.flatMap(({ id, type, path }) => {
     if (id === self) return [{ path, message: 'a workflow cannot call itself' }];
     return found.has(id) ? [] : [{ path, message: `there is no such ${assetWords[type]}` }];
   });
+  return { missing, unable: assets.flatMap((asset) => onceIssues(nodes, asset, found.get(asset.id))) };
+}
+
+/** The datasource of a query may change later: a run checks it again. */
+function onceIssues(nodes: readonly WorkflowNode[], { path }: AssetInNodes, row: Row | undefined): Issue[] {
+  const [, index] = path;
+  const { type, data } = nodes[Number(index)] ?? {};
+  if (type !== dataQuery.kind || data?.exactlyOnce !== true || row?.datasourceType === undefined) return [];
+  const message = receiptFault(row.datasourceType);
+  return message === undefined ? [] : [{ path: ['workflowNodes', Number(index), 'data', 'exactlyOnce'], message }];
 }
 
 /** Rejects options whose failure handler could not be started, or whose receiver could not be told. `self` is the workflow that they belong to. */
@@ -114,22 +130,30 @@ async function checkFailureHandler(em: EntityManager, options: WorkflowOptions, 
     throw invalid([{ path, message: 'there is no such workflow' }]);
 }
 
-const finders: Record<NamedResource, (em: EntityManager, ids: string[]) => Promise<{ id: string }[]>> = {
-  dataquery: (em, ids) => em.find(DataQuery, { id: { $in: ids } }, { fields: ['id'] }),
+interface Row {
+  id: string;
+  /** Of a query. */
+  datasourceType?: string;
+}
+
+const finders: Record<NamedResource, (em: EntityManager, ids: string[]) => Promise<Row[]>> = {
+  dataquery: (em, ids) => em.find(DataQuery, { id: { $in: ids } }, { fields: ['id', 'datasourceType'] }),
   workflow: (em, ids) => em.find(Workflow, { id: { $in: ids } }, { fields: ['id'] }),
 };
 
-async function findExisting(em: EntityManager, assets: readonly NamedAsset[]): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
+async function findExisting(em: EntityManager, assets: readonly NamedAsset[]): Promise<ReadonlyMap<string, Row>> {
+  const found = new Map<string, Row>();
   for (const [type, ofType] of Map.groupBy(assets, (asset) => asset.type)) {
     const rows = await finders[type](em, [...new Set(ofType.map(({ id }) => id))]);
-    for (const { id } of rows) found.add(id);
+    for (const row of rows) found.set(row.id, row);
   }
   return found;
 }
 
+type AssetInNodes = NamedAsset & { path: (string | number)[] };
+
 /** Assets that the nodes name, with paths inside the body. */
-export function assetsIn(nodes: readonly WorkflowNode[]): (NamedAsset & { path: (string | number)[] })[] {
+export function assetsIn(nodes: readonly WorkflowNode[]): AssetInNodes[] {
   return nodes.flatMap(({ type, data }, index) => {
     const definition = findNodeKind(type);
     const assets = definition ? namedAssets(definition, data) : [];

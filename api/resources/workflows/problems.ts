@@ -8,7 +8,7 @@ import { findNodeKind } from '#shared/nodes/index.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
 import type { Issue } from '#shared/workflow/issues.ts';
 import { variableUses } from '#shared/workflow/variable-uses.ts';
-import { checkGraph, findMissing, type Graph } from './graph.ts';
+import { checkGraph, findAssetFaults, type Graph } from './graph.ts';
 import type { PlanProblem } from './plan-schemas.ts';
 
 export type Problem = z.input<typeof PlanProblem>;
@@ -23,11 +23,15 @@ export async function graphFaults(
     await checkGraph(em, graph, workflowID);
     return { isSound: true, problems: [] };
   } catch (error) {
-    const missing = (await findMissing(em, graph.nodes, workflowID)).map((issue) => problemOf(issue, 'missing'));
+    const { missing, unable } = await findAssetFaults(em, graph.nodes, workflowID);
+    const ofAssets = [
+      ...missing.map((issue) => problemOf(issue, 'missing')),
+      ...unable.map((issue) => problemOf(issue, 'query')),
+    ];
     const all = problemsIn(error, 'graph');
-    const paths = new Set(missing.map(({ path }) => path));
+    const paths = new Set(ofAssets.map(({ path }) => path));
     const others = all.filter(({ path }) => !paths.has(path));
-    return { isSound: others.length === 0, problems: [...missing, ...others].map((each) => withNode(each, graph)) };
+    return { isSound: others.length === 0, problems: [...ofAssets, ...others].map((each) => withNode(each, graph)) };
   }
 }
 

@@ -182,6 +182,28 @@ describe('saving a graph', () => {
     );
   });
 
+  test('cannot be saved to run exactly once what can write no receipt, except as a draft', async () => {
+    const rest = await aDatasource(cluster, { tenant, type: 'restapi', options: { baseURL: 'http://127.0.0.1:9' } });
+    const { id } = await aDataQuery(cluster, { tenant, datasource: rest, query: { apiEndpoint: '/', method: 'GET' } });
+    const { id: sql } = await aDataQuery(cluster, { tenant });
+    const once = asking(id.toUpperCase(), { exactlyOnce: true });
+    const path = ['nodes', 1, 'data', 'exactlyOnce'];
+    const message = 'a query of a datasource of type "restapi" cannot write a receipt';
+    const refused = {
+      status: 400,
+      body: { error: { code: 'VALIDATION_ERROR', details: { issues: [{ path, message }] } } },
+    };
+
+    expect(await admin.post('T/workflows', { title: 'Asks', ...once })).toMatchObject(refused);
+    const workflow = await saved(asking(sql, { exactlyOnce: true }));
+    expect(await admin.patch(`T/workflows/${workflow}`, once)).toMatchObject(refused);
+    await saved(asking(id, { exactlyOnce: false }));
+
+    const draft = await saved({ ...once, draft: true });
+    const [problem] = (await admin.post(`T/workflows/${draft}/plan`)).body.problems;
+    expect(problem).toEqual({ kind: 'query', nodeID: 'ask', path: 'workflowNodes.1.data.exactlyOnce', message });
+  });
+
   test('suggests braces for a value that is a path', async () => {
     const { id } = await aDataQuery(cluster, { tenant });
     const { body } = await admin.post('T/workflows', {
