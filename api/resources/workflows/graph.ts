@@ -10,7 +10,6 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
-import { dataQuery } from '#shared/nodes/data-query.ts';
 import { findNodeKind } from '#shared/nodes/index.ts';
 import { assetWords, type NamedAsset, type NamedResource, namedAssets } from '#shared/nodes/named-assets.ts';
 import { inTurns } from '#shared/pauses.ts';
@@ -105,8 +104,8 @@ export async function findAssetFaults(
 /** The datasource of a query may change later: a run checks it again. */
 function onceIssues(nodes: readonly WorkflowNode[], { path }: AssetInNodes, row: Row | undefined): Issue[] {
   const [, index] = path;
-  const { type, data } = nodes[Number(index)] ?? {};
-  if (type !== dataQuery.kind || data?.exactlyOnce !== true || row?.datasourceType === undefined) return [];
+  const { data } = nodes[Number(index)] ?? {};
+  if (data?.exactlyOnce !== true || row?.datasourceType === undefined) return [];
   const message = receiptFault(row.datasourceType);
   return message === undefined ? [] : [{ path: ['workflowNodes', Number(index), 'data', 'exactlyOnce'], message }];
 }
