@@ -21,6 +21,9 @@ interface Place {
   instanceID: string;
 }
 
+const runKey = ({ tenantID, instanceID }: Place) => ['run', tenantID, instanceID] as const;
+const headKey = ({ tenantID, instanceID }: Place) => ['run-head', tenantID, instanceID] as const;
+
 /** A run as it is now: read once, then kept up by its events. After a lost connection the server sends what was missed. */
 export function useLiveRun(place: Place) {
   const { tenantID, instanceID } = place;
@@ -28,11 +31,11 @@ export function useLiveRun(place: Place) {
   const isConnected = useIsConnected();
   const [refused, setRefused] = useState<APIError>();
   const read = useQuery({
-    queryKey: ['run', tenantID, instanceID],
+    queryKey: runKey(place),
     queryFn: async () => {
       const next = await readRun(place);
       // Events may have told more meanwhile.
-      const shown = queries.getQueryData<Run>(['run', tenantID, instanceID]);
+      const shown = queries.getQueryData<Run>(runKey(place));
       return shown && shown.seq > next.seq ? shown : next;
     },
     staleTime: Number.POSITIVE_INFINITY,
@@ -43,10 +46,10 @@ export function useLiveRun(place: Place) {
 
   // How it is, without its timeline and its input: why it waits, and whether the caller may still see it.
   const head = useQuery({
-    queryKey: ['run-head', tenantID, instanceID],
+    queryKey: headKey(place),
     queryFn: async () => {
       const next = await readPart(place, { afterSeq: Number.MAX_SAFE_INTEGER, timelineLimit: 1, input: 'false' });
-      const key = ['run', tenantID, instanceID];
+      const key = runKey(place);
       queries.setQueryData<Run>(key, (old) => old && withHead(old, next));
       // No more events are waited for: those that had not come are read.
       const shown = queries.getQueryData<Run>(key);
@@ -61,7 +64,7 @@ export function useLiveRun(place: Place) {
 
   useEffect(() => {
     if (!isLive) return;
-    const key = ['run', tenantID, instanceID];
+    const key = runKey({ tenantID, instanceID });
     const current = () => queries.getQueryData<Run>(key);
     let waiting: TimelineEvent[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -81,7 +84,7 @@ export function useLiveRun(place: Place) {
       flush();
       queries.setQueryData<Run>(key, (old) => old && withStatus(old, update));
       // The output, if it was too large to be sent, and the reason for waiting.
-      void queries.refetchQueries({ queryKey: ['run-head', tenantID, instanceID] });
+      void queries.refetchQueries({ queryKey: headKey({ tenantID, instanceID }) });
       if (update.outputOmitted) void queries.invalidateQueries({ queryKey: key });
     };
     const socket = getSocket();
