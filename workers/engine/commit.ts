@@ -99,7 +99,6 @@ export function createCommitter(options: CommitterOptions): Committer {
   const writing = { small: 0, large: 0 };
   const retries: Entry[] = [];
   let locked = 0;
-  let lanes = 0;
   let scheduled = false;
   let idleWaiters: (() => void)[] = [];
 
@@ -122,7 +121,6 @@ export function createCommitter(options: CommitterOptions): Committer {
   }
 
   async function lane(): Promise<void> {
-    lanes += 1;
     for (let kind = next(); kind; kind = next()) {
       const batch = kind === 'large' ? nextLarge() : nextBatch();
       writing[kind] += 1;
@@ -131,16 +129,19 @@ export function createCommitter(options: CommitterOptions): Committer {
       await write(batch);
       writing[kind] -= 1;
     }
-    lanes -= 1;
     if (!isIdle()) return;
     const waiters = idleWaiters;
     idleWaiters = [];
     for (const resolve of waiters) resolve();
   }
 
+  function inFlight(): number {
+    return writing.small + writing.large;
+  }
+
   /** What may be written now. */
   function next(): 'small' | 'large' | undefined {
-    if (writing.small + writing.large >= LANES) return undefined;
+    if (inFlight() >= LANES) return undefined;
     if (large.size > 0 && writing.large < MAX_LARGE) return 'large';
     return (dirty.length > 0 || retries.length > 0) && writing.small < MAX_SMALL ? 'small' : undefined;
   }
@@ -152,7 +153,9 @@ export function createCommitter(options: CommitterOptions): Committer {
   }
 
   function isIdle(): boolean {
-    return lanes === 0 && dirty.length === 0 && large.size === 0 && retries.length === 0 && locked === 0 && !scheduled;
+    return (
+      inFlight() === 0 && dirty.length === 0 && large.size === 0 && retries.length === 0 && locked === 0 && !scheduled
+    );
   }
 
   function nextBatch(): Entry[] {
