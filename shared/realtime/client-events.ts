@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { givenInputs } from '../given-inputs.ts';
+import { givenInputs, type InputsByName } from '../given-inputs.ts';
 import { Json, JsonObject } from '../json.ts';
 import { RunStatus } from '../workflow/status.ts';
 import { BridgeMode } from './widget-events.ts';
@@ -55,10 +55,7 @@ const inputs = {
   inputValues: JsonObject.optional().describe('Another name for `inputParams`'),
 };
 
-interface Inputs {
-  inputParams?: JsonObject | undefined;
-  inputValues?: JsonObject | undefined;
-}
+type Inputs = InputsByName<(typeof inputNames)[number]>;
 
 function withInputs<T extends Inputs>({ inputParams, inputValues, ...sent }: T, check: z.core.$RefinementCtx) {
   return { ...sent, inputs: givenInputs({ inputParams, inputValues }, inputNames, check) };

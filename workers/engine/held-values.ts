@@ -35,7 +35,7 @@ export interface HeldValues {
 const SHARE = 4;
 
 /** How long a run waits for room before another process may take it. */
-const PATIENCE_MS = 1_000;
+export const PATIENCE_MS = 1_000;
 
 interface Entrant {
   run: Run;

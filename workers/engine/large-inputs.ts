@@ -2,11 +2,10 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { createLane } from '#shared/lanes.ts';
 import type { ClaimedRow, ClaimRow } from './claim.ts';
+import { PATIENCE_MS } from './held-values.ts';
 
 /** Runs that have a large input in memory and have not entered yet; the others wait without theirs. */
 const PLACES = 2;
-/** How long a run waits for its turn before another process may take it. */
-const PATIENCE_MS = 1_000;
 
 /**
  * Calls `admit` with the row and its input. A claim leaves large inputs out: those of all runs in one statement would be parsed in one
