@@ -1,7 +1,8 @@
+import { UniqueConstraintViolationException } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
-import { invalid } from '#shared/workflow/issues.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { presentVariable } from './present.ts';
@@ -24,16 +25,19 @@ export const createVariable = tenantRoute({
 
   async handle({ body, caller, em, newAssetID }, { secrets }) {
     const { name, value, isSecret, description } = body;
-    if ((await em.count(TenantVariable, { name })) > 0)
-      throw invalid([{ path: ['name'], message: 'another variable of this tenant has this name' }], {
-        code: 'CONFLICT',
-      });
     const id = newAssetID();
     const stored = isSecret
       ? { secret: secrets.seal(String(value), sealedColumns.variableSecret.context(id)) }
       : { value: { is: value } };
     const own = { id, name, description, ...stored };
     // Workers need not be told: a node that names a variable which they do not know reads the variables again.
-    return { variable: presentVariable(await createAsset(em, caller, 'variable', TenantVariable, own)) };
+    const variable = await createAsset(em, caller, 'variable', TenantVariable, own).catch(refuseTakenName);
+    return { variable: presentVariable(variable) };
   },
 });
+
+/** The index decides, and not a read before: another request may take the name in between. */
+function refuseTakenName(error: unknown): never {
+  if (!(error instanceof UniqueConstraintViolationException)) throw error;
+  throw invalidField('name', 'another variable of this tenant has this name', { code: 'CONFLICT', cause: error });
+}

@@ -58,6 +58,16 @@ test('a variable is created, shown, changed and deleted; names are unique and ca
   expect(await api().get(`T/variables/${variable.id}`)).toMatchObject({ status: 404 });
 });
 
+test('of variables of one name that are created at once, one is stored, and the others are refused', async () => {
+  const answers = await Promise.all(
+    [1, 2, 3, 4, 5, 6].map((value) => api().post('T/variables', { name: 'atOnce', value })),
+  );
+
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
+  const refused = answers.find(({ status }) => status === 409);
+  expect(refused?.body.error).toMatchObject({ code: 'CONFLICT', details: { issues: [{ path: ['name'] }] } });
+});
+
 test('templates and code read variables at the moment of the node', async () => {
   const price = await aVariable(7);
   const unused = await aSecret('never in code');
