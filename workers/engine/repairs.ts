@@ -171,20 +171,24 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
       `select value #>> '{}' as value from service_state where key = 'sentinel'`,
     );
     const written = known.rows[0]?.value ?? null;
-    if (written === null || (await backplane.sentinel()) !== written) {
-      const sentinel = randomUUID();
-      await pool.query(
-        `insert into service_state (key, value) values ('sentinel', to_jsonb($1::text)) on conflict (key) do update set value = excluded.value, updated_at = now()`,
-        [sentinel],
-      );
-      // The queues have lost their jobs: no READY run is in them, even if its row says so.
-      const { rowCount } = await pool.query(
-        'update workflow_instance set dispatched_at = null where dispatched_at is not null and ready_at is not null and held_by is null',
-      );
-      await backplane.markAlive(sentinel);
-      if (written !== null) repaired('queues lost', 1);
-      if (written !== null) logger.warn({ runs: rowCount }, 'the queues had lost their data; refilling from Postgres');
-    }
+    if (written !== null && (await backplane.sentinel()) === written) return;
+    const sentinel = randomUUID();
+    await pool.query(
+      `insert into service_state (key, value) values ('sentinel', to_jsonb($1::text)) on conflict (key) do update set value = excluded.value, updated_at = now()`,
+      [sentinel],
+    );
+    // In a new installation the queues have lost nothing: the runs that are handed over by now count in the window.
+    if (written !== null) await forgetHandOvers();
+    await backplane.markAlive(sentinel);
+  }
+
+  /** The queues have lost their jobs: no READY run is in them, even if its row says so. */
+  async function forgetHandOvers(): Promise<void> {
+    const { rowCount } = await pool.query(
+      'update workflow_instance set dispatched_at = null where dispatched_at is not null and ready_at is not null and held_by is null',
+    );
+    repaired('queues lost', 1);
+    logger.warn({ runs: rowCount }, 'the queues had lost their data; refilling from Postgres');
   }
 
   /** Goes through all of them, a slice at a time. There should be none: every commit that leaves a run says what continues it. */

@@ -104,6 +104,22 @@ describe('after a crash at any point', () => {
     expect(worker.sweep.stats.repairs.samples).toEqual([{ labels: { kind: 'queues lost' }, value: 1 }]);
   });
 
+  test('the first sweep of an installation leaves the runs that were handed over before it in the window', async () => {
+    const id = await accepted();
+    await deployment.pool.query('update workflow_instance set dispatched_at = now() where id = $1', [id]);
+    await deployment.pool.query(`delete from service_state where key = 'sentinel'`);
+
+    const worker = await work();
+
+    await eventually(async () => {
+      const { rows } = await deployment.pool.query(`select value from service_state where key = 'sentinel'`);
+      expect(rows).toEqual([{ value: await deployment.backplane.sentinel() }]);
+    });
+    expect((await deployment.read(id)).dispatched_at).not.toBeNull();
+    expect(worker.sweep.stats.repairs.samples).toEqual([]);
+    await deployment.runs.stop(deployment.tenantID, id);
+  });
+
   test('a run whose job is stuck in a consumer gets another job, with an id that the stuck one cannot block', async () => {
     const id = await accepted();
     const stuck = Promise.withResolvers<void>();
