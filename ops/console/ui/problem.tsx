@@ -1,14 +1,14 @@
 import { Button } from '@mantine/core';
-import { APIError } from '../client/rest.ts';
+import { APIError, isRefusal } from '../client/rest.ts';
 import { Notice } from './notice.tsx';
 
-/** What went wrong, in the words of the server, and a way on. */
+/** What went wrong, in the words of the server, and another try if it may pass. */
 export function Problem({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const isForbidden = error instanceof APIError && error.status === 403;
   return (
     <Notice tone="bad" role="alert" title={isForbidden ? 'You may not do this' : 'That failed'}>
       {wordsOf(error)}{' '}
-      {onRetry && (
+      {onRetry && !isRefusal(error) && (
         <Button size="compact-xs" variant="default" onClick={onRetry}>
           Try again
         </Button>

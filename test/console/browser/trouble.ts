@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { freePort } from '#ops/embedded/ports.ts';
+import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { aDatasource, aListener, aMember, aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
@@ -109,6 +110,24 @@ export function troubleTests(stage: () => Stage): void {
     faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes('net::ERR_FAILED')));
   });
 
+  test('a read that failed may be tried again if that can help', async () => {
+    const { page, go, path } = stage();
+    const again = page.getByRole('button', { name: 'Try again' });
+    await go(path(`/workflows/${newID()}`));
+    await page.getByRole('alert').getByText('Workflow not found').waitFor();
+    expect(await again.count()).toBe(0);
+
+    const reads = /\/workflows\?/;
+    await page.route(reads, (route) => route.fulfill({ status: 429, json: { error: { message: 'Slower, please' } } }));
+    await go(path('/workflows'));
+    await page.getByRole('alert').getByText('Slower, please').waitFor();
+    await page.unroute(reads);
+    await again.click();
+    await again.waitFor({ state: 'detached' });
+    forgetRefusals(stage(), 404);
+    forgetRefusals(stage(), 429);
+  }, 20_000);
+
   test('what a member may not do is not offered: pages, buttons and actions of rows', async () => {
     const { cluster, tenant, go, path, open } = stage();
     const own = await aWorkflow(cluster, { tenant, title: 'Theirs' });
@@ -175,6 +194,7 @@ export function troubleTests(stage: () => Stage): void {
     const began = performance.now();
     await page.getByRole('alert').getByText('You may not do this').waitFor();
     expect(performance.now() - began).toBeLessThan(2_000);
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     expect(await page.getByText('Secret').count()).toBe(0);
     await page.getByRole('link', { name: 'Runs', exact: true }).waitFor({ state: 'detached', timeout: 2_000 });
     // A page that is refused does not ask again every 1.5 s.
