@@ -86,6 +86,7 @@ test('a draft is shown and not executed, until a version is executed by name or 
   expect(await wordOf(id)).toBe('one');
   for (const version of [2, body.workflow.versionID]) expect(await wordOf(id, version)).toBe('draft');
   expect(await wordOf(id, 1)).toBe('one');
+  expect(await wordOf(id, 'latest')).toBe('VALIDATION_ERROR');
 
   const published = await api().post(`T/workflows/${id}/versions/${body.workflow.versionID}/publish`);
   expect(published.body.workflow).toMatchObject({ publishedVersionID: body.workflow.versionID });
