@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { mayPass, type Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { RunEventRow } from '#shared/realtime/run-events.ts';
-import { createTurns } from '#shared/turns.ts';
+import { CommitQueue } from './commit-queue.ts';
 import { type CommitRow, statementOf } from './commit-statement.ts';
 import { readStates, stateOf } from './commit-states.ts';
 import { type Entry, takeEntry } from './commit-values.ts';
@@ -63,17 +63,6 @@ export interface CommitterOptions {
   publish(rows: readonly RunEventRow[]): void;
 }
 
-/** Connections for statements. */
-const LANES = 3;
-/** Two statements in flight keep the database busy while this process prepares the next; more make the batches small. */
-const MAX_SMALL = 2;
-const MAX_BATCH = 500;
-/** Steps of so many characters go alone, creators in turn. Postgres takes 50 ms and more for some megabytes. */
-const LARGE_STEP = 250_000;
-/** Of these in flight. A small step of another tenant does not wait for them. */
-const MAX_LARGE = 2;
-/** A larger step goes alone. A statement of many would be longer than a string may be, and hold up every run in it. */
-const MAX_BATCH_SIZE = 8_000_000;
 const LOCKED_MS = 20;
 const AGAIN_MS = 250;
 
@@ -94,10 +83,7 @@ export function createCommitter(options: CommitterOptions): Committer {
   };
   /** Runs whose step is waiting or in flight. */
   const busy = new Set<Run>();
-  const dirty: Run[] = [];
-  const large = createTurns<Run>();
-  const writing = { small: 0, large: 0 };
-  const retries: Entry[] = [];
+  const queue = new CommitQueue(takeOf);
   let locked = 0;
   let scheduled = false;
   let idleWaiters: (() => void)[] = [];
@@ -105,13 +91,12 @@ export function createCommitter(options: CommitterOptions): Committer {
   function submit(run: Run): void {
     if (busy.has(run) || !run.hasWork) return;
     busy.add(run);
-    if (run.stepLength < LARGE_STEP) dirty.push(run);
-    else large.add(run.turn, run);
+    queue.add(run);
     kick();
   }
 
   function kick(): void {
-    if (scheduled || !next()) return;
+    if (scheduled || !queue.next) return;
     scheduled = true;
     // One turn later: outcomes of the same turn share the statement.
     setImmediate(() => {
@@ -121,13 +106,12 @@ export function createCommitter(options: CommitterOptions): Committer {
   }
 
   async function lane(): Promise<void> {
-    for (let kind = next(); kind; kind = next()) {
-      const batch = kind === 'large' ? nextLarge() : nextBatch();
-      writing[kind] += 1;
+    for (let kind = queue.next; kind; kind = queue.next) {
+      const batch = queue.begin(kind);
       // What is left may begin beside it.
       kick();
       await write(batch);
-      writing[kind] -= 1;
+      queue.end(kind);
     }
     if (!isIdle()) return;
     const waiters = idleWaiters;
@@ -135,53 +119,8 @@ export function createCommitter(options: CommitterOptions): Committer {
     for (const resolve of waiters) resolve();
   }
 
-  function inFlight(): number {
-    return writing.small + writing.large;
-  }
-
-  /** What may be written now. */
-  function next(): 'small' | 'large' | undefined {
-    if (inFlight() >= LANES) return undefined;
-    if (large.size > 0 && writing.large < MAX_LARGE) return 'large';
-    return (dirty.length > 0 || retries.length > 0) && writing.small < MAX_SMALL ? 'small' : undefined;
-  }
-
-  function nextLarge(): Entry[] {
-    const run = large.take(() => true);
-    const entry = run && takeOf(run);
-    return entry ? [entry] : [];
-  }
-
   function isIdle(): boolean {
-    return (
-      inFlight() === 0 && dirty.length === 0 && large.size === 0 && retries.length === 0 && locked === 0 && !scheduled
-    );
-  }
-
-  function nextBatch(): Entry[] {
-    const batch: Entry[] = [];
-    let size = 0;
-    while (batch.length < MAX_BATCH) {
-      const entry = nextEntry();
-      if (!entry) break;
-      if (batch.length > 0 && size + entry.size > MAX_BATCH_SIZE) {
-        retries.unshift(entry);
-        break;
-      }
-      size += entry.size;
-      batch.push(entry);
-    }
-    return batch;
-  }
-
-  function nextEntry(): Entry | undefined {
-    const retry = retries.shift();
-    if (retry) return retry;
-    for (let run = dirty.shift(); run; run = dirty.shift()) {
-      const entry = takeOf(run);
-      if (entry) return entry;
-    }
-    return undefined;
+    return queue.isIdle && locked === 0 && !scheduled;
   }
 
   function takeOf(run: Run): Entry | undefined {
@@ -295,7 +234,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     locked += entries.length;
     setTimeout(() => {
       locked -= entries.length;
-      retries.push(...entries);
+      queue.addAgain(entries);
       kick();
     }, LOCKED_MS);
   }
