@@ -13,16 +13,19 @@ export interface Ending {
   namesNodes?: boolean;
 }
 
+/** Runs of one transaction. A run may have started thousands of others, and each transaction locks its runs until its end. */
+const AT_ONCE = 500;
+
 /**
- * Ends runs and their descendants, parents first, one level per transaction, so that no transaction locks a parent and a child
- * at once. The raised epoch fences the holder. Returns the ids that were ended.
+ * Ends runs and their descendants, parents first; no transaction locks a parent and a child at once. The raised epoch fences the
+ * holder. Gives the ids that each transaction has ended.
  */
-export async function endTree(pool: Pool, ending: Ending): Promise<string[]> {
-  const ended: string[] = [];
+export async function* endTree(pool: Pool, ending: Ending): AsyncGenerator<string[], void, void> {
   let level = [...ending.ids];
   let { status, error } = ending;
   while (level.length > 0) {
-    ended.push(...(await endLevel(pool, { ...ending, ids: level, status, error })));
+    for (let at = 0; at < level.length; at += AT_ONCE)
+      yield await endSome(pool, { ...ending, ids: level.slice(at, at + AT_ONCE), status, error });
     const children = await pool.query<{ id: string }>(
       'select id from workflow_instance where parent_id = any($1::uuid[]) and completed_at is null',
       [level],
@@ -31,11 +34,10 @@ export async function endTree(pool: Pool, ending: Ending): Promise<string[]> {
     status = 'CANCELLED';
     error = null;
   }
-  return ended;
 }
 
 /** Locks in one statement and reads in the next, which then sees a commit that the holder made before the lock. */
-function endLevel(pool: Pool, { tenantID, ids, status, error, namesNodes = false }: Ending): Promise<string[]> {
+function endSome(pool: Pool, { tenantID, ids, status, error, namesNodes = false }: Ending): Promise<string[]> {
   return inTransaction(pool, async (client) => {
     const live = await client.query<{ id: string }>(LOCK_LIVE, [ids, tenantID]);
     const locked = live.rows.map(({ id }) => id);
@@ -68,7 +70,7 @@ place as (
     select instance_id, node_id, attempt, frame, row_number() over (partition by instance_id order by status, n) as rank
     from (
       select distinct on (instance_id, node_id) * from open_node o
-      where not exists (
+      where $4::boolean and not exists (
         select from open_node inside where inside.instance_id = o.instance_id
           and inside.frame @> jsonb_build_array(jsonb_build_object('nodeID', o.node_id))
       )
@@ -91,14 +93,18 @@ with open_node as (
   where e.status in ('RUNNING', 'SUSPENDED')
 ),
 ${PLACE},
+ending as materialized (
+  select r.id, coalesce(o.nodes, 0) as nodes, p.place
+  from unnest($1::uuid[]) as r(id)
+  left join (select instance_id, count(*) as nodes from open_node group by instance_id) o on o.instance_id = r.id
+  left join place p on p.instance_id = r.id
+),
 ended as (
   update workflow_instance i
   set status = $2, epoch = epoch + 1, held_by = null, ready_at = null, dispatched_at = null, wake_at = null,
-      seq = i.seq + 1 + (select count(*) from open_node o where o.instance_id = i.id),
-      error = $3::jsonb || case when $4::boolean then coalesce((select p.place from place p where p.instance_id = i.id), '{}') else '{}' end,
-      completed_at = now(), updated_at = now()
-  where id = any($1::uuid[])
-  returning id, seq, error, (select count(*) from open_node o where o.instance_id = i.id) as nodes
+      seq = i.seq + 1 + e.nodes, error = $3::jsonb || coalesce(e.place, '{}'), completed_at = now(), updated_at = now()
+  from ending e where i.id = e.id
+  returning i.id, i.seq, i.error, e.nodes
 ),
 node_events as (
   insert into run_event (instance_id, seq, node_id, iteration, frame, attempt, status)

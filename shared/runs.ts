@@ -190,8 +190,11 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
       return row?.status ?? null;
     },
     async end(ending) {
-      const ended = await endTree(pool, ending);
-      await signal(ended.map((instanceID) => ({ kind: 'cancelled', instanceID })));
+      const ended: string[] = [];
+      for await (const ids of endTree(pool, ending)) {
+        ended.push(...ids);
+        await signal(ids.map((instanceID) => ({ kind: 'cancelled', instanceID })));
+      }
       return ended;
     },
     async wake(ids) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { endTree } from '#shared/end-runs.ts';
+import { type Ending, endTree } from '#shared/end-runs.ts';
 import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { noops } from '#test/support/graphs.ts';
@@ -30,6 +30,7 @@ async function aTree(depth: number, width: number): Promise<string[][]> {
 }
 
 const error = { code: 'RUN_TIMEOUT', message: 'It took too long', nodeID: null, attempt: null };
+const endAll = async (ending: Ending) => (await Array.fromAsync(endTree(deployment.pool, ending))).flat();
 const read = (ids: readonly string[]) => Promise.all(ids.map((id) => deployment.read(id)));
 
 test('a run ends with all of its descendants, parents first, and only the run itself has the error', async () => {
@@ -38,7 +39,7 @@ test('a run ends with all of its descendants, parents first, and only the run it
 
   // Without an open node an error that names nodes names none.
   const ending = { tenantID: null, ids: root, status: 'FAILED', error, namesNodes: true } as const;
-  const ended = await endTree(deployment.pool, ending);
+  const ended = await endAll(ending);
 
   expect(ended).toHaveLength(15);
   let from = 0;
@@ -62,7 +63,7 @@ test('an error that names nodes has those that run before those that wait, and s
   await deployment.pool.query('update workflow_instance set seq = 6 where id = $1', [root]);
 
   const ending = { tenantID: null, ids: [root], status: 'FAILED', error, namesNodes: true } as const;
-  await endTree(deployment.pool, ending);
+  await endAll(ending);
 
   expect((await deployment.read(root)).error).toEqual({
     ...error,
@@ -81,10 +82,7 @@ test('descendants of a run that has ended before are ended', async () => {
     root,
   ]);
 
-  expect(await endTree(deployment.pool, { tenantID: null, ids: [root], status: 'CANCELLED', error: null })).toEqual([
-    child,
-    grandchild,
-  ]);
+  expect(await endAll({ tenantID: null, ids: [root], status: 'CANCELLED', error: null })).toEqual([child, grandchild]);
   expect((await read([root, child, grandchild])).map(({ status }) => status)).toEqual([
     'COMPLETED',
     'CANCELLED',
@@ -92,12 +90,41 @@ test('descendants of a run that has ended before are ended', async () => {
   ]);
 });
 
+test('of a thousand descendants at most 500 end in one transaction, each with the events of its own nodes', async () => {
+  const [root = [], children = []] = await aTree(2, 1_100);
+  await deployment.pool.query(
+    `insert into run_event (instance_id, seq, node_id, iteration, attempt, status)
+     select id, n, 'n' || n, 0, 1, 'RUNNING' from unnest($1::uuid[]) with ordinality as r(id, at), generate_series(1, at % 3) n`,
+    [children],
+  );
+  await deployment.pool.query(
+    'update workflow_instance set seq = at % 3 from unnest($1::uuid[]) with ordinality as r(id, at) where workflow_instance.id = r.id',
+    [children],
+  );
+
+  const pages = await Array.fromAsync(
+    endTree(deployment.pool, { tenantID: null, ids: root, status: 'CANCELLED', error: null }),
+  );
+
+  expect(pages.map(({ length }) => length)).toEqual([1, 500, 500, 100]);
+  const { rows } = await deployment.pool.query(
+    `select i.seq::int, count(*)::int as runs, min(e.events)::int as min, max(e.events)::int as max
+     from workflow_instance i,
+       lateral (select count(*) filter (where status = 'CANCELLED') as events from run_event where instance_id = i.id) e
+     where i.id = any($1::uuid[]) group by 1 order by 1`,
+    [children],
+  );
+  expect(rows).toEqual([
+    { seq: 1, runs: 366, min: 1, max: 1 },
+    { seq: 3, runs: 367, min: 2, max: 2 },
+    { seq: 5, runs: 367, min: 3, max: 3 },
+  ]);
+});
+
 test('a run of another tenant stays as it is', async () => {
   const [[root = ''] = []] = await aTree(1, 1);
 
-  expect(await endTree(deployment.pool, { tenantID: newID(), ids: [root], status: 'CANCELLED', error: null })).toEqual(
-    [],
-  );
+  expect(await endAll({ tenantID: newID(), ids: [root], status: 'CANCELLED', error: null })).toEqual([]);
 
   expect(await deployment.read(root)).toMatchObject({ status: 'RUNNING', epoch: 1 });
 });
