@@ -56,7 +56,8 @@ export function createByteAccount({ maxBytes, maxWaitMs = 30_000 }: Options): By
 
   function hasRoom({ held, bytes }: Waiter): boolean {
     const free = maxBytes - maxOfOne - common;
-    return bytes <= free && !shares.isExhausted(held.turn, free);
+    // A share counts what is drawn: two large draws of one creator would otherwise take most of it.
+    return bytes <= free && !shares.isExhausted(held.turn, free - bytes + 1);
   }
 
   function take(waiter: Waiter): void {

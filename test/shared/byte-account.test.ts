@@ -55,6 +55,18 @@ test('a creator who takes all that is left does not keep the next one from it', 
   for (const held of greedy) held[Symbol.dispose]();
 });
 
+test('large draws of one creator leave as much as they take', async () => {
+  const account = createByteAccount({ maxBytes: 200 });
+  const greedy = Array.from({ length: 5 }, () => account.open(ann));
+  for (const held of greedy) held.draw(40).catch(() => undefined);
+
+  // One of them is in the common half, and one in the half for one.
+  expect(account.used).toBe(80);
+  using other = account.open(bob);
+  expect(await isFulfilled(other.draw(40))).toBe(true);
+  for (const held of greedy) held[Symbol.dispose]();
+});
+
 test('who waits too long is told to try again, and what ends gives everything back', async () => {
   const account = createByteAccount({ maxBytes: 100, maxWaitMs: 20 });
   using one = account.open(ann);
