@@ -19,6 +19,15 @@ export const placesOf = (source: string) => `
     end as places
   from (select distinct tenant_id from ${source}) t`;
 
+/** A larger body is read for itself, when there is memory for it. */
+export const LARGE_BODY = 65_536;
+/** As long as a tenant has no more jobs than these, a further one goes before those of tenants that have more. */
+const FEW = { jobs: 50, ifLarge: 4 };
+
+/** Whether the job of an event goes before those of tenants with more; it gets the `nth` of the `places` of its tenant. */
+export const isFirst = (placed: string) =>
+  `${MAX_DISPATCHED} - ${placed}.places + ${placed}.nth <= case when ${placed}.body_bytes > ${LARGE_BODY} then ${FEW.ifLarge} else ${FEW.jobs} end`;
+
 /**
  * Frees the first event of each key (`$2` of the listeners `$1`), if it waits for its turn and none of its key has a job. It gets a job
  * itself if its tenant has room.
@@ -37,18 +46,19 @@ head as (
     where d.listener_id = k.listener_id and d.order_key = k.order_key and d.dispatched_at is not null and d.finished_at is null)
 ),
 locked as materialized (
-  select id, tenant_id, order_seq from listener_event where id in (select id from head) and held_by = 'turn'
+  select id, tenant_id, order_seq, body_bytes from listener_event where id in (select id from head) and held_by = 'turn'
   order by id for no key update skip locked
 ),
 room as (${placesOf('locked')}
 ),
 placed as (
-  select l.id, row_number() over (partition by l.tenant_id order by l.order_seq) <= room.places as is_dispatched
+  select l.*, room.places, row_number() over (partition by l.tenant_id order by l.order_seq) as nth
   from locked l join room on room.tenant_id = l.tenant_id
 )
-update listener_event e set held_by = null, ready_at = now(), dispatched_at = case when p.is_dispatched then now() end
+update listener_event e set held_by = null, ready_at = now(), dispatched_at = case when p.nth <= p.places then now() end
 from placed p where e.id = p.id
-returning e.id as "eventID", e.tenant_id as "tenantID", e.attempts as attempt, e.dispatched_at is not null as "isDispatched"`;
+returning e.id as "eventID", e.tenant_id as "tenantID", e.attempts as attempt, e.dispatched_at is not null as "isDispatched",
+  ${isFirst('p')} as "isFirst"`;
 
 /** Keys behind `$2` of `$1` that have events that wait for their turn, `$3` of them. Skips from one to the next by the index. */
 export const KEYS_WITH_HELD = `

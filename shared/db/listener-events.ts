@@ -1,6 +1,6 @@
 import { insertFrom } from '../audit/records.ts';
 import { keptSeconds } from '../listeners/event-states.ts';
-import { DISPATCHED, HELD_UNTIL, MAX_DISPATCHED, placesOf, WAITING } from './held-events.ts';
+import { DISPATCHED, HELD_UNTIL, isFirst, LARGE_BODY, MAX_DISPATCHED, placesOf, WAITING } from './held-events.ts';
 
 /** Ids of events that an entry of the audit trail names; the others are counted. */
 const MAX_NAMED = 50;
@@ -49,11 +49,12 @@ found as (
 room as (${placesOf('r')}
 ),
 placed as (
-  select f.id, row_number() over (partition by f.tenant_id order by f.n) <= room.places as is_dispatched
+  select f.id, f.body_bytes, room.places, row_number() over (partition by f.tenant_id order by f.n) as nth
   from found f join room on room.tenant_id = f.tenant_id where f.duplicate_of is null and f.order_key is null
 ),
 noted as (${insertFrom(NOTES)}
-)
+),
+inserted as (
 insert into listener_event (id, tenant_id, listener_id, source, method, path, query, params, headers, meta, body, body_bytes,
   dedup_key, duplicate_of, order_key, awaited_by, replay_of, order_seq, held_by, ready_at, state, dispatched_at, finished_at, expires_at)
 select f.id, f.tenant_id, f.listener_id, f.source, f.method, f.path, f.query, f.params, f.headers, f.meta,
@@ -63,12 +64,15 @@ select f.id, f.tenant_id, f.listener_id, f.source, f.method, f.path, f.query, f.
   case when f.order_key is not null and f.duplicate_of is null then 'turn' end,
   case when f.order_key is not null and f.duplicate_of is null then ${HELD_UNTIL} else now() end,
   case when f.duplicate_of is null then 'pending' else 'duplicate' end,
-  case when p.is_dispatched then now() end,
+  case when p.nth <= p.places then now() end,
   case when f.duplicate_of is not null then now() end,
   case when f.duplicate_of is not null then now() + make_interval(secs => ${keptSeconds('duplicate')}) end
 from found f left join placed p on p.id = f.id
 order by f.n
-returning id, duplicate_of as "duplicateOf", dispatched_at is not null as "isDispatched"`;
+returning id, duplicate_of, dispatched_at
+)
+select i.id, i.duplicate_of as "duplicateOf", i.dispatched_at is not null as "isDispatched", ${isFirst('p')} as "isFirst"
+from inserted i left join placed p on p.id = i.id`;
 
 /** Adds up what was received, for the quota of bytes. In the order of the keys, as every process does. */
 export const ADD_USAGE = `
@@ -87,9 +91,6 @@ locked as (
 )
 update listener l set event_count = l.event_count + locked.events, last_event_at = greatest(l.last_event_at, locked.at)
 from locked where l.id = locked.id`;
-
-/** A larger body is read for itself, when there is memory for it. */
-export const LARGE_BODY = 65_536;
 
 /** The events of jobs that are not finished. One with a key may have been given back, and another may have its turn. */
 export const READ_EVENTS = `
@@ -147,15 +148,19 @@ select tenant_id as "tenantID", at <= now() - make_interval(secs => $3) as "isDu
  * of its key, is held until its turn.
  */
 export const DISPATCH_EVENTS = `
-with picked as materialized (
-  select id, listener_id, order_key, order_seq from listener_event
+with room as materialized (
+  select ${MAX_DISPATCHED} - count(*) as places
+  from (select from listener_event where tenant_id = $1 and ${DISPATCHED} limit ${MAX_DISPATCHED}) counted
+),
+picked as materialized (
+  select id, listener_id, order_key, order_seq, body_bytes, ready_at from listener_event
   where tenant_id = $1 and ${WAITING} and ready_at <= now() order by ready_at, id
-  limit greatest(0, ${MAX_DISPATCHED} - (
-    select count(*) from (select from listener_event where tenant_id = $1 and ${DISPATCHED} limit ${MAX_DISPATCHED}) counted))
+  limit greatest(0, (select places from room))
   for no key update skip locked
 ),
 gated as (
-  select p.id, p.order_key is not null and exists (
+  select p.id, p.body_bytes, (select places from room) as places, row_number() over (order by p.ready_at, p.id) as nth,
+    p.order_key is not null and exists (
     select from listener_event o
     where o.listener_id = p.listener_id and o.order_key = p.order_key and o.finished_at is null and o.id <> p.id
       and (o.order_seq < p.order_seq or o.dispatched_at is not null)) as is_behind
@@ -164,7 +169,8 @@ gated as (
 update listener_event e set dispatched_at = case when not g.is_behind then now() end,
   held_by = case when g.is_behind then 'turn' end, ready_at = case when g.is_behind then ${HELD_UNTIL} else e.ready_at end
 from gated g where e.id = g.id
-returning e.id as "eventID", e.attempts as attempt, g.is_behind as "isBehind", e.listener_id as "listenerID", e.order_key as "orderKey"`;
+returning e.id as "eventID", e.attempts as attempt, g.is_behind as "isBehind", e.listener_id as "listenerID", e.order_key as "orderKey",
+  ${isFirst('g')} as "isFirst"`;
 
 /** Events of a tenant whose jobs were added long ago. The job may be lost, or wait. */
 export const DISPATCHED_LONG_AGO = `

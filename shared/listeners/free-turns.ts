@@ -22,7 +22,6 @@ interface Needs {
   producer: Producer;
 }
 
-const PRIORITY = 2;
 const HAND_OVER_PATIENCE_MS = 2_000;
 
 export function createFreeTurn({ logger, ...needs }: Needs & { logger: Logger }): FreeTurn {
@@ -37,16 +36,35 @@ interface Freed {
   tenantID: string;
   attempt: number;
   isDispatched: boolean;
+  isFirst: boolean;
 }
 
 /** Answers with the number of events that were freed. */
 export async function freeTurns({ pool, producer }: Needs, lines: readonly Line[]): Promise<number> {
   const values = [lines.map(({ listenerID }) => listenerID), lines.map(({ orderKey }) => orderKey)];
   const { rows } = await onceMore(() => pool.query<Freed>({ name: 'free_turns', text: FREE_TURNS, values }));
-  const jobs = rows.flatMap(({ isDispatched, ...job }) => (isDispatched ? [job] : []));
-  if (jobs.length > 0)
-    await producer.enqueue(listenerEvents, jobs, { priority: PRIORITY, patienceMs: HAND_OVER_PATIENCE_MS });
+  const dispatched = rows.filter(({ isDispatched }) => isDispatched);
+  await giveJobs(producer, dispatched, { patienceMs: HAND_OVER_PATIENCE_MS });
   return rows.length;
+}
+
+interface Job {
+  tenantID: string;
+  eventID: string;
+  attempt?: number;
+  isFirst: boolean;
+}
+
+/** Adds the jobs of events that are dispatched, those of tenants that have few before the others. */
+export async function giveJobs(
+  producer: Producer,
+  jobs: readonly Job[],
+  options: { patienceMs?: number } = {},
+): Promise<void> {
+  for (const [isFirst, group] of Map.groupBy(jobs, (job) => job.isFirst)) {
+    const payloads = group.map(({ tenantID, eventID, attempt = 0 }) => ({ tenantID, eventID, attempt }));
+    await producer.enqueue(listenerEvents, payloads, { ...options, priority: isFirst ? 1 : 2 });
+  }
 }
 
 /**

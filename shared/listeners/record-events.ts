@@ -5,10 +5,9 @@ import { storable, storableJSON } from '../db/storable.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Logger } from '../logger.ts';
 import type { Producer } from '../producer.ts';
-import { listenerEvents } from '../queues/listener-events.ts';
 import { createTurns } from '../turns.ts';
 import { createReceived } from './count-received.ts';
-import { createFreeTurn } from './free-turns.ts';
+import { createFreeTurn, giveJobs } from './free-turns.ts';
 
 /** An event as it arrived. */
 export interface NewEvent {
@@ -66,8 +65,6 @@ const MAX_BYTES = 4_000_000;
 const FEW_ROWS = 50;
 /** Nothing waits for it, and what is not added is added again from the rows only after a while. */
 const HAND_OVER_PATIENCE_MS = 2_000;
-/** Jobs of a tenant that go before those of others in one statement. */
-const FIRST = 50;
 
 /**
  * Records events of all tenants together: those that arrive while the lanes have statements under way share the next one, in which
@@ -184,7 +181,7 @@ export function createEventRecorder({
       received.add(event);
       resolve({ eventID: event.id, duplicateOf: byID.get(event.id)?.duplicateOf ?? null });
     }
-    void handOver(batch.filter(({ event }) => byID.get(event.id)?.isDispatched));
+    void handOver(batch, byID);
     freeFirst(batch);
   }
 
@@ -196,21 +193,14 @@ export function createEventRecorder({
   }
 
   /** Not waited for: if the queue is away, the jobs are added again from the rows. */
-  async function handOver(dispatched: readonly Waiting[]): Promise<void> {
-    const counts = new Map<string, number>();
-    const jobs = dispatched.map(({ event: { id: eventID, tenantID } }) => {
-      const before = counts.get(tenantID) ?? 0;
-      counts.set(tenantID, before + 1);
-      return { payload: { tenantID, eventID }, priority: before < FIRST ? 1 : 2 };
+  async function handOver(batch: readonly Waiting[], rows: ReadonlyMap<string, Row>): Promise<void> {
+    const jobs = batch.flatMap(({ event: { id: eventID, tenantID } }) => {
+      const { isDispatched = false, isFirst } = rows.get(eventID) ?? {};
+      return isDispatched ? [{ tenantID, eventID, isFirst: isFirst === true }] : [];
     });
-    for (const [priority, group] of Map.groupBy(jobs, (job) => job.priority))
-      await producer
-        .enqueue(
-          listenerEvents,
-          group.map(({ payload }) => payload),
-          { priority, patienceMs: HAND_OVER_PATIENCE_MS },
-        )
-        .catch((error) => logger.warn({ err: error, events: group.length }, 'events left to the dispatch of workers'));
+    await giveJobs(producer, jobs, { patienceMs: HAND_OVER_PATIENCE_MS }).catch((error) =>
+      logger.warn({ err: error, events: jobs.length }, 'events left to the dispatch of workers'),
+    );
   }
 
   const flushing = (async () => {
@@ -245,6 +235,8 @@ interface Row {
   id: string;
   duplicateOf: string | null;
   isDispatched: boolean;
+  /** Its job goes before those of tenants with more. */
+  isFirst: boolean | null;
 }
 
 function valuesOf(batch: readonly Waiting[]): [string, Buffer] {

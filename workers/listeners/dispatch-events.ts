@@ -2,7 +2,7 @@ import { DISPATCHED, WAITING } from '#shared/db/held-events.ts';
 import { DISPATCH_EVENTS, DISPATCHED_LONG_AGO, tenantsWith } from '#shared/db/listener-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { keep } from '#shared/keep.ts';
-import { freeTurns, onceMore } from '#shared/listeners/free-turns.ts';
+import { freeTurns, giveJobs, onceMore } from '#shared/listeners/free-turns.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
 import { listenerEvents } from '#shared/queues/listener-events.ts';
@@ -13,7 +13,7 @@ const TENANTS = 200;
 /** A job that is that old may be lost. Adding it again has no effect while it waits. */
 const LOST_SECONDS = 10;
 const REPAIR_PATIENCE_MS = 2_000;
-/** After those that intake adds for tenants with few events. */
+/** Of jobs that are added again: after those of tenants with few events. */
 const PRIORITY = 2;
 
 interface Needs {
@@ -35,6 +35,7 @@ interface Job {
 interface Picked extends Job {
   /** Held until its turn, instead of being given out. */
   isBehind: boolean;
+  isFirst: boolean;
   listenerID: string;
   orderKey: string | null;
 }
@@ -75,10 +76,9 @@ export async function dispatchWaiting({ pool, producer }: Omit<Needs, 'logger'>)
     );
     isMore = true;
     const jobs = rows.filter(({ isBehind }) => !isBehind);
-    await producer.enqueue(
-      listenerEvents,
-      jobs.map(({ eventID, attempt }) => ({ tenantID, eventID, attempt })),
-      { priority: PRIORITY },
+    await giveJobs(
+      producer,
+      jobs.map((job) => ({ ...job, tenantID })),
     );
     // The event before it may have been finished while it was held.
     const lines = rows.flatMap(({ isBehind, listenerID, orderKey }) =>

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import { batched } from '#shared/batched.ts';
 import type { ByteAccount } from '#shared/byte-account.ts';
-import { LARGE_BODY, NOTE_ACTION, READ_BODY, READ_EVENTS } from '#shared/db/listener-events.ts';
+import { LARGE_BODY } from '#shared/db/held-events.ts';
+import { NOTE_ACTION, READ_BODY, READ_EVENTS } from '#shared/db/listener-events.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import { storableJSON } from '#shared/db/storable.ts';
 import { AppError } from '#shared/errors.ts';

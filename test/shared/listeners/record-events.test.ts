@@ -43,13 +43,15 @@ beforeAll(async () => {
 });
 afterAll(() => deployment[Symbol.asyncDispose]());
 
-/** A queue that keeps the ids of events; it may be away. */
+/** A queue that keeps the ids of events, and those of jobs that go before others; it may be away. */
 function aQueue() {
-  const queue = { isAway: false, added: [] as string[] };
+  const queue = { isAway: false, added: [] as string[], first: [] as string[] };
   const producer: Producer = {
-    async enqueue(_definition, payloads) {
+    async enqueue(_definition, payloads, { priority } = {}) {
       if (queue.isAway) throw new Error('away');
-      for (const payload of payloads) queue.added.push(String(Reflect.get(payload as object, 'eventID')));
+      const ids = payloads.map((payload) => String(Reflect.get(payload as object, 'eventID')));
+      queue.added.push(...ids);
+      if (priority === 1) queue.first.push(...ids);
     },
   };
   return Object.assign(queue, { producer });
@@ -162,6 +164,34 @@ async function end(ids: readonly string[], ended: { state: 'done' } | { state: '
   const rows = ids.map((id) => ({ id, failed: 1, wait_s: 0, kept_s: ended.state === 'done' ? 1 : null, ...ended }));
   await deployment.pool.query(END_ATTEMPTS, [JSON.stringify(rows)]);
 }
+
+test('the jobs of a tenant with many go behind those of others, however its events come', async () => {
+  const queue = aQueue();
+  const { producer } = queue;
+  await using recorder = recorderOf(producer);
+  const tenantID = newID();
+  const firstOf = (...events: NewEvent[]) => queue.first.filter((id) => events.some((event) => event.id === id)).length;
+  const record = async (more: Partial<NewEvent>, count: number) => {
+    const events = Array.from({ length: count }, () => anEvent(more));
+    for (const event of events) await recorder.record(event);
+    await eventually(async () => expect(queue.added).toEqual(expect.arrayContaining(events.map(({ id }) => id))));
+    return events;
+  };
+  const body = Buffer.alloc(70_000, ' ');
+
+  expect(firstOf(...(await record({ tenantID, body }, 10)))).toBe(4);
+  const small = await record({ tenantID }, 50);
+  expect(firstOf(...small)).toBe(40);
+  expect(firstOf(...(await record({ tenantID, orderKey: 'a' }, 1)))).toBe(0);
+  expect(firstOf(...(await record({}, 1)), ...(await record({ orderKey: 'a' }, 1)))).toBe(2);
+
+  const ids = small.map(({ id }) => id);
+  await deployment.pool.query('update listener_event set dispatched_at = null where id = any($1::uuid[])', [ids]);
+  queue.first = [];
+  await dispatchWaiting({ pool: deployment.pool, producer });
+  // Of the tenant eleven others have jobs.
+  expect(firstOf(...small)).toBe(39);
+});
 
 test('events of a key have jobs one after the other, in the order of their receipt', async () => {
   const queue = aQueue();
