@@ -509,6 +509,31 @@ test('a tenant at its quota is refused with a time to come back, and another is 
   expect(await eventsOf(full.listener)).toEqual([]);
 });
 
+test('large events that wait for the database leave connections for others', async () => {
+  const [large, other] = [await aBoundListener({ inputValues: {} }), await aBoundListener({ inputValues: {} })];
+  const { pool } = cluster;
+  await pool.query(`
+create function wait_for_test() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock_shared(1, 2); return new; end $$;
+create trigger wait_for_test before update on listener_event for each row
+when (new.finished_at is not null and new.tenant_id = '${large.tenant.id}') execute function wait_for_test()`);
+  const holder = await pool.connect();
+  await holder.query('select pg_advisory_lock(1, 2)');
+  const body = JSON.stringify('x'.repeat(70_000));
+  for (let n = 0; n < 8; n += 1) await deliver(large.listener.id, { body });
+  await eventually(async () => {
+    const { rows } = await pool.query(
+      `select from pg_locks where locktype = 'advisory' and classid = 1 and not granted`,
+    );
+    expect(rows.length).toBeGreaterThan(1);
+  });
+
+  await deliver(other.listener.id, { body: '{}' });
+  const ended = await settled(other.listener).finally(() => holder.release(true));
+  expect(ended).toMatchObject([{ state: 'done' }]);
+  expect((await settled(large.listener)).map(({ state }) => state)).toEqual(Array(8).fill('done'));
+  await pool.query('drop function wait_for_test cascade');
+});
+
 test('Slack is answered with its challenge, which is no event', async () => {
   const { listener } = await aBoundListener({ options: { authType: 'slack', authSecret: 'the secret' } });
   const body = JSON.stringify({ type: 'url_verification', challenge: 'abc' });

@@ -66,12 +66,15 @@ interface Needs {
 /** Events at once whose actions wait for code, queries or runs. A tenant whose servers are slow must leave places for others. */
 const SLOW = { places: 160, maxPerTenant: 40 };
 const PUT_BACK_SECONDS = 0.5;
+/** Statements at once for events with large bodies, tenants in turn: each has its own, and connections are lent in the order of arrival. */
+const LARGE = { places: 2 };
 
 export function createEventProcessing(needs: Needs): EventProcessing {
   const { pool, runs, reader, bytes, tellEnd, onFinished, freeTurn, publisher, buffers, logger } = needs;
   const runners = createRunners(needs);
   const requireStanding = createRequireStanding(pool);
   const slow = createLane(SLOW);
+  const large = createLane(LARGE);
   const load = batched((ids: string[]) => readEvents(pool, ids));
   const endTogether = batched(async (ends: AttemptEnd[]) => {
     const written = await endAttempts(runs, ends);
@@ -94,8 +97,9 @@ export function createEventProcessing(needs: Needs): EventProcessing {
 
   async function end(found: OpenEvent, ended: AttemptEnd): Promise<boolean> {
     // Their runs are written as one text, which for many large ones would take long.
-    if (found.bodyBytes > LARGE_BODY) return (await endAttempts(runs, [ended])).has(ended.eventID);
-    return endTogether(ended);
+    if (found.bodyBytes <= LARGE_BODY) return endTogether(ended);
+    const written = await large.run({ tenantID: found.tenantID }, () => endAttempts(runs, [ended]));
+    return written.has(ended.eventID);
   }
 
   /** How the attempt has ended. An error that is not the event's is thrown, and the job is given out again. */
@@ -158,7 +162,7 @@ export function createEventProcessing(needs: Needs): EventProcessing {
       using held = bytes.open({ tenantID: found.tenantID });
       if (found.bodyBytes > LARGE_BODY) {
         await held.draw(4 * found.bodyBytes);
-        found.body = await readBody(pool, eventID);
+        found.body = await large.run({ tenantID: found.tenantID }, () => readBody(pool, eventID));
       }
       const listener = await reader.byID(found.listenerID, found.tenantID);
       const heldBy = holderOf(found, listener);
