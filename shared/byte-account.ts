@@ -22,6 +22,8 @@ export interface HeldBytes extends Disposable {
    * UNAVAILABLE when the wait was too long.
    */
   draw(bytes: number): Promise<void>;
+  /** Holds at least so many, or what one piece of work may; they are in memory already. False if there is no room for them now. */
+  cover(bytes: number): boolean;
   give(bytes: number): void;
 }
 
@@ -117,6 +119,15 @@ export function createByteAccount({ maxBytes, maxWaitMs = 30_000 }: Options): By
     if (held.isOver) give(held, bytes);
   }
 
+  function cover(held: Held, bytes: number): boolean {
+    const missing = Math.min(bytes, maxOfOne) - held.bytes;
+    if (held.isOver || missing <= 0) return true;
+    const waiter = { held, bytes: missing, settle: () => undefined };
+    if (held !== finisher && !hasRoom(waiter)) return false;
+    take(waiter);
+    return true;
+  }
+
   function give(held: Held, bytes: number): void {
     const given = Math.min(bytes, held.bytes);
     const fromAlone = Math.min(given, held.alone);
@@ -133,6 +144,7 @@ export function createByteAccount({ maxBytes, maxWaitMs = 30_000 }: Options): By
       const held: Held = { turn, bytes: 0, alone: 0, isOver: false, waiters: new Set() };
       held.shown = {
         draw: (bytes) => draw(held, bytes),
+        cover: (bytes) => cover(held, bytes),
         give: (bytes) => give(held, bytes),
         [Symbol.dispose]() {
           held.isOver = true;

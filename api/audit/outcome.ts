@@ -18,9 +18,15 @@ export async function recordOutcome<Answer>(
   }
 }
 
-const entries = new WeakMap<Response, Pick<RequestEntry, 'end'>>();
+const entries = new WeakMap<Response, Pick<RequestEntry, 'end' | 'fail'>>();
 
 /** Records the outcome of a request whose answer was just sent, by its handler if there is none here. */
 export function noteAnswer(response: Response, answer?: object): void {
   entries.get(response)?.end(response.statusCode, answer);
+}
+
+/** Records that the answer could not be sent. */
+export function failAnswer(response: Response, error: unknown): never {
+  entries.get(response)?.fail(error);
+  throw error;
 }

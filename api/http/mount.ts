@@ -5,15 +5,14 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { toAppError } from '#shared/errors.ts';
 import type { IdempotencyClaim, StoredAnswer } from '#shared/idempotency.ts';
 import { newID } from '#shared/ids.ts';
-import { hasMoreParts, isJsonObject, type JsonObject } from '#shared/json.ts';
+import { isJsonObject, type JsonObject } from '#shared/json.ts';
 import { IN_ORDER } from '#shared/lanes.ts';
-import { loopTurns } from '#shared/loop-turns.ts';
 import { nextRound } from '#shared/pauses.ts';
 import { withBytes } from '#shared/work.ts';
 import { recordingChanges } from '../audit/changes.ts';
 import type { RequestEntry } from '../audit/entry.ts';
 import { openOperatorEntries } from '../audit/operator-entries.ts';
-import { noteAnswer, recordOutcome } from '../audit/outcome.ts';
+import { failAnswer, noteAnswer, recordOutcome } from '../audit/outcome.ts';
 import { createRecordPublic } from '../audit/record-public.ts';
 import { openEntry } from '../audit/request-entry.ts';
 import type { Identified } from '../auth/identify.ts';
@@ -31,6 +30,7 @@ import { createMatch, etagOf } from './if-match.ts';
 import { type AnyParsed, parseRequest, readFile } from './parse-request.ts';
 import type { OperatorInput, PublicInput, Route, TenantInput, UserInput } from './route.ts';
 import { createRouteIndex } from './route-index.ts';
+import { isLarge, sendAnswer } from './send-answer.ts';
 import { asSpelled } from './spelling.ts';
 import { createTools, type Tools } from './tools.ts';
 import { validate } from './validate.ts';
@@ -53,10 +53,9 @@ export function mount(
       const answer = await serve(route, exchange);
       if (route.etag && !response.headersSent) response.setHeader('etag', etagOf(route.etag(answer.response)));
       if (response.headersSent) return noteAnswer(response);
-      const sent = { success: true, ...answer.response };
-      if (exchange.held && isLarge(sent)) await loopTurns.goOn(exchange.held.turn);
-      response.status(answer.status).type('json').send(JSON.stringify(sent));
-      noteAnswer(response, sent);
+      const fields = { success: true, ...answer.response };
+      await sendAnswer(exchange, { status: answer.status, fields }).catch((error) => failAnswer(response, error));
+      noteAnswer(response, fields);
     });
 }
 
@@ -267,13 +266,6 @@ async function handle(
     response.removeHeader(REPLAYED);
     throw error;
   }
-}
-
-/** To check and to write more parts takes milliseconds each. */
-const LARGE_PARTS = 10_000;
-
-function isLarge(answer: unknown): boolean {
-  return hasMoreParts(answer, LARGE_PARTS);
 }
 
 /** The fields of the body, or of the query of a request without a body, by the names that the client used. */
