@@ -34,8 +34,17 @@ export async function judgeFromOutside(
     triggered.ticked,
     BACKFILLED,
   ]);
-  return rows.flatMap(({ what, found, right }) => (found === right ? [] : [`${what}: ${found} instead of ${right}`]));
+  const { rows: others } = await pool.query<{ tick: string }>(OTHER_TICKS);
+  return [
+    ...rows.flatMap(({ what, found, right }) => (found === right ? [] : [`${what}: ${found} instead of ${right}`])),
+    ...others.map(({ tick }) => tick),
+  ];
 }
+
+// Said by name, since their rows are gone when the result is read.
+const OTHER_TICKS = `
+select concat_ws(' ', 'the tick of', scheduled_at, 'is', outcome, status, 'after', attempts, 'attempts:', reason, error) as tick
+from cron_tick where outcome <> 'skipped' and status <> 'SUCCESS' order by scheduled_at`;
 
 // A pause of the job, at the end, skips the ticks that follow.
 const DIFFERENCES = `
