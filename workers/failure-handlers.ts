@@ -13,8 +13,8 @@ import { createRunsInFlight, type RunsInFlight } from '#shared/runs-in-flight.ts
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
+import { inLaps } from './laps.ts';
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Failures of one tenant in its turn. */
 const BATCH = 10;
 const MAX_MESSAGE = 2_000;
@@ -59,35 +59,26 @@ interface Failed {
 
 /** Handles failures of the tenant whose turn it is. Answers whether there may be more to do at once. */
 export function createFailureHandling({ pool, runs, rights, inFlight }: Handling): () => Promise<boolean> {
-  let after = FIRST_ID;
-  let isLapIdle = true;
-
-  return async () => {
-    const { rows } = await pool.query<Turn>({ name: 'next_failures', text: NEXT_TURN, values: [after] });
-    const [turn] = rows;
-    if (!turn) {
-      const goesOn = !isLapIdle;
-      after = FIRST_ID;
-      isLapIdle = true;
-      return goesOn;
-    }
-    after = turn.tenant_id;
-    // Those that the tenant has no room for wait.
-    const { granted } = await inFlight.addMany(turn.tenant_id, turn.count);
-    const handled = await inTransaction(pool, async (client) => {
-      const { rows: locked } = await client.query<Failed>(LOCK, [turn.tenant_id, granted]);
-      for (const failed of locked) await handleOne({ client, rights }, failed);
-      return locked.length;
-    });
-    if (handled === 0) return true;
-    isLapIdle = false;
-    await runs.refill().catch(() => undefined);
-    return true;
-  };
+  return inLaps<Turn>({
+    async next(after) {
+      return (await pool.query<Turn>({ name: 'next_failures', text: NEXT_TURN, values: [after] })).rows[0];
+    },
+    async work({ tenantID, count }) {
+      // Those that the tenant has no room for wait.
+      const { granted } = await inFlight.addMany(tenantID, count);
+      const handled = await inTransaction(pool, async (client) => {
+        const { rows: locked } = await client.query<Failed>(LOCK, [tenantID, granted]);
+        for (const failed of locked) await handleOne({ client, rights }, failed);
+        return locked.length;
+      });
+      if (handled > 0) await runs.refill().catch(() => undefined);
+      return handled > 0;
+    },
+  });
 }
 
 interface Turn {
-  tenant_id: string;
+  tenantID: string;
   count: number;
 }
 
@@ -132,7 +123,7 @@ async function start({ client, rights }: { client: PoolClient; rights: Rights },
 }
 
 const NEXT_TURN = `
-select tenant_id, (
+select tenant_id as "tenantID", (
   select count(*)::int from (select from run_failure f where f.handled_at is null and f.tenant_id = next.tenant_id limit ${BATCH}) counted
 ) as count
 from (select tenant_id from run_failure where handled_at is null and tenant_id > $1::uuid order by tenant_id limit 1) next`;

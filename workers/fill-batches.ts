@@ -15,6 +15,7 @@ import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
+import { inLaps } from './laps.ts';
 
 /** Runs of a page. The batch is locked while they are written. */
 const PAGE = 50;
@@ -56,31 +57,43 @@ interface Page {
 }
 
 /**
- * Goes on with the batch that has waited longest, by one page. The runs of the page and the place behind it are one transaction, so
- * a job that is interrupted goes on where it was and repeats none. Returns whether there may be more to do at once.
+ * Goes on with a batch by one page: tenants in turn, and of each the batch that has waited longest. The runs of the page and the place
+ * behind it are one transaction, so a job that is interrupted goes on where it was and repeats none. Answers whether there may be more to
+ * do at once.
  */
-export async function fillBatches(needs: FillNeeds): Promise<boolean> {
-  const filled = await inTransaction(needs.pool, async (client) => {
-    const { rows } = await client.query<Filling>(NEXT);
-    const [batch] = rows;
-    if (!batch) return undefined;
-    const page = await fillPage(needs, client, batch);
-    const last = page.found.at(-1);
-    const isOver = page.isLast || batch.looked_at + page.found.length >= MAX_RUNS;
-    await client.query(ADVANCE, [
-      batch.id,
-      page.found.length,
-      page.done,
-      page.refused,
-      page.error,
-      last?.created_at ?? null,
-      last?.id ?? null,
-      isOver,
-    ]);
-    return page;
+export function createBatchFilling(needs: FillNeeds): () => Promise<boolean> {
+  const { pool, runs } = needs;
+  return inLaps({
+    async next(after) {
+      const values = [after];
+      return (await pool.query<{ tenantID: string }>({ name: 'next_batches', text: NEXT_TENANT, values })).rows[0];
+    },
+    async work({ tenantID }) {
+      const filled = await inTransaction(pool, (client) => fillOldest(needs, client, tenantID));
+      if (filled && filled.done > 0) await runs.refill().catch(() => undefined);
+      return filled !== undefined && filled.found.length > 0;
+    },
   });
-  if (filled && filled.done > 0) await needs.runs.refill().catch(() => undefined);
-  return filled !== undefined && filled.found.length > 0;
+}
+
+async function fillOldest(needs: FillNeeds, client: PoolClient, tenantID: string): Promise<Page | undefined> {
+  const { rows } = await client.query<Filling>(OLDEST, [tenantID]);
+  const [batch] = rows;
+  if (!batch) return undefined;
+  const page = await fillPage(needs, client, batch);
+  const last = page.found.at(-1);
+  const isOver = page.isLast || batch.looked_at + page.found.length >= MAX_RUNS;
+  await client.query(ADVANCE, [
+    batch.id,
+    page.found.length,
+    page.done,
+    page.refused,
+    page.error,
+    last?.created_at ?? null,
+    last?.id ?? null,
+    isOver,
+  ]);
+  return page;
 }
 
 async function fillPage(needs: FillNeeds, client: PoolClient, batch: Filling): Promise<Page> {
@@ -285,10 +298,14 @@ const SOURCE = `i.version_id, i.status, i.error,
   (select w.version_id from workflow w where w.id = i.workflow_id and w.tenant_id = i.tenant_id) as published_id,
   (select w.is_disabled from workflow w where w.id = i.workflow_id and w.tenant_id = i.tenant_id) as is_disabled`;
 
-const NEXT = `
+const OPEN = 'asked is not null and filled_at is null and cancelled_at is null';
+
+const NEXT_TENANT = `
+select tenant_id as "tenantID" from run_batch where ${OPEN} and tenant_id > $1::uuid order by tenant_id limit 1`;
+
+const OLDEST = `
 select id, tenant_id, caller, asked, created_at, cursor_at, cursor_id, looked_at from run_batch
-where asked is not null and filled_at is null and cancelled_at is null
-order by updated_at limit 1 for update skip locked`;
+where ${OPEN} and tenant_id = $1::uuid order by tenant_id, updated_at limit 1 for update skip locked`;
 
 const ADVANCE = `
 update run_batch

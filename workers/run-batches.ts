@@ -5,7 +5,7 @@ import type { Rights } from '#shared/policy/rights.ts';
 import { resumeCancels } from '#shared/run-batches.ts';
 import type { Runs } from '#shared/runs.ts';
 import { createRunsInFlight } from '#shared/runs-in-flight.ts';
-import { fillBatches } from './fill-batches.ts';
+import { createBatchFilling } from './fill-batches.ts';
 
 interface Needs {
   pool: Pool;
@@ -16,14 +16,14 @@ interface Needs {
 
 /** Does what batches of runs need without a request. Every worker does so; they share the work by rows that they claim. */
 export function createBatchKeeper({ logger, ...needs }: Needs): AsyncDisposable {
-  const filling = { ...needs, inFlight: createRunsInFlight(needs.pool) };
+  const fill = createBatchFilling({ ...needs, inFlight: createRunsInFlight(needs.pool) });
   const cancels = keep({ name: 'cancel batches', everyMs: 5_000, run: () => resumeCancels(needs) }, logger);
   const fills = keep(
     {
       name: 'fill batches',
       everyMs: 1_000,
       async run() {
-        if (await fillBatches(filling)) fills.now();
+        if (await fill()) fills.now();
       },
     },
     logger,

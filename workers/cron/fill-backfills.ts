@@ -1,6 +1,7 @@
 import { calendarOf, ticksBetween } from '#shared/cron/calendar.ts';
 import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
+import { inLaps } from '../laps.ts';
 import { reasons } from './decide.ts';
 
 /** Ticks that are looked at in one transaction. */
@@ -9,6 +10,8 @@ const PAGE = 100;
 const MAX_BACKFILL = 1_000;
 /** A job that has more waiting ticks gets no others: a look reads them all. */
 const FEW = 20;
+/** Backfills of a tenant that are looked at for one with room. */
+const CANDIDATES = 20;
 
 interface Filling {
   id: string;
@@ -20,23 +23,34 @@ interface Filling {
   found: number;
   schedule: string;
   timezone: string;
-  waiting: number;
 }
 
 /**
- * Goes on with the backfill that has waited longest, by a page of ticks. Their rows and the place behind them are one transaction, so an
- * interrupted one goes on where it was. Returns whether there may be more to do at once.
+ * Goes on with a backfill by a page of ticks: tenants in turn, and of each the backfill that has waited longest and has room. The rows of
+ * the ticks and the place behind them are one transaction, so an interrupted one goes on where it was. Answers whether there may be
+ * more to do at once.
  */
-export async function fillBackfills(pool: Pool): Promise<boolean> {
-  return inTransaction(pool, async (client) => {
-    const { rows } = await client.query<Filling>({ name: 'cron_next_backfill', text: NEXT_BACKFILL });
-    const [backfill] = rows;
-    if (!backfill) return false;
-    const isFull = backfill.waiting >= FEW;
-    if (isFull) await client.query(WAIT, [backfill.id]);
-    else await fillPage(client, backfill);
-    return !isFull;
+export function createBackfilling(pool: Pool): () => Promise<boolean> {
+  return inLaps({
+    async next(after) {
+      const values = [after];
+      return (await pool.query<{ tenantID: string }>({ name: 'cron_next_backfills', text: NEXT_TENANT, values }))
+        .rows[0];
+    },
+    work: ({ tenantID }) => inTransaction(pool, (client) => fillOldest(client, tenantID)),
   });
+}
+
+async function fillOldest(client: PoolClient, tenantID: string): Promise<boolean> {
+  const { rows } = await client.query<Filling>({
+    name: 'cron_oldest_backfill',
+    text: OLDEST_BACKFILL,
+    values: [tenantID],
+  });
+  const [backfill] = rows;
+  if (backfill) await fillPage(client, backfill);
+  else await client.query(WAIT, [tenantID]);
+  return backfill !== undefined;
 }
 
 async function fillPage(client: PoolClient, backfill: Filling): Promise<void> {
@@ -62,14 +76,22 @@ async function fillPage(client: PoolClient, backfill: Filling): Promise<void> {
   if (count > 0) await client.query(LOOK, [cronJobID]);
 }
 
-export const NEXT_BACKFILL = `
+const OPEN = 'filled_at is null and cancelled_at is null';
+
+export const NEXT_TENANT = `
+select tenant_id as "tenantID" from cron_backfill where ${OPEN} and tenant_id > $1::uuid order by tenant_id limit 1`;
+
+const CANDIDATE_IDS = `
+select id from cron_backfill where ${OPEN} and tenant_id = $1::uuid order by tenant_id, updated_at limit ${CANDIDATES}`;
+
+export const OLDEST_BACKFILL = `
 select b.id, b.tenant_id as "tenantID", b.cron_job_id as "cronJobID", b.from_at as "fromAt", b.to_at as "toAt", b.cursor_at as "cursorAt", b.found,
-  j.cron_job_schedule as schedule, j.timezone,
-  (select count(*)::int from (
-    select from cron_tick t where t.cron_job_id = j.id and t.status = 'SCHEDULED' and (t.outcome = 'queued') limit ${FEW}
-  ) waiting) as waiting
+  j.cron_job_schedule as schedule, j.timezone
 from cron_backfill b join cron_job j on j.id = b.cron_job_id
-where b.filled_at is null and b.cancelled_at is null
+where b.id = any(array(${CANDIDATE_IDS})) and ${OPEN} and (
+  select count(*) from (
+    select from cron_tick t where t.cron_job_id = j.id and t.status = 'SCHEDULED' and (t.outcome = 'queued') limit ${FEW}
+  ) waiting) < ${FEW}
 order by b.updated_at limit 1 for no key update of b, j skip locked`;
 
 // A tick that was started in its time, or by hand at this very moment, is not repeated.
@@ -86,6 +108,6 @@ const ADVANCE = `
 update cron_backfill set found = found + $2, left_out = left_out + $3, cursor_at = coalesce($4, cursor_at),
   filled_at = case when $5 then now() end, is_cut = $6, updated_at = clock_timestamp() where id = $1`;
 
-const WAIT = 'update cron_backfill set updated_at = clock_timestamp() where id = $1';
+const WAIT = `update cron_backfill set updated_at = clock_timestamp() where id = any(array(${CANDIDATE_IDS}))`;
 
 const LOOK = 'update cron_job set due_at = least(due_at, now()) where id = $1';

@@ -1,7 +1,7 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { keep } from '#shared/keep.ts';
 import type { Logger } from '#shared/logger.ts';
-import { fillBackfills } from './fill-backfills.ts';
+import { createBackfilling } from './fill-backfills.ts';
 
 interface Needs {
   ticker: { ring(): Promise<void> };
@@ -23,8 +23,9 @@ export function createCronKeeper({ ticker, alarms, pool, leads, logger }: Needs)
   const set = async () => {
     if (leads()) await alarms.set();
   };
+  const fillOne = createBackfilling(pool);
   const fill = async () => {
-    if (leads() && (await fillBackfills(pool))) fills.now();
+    if (leads() && (await fillOne())) fills.now();
   };
   const fills = keep({ name: 'fill backfills of cron jobs', everyMs: 1_000, run: fill }, logger);
   const steps = [

@@ -82,6 +82,7 @@ import { Migration20261126160000_RetiredSeals } from './Migration20261126160000_
 import { Migration20261126181500_FailedItems } from './Migration20261126181500_FailedItems.ts';
 import { Migration20261126193000_UnwantedCalls } from './Migration20261126193000_UnwantedCalls.ts';
 import { Migration20261126205500_EndedItems } from './Migration20261126205500_EndedItems.ts';
+import { Migration20261127041800_TurnsOfBatches } from './Migration20261127041800_TurnsOfBatches.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -169,6 +170,7 @@ const classes = {
   Migration20261126181500_FailedItems,
   Migration20261126193000_UnwantedCalls,
   Migration20261126205500_EndedItems,
+  Migration20261127041800_TurnsOfBatches,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

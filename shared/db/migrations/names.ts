@@ -86,4 +86,5 @@ export const migrationNames = [
   'Migration20261126181500_FailedItems',
   'Migration20261126193000_UnwantedCalls',
   'Migration20261126205500_EndedItems',
+  'Migration20261127041800_TurnsOfBatches',
 ] as const;

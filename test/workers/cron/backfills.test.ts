@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
-import { fillBackfills, NEXT_BACKFILL } from '#workers/cron/fill-backfills.ts';
+import { createBackfilling, NEXT_TENANT, OLDEST_BACKFILL } from '#workers/cron/fill-backfills.ts';
 import { aCronJob, aTicker, ticksOf } from '../../support/cron.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';
 import { explaining } from '../../support/explaining.ts';
@@ -19,24 +19,26 @@ beforeEach(async () => {
     await deployment.pool.query(`delete from ${table}`);
 });
 
-const aJob = (columns: JsonObject = {}) =>
+const aJob = (columns: JsonObject = {}, tenantID = deployment.tenantID) =>
   aCronJob(deployment, {
+    tenantID,
     workflowID,
     schedule: '0 * * * *',
     columns: { cron_job_config: { workflowID, inputValues: { at: '{{cron.scheduledAt}}' } }, ...columns },
   });
 
-async function aBackfill(cronJobID: string, from: string, to: string): Promise<string> {
+async function aBackfill(cronJobID: string, from: string, to: string, tenantID = deployment.tenantID): Promise<string> {
   const id = newID();
   await deployment.pool.query(
     'insert into cron_backfill (id, tenant_id, cron_job_id, from_at, to_at, creator_id) values ($1, $2, $3, $4, $5, $1)',
-    [id, deployment.tenantID, cronJobID, from, to],
+    [id, tenantID, cronJobID, from, to],
   );
   return id;
 }
 
 async function fillAll(): Promise<void> {
-  while (await fillBackfills(deployment.pool));
+  const fill = createBackfilling(deployment.pool);
+  while (await fill());
 }
 
 async function backfill(id: string) {
@@ -93,7 +95,8 @@ test('a long range is filled page by page as its ticks are worked off, up to a t
 
   await fillAll();
   expect(await backfill(asked)).toEqual({ found: 100, left_out: 0, is_cut: false, is_filled: false });
-  expect(await fillBackfills(deployment.pool)).toBe(false);
+  await fillAll();
+  expect(await backfill(asked)).toMatchObject({ found: 100 });
   for (let page = 2; page <= 10; page += 1) {
     await deployment.pool.query(`update cron_tick set status = 'SUCCESS', outcome = 'fired'`);
     await fillAll();
@@ -101,6 +104,28 @@ test('a long range is filled page by page as its ticks are worked off, up to a t
 
   expect(await backfill(asked)).toEqual({ found: 1_000, left_out: 0, is_cut: true, is_filled: true });
   expect(new Set((await ticksOf(deployment, id)).map(({ scheduled_at }) => scheduled_at.getTime())).size).toBe(1_000);
+});
+
+test('a backfill waits neither for those of another tenant, nor for those of its own whose jobs have waiting ticks', async () => {
+  const { pool } = deployment;
+  const range = ['2026-03-01T00:00Z', '2026-03-31T00:00Z'] as const;
+  for (let n = 0; n < 25; n += 1) await aBackfill(await aJob(), ...range);
+  await fillAll();
+  const fill = createBackfilling(pool);
+  const own = await aBackfill(await aJob(), ...range);
+  const others = [];
+  for (const tenantID of [newID(), newID()]) {
+    await pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'Another', $1)`, [tenantID]);
+    others.push(await aBackfill(await aJob({}, tenantID), ...range, tenantID));
+  }
+
+  for (let n = 0; n < 3; n += 1) await fill();
+
+  expect(await Promise.all(others.map(backfill))).toMatchObject([{ found: 100 }, { found: 100 }]);
+  // Two laps look at all backfills of the tenant.
+  while (await fill());
+  await fill();
+  expect(await backfill(own)).toMatchObject({ found: 100 });
 });
 
 test('the ticks of the job itself come before those of a backfill, and wait for the one that runs', async () => {
@@ -125,9 +150,11 @@ test('the ticks of the job itself come before those of a backfill, and wait for 
 test('looking for backfills reads the open ones alone, also with a plan made beside an empty table', async () => {
   const { pool } = deployment;
   // The locks are taken on what was found.
-  const text = NEXT_BACKFILL.replace(/for no key update.*/, '');
-  const { rows } = await pool.query<{ 'QUERY PLAN': string }>(`explain ${text}`);
-  expect(rows.map((row) => row['QUERY PLAN']).join(' ')).toContain('using cron_backfill_open');
+  const texts = [NEXT_TENANT, OLDEST_BACKFILL.replace(/for no key update.*/, '')];
+  for (const text of texts) {
+    const { rows } = await pool.query<{ 'QUERY PLAN': string }>(`explain ${text}`, [deployment.tenantID]);
+    expect(rows.map((row) => row['QUERY PLAN']).join(' ')).toContain('using cron_backfill_open');
+  }
 
   const id = await aJob();
   await pool.query(
@@ -135,6 +162,6 @@ test('looking for backfills reads the open ones alone, also with a plan made bes
     [deployment.tenantID, id],
   );
   const rowsRead = new Map<string, number>();
-  await explaining(pool, rowsRead).query(text);
-  expect([...rowsRead.values()][0]).toBeLessThan(10);
+  for (const text of texts) await explaining(pool, rowsRead).query(text, [deployment.tenantID]);
+  for (const read of rowsRead.values()) expect(read).toBeLessThan(10);
 });
