@@ -22676,7 +22676,7 @@ export interface operations {
                 /** @description The timeline begins after this event: the `nextSeq` of the answer before */
                 afterSeq?: number;
                 timelineLimit?: number;
-                /** @description `small` leaves out of the timeline outputs that are stored, compressed, in more than 16 kB; `outputOmitted` says so */
+                /** @description `small` leaves out of the timeline outputs that are stored, compressed, in more than 16 kB; `outputOmitted` says so. A page of the timeline has outputs of 8 MB together, or a single larger one: `nextSeq` leads on */
                 outputs?: "small" | "full";
             };
             header?: {

@@ -2,15 +2,16 @@ import type { z } from 'zod';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { eventsOf, type RunEventPayload, type Started } from '#shared/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
+import { readValues } from '../../db/run-values.ts';
+import { readTimeline, type TimelineRow } from '../../db/timeline.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { findWaitReason } from '../../runs/wait-reason.ts';
 import { findFailureHandling } from './failure-handling.ts';
 import { findMaps } from './find-maps.ts';
 import { findNames } from './find-names.ts';
-import { findReadableRun } from './find-run.ts';
+import { findReadableRun, VALUES } from './find-run.ts';
 import { presentInstanceSummary } from './present.ts';
 import { Instance, InstanceID, InstanceQuery } from './run-schemas.ts';
 import { findWaiting } from './waiting.ts';
@@ -30,8 +31,8 @@ export const readInstance = tenantRoute({
   response: Instance,
 
   async handle({ params, query, em, require, caller }, { pool }) {
-    const without = query.input ? [] : (['input'] as const);
-    const run: Read = await findReadableRun({ em, require, caller }, params.instanceID, { without });
+    const run = await findReadableRun({ em, require, caller }, params.instanceID, { without: VALUES });
+    const { input, output } = await readValues(pool, run.id, { withInput: query.input });
     const names = await findNames(em, pool, [run]);
     const { timeline, nextSeq } = await findTimeline(pool, run, query);
     const latest = await findLatest(pool, run.id);
@@ -41,8 +42,8 @@ export const readInstance = tenantRoute({
       ...presentInstanceSummary(run, names),
       seq: run.seq,
       testMode: presentTestMode(run.testMode),
-      ...(run.input && { input: run.input }),
-      output: run.output ?? null,
+      ...(input && { input }),
+      output: output ?? null,
       error: run.error ?? null,
       onFailure: run.status === 'FAILED' ? await findFailureHandling(pool, run.id) : undefined,
       waiting,
@@ -55,45 +56,17 @@ export const readInstance = tenantRoute({
   },
 });
 
-type Read = Omit<WorkflowInstance, 'input'> & Partial<Pick<WorkflowInstance, 'input'>>;
-
-interface TimelineRow {
-  seq: number;
-  nodeID: string;
-  iteration: number;
-  frame: IterationPath | null;
-  attempt: number;
-  status: NodeStatus;
-  exit: string | null;
-  payload: RunEventPayload | null;
-  started: Started[] | null;
-  isOmitted: boolean;
-  at: Date;
-}
-
 /** Large outputs are left out unless requested, since nodes pass the same value on. */
 async function findTimeline(
   pool: Pool,
   run: Pick<WorkflowInstance, 'id' | 'tenantID'>,
-  query: z.output<typeof InstanceQuery>,
+  { afterSeq, timelineLimit: maxEvents, outputs }: z.output<typeof InstanceQuery>,
 ) {
-  const { afterSeq, timelineLimit: maxEvents, outputs } = query;
-  const { rows } = await pool.query<TimelineRow>(TIMELINE, [run.id, afterSeq, maxEvents + 1, outputs === 'full']);
-  const events = rows.flatMap(eventsOf).filter(({ seq }) => seq > afterSeq);
-  const shown = events.slice(0, maxEvents);
-  const children = await findChildren(pool, run.tenantID, shown);
-  return {
-    timeline: shown.map((event) => presentEvent(event, children)),
-    nextSeq: events.length > maxEvents ? (shown.at(-1)?.seq ?? null) : null,
-  };
+  const wanted = { afterSeq, maxEvents, withLargeOutputs: outputs === 'full' };
+  const { events, nextSeq } = await readTimeline(pool, run.id, wanted);
+  const children = await findChildren(pool, run.tenantID, events);
+  return { timeline: events.map((event) => presentEvent(event, children)), nextSeq };
 }
-
-// The stored size, after compression. `brief` spares Postgres to read a large output only to leave it out.
-const TIMELINE = `
-select seq, node_id as "nodeID", iteration, frame, attempt, status, exit, started, created_at as at,
-       case when large then coalesce(brief, payload - 'output') else payload end as payload, large as "isOmitted"
-from (select *, not $4 and coalesce(pg_column_size(payload), 0) > 16384 as large from run_event) e
-where instance_id = $1 and seq > $2 and node_id is not null order by seq limit $3`;
 
 async function findChildren(pool: Pool, tenantID: string, events: readonly TimelineRow[]) {
   const ids = events.flatMap(({ payload }) => payload?.childInstanceID ?? []);

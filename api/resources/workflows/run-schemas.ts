@@ -122,7 +122,7 @@ export const InstanceQuery = z.object({
     .enum(['small', 'full'])
     .default('small')
     .describe(
-      '`small` leaves out of the timeline outputs that are stored, compressed, in more than 16 kB; `outputOmitted` says so',
+      '`small` leaves out of the timeline outputs that are stored, compressed, in more than 16 kB; `outputOmitted` says so. A page of the timeline has outputs of 8 MB together, or a single larger one: `nextSeq` leads on',
     ),
 });
 

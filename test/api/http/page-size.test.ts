@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { requireFits, textSizeOf } from '#api/db/page-size.ts';
+import { readValues } from '#api/db/run-values.ts';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { readTimeline } from '#api/db/timeline.ts';
 import { readLatestVersions, requireVersionsFit } from '#api/db/workflow-versions.ts';
 import { findPage } from '#api/http/paging.ts';
 import { requireActionsFit } from '#api/resources/listeners/find.ts';
@@ -10,6 +12,7 @@ import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { explaining } from '../../support/explaining.ts';
 import { aTenant, type TestTenant } from '../../support/factories.ts';
+import { heldBy } from '../../support/held-bytes.ts';
 import { paramFixture } from '../../support/route-fixtures.ts';
 import { statementsOf } from '../../support/statements.ts';
 
@@ -189,3 +192,43 @@ async function isRefused(path: string, api = client()): Promise<void> {
     body: { error: { code: 'PAYLOAD_TOO_LARGE', message: expect.stringContaining('ask for fewer rows') } },
   });
 }
+
+/** A run that has ended, with large values, whose nodes have written 3 MB each. */
+async function aLargeRun(nodes: number): Promise<string> {
+  const { rows } = await cluster.pool.query<{ id: string }>(
+    `insert into workflow_instance (id, tenant_id, version_id, status, completed_at, caller, input, output, deadline_at)
+     values (uuidv7(), $1, $2, 'COMPLETED', now(), '{"type": "system", "origin": "direct"}', ${NOTES}, ${NOTES}, now()) returning id`,
+    [tenant.id, newID()],
+  );
+  const id = rows[0]?.id ?? '';
+  await cluster.pool.query(
+    `insert into run_event (instance_id, seq, node_id, status, payload, started)
+     select $1, 2 * n, 'n' || n, 'SUCCESS', jsonb_build_object('output', repeat('y', 3000000)),
+            case when n < $2 then jsonb_build_array('n' || (n + 1)) end
+     from generate_series(1, $2::int) n`,
+    [id, nodes],
+  );
+  return id;
+}
+
+test('a timeline has outputs of 8 MB in a page, and the run whose values and outputs are read holds their bytes', async () => {
+  const id = await aLargeRun(3);
+  const wanted = { afterSeq: 0, maxEvents: 1_000, withLargeOutputs: true };
+  const held = await heldBy(() => readTimeline(cluster.pool, id, wanted));
+  expect(Math.round(held / 1e6)).toBe(12);
+  expect(Math.round((await heldBy(() => readValues(cluster.pool, id, { withInput: true }))) / 1e6)).toBe(18);
+
+  const pages: string[][] = [];
+  for (let after: number | null = 0; after !== null; ) {
+    const { body } = await client().get(`T/workflows/instances/${id}?outputs=full&afterSeq=${after}`);
+    pages.push(
+      body.timeline.map(
+        ({ nodeID, status, output }: Record<string, string>) => `${nodeID} ${status} ${output?.length}`,
+      ),
+    );
+    after = body.nextSeq;
+  }
+
+  const events = (n: number) => [`n${n} SUCCESS 3000000`, ...(n < 3 ? [`n${n + 1} RUNNING undefined`] : [])];
+  expect(pages).toEqual([[1, 2].flatMap(events), events(3)]);
+});
