@@ -21,7 +21,7 @@ const MAX_BYTES = 16 * 1024 ** 2;
 /** Postgres stores a text in a 256th of its size at best. */
 const MAX_COMPRESSION = 256;
 /** What is not worth counting. */
-const SMALL = 50_000;
+export const SMALL = 50_000;
 
 /** SQL of `stored`: Postgres knows it without reading the values. */
 export function storedSize(columns: readonly string[]): string {
@@ -42,7 +42,11 @@ export async function requireFits(query: Query, { table, columns, rows }: Page):
       `The page is larger than ${MAX_BYTES} bytes: ask for fewer rows with pageSize or limit`,
       { details: { rows: rows.length, maxBytes: MAX_BYTES } },
     );
-  // As read, and as written into the answer.
+  await holdText(bytes);
+}
+
+/** Draws what is to be read for the work that calls: as read, and as written into the answer. */
+export async function holdText(bytes: number): Promise<void> {
   if (bytes > SMALL) await bytesOfWork()?.draw(2 * bytes);
 }
 

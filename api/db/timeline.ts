@@ -1,8 +1,8 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { eventsOf, type RunEventPayload, type Started } from '#shared/realtime/run-events.ts';
-import { bytesOfWork } from '#shared/work.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { NodeStatus } from '#shared/workflow/status.ts';
+import { holdText } from './page-size.ts';
 
 export interface TimelineRow {
   seq: number;
@@ -69,8 +69,7 @@ where bytes <= $6 or n = 1
 order by seq`;
 
 async function readPayloads(pool: Pool, instanceID: string, rows: TimelineRow[], bytes: number): Promise<void> {
-  // As read, and as written into the answer.
-  await bytesOfWork()?.draw(2 * bytes);
+  await holdText(bytes);
   const wanted = new Map(rows.filter(({ isOmitted }) => !isOmitted).map((row) => [row.seq, row]));
   const values = [instanceID, [...wanted.keys()]];
   const { rows: found } = await pool.query<Pick<TimelineRow, 'seq' | 'payload'>>(PAYLOADS, values);

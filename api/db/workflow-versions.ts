@@ -3,7 +3,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { onEntities, onPool } from '#shared/db/query.ts';
 import { requireQuota } from '#shared/quotas.ts';
-import { type Measured, requireFits, storedSize } from './page-size.ts';
+import { holdText, type Measured, requireFits, storedSize } from './page-size.ts';
 
 /** A version as an answer shows it with its workflow. */
 type ShownVersion = Pick<WorkflowVersion, 'id' | 'number' | 'options'> &
@@ -36,6 +36,12 @@ select w.id as "workflowID", v.* from unnest($2::uuid[]) as w(id) cross join lat
   select ${columns}
   from workflow_version where workflow_id = w.id and tenant_id = $1 order by number desc limit 1
 ) v`;
+
+/** Draws what a version has, before it is read, for the work that calls. */
+export async function holdVersion(pool: Pool, id: string): Promise<void> {
+  const { rows } = await pool.query<{ bytes: number }>('select bytes from workflow_version where id = $1', [id]);
+  await holdText(rows[0]?.bytes ?? 0);
+}
 
 /**
  * Requires that the tenant has room for versions that were flushed in the transaction of the caller, which rolls them back otherwise.

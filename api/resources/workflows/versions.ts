@@ -5,7 +5,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { diffGraphs } from '#shared/workflow/diff.ts';
-import { isTestedAs } from '../../db/workflow-versions.ts';
+import { holdVersion, isTestedAs } from '../../db/workflow-versions.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { DiffQuery } from '../../http/version-name.ts';
@@ -76,7 +76,7 @@ export const versionRoutes = [
     async handle({ params, query, em }, { pool }) {
       const workflow = await getWorkflow(em, params.workflowID);
       const after = await getVersion({ em, pool }, workflow.id, params.versionID);
-      const before = await findOther(em, after, query.against);
+      const before = await findOther({ em, pool }, after, query.against);
       const empty = { nodes: [], edges: [], options: {} };
       return {
         diff: {
@@ -130,6 +130,7 @@ async function getVersion(
   workflowID: string,
   id: string,
 ): Promise<WorkflowVersion> {
+  await holdVersion(pool, id);
   const version = await em.findOne(WorkflowVersion, { id, $or: [{ workflowID }, { workflowID: null }] });
   if (version?.workflowID) return version;
   if (!version || !(await isTestedAs(pool, version, workflowID))) throw noSuchVersion();
@@ -138,18 +139,21 @@ async function getVersion(
 
 /** The named version, or the one before; null before the first. */
 async function findOther(
-  em: EntityManager,
+  { em, pool }: { em: EntityManager; pool: Pool },
   { workflowID, number }: WorkflowVersion,
   against: z.output<typeof DiffQuery>['against'],
 ): Promise<WorkflowVersion | null> {
   const named = typeof against === 'number' ? { number: against } : { id: against };
-  if (against === undefined) {
-    const where = { workflowID, number: { $lt: number ?? 0 } };
-    return em.findOne(WorkflowVersion, where, { orderBy: { number: 'desc' } });
-  }
-  const other = await em.findOne(WorkflowVersion, { workflowID, ...named });
-  if (!other) throw noSuchVersion();
-  return other;
+  const wanted = against === undefined ? { number: { $lt: number ?? 0 } } : named;
+  const other = await em.findOne(
+    WorkflowVersion,
+    { workflowID, ...wanted },
+    { fields: ['id'], orderBy: { number: 'desc' } },
+  );
+  if (!other && against !== undefined) throw noSuchVersion();
+  if (!other) return null;
+  await holdVersion(pool, other.id);
+  return em.findOneOrFail(WorkflowVersion, { id: other.id }, { refresh: true });
 }
 
 function noSuchVersion(): AppError {

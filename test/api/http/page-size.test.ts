@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { requireFits, textSizeOf } from '#api/db/page-size.ts';
+import { readWorkflow } from '#api/db/read-workflow.ts';
 import { readValues } from '#api/db/run-values.ts';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { readTimeline } from '#api/db/timeline.ts';
-import { readLatestVersions, requireVersionsFit } from '#api/db/workflow-versions.ts';
+import { holdVersion, readLatestVersions, requireVersionsFit } from '#api/db/workflow-versions.ts';
 import { findPage } from '#api/http/paging.ts';
 import { requireActionsFit } from '#api/resources/listeners/find.ts';
 import { Listener } from '#shared/db/entities/listener.ts';
@@ -231,4 +232,22 @@ test('a timeline has outputs of 8 MB in a page, and the run whose values and out
 
   const events = (n: number) => [`n${n} SUCCESS 3000000`, ...(n < 3 ? [`n${n + 1} RUNNING undefined`] : [])];
   expect(pages).toEqual([[1, 2].flatMap(events), events(3)]);
+});
+
+test('the work that reads a large workflow, or one of its versions, holds the bytes of the graph', async () => {
+  const workflowID = await paramFixture('workflowID')(cluster, tenant);
+  const { rows } = await cluster.pool.query<{ id: string; bytes: number }>(
+    `insert into workflow_version (id, tenant_id, workflow_id, number, nodes, edges)
+     values (gen_random_uuid(), $1, $2, 1000, jsonb_build_array(${NOTES}), '[]') returning id, bytes`,
+    [tenant.id, workflowID],
+  );
+  const { id = '', bytes = 0 } = rows[0] ?? {};
+  let read: { latest: { nodes: unknown[] } } | null = null;
+  const held = await heldBy(async () => {
+    read = await readWorkflow(cluster.pool, tenant.id, workflowID);
+  });
+
+  expect(read).toMatchObject({ latest: { id, nodes: [{ notes: expect.any(String) }], options: {} } });
+  expect([held, await heldBy(() => holdVersion(cluster.pool, id))]).toEqual([2 * bytes, 2 * bytes]);
+  expect(bytes).toBeGreaterThan(4_500_000);
 });
