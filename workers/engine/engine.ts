@@ -98,7 +98,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const held = new Map<string, Run>();
   const claims = createClaims(dependencies.dispatchPool, leaseID);
   const maps = createMaps({ pool, runs, logger });
-  const readWaits = createReadWaits(pool, createReadEventWaits(dependencies));
+  const readEventWaits = createReadEventWaits(dependencies);
   const slots = createSlots(config.slots, lease, dependencies.bytes);
   const values = createHeldValues(config.heldRunsMaxBytes);
   const intake = createIntake({ ...dependencies, claims, slots: config.slots, hold, isOverShare: values.isOverShare });
@@ -133,7 +133,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
 
   const { reread, readFirst } = createWaitsAgain({
     pool,
-    readWaits,
+    readWaits: createReadWaits(pool, readEventWaits, 'over'),
     logger,
     apply: (run, waits) => applyWaits(advance, run, waits),
     onGivenUp: (run) => leave(run, 'fenced'),
@@ -166,7 +166,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     ...{ pool, leaseID, logger, config, held, values, advance, leave, takeStock },
     isDraining: () => draining,
     onRoomChanged: () => intake.setFull(values.isFull),
-    restore: createRestore(pool, readWaits),
+    restore: createRestore(pool, createReadWaits(pool, readEventWaits, 'all')),
     handBack: createHandBack({ pool, runs, leaseID, logger }),
   });
 

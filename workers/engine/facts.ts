@@ -43,16 +43,19 @@ interface Row {
   expires_in_ms: number | null;
 }
 
-/** Reads the waits of a run, each with the fact that ended it, if any. */
+/** Reads waits of a run, each with the fact that ended it, if any. */
 export type ReadWaits = (instanceID: string) => Promise<WaitRow[]>;
+
+/** Which waits are read: all, or those that may be over or have reminders. Of thousands in a run one may be over. */
+export type WaitsToRead = keyof typeof statements;
 
 /**
  * Reads of one turn share a statement: when thousands of delays end at once, each of their runs reads its waits. Requests whose time
  * is over are expired first; then the waits are read again, because a person may have answered in the meantime.
  */
-export function createReadWaits(pool: Pool, readEventWaits: ReadEventWaits): ReadWaits {
+export function createReadWaits(pool: Pool, readEventWaits: ReadEventWaits, which: WaitsToRead): ReadWaits {
   async function read(ids: readonly string[]): Promise<Row[]> {
-    const { rows } = await pool.query<Row>({ name: 'read_waits', text: WAITS, values: [ids] });
+    const { rows } = await pool.query<Row>({ ...statements[which], values: [ids] });
     return rows;
   }
 
@@ -137,3 +140,13 @@ join run_wait w on w.instance_id = r.id
 left join workflow_instance child on w.kind = 'child' and child.id = w.ref
 left join collection_request request on w.kind = 'input' and request.id = w.ref
 left join run_map map on w.kind = 'chunks' and map.id = w.ref`;
+
+// What came of a wait for an event is read apart.
+const MAY_BE_OVER = `
+where w.kind = 'event' or w.due_at <= clock_timestamp() or child.completed_at is not null or map.outcome is not null
+   or request.status <> 'PENDING' or request.expires_at <= now() or jsonb_exists(request.collection_config, 'reminders')`;
+
+const statements = {
+  all: { name: 'read_waits', text: WAITS },
+  over: { name: 'read_waits_over', text: WAITS + MAY_BE_OVER },
+};

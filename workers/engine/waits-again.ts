@@ -13,6 +13,7 @@ export interface WaitsAgain {
 
 interface Dependencies {
   pool: Pool;
+  /** Of waits that may be over. */
   readWaits: ReadWaits;
   logger: Logger;
   apply(run: Run, waits: WaitRow[]): void;
@@ -20,8 +21,18 @@ interface Dependencies {
   onGivenUp(run: Run): void;
 }
 
-/** Reads the waits of runs that this process holds. */
+/** Calls that the next read of a run answers. */
+interface Asked {
+  calls: number;
+  /** Whether the run does not go on without the answer. */
+  isFirst: boolean;
+}
+
+/** Reads the waits of runs that this process holds: one read of a run at a time, since thousands of children may end in a second. */
 export function createWaitsAgain({ pool, readWaits, logger, apply, onGivenUp }: Dependencies): WaitsAgain {
+  /** Of runs whose waits are being read. */
+  const asked = new Map<Run, Asked>();
+
   /** Reads `wake_seq` before the waits: a wake between the two is noticed by the next commit. Only the row has the number. */
   async function read(run: Run): Promise<WaitRow[]> {
     // A wake may come while the run is still restored. What it tells of is applied to the restored waits.
@@ -34,30 +45,53 @@ export function createWaitsAgain({ pool, readWaits, logger, apply, onGivenUp }: 
     return waits;
   }
 
-  function applyRead(run: Run, waits: WaitRow[]): void {
-    run.endReading();
-    apply(run, waits);
+  async function readLater(run: Run): Promise<WaitRow[]> {
+    try {
+      return await read(run);
+    } catch (error) {
+      logger.warn({ err: error, instanceID: run.id }, 'waits not read; the next renewal of the lease tries again');
+      return [];
+    }
+  }
+
+  /** Reads until no call came during the last read. */
+  async function answerAll(run: Run): Promise<void> {
+    for (let now = asked.get(run); now && now.calls > 0; now = asked.get(run)) {
+      asked.set(run, { calls: 0, isFirst: false });
+      const waits = now.isFirst
+        ? await untilReachable(() => read(run), { logger, signal: run.signal })
+        : await readLater(run);
+      for (let call = 0; call < now.calls; call += 1) run.endReading();
+      tryToApply(run, waits);
+    }
+    asked.delete(run);
+  }
+
+  function tryToApply(run: Run, waits: WaitRow[]): void {
+    try {
+      apply(run, waits);
+    } catch (error) {
+      logger.error({ err: error, instanceID: run.id }, 'waits not applied');
+    }
+  }
+
+  function ask(run: Run, isFirst: boolean): void {
+    const before = asked.get(run);
+    asked.set(run, { calls: (before?.calls ?? 0) + 1, isFirst: isFirst || (before?.isFirst ?? false) });
+    if (before) return;
+    answerAll(run).catch((error) => {
+      asked.delete(run);
+      if (run.left) return;
+      logger.warn({ err: error, instanceID: run.id }, 'waits not read; the run is left to another claim');
+      onGivenUp(run);
+    });
   }
 
   return {
     reread(run) {
       run.beginReading();
-      read(run)
-        .catch((error) => {
-          logger.warn({ err: error, instanceID: run.id }, 'waits not read; the next renewal of the lease tries again');
-          return [];
-        })
-        .then((waits) => applyRead(run, waits))
-        .catch((error) => logger.error({ err: error, instanceID: run.id }, 'waits not applied'));
+      ask(run, false);
     },
-    readFirst(run) {
-      untilReachable(() => read(run), { logger, signal: run.signal })
-        .then((waits) => applyRead(run, waits))
-        .catch((error) => {
-          if (run.left) return;
-          logger.warn({ err: error, instanceID: run.id }, 'waits not read; the run is left to another claim');
-          onGivenUp(run);
-        });
-    },
+    readFirst: (run) => ask(run, true),
   };
 }

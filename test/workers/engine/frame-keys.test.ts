@@ -107,7 +107,7 @@ test('the first rounds of two inner loops wait side by side, each with a questio
     { nodeID: 'inner', iteration: 0 },
   ];
   expect(questions).toEqual([0, 1].map((round) => ({ node_id: 'ask', iteration: 0, frame: path(round) })));
-  const readWaits = createReadWaits(pool, async () => new Map());
+  const readWaits = createReadWaits(pool, async () => new Map(), 'all');
   expect((await readWaits(run.id)).map((wait) => wait.path).sort()).toEqual(['0.0', '1.0']);
 
   run.resolve(frames[1]);
