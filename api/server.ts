@@ -41,6 +41,12 @@ export function createApp(context: ApiContext, groups: readonly RouteGroup[]): E
     description ??= inTurns(describingRoutes(served));
     return description;
   };
+  // Anyone may ask for it, and to write it takes 10 ms.
+  let text: Promise<Buffer> | undefined;
+  const documentText = () => {
+    text ??= document().then((whole) => Buffer.from(JSON.stringify(whole)));
+    return text;
+  };
 
   const app = express();
   app.disable('x-powered-by');
@@ -52,7 +58,7 @@ export function createApp(context: ApiContext, groups: readonly RouteGroup[]): E
   app.use(crossOrigin(http.corsOrigins));
   app.get('/health', health);
   app.get('/ready', readiness(context));
-  app.get('/openapi.json', async (_request, response) => void response.json(await document()));
+  app.get('/openapi.json', async (_request, response) => void response.type('json').send(await documentText()));
   app.get('/asyncapi.json', (request, response) => void response.json(describeEvents(request.get('host'))));
   app.use('/docs', reference(document));
   app.use('/console', consolePages(context.config));

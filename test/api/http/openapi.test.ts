@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { ID } from '#api/http/id.ts';
 import { describeRoutes } from '#api/http/openapi/describe-routes.ts';
@@ -230,6 +230,17 @@ describe('the document of a server', () => {
 
     expect(body.openapi).toBe('3.1.0');
     expect(Object.keys(body.paths)).toContain('/dev/token');
+  });
+
+  test('is written once, since anyone may ask for it and it is long', async () => {
+    await api.send('GET', '/openapi.json');
+    const written = vi.spyOn(JSON, 'stringify');
+    const { body } = await api.send('GET', '/openapi.json');
+    const values = written.mock.calls.map(([value]) => value);
+    written.mockRestore();
+
+    expect(body.openapi).toBe('3.1.0');
+    expect(values).not.toContainEqual(body);
   });
 
   test('has the document of the events beside it, which names the server that was asked', async () => {
