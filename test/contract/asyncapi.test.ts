@@ -21,3 +21,10 @@ test('every event has a message whose payload is a schema of its own', () => {
     expect(Object.keys(schemas[name] ?? {}).length, name).toBeGreaterThan(0);
   }
 });
+
+test('the events are described once, for any host', () => {
+  const other = describeEvents('example.com');
+
+  expect(other.servers).toMatchObject({ api: { host: 'example.com' } });
+  expect(other.components).toBe(document.components);
+});
