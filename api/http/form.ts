@@ -9,8 +9,17 @@ const formFields = { schema: z.looseObject({}), uischema: z.looseObject({}) };
 
 /** The form of a schema. Where a field selects a shape, the other fields depend on it by `if` and `then`. */
 export function formOf(schema: z.ZodType, grouping?: Grouping): Form {
+  const known = described.get(schema) ?? describe(schema);
+  described.set(schema, known);
+  return layOut(known, grouping);
+}
+
+/** Made once for each schema: those of an answer with all kinds of nodes take 15 ms. */
+const described = new WeakMap<z.ZodType, Schema>();
+
+function describe(schema: z.ZodType): Schema {
   const { $schema, ...made } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', override: anyJson });
-  return layOut(conditional(made as Schema), grouping);
+  return conditional(made as Schema);
 }
 
 /** Merges two forms: fields of the first come first, and win where both have one. */

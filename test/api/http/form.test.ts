@@ -136,3 +136,10 @@ test('of two merged forms, the fields of the first come first and override the s
   expect(schema.required).toEqual(['query', 'both']);
   expect(uischema.elements).toHaveLength(3);
 });
+
+test('a schema is described once, however often its form is asked for', () => {
+  const schema = z.object({ query: z.object({ text: z.string() }) });
+  const query = () => formOf(schema).schema.properties?.query;
+
+  expect(query()).toBe(query());
+});
