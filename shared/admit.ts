@@ -17,7 +17,7 @@ export interface Admitted {
 interface EndsRuns {
   end(ending: {
     tenantID: string | null;
-    ids: string[];
+    ids: readonly string[];
     status: 'CANCELLED' | 'FAILED';
     error: JsonObject;
   }): Promise<unknown>;
@@ -99,26 +99,36 @@ export function createAdmission({ pool, addJobs, runs, logger }: Dependencies) {
     };
   }
 
-  /** Each for itself: the next admission finds again what could not be ended. Answers whether any was. */
+  /** The next admission finds again what could not be ended. Answers whether any was. */
   async function endRefused(rows: readonly AdmissionRow[]): Promise<boolean> {
-    let ended = false;
-    for (const row of rows) {
+    const refused = rows.flatMap((row) => {
+      const { id, tenant_id: tenantID } = row;
       const refusal = refusalOf(row);
-      if (!refusal || !row.id) continue;
-      try {
-        const { status, error } = refusal;
-        await runs.end({ tenantID: row.tenant_id, ids: [row.id], status, error });
-        const { rows: parents } = await pool.query<{ id: string }>(PARENT, [row.id]);
-        if (parents.length > 0) await runs.wake(parents.map(({ id }) => id));
-        ended = true;
-      } catch (error) {
-        logger.warn(
-          { err: error, instanceID: row.id },
-          'a run beyond the limit of its key is left to the next admission',
-        );
-      }
-    }
+      return refusal && id ? [{ id, ending: { tenantID, ...refusal } }] : [];
+    });
+    let ended = false;
+    for (const [first, ...others] of Map.groupBy(refused, ({ ending }) => JSON.stringify(ending)).values())
+      if (first && (await endAll([first.id, ...others.map(({ id }) => id)], first.ending))) ended = true;
     return ended;
+  }
+
+  /** Halves what the database refuses, so that one run does not keep the others from their end. */
+  async function endAll(ids: readonly string[], ending: Omit<Parameters<EndsRuns['end']>[0], 'ids'>): Promise<boolean> {
+    try {
+      await runs.end({ ...ending, ids });
+      const { rows: parents } = await pool.query<{ id: string }>(PARENTS, [ids]);
+      if (parents.length > 0) await runs.wake(parents.map(({ id }) => id));
+      return true;
+    } catch (error) {
+      const middle = ids.length >> 1;
+      if (middle > 0) {
+        const first = await endAll(ids.slice(0, middle), ending);
+        return (await endAll(ids.slice(middle), ending)) || first;
+      }
+      const [instanceID] = ids;
+      logger.warn({ err: error, instanceID }, 'a run beyond the limit of its key is left to the next admission');
+      return false;
+    }
   }
 
   return {
@@ -181,6 +191,6 @@ export function shownKey(stored: string): string {
   return stored.slice(stored.indexOf(':') + 1);
 }
 
-const PARENT = `
-select p.id from workflow_instance i join workflow_instance p on p.id = i.parent_id
-where i.id = $1 and i.completed_at is not null and p.completed_at is null`;
+const PARENTS = `
+select distinct p.id from workflow_instance i join workflow_instance p on p.id = i.parent_id
+where i.id = any($1::uuid[]) and i.completed_at is not null and p.completed_at is null`;

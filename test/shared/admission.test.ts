@@ -531,6 +531,34 @@ describe('a limit', () => {
     }
   });
 
+  test('of a key drops many runs together, all but one that the database refuses to end', async () => {
+    const { pool } = deployment;
+    const ids = await queue(await aTenant(), 16, limited(key('drop'), newID(), { customer: 7 }));
+    const [first, refused = ''] = ids;
+    await pool.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
+    );
+    await pool.query(
+      `create trigger refuse before update on workflow_instance for each row
+       when (new.id = '${refused}'::uuid and new.status = 'CANCELLED') execute function refuse()`,
+    );
+
+    await admit();
+
+    const { rows } = await pool.query<{ status: string; runs: number; moments: number }>(
+      `select status, count(*)::int as runs, count(distinct completed_at)::int as moments from workflow_instance
+       where id = any($1::uuid[]) group by 1 order by 1`,
+      [ids],
+    );
+    const [dropped, left] = rows;
+    expect(dropped).toMatchObject({ status: 'CANCELLED', runs: 14 });
+    // Halved four times at the most, by each of two admissions; alone, each has a moment of its own.
+    expect(dropped?.moments).toBeLessThan(10);
+    expect(left).toMatchObject({ status: 'PENDING', runs: 2 });
+    expect(await isAdmitted([first ?? '', refused])).toEqual([true, false]);
+    await pool.query('drop trigger refuse on workflow_instance; drop function refuse()');
+  });
+
   test('of a key cancels the old run for the new one', async () => {
     const tenantID = await aTenant();
     const workflowID = newID();
