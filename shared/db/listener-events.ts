@@ -1,6 +1,6 @@
 import { insertFrom } from '../audit/records.ts';
 import { keptSeconds } from '../listeners/event-states.ts';
-import { DISPATCHED, HELD_UNTIL, isFirst, LARGE_BODY, MAX_DISPATCHED, placesOf, WAITING } from './held-events.ts';
+import { DISPATCHED, HELD_UNTIL, isFirst, MAX_DISPATCHED, placesOf, WAITING } from './held-events.ts';
 
 /** Ids of events that an entry of the audit trail names; the others are counted. */
 const MAX_NAMED = 50;
@@ -92,10 +92,13 @@ locked as (
 update listener l set event_count = l.event_count + locked.events, last_event_at = greatest(l.last_event_at, locked.at)
 from locked where l.id = locked.id`;
 
+/** Other bodies are read after their events. */
+export const SMALL_BODY = 4_096;
+
 /** The events of jobs that are not finished. One with a key may have been given back, and another may have its turn. */
 export const READ_EVENTS = `
 select e.id, e.tenant_id as "tenantID", e.listener_id as "listenerID", source, received_at as "receivedAt", method, path, query, params,
-  headers, case when body_bytes <= ${LARGE_BODY} then body end as body, body_bytes as "bodyBytes", meta, attempts,
+  headers, case when body_bytes <= ${SMALL_BODY} then body end as body, body_bytes as "bodyBytes", meta, attempts,
   attempts_before as "attemptsBefore", actions, awaited_by as "awaitedBy", order_key as "orderKey",
   case when b.probe_id = e.id then 'probe' when b.opened_at is not null then 'open' when b.listener_id is not null then 'failing' end
     as breaker,
@@ -103,7 +106,7 @@ select e.id, e.tenant_id as "tenantID", e.listener_id as "listenerID", source, r
 from listener_event e left join listener_breaker b on b.listener_id = e.listener_id
 where e.id = any($1::uuid[]) and finished_at is null and (order_key is null or dispatched_at is not null)`;
 
-export const READ_BODY = 'select body from listener_event where id = $1';
+export const READ_BODIES = 'select id, body from listener_event where id = any($1::uuid[])';
 
 /** Locks those that are still not finished, in one order for all processes. */
 export const LOCK_EVENTS = `

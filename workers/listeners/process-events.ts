@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import { batched } from '#shared/batched.ts';
-import type { ByteAccount } from '#shared/byte-account.ts';
+import { batched, batchedInTurns } from '#shared/batched.ts';
+import type { ByteAccount, HeldBytes } from '#shared/byte-account.ts';
 import { LARGE_BODY } from '#shared/db/held-events.ts';
-import { NOTE_ACTION, READ_BODY, READ_EVENTS } from '#shared/db/listener-events.ts';
+import { NOTE_ACTION, READ_BODIES, READ_EVENTS, SMALL_BODY } from '#shared/db/listener-events.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import { storableJSON } from '#shared/db/storable.ts';
 import { AppError } from '#shared/errors.ts';
@@ -68,6 +68,8 @@ const SLOW = { places: 160, maxPerTenant: 40 };
 const PUT_BACK_SECONDS = 0.5;
 /** Statements at once for events with large bodies, tenants in turn: each has its own, and connections are lent in the order of arrival. */
 const LARGE = { places: 2 };
+/** Bodies of events that share a statement. */
+const MAX_BYTES = 256 * 1024;
 
 export function createEventProcessing(needs: Needs): EventProcessing {
   const { pool, runs, reader, bytes, tellEnd, onFinished, freeTurn, publisher, buffers, logger } = needs;
@@ -76,10 +78,14 @@ export function createEventProcessing(needs: Needs): EventProcessing {
   const slow = createLane(SLOW);
   const large = createLane(LARGE);
   const load = batched((ids: string[]) => readEvents(pool, ids));
-  const endTogether = batched(async (ends: AttemptEnd[]) => {
-    const written = await endAttempts(runs, ends);
-    return ends.map(({ eventID }) => written.has(eventID));
-  }, isRefusedStatement);
+  const readBodies = batchedInTurns((ids: string[]) => readBodiesOf(pool, ids), { maxBytes: MAX_BYTES });
+  const endTogether = batchedInTurns(
+    async (ends: AttemptEnd[]) => {
+      const written = await endAttempts(runs, ends);
+      return ends.map(({ eventID }) => written.has(eventID));
+    },
+    { maxBytes: MAX_BYTES, isFaultOfOne: isRefusedStatement },
+  );
 
   async function attempt(recorded: OpenEvent, listener: ReadListener, signal: AbortSignal): Promise<Attempted> {
     const { id: eventID, tenantID, listenerID, source, receivedAt, awaitedBy } = recorded;
@@ -96,10 +102,18 @@ export function createEventProcessing(needs: Needs): EventProcessing {
   }
 
   async function end(found: OpenEvent, ended: AttemptEnd): Promise<boolean> {
+    const turn = { tenantID: found.tenantID };
     // Their runs are written as one text, which for many large ones would take long.
-    if (found.bodyBytes <= LARGE_BODY) return endTogether(ended);
-    const written = await large.run({ tenantID: found.tenantID }, () => endAttempts(runs, [ended]));
-    return written.has(ended.eventID);
+    if (found.bodyBytes <= LARGE_BODY) return endTogether(ended, { turn, bytes: found.bodyBytes });
+    return (await large.run(turn, () => endAttempts(runs, [ended]))).has(ended.eventID);
+  }
+
+  async function readBody({ id, tenantID, bodyBytes }: OpenEvent, held: HeldBytes): Promise<Buffer | null> {
+    const turn = { tenantID };
+    if (bodyBytes <= LARGE_BODY) return readBodies(id, { turn, bytes: bodyBytes });
+    await held.draw(4 * bodyBytes);
+    const [body = null] = await large.run(turn, () => readBodiesOf(pool, [id]));
+    return body;
   }
 
   /** How the attempt has ended. An error that is not the event's is thrown, and the job is given out again. */
@@ -159,21 +173,19 @@ export function createEventProcessing(needs: Needs): EventProcessing {
     async process({ eventID }, signal) {
       const found = await load(eventID);
       if (!found) return 'nothing to do';
-      using held = bytes.open({ tenantID: found.tenantID });
-      if (found.bodyBytes > LARGE_BODY) {
-        await held.draw(4 * found.bodyBytes);
-        found.body = await large.run({ tenantID: found.tenantID }, () => readBody(pool, eventID));
-      }
+      const turn = { tenantID: found.tenantID };
+      using held = bytes.open(turn);
+      if (found.bodyBytes > SMALL_BODY) found.body = await readBody(found, held);
       const listener = await reader.byID(found.listenerID, found.tenantID);
       const heldBy = holderOf(found, listener);
       if (heldBy) {
-        await endTogether({ eventID, state: 'pending', runs: [], heldBy });
+        await endTogether({ eventID, state: 'pending', runs: [], heldBy }, { turn, bytes: 0 });
         return 'pending';
       }
-      const turn = { tenantID: found.tenantID };
       if (!listener || !isSlow(listener)) return processOne(found, listener, signal);
       if (!slow.take(turn)) {
-        await endTogether({ eventID, state: 'pending', runs: [], waitSeconds: PUT_BACK_SECONDS });
+        const putBack = { eventID, state: 'pending', runs: [], waitSeconds: PUT_BACK_SECONDS } as const;
+        await endTogether(putBack, { turn, bytes: 0 });
         return 'pending';
       }
       try {
@@ -226,7 +238,12 @@ async function readEvents(pool: Pool, ids: readonly string[]): Promise<(OpenEven
   return ids.map((id) => byID.get(id));
 }
 
-async function readBody(pool: Pool, id: string): Promise<Buffer | null> {
-  const { rows } = await pool.query<{ body: Buffer | null }>({ name: 'event_body', text: READ_BODY, values: [id] });
-  return rows[0]?.body ?? null;
+async function readBodiesOf(pool: Pool, ids: readonly string[]): Promise<(Buffer | null)[]> {
+  const { rows } = await pool.query<{ id: string; body: Buffer | null }>({
+    name: 'event_bodies',
+    text: READ_BODIES,
+    values: [ids],
+  });
+  const byID = new Map(rows.map(({ id, body }) => [id, body]));
+  return ids.map((id) => byID.get(id) ?? null);
 }
