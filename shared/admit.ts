@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ADMIT, type AdmissionRow, HAS_QUEUED } from './db/admission.ts';
 import type { Pool } from './db/pool.ts';
-import type { JsonObject } from './json.ts';
+import type { Ending } from './end-runs.ts';
 import type { Logger } from './logger.ts';
 import { Tally } from './tally.ts';
 
@@ -15,12 +15,7 @@ export interface Admitted {
 }
 
 interface EndsRuns {
-  end(ending: {
-    tenantID: string | null;
-    ids: readonly string[];
-    status: 'CANCELLED' | 'FAILED';
-    error: JsonObject;
-  }): Promise<unknown>;
+  end(ending: Ending): Promise<unknown>;
   wake(ids: readonly string[]): Promise<void>;
 }
 
@@ -113,7 +108,7 @@ export function createAdmission({ pool, addJobs, runs, logger }: Dependencies) {
   }
 
   /** Halves what the database refuses, so that one run does not keep the others from their end. */
-  async function endAll(ids: readonly string[], ending: Omit<Parameters<EndsRuns['end']>[0], 'ids'>): Promise<boolean> {
+  async function endAll(ids: readonly string[], ending: Omit<Ending, 'ids'>): Promise<boolean> {
     try {
       await runs.end({ ...ending, ids });
       const { rows: parents } = await pool.query<{ id: string }>(PARENTS, [ids]);
