@@ -122,8 +122,9 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   const buffers = resources.use(createBufferTrim(pool, logger));
   const tellEnd = createRunEnds(messages, logger);
   const { onFinished } = dispatch;
+  const turns = createTenantTurns(pool);
   const events = createEventProcessing({
-    ...{ pool, runs, rights, sandbox, queries, publisher, buffers, reader, bytes, tellEnd, onFinished, logger },
+    ...{ turns, pool, runs, rights, sandbox, queries, publisher, buffers, reader, bytes, tellEnd, onFinished, logger },
     freeTurn: createFreeTurn({ pool, producer, logger }),
     events: workflowEvents,
   });
@@ -135,7 +136,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     secrets,
     messages: backplane.messages,
     cancels: resources.use(createCancels(backplane.messages)),
-    turns: createTenantTurns(pool),
+    turns,
     jobs: createJobStats(config.metrics?.tenantIDs),
     answering: createLane({ ...ANSWERING, sharesByCreator: true }),
     bytes,

@@ -2,7 +2,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
-import { aDataQuery, aListener, aMember, aTenant, aWorkflow, type TestTenant } from '#test/support/factories.ts';
+import {
+  aDataQuery,
+  aDatasource,
+  aListener,
+  aMember,
+  aTenant,
+  aWorkflow,
+  type TestTenant,
+} from '#test/support/factories.ts';
+import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
 import { dispatchWaiting } from '#workers/listeners/dispatch-events.ts';
 import { showDeadLetters } from '#workers/listeners/show-dead-letters.ts';
@@ -242,6 +251,30 @@ test('actions go on after the failure of another, and none that has succeeded is
     expect(await read(eventID)).toMatchObject({ state: 'done' });
   }, 15_000);
   expect(await counts()).toEqual([1, 2, 1]);
+});
+
+// The calls of a first try end during a second.
+test('events of all tenants of one creator at a silent server leave places for those of others', {
+  retry: 0,
+}, async () => {
+  await using server = await startHTTP(() => undefined);
+  const { creator } = await aTenant(cluster);
+  const silent = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const own = await aTenant(cluster, { creator });
+      const options = { baseUrl: server.origin };
+      const datasource = await aDatasource(cluster, { tenant: own, type: 'restapi', options });
+      const query = await aDataQuery(cluster, { tenant: own, datasource, query: { apiEndpoint: '/' } });
+      const asks = { actionType: 'trigger_query', actionConfig: { dataQueryID: query.id } };
+      return aListener(cluster, { tenant: own, actions: [asks] });
+    }),
+  );
+  // A creator has half of 160 places, and a tenant 40: this is what all of them took.
+  for (const listener of silent) await Promise.all(Array.from({ length: 40 }, (_, n) => deliver(listener, { n })));
+  await eventually(() => expect(server.seen.length).toBeGreaterThan(3));
+
+  const listener = await aListener(cluster, { tenant, actions: [filter({ script: 'return true' })] });
+  await reaches(listener, await deliver(listener, {}), 'done');
 });
 
 test('sockets in the test room get what a listener receives, with what its transform makes of it, and no other socket does', async () => {

@@ -5,6 +5,7 @@ import { LARGE_BODY } from '#shared/db/held-events.ts';
 import { NOTE_ACTION, READ_BODIES, READ_EVENTS, SMALL_BODY } from '#shared/db/listener-events.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import { storableJSON } from '#shared/db/storable.ts';
+import type { TenantTurns } from '#shared/db/tenant-creators.ts';
 import { AppError } from '#shared/errors.ts';
 import { createAnswerTrim } from '#shared/idempotency.ts';
 import { createLane } from '#shared/lanes.ts';
@@ -20,6 +21,7 @@ import type { Publisher } from '#shared/realtime/publish.ts';
 import type { TellEnd } from '#shared/run-ends.ts';
 import type { Runs } from '#shared/runs.ts';
 import { createCountedQuota } from '#shared/runs-in-flight.ts';
+import type { Turn } from '#shared/turns.ts';
 import type { Events } from '#shared/workflow-events.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
@@ -56,6 +58,7 @@ interface Needs {
   buffers: BufferTrim;
   reader: ListenerReader;
   bytes: ByteAccount;
+  turns: TenantTurns;
   tellEnd: TellEnd;
   /** An event is finished, so that its tenant may have room for others. */
   onFinished(): void;
@@ -63,16 +66,21 @@ interface Needs {
   logger: Logger;
 }
 
-/** Events at once whose actions wait for code, queries or runs. A tenant whose servers are slow must leave places for others. */
-const SLOW = { places: 160, maxPerTenant: 40 };
+/** Events at once whose actions wait for code, queries or runs. A creator whose servers are slow must leave places for others. */
+const SLOW = { places: 160, maxPerTenant: 40, sharesByCreator: true };
 const PUT_BACK_SECONDS = 0.5;
 /** Statements at once for events with large bodies, tenants in turn: each has its own, and connections are lent in the order of arrival. */
 const LARGE = { places: 2 };
 /** Bodies of events that share a statement. */
 const MAX_BYTES = 256 * 1024;
 
+/** An event with the turn of its tenant. */
+interface Found extends OpenEvent {
+  turn: Turn;
+}
+
 export function createEventProcessing(needs: Needs): EventProcessing {
-  const { pool, runs, reader, bytes, tellEnd, onFinished, freeTurn, publisher, buffers, logger } = needs;
+  const { pool, runs, reader, bytes, turns, tellEnd, onFinished, freeTurn, publisher, buffers, logger } = needs;
   const runners = createRunners(needs);
   const requireStanding = createRequireStanding(pool);
   const slow = createLane(SLOW);
@@ -101,15 +109,13 @@ export function createEventProcessing(needs: Needs): EventProcessing {
     return { ...endOf(recorded, performed), tests: testsOf(recorded, event, performed.transformed) };
   }
 
-  async function end(found: OpenEvent, ended: AttemptEnd): Promise<boolean> {
-    const turn = { tenantID: found.tenantID };
+  async function end({ turn, bodyBytes }: Found, ended: AttemptEnd): Promise<boolean> {
     // Their runs are written as one text, which for many large ones would take long.
-    if (found.bodyBytes <= LARGE_BODY) return endTogether(ended, { turn, bytes: found.bodyBytes });
+    if (bodyBytes <= LARGE_BODY) return endTogether(ended, { turn, bytes: bodyBytes });
     return (await large.run(turn, () => endAttempts(runs, [ended]))).has(ended.eventID);
   }
 
-  async function readBody({ id, tenantID, bodyBytes }: OpenEvent, held: HeldBytes): Promise<Buffer | null> {
-    const turn = { tenantID };
+  async function readBody({ id, turn, bodyBytes }: Found, held: HeldBytes): Promise<Buffer | null> {
     if (bodyBytes <= LARGE_BODY) return readBodies(id, { turn, bytes: bodyBytes });
     await held.draw(4 * bodyBytes);
     const [body = null] = await large.run(turn, () => readBodiesOf(pool, [id]));
@@ -138,7 +144,7 @@ export function createEventProcessing(needs: Needs): EventProcessing {
   }
 
   /** Undefined if another delivery of the job has finished the event. */
-  async function write(found: OpenEvent, ended: Attempted): Promise<Attempted | undefined> {
+  async function write(found: Found, ended: Attempted): Promise<Attempted | undefined> {
     try {
       return (await end(found, ended)) ? ended : undefined;
     } catch (error) {
@@ -153,7 +159,7 @@ export function createEventProcessing(needs: Needs): EventProcessing {
     }
   }
 
-  async function processOne(found: OpenEvent, listener: ReadListener | undefined, signal: AbortSignal) {
+  async function processOne(found: Found, listener: ReadListener | undefined, signal: AbortSignal) {
     const attempted = await attemptOrFail(found, listener, signal);
     signal.throwIfAborted();
     const ended = await write(found, attempted);
@@ -171,12 +177,14 @@ export function createEventProcessing(needs: Needs): EventProcessing {
 
   return {
     async process({ eventID }, signal) {
-      const found = await load(eventID);
-      if (!found) return 'nothing to do';
-      const turn = { tenantID: found.tenantID };
+      const loaded = await load(eventID);
+      if (!loaded) return 'nothing to do';
+      const { tenantID } = loaded;
+      const turn = await turns.of({ tenantID });
+      const found: Found = { ...loaded, turn };
       using held = bytes.open(turn);
       if (found.bodyBytes > SMALL_BODY) found.body = await readBody(found, held);
-      const listener = await reader.byID(found.listenerID, found.tenantID);
+      const listener = await reader.byID(found.listenerID, tenantID);
       const heldBy = holderOf(found, listener);
       if (heldBy) {
         await endTogether({ eventID, state: 'pending', runs: [], heldBy }, { turn, bytes: 0 });
