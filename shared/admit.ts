@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ADMIT, type AdmissionRow, HAS_QUEUED } from './db/admission.ts';
 import type { Pool } from './db/pool.ts';
+import { createEndEach } from './end-each.ts';
 import type { Ending } from './end-runs.ts';
 import type { Logger } from './logger.ts';
 import { Tally } from './tally.ts';
@@ -42,6 +43,7 @@ export type Admissions = Tally<'outcome'>;
 /** Hands over READY runs while the window has room, and ends those whose key has no place and shall not wait for one. */
 export function createAdmission({ pool, addJobs, runs, logger }: Dependencies) {
   const counts: Admissions = new Tally();
+  const endEach = createEndEach(runs, logger);
   let running: Promise<number> | undefined;
   let next: Promise<number> | undefined;
   let soon: NodeJS.Timeout | undefined;
@@ -96,34 +98,20 @@ export function createAdmission({ pool, addJobs, runs, logger }: Dependencies) {
 
   /** The next admission finds again what could not be ended. Answers whether any was. */
   async function endRefused(rows: readonly AdmissionRow[]): Promise<boolean> {
-    const refused = rows.flatMap((row) => {
-      const { id, tenant_id: tenantID } = row;
+    const refusals = rows.flatMap((row) => {
       const refusal = refusalOf(row);
-      return refusal && id ? [{ id, ending: { tenantID, ...refusal } }] : [];
+      return refusal && row.id ? [{ id: row.id, refusal }] : [];
     });
-    let ended = false;
-    for (const [first, ...others] of Map.groupBy(refused, ({ ending }) => JSON.stringify(ending)).values())
-      if (first && (await endAll([first.id, ...others.map(({ id }) => id)], first.ending))) ended = true;
-    return ended;
-  }
-
-  /** Halves what the database refuses, so that one run does not keep the others from their end. */
-  async function endAll(ids: readonly string[], ending: Omit<Ending, 'ids'>): Promise<boolean> {
-    try {
-      await runs.end({ ...ending, ids });
-      const { rows: parents } = await pool.query<{ id: string }>(PARENTS, [ids]);
-      if (parents.length > 0) await runs.wake(parents.map(({ id }) => id));
-      return true;
-    } catch (error) {
-      const middle = ids.length >> 1;
-      if (middle > 0) {
-        const first = await endAll(ids.slice(0, middle), ending);
-        return (await endAll(ids.slice(middle), ending)) || first;
-      }
-      const [instanceID] = ids;
-      logger.warn({ err: error, instanceID }, 'a run beyond the limit of its key is left to the next admission');
-      return false;
+    const left = new Set<string>();
+    for (const [first, ...others] of Map.groupBy(refusals, ({ refusal }) => JSON.stringify(refusal)).values()) {
+      if (!first) continue;
+      for (const id of await endEach([first.id, ...others.map(({ id }) => id)], first.refusal)) left.add(id);
     }
+    const ended = refusals.flatMap(({ id }) => (left.has(id) ? [] : [id]));
+    if (ended.length === 0) return false;
+    const { rows: parents } = await pool.query<{ id: string }>(PARENTS, [ended]);
+    if (parents.length > 0) await runs.wake(parents.map(({ id }) => id));
+    return true;
   }
 
   return {

@@ -1,11 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import { mayPass } from '#shared/db/pool.ts';
-import type { Ending } from '#shared/end-runs.ts';
-import { isConnectionError } from '#shared/errors.ts';
-import type { Logger } from '#shared/logger.ts';
-import type { Runs } from '#shared/runs.ts';
+import { mayPass } from './db/pool.ts';
+import type { Ending } from './end-runs.ts';
+import { isConnectionError } from './errors.ts';
+import type { Logger } from './logger.ts';
 
-/** Ends runs for the sweep, each for itself. */
+/** Ends runs for the sweep and for admissions, each for itself. */
 export interface EndEach {
   /** One run that the database refuses to end does not keep the others from their end. Answers with those that were refused. */
   (ids: readonly string[], end: Omit<Ending, 'tenantID' | 'ids'>): Promise<readonly string[]>;
@@ -20,7 +19,11 @@ const LEFT_OUT_MS = 60_000;
 /** Beyond, the oldest are tried again. */
 const MAX_LEFT_OUT = 10_000;
 
-export function createEndEach(runs: Runs, logger: Logger): EndEach {
+interface EndsRuns {
+  end(ending: Ending): Promise<unknown>;
+}
+
+export function createEndEach(runs: EndsRuns, logger: Logger): EndEach {
   const refused = new LRUCache<string, true>({ max: MAX_LEFT_OUT, ttl: LEFT_OUT_MS });
 
   const endEach: (...ending: Parameters<EndEach>) => Promise<readonly string[]> = async (ids, end) => {
