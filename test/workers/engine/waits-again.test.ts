@@ -38,7 +38,7 @@ function awake() {
   return { run, seen, reread, readFirst };
 }
 
-test('wakes of a run during a read share the read after it, and none of them lets the run park before', async () => {
+test('wakes that come while the waits of a run are read share one more read, and the run does not park before it', async () => {
   const { run, seen, reread, readFirst } = awake();
   reread(run);
   await eventually(() => expect(seen.reads).toBe(1));
