@@ -60,9 +60,8 @@ interface Failed {
 /** Handles failures of the tenant whose turn it is. Answers whether there may be more to do at once. */
 export function createFailureHandling({ pool, runs, rights, inFlight }: Handling): () => Promise<boolean> {
   return inLaps<Turn>({
-    async next(after) {
-      return (await pool.query<Turn>({ name: 'next_failures', text: NEXT_TURN, values: [after] })).rows[0];
-    },
+    pool,
+    next: { name: 'next_failures', text: NEXT_TURN },
     async work({ tenantID, count }) {
       // Those that the tenant has no room for wait.
       const { granted } = await inFlight.addMany(tenantID, count);

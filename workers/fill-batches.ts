@@ -25,10 +25,8 @@ const MAX_RUNS = 100_000;
 export function createBatchFilling(needs: FillNeeds): () => Promise<boolean> {
   const { pool, runs } = needs;
   return inLaps({
-    async next(after) {
-      const values = [after];
-      return (await pool.query<{ tenantID: string }>({ name: 'next_batches', text: NEXT_TENANT, values })).rows[0];
-    },
+    pool,
+    next: { name: 'next_batches', text: NEXT_TENANT },
     async work({ tenantID }) {
       const filled = await inTransaction(pool, (client) => fillOldest(needs, client, tenantID));
       if (filled && filled.done > 0) await runs.refill().catch(() => undefined);

@@ -32,11 +32,8 @@ interface Filling {
  */
 export function createBackfilling(pool: Pool): () => Promise<boolean> {
   return inLaps({
-    async next(after) {
-      const values = [after];
-      return (await pool.query<{ tenantID: string }>({ name: 'cron_next_backfills', text: NEXT_TENANT, values }))
-        .rows[0];
-    },
+    pool,
+    next: { name: 'cron_next_backfills', text: NEXT_TENANT },
     work: ({ tenantID }) => inTransaction(pool, (client) => fillOldest(client, tenantID)),
   });
 }
