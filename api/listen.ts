@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
 import type { Config } from '#shared/config.ts';
-import type { Logger } from '#shared/logger.ts';
-import { addHeldBytes, createMetrics } from '#shared/metrics.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import { addHeldBytes, createMetrics } from '#shared/core/metrics.ts';
 import { serveMetrics } from '#shared/process-pages.ts';
-import { untilReachable } from '#shared/until-reachable.ts';
 import { startToolCalls } from './ai/tools/runner.ts';
 import { startImportJobs } from './bundles/jobs/runner.ts';
 import { type ApiContext, createApiContext, type OwnedApiContext } from './context.ts';

@@ -1,5 +1,5 @@
 import { readConfig } from '#shared/config.ts';
-import { createLogger } from '#shared/logger.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import { closeAndExit, stopSignal } from '#shared/stop-signal.ts';
 import { startApi } from './listen.ts';
 

@@ -1,7 +1,7 @@
 import { createServer as createHTTPServer, type RequestListener, type Server } from 'node:http';
 import express, { type Express } from 'express';
 import helmet from 'helmet';
-import { inTurns } from '#shared/pauses.ts';
+import { inTurns } from '#shared/concurrency/cooperative.ts';
 import { devIssuerRoutes } from './auth/dev-issuer-routes.ts';
 import type { ApiContext } from './context.ts';
 import { bodyReader } from './http/body.ts';

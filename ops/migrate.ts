@@ -1,7 +1,7 @@
 /** `npm run migrate`: brings the schema and the queues' storage up to date. Safe to run from several places at once. */
 import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
-import { createLogger } from '#shared/logger.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import { migrateAll } from './migrate-all.ts';
 
 try {

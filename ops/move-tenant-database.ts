@@ -5,10 +5,10 @@
  */
 import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
-import { createKeyRing } from '#shared/crypto.ts';
+import { createKeyRing } from '#shared/core/key-ring.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
-import { createLogger } from '#shared/logger.ts';
 import { moveDatabase } from '#workers/tenant-database/move.ts';
 import { createTenantServers } from '#workers/tenant-database/servers.ts';
 import { commandEnvironment } from './embedded/command-environment.ts';

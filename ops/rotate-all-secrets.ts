@@ -1,10 +1,10 @@
-import type { KeyRing } from '#shared/crypto.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import { resealSecrets } from '#shared/core/schema/secret.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
-import type { Logger } from '#shared/logger.ts';
 import { type SealedColumn, sealedColumns } from '#shared/sealed-columns.ts';
-import { resealSecrets } from '#shared/secret.ts';
 
 interface RotationOptions {
   secrets: KeyRing;

@@ -4,10 +4,10 @@
  * the other keys any more. Without DATABASE_URL it works on the embedded Gantry of this folder, while that runs.
  */
 import { readConfig } from '#shared/config.ts';
-import { createKeyRing } from '#shared/crypto.ts';
+import { createKeyRing } from '#shared/core/key-ring.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
-import { createLogger } from '#shared/logger.ts';
 import { commandEnvironment } from './embedded/command-environment.ts';
 import { rotateAllSecrets } from './rotate-all-secrets.ts';
 

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 import { createCall, developmentToken, sampleTenant } from './samples/call.ts';
 import { commandsOf } from './samples/commands.ts';
 import { installSample } from './samples/install.ts';

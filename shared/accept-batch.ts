@@ -1,8 +1,9 @@
 import { insertRuns, type NewRun } from './accept-runs.ts';
-import type { Caller } from './caller.ts';
+import type { Caller } from './core/caller.ts';
+import { AppError } from './core/errors.ts';
+import type { JsonObject } from './core/json.ts';
 import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
 import { onClient } from './db/query.ts';
-import { AppError } from './errors.ts';
 import {
   claimKey,
   claimRunKeys,
@@ -12,7 +13,6 @@ import {
   storeAnswer,
   whenKeyIsFree,
 } from './idempotency.ts';
-import type { JsonObject } from './json.ts';
 
 export interface NewBatch {
   id: string;

@@ -1,13 +1,13 @@
 import { type AuditRecord, insertFrom } from './audit/records.ts';
 import { startEntryOf } from './audit/run-starts.ts';
-import type { Caller } from './caller.ts';
+import type { Caller } from './core/caller.ts';
+import type { AppError } from './core/errors.ts';
+import { newID } from './core/ids.ts';
+import type { JsonObject } from './core/json.ts';
 import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
 import { onClient } from './db/query.ts';
 import { isKept, LINE, SKIPS, WHILE_KEPT } from './db/window.ts';
-import type { AppError } from './errors.ts';
 import { claimKey, type IdempotencyClaim, whenKeyIsFree } from './idempotency.ts';
-import { newID } from './ids.ts';
-import type { JsonObject } from './json.ts';
 import type { CompletionWebhook, RunClass, RunLimits } from './workflow/limits.ts';
 import type { TestMode } from './workflow/test-mode.ts';
 

@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Backplane, Messages } from './backplane/index.ts';
-import type { KeyRing } from './crypto.ts';
+import { createLanes, IN_ORDER } from './concurrency/semaphore.ts';
+import { bytesOfWork } from './concurrency/work-context.ts';
+import { createTenantLabel, Tally, type TenantLabel } from './core/counter.ts';
+import { AppError, reviveError, toAppError, WireError } from './core/errors.ts';
+import { newID } from './core/ids.ts';
+import { OwnJson } from './core/json.ts';
+import type { KeyRing } from './core/key-ring.ts';
+import type { Logger } from './core/logger.ts';
 import type { Pool } from './db/pool.ts';
-import { AppError, reviveError, toAppError, WireError } from './errors.ts';
-import { newID } from './ids.ts';
-import { OwnJson } from './json.ts';
-import { createLanes, IN_ORDER } from './lanes.ts';
-import type { Logger } from './logger.ts';
 import type { Producer } from './producer.ts';
 import { ASK_CANCEL, AskReply, askContext } from './queues/define-ask.ts';
 import type { AnyAsk } from './queues/index.ts';
-import { createTenantLabel, Tally, type TenantLabel } from './tally.ts';
-import { bytesOfWork } from './work.ts';
 
 export interface AskOptions {
   timeoutMs?: number;

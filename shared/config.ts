@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { type AISettings, lackOf } from './ai/providers.ts';
+import { describeIssues } from './core/schema/issues.ts';
+import { parseValue } from './core/schema/parse.ts';
+import { hostAndPort, OWN_SERVER, type TenantServerPlace } from './core/setting-formats.ts';
 import { EmbeddedEnvironment, Environment } from './environment.ts';
 import type { S3Place } from './files/s3-store.ts';
-import { parseValue } from './parse-value.ts';
-import { hostAndPort, OWN_SERVER, type TenantServerPlace } from './setting-formats.ts';
-import { describeIssues } from './workflow/issues.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isJsonObject, type Json, type JsonObject } from './json.ts';
+import { isJsonObject, type Json, type JsonObject } from './core/json.ts';
 
 /** A condition on rows: `{"AND": […]}`, `{"OR": […]}`, `{"NOT": {…}}`, `{"column": {"operator": value}}`. All keys must hold. */
 export type DatabaseFilter =

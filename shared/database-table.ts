@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isJsonObject, Json, type JsonObject } from './json.ts';
+import { isJsonObject, Json, type JsonObject } from './core/json.ts';
 
 const MAX_NAME_BYTES = 63;
 

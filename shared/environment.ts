@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { aiProviders } from './ai/providers.ts';
-import { OAuthProviders } from './oauth-providers.ts';
 import {
   keyRing,
   list,
@@ -12,7 +11,8 @@ import {
   readNetwork,
   seconds,
   tenantServers,
-} from './setting-formats.ts';
+} from './core/setting-formats.ts';
+import { OAuthProviders } from './oauth-providers.ts';
 
 const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
 

@@ -1,8 +1,8 @@
+import { AppError } from './core/errors.ts';
+import type { JsonObject } from './core/json.ts';
+import type { Warn } from './core/throttled-warning.ts';
 import type { Pool } from './db/pool.ts';
 import type { Query } from './db/query.ts';
-import { AppError } from './errors.ts';
-import type { JsonObject } from './json.ts';
-import type { Warn } from './rare-warning.ts';
 import { createTrim, type Trim, type TrimBounds } from './trim.ts';
 
 /** An `Idempotency-Key` with its principal and route, and a digest of its request. */

@@ -1,5 +1,5 @@
 import type { Messages } from './backplane/index.ts';
-import type { Logger } from './logger.ts';
+import type { Logger } from './core/logger.ts';
 
 /** Tells workers that tokens wait to be revoked at a provider. */
 export const REVOCATIONS_CHANNEL = 'oauth.revocations';

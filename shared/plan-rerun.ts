@@ -1,12 +1,12 @@
 import { findReused } from './accept-rerun.ts';
 import type { RerunFrom } from './batch-job.ts';
+import { inTurns } from './concurrency/cooperative.ts';
+import { AppError } from './core/errors.ts';
+import { quote } from './core/quote.ts';
+import { invalidField } from './core/schema/issues.ts';
 import type { RunError } from './db/entities/workflow-instance.ts';
 import type { Pool } from './db/pool.ts';
-import { AppError } from './errors.ts';
-import { inTurns } from './pauses.ts';
-import { quote } from './quote.ts';
 import { compileStored, type Graph, WorkflowEdge, WorkflowNode } from './workflow/graph.ts';
-import { invalidField } from './workflow/issues.ts';
 import { nodeAt } from './workflow/order.ts';
 import { findReuse, leadsPast, outermostOf, type Reuse } from './workflow/reuse.ts';
 import { isTerminal, type RunStatus } from './workflow/status.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Backplane } from './backplane/index.ts';
-import { AppError } from './errors.ts';
+import { AppError } from './core/errors.ts';
 import type { QueueDefinition } from './queues/define-queue.ts';
 import type { AnyQueue } from './queues/index.ts';
 

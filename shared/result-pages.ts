@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { KeyRing } from './crypto.ts';
+import { AppError } from './core/errors.ts';
+import type { Json } from './core/json.ts';
+import type { KeyRing } from './core/key-ring.ts';
 import type { Pool } from './db/pool.ts';
-import { AppError } from './errors.ts';
-import type { Json } from './json.ts';
 
 /** The owner of a result. Only the caller that ran the query gets its pages, not others with the same permission. */
 export interface ResultOwner {

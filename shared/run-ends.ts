@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Messages } from './backplane/index.ts';
+import { OwnJson } from './core/json.ts';
+import type { Logger } from './core/logger.ts';
 import { storableJSON } from './db/storable.ts';
-import { OwnJson } from './json.ts';
-import type { Logger } from './logger.ts';
 import { moreOfRunError } from './run-errors.ts';
 
 const RunOutcome = z.object({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from './json.ts';
+import { JsonObject } from './core/json.ts';
 import { IterationPath } from './workflow/frame.ts';
 
 /** Of code, of a statement, or of an answer. */

@@ -1,4 +1,4 @@
-import type { Json } from './json.ts';
+import type { Json } from './core/json.ts';
 import type { LogLevel } from './nodes/log.ts';
 
 /** A line that a node has written, as it is stored. */

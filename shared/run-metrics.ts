@@ -1,4 +1,4 @@
-import type { Metrics } from './metrics.ts';
+import type { Metrics } from './core/metrics.ts';
 import type { Runs } from './runs.ts';
 
 /** Adds the hand-overs of a process; every process that accepts or wakes runs has some. */

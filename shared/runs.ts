@@ -3,21 +3,21 @@ import { acceptRerun, type RerunToAccept } from './accept-rerun.ts';
 import { type Accepted, acceptOnce, acceptRuns, insertRuns, type NewRun } from './accept-runs.ts';
 import { type Admissions, type Admitted, createAdmission } from './admit.ts';
 import type { Messages } from './backplane/index.ts';
-import { batched } from './batched.ts';
+import { batched } from './concurrency/batcher.ts';
+import { Tally } from './core/counter.ts';
+import type { JsonObject } from './core/json.ts';
+import type { Logger } from './core/logger.ts';
 import { inTransaction, isRefusedStatement, type Pool, type PoolClient } from './db/pool.ts';
 import { READY_BY_ID } from './db/ready.ts';
 import { isIntake, isKept, LINE, SKIPS } from './db/window.ts';
 import { type Ending, endTree } from './end-runs.ts';
 import { createReadFleet, type Fleet } from './fleet.ts';
 import type { IdempotencyClaim } from './idempotency.ts';
-import type { JsonObject } from './json.ts';
-import type { Logger } from './logger.ts';
 import type { Producer } from './producer.ts';
 import { type Claimable, workflowRuns } from './queues/workflow-runs.ts';
 import { cutIntoJobs } from './run-jobs.ts';
 import { MAX_SIGNALS, RUN_CHANNEL, type RunSignal } from './run-signals.ts';
 import { createRunsInFlight } from './runs-in-flight.ts';
-import { Tally } from './tally.ts';
 
 /** Hand-overs to the queue: of new runs, of runs that were woken, and of those that had waited for room in the window. */
 type HandOvers = Tally<'kind' | 'outcome'>;

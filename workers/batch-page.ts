@@ -1,5 +1,5 @@
 import type { BatchJob } from '#shared/batch-job.ts';
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import type { Rights } from '#shared/policy/rights.ts';
 import { joinConditions, type RunFilter, runConditions } from '#shared/run-filter.ts';

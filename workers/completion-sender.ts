@@ -1,9 +1,9 @@
+import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { AppError, toAppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
 import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import { storable } from '#shared/db/storable.ts';
-import { AppError, toAppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
 import { signWebhook, webhookKeyOf } from '#shared/standard-webhooks.ts';
-import { bytesOfWork } from '#shared/work.ts';
 import { retryAfterOf } from './http/status.ts';
 import { createOutboundFetch } from './outbound/fetch.ts';
 import type { Outbound } from './outbound/gate.ts';

@@ -1,11 +1,11 @@
-import type { ByteAccount } from '#shared/byte-account.ts';
+import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import type { ByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { keep } from '#shared/concurrency/periodic-task.ts';
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import { withBytes } from '#shared/concurrency/work-context.ts';
+import { Tally } from '#shared/core/counter.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { keep } from '#shared/keep.ts';
-import { createLane } from '#shared/lanes.ts';
-import type { Logger } from '#shared/logger.ts';
-import { Tally } from '#shared/tally.ts';
-import type { Turn } from '#shared/turns.ts';
-import { withBytes } from '#shared/work.ts';
 import { type Attempt, type Claimed, createSender, type Sender } from './completion-sender.ts';
 import type { Outbound } from './outbound/gate.ts';
 import type { TenantVariables } from './variables.ts';

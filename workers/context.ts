@@ -1,13 +1,13 @@
 import type { Backplane, JobWorker } from '#shared/backplane/index.ts';
+import { createLane } from '#shared/concurrency/semaphore.ts';
 import type { Config } from '#shared/config.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import { addHeldBytes, addProcessMetrics, createMetrics, withChild } from '#shared/core/metrics.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { createTenantTurns } from '#shared/db/tenant-creators.ts';
-import { createLane } from '#shared/lanes.ts';
 import { createFreeTurn } from '#shared/listeners/free-turns.ts';
 import { createListenerReader } from '#shared/listeners/read-listeners.ts';
 import { createEventRecorder } from '#shared/listeners/record-events.ts';
-import type { Logger } from '#shared/logger.ts';
-import { addHeldBytes, addProcessMetrics, createMetrics, withChild } from '#shared/metrics.ts';
 import { type ProcessPages, servePages } from '#shared/process-pages.ts';
 import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import { type AnyQueue, type QueueName, queues } from '#shared/queues/index.ts';

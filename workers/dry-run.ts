@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 
 /** A write that a dry run does not make. The node goes on without it. */
 export class RefusedWrite extends AppError {

@@ -1,12 +1,12 @@
 import { insertRuns } from '#shared/accept-runs.ts';
-import type { Caller } from '#shared/caller.ts';
+import { keep } from '#shared/concurrency/periodic-task.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { AppError, toAppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { storable } from '#shared/db/storable.ts';
-import { AppError, toAppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { keep } from '#shared/keep.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { Rights } from '#shared/policy/rights.ts';
 import type { Runs } from '#shared/runs.ts';
 import { createRunsInFlight, type RunsInFlight } from '#shared/runs-in-flight.ts';

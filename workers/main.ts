@@ -1,9 +1,9 @@
+import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
 import { readConfig } from '#shared/config.ts';
-import { createLogger } from '#shared/logger.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import { servePages } from '#shared/process-pages.ts';
 import { type QueueName, queues } from '#shared/queues/index.ts';
 import { closeAndExit, stopSignal } from '#shared/stop-signal.ts';
-import { untilReachable } from '#shared/until-reachable.ts';
 import { createWorker } from './context.ts';
 
 const config = readConfig();

@@ -1,9 +1,9 @@
 import { insertRerun } from '#shared/accept-rerun.ts';
+import { AppError, toAppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import { isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
-import { AppError, toAppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { planRerun } from '#shared/plan-rerun.ts';
 import type { RunsInFlight } from '#shared/runs-in-flight.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';

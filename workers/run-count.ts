@@ -1,5 +1,5 @@
+import type { Sample } from '#shared/core/metrics.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Sample } from '#shared/metrics.ts';
 
 /** Rows of one statement; with more runs of one deadline, all of those. */
 const SLICE = 5_000;

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Messages } from '#shared/backplane/index.ts';
-import { batched } from '#shared/batched.ts';
-import type { KeyRing } from '#shared/crypto.ts';
+import { batched } from '#shared/concurrency/batcher.ts';
+import { isJsonObject, type Json } from '#shared/core/json.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
 import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { isJsonObject, type Json } from '#shared/json.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { VARIABLES_CHANNEL } from '#shared/variables.ts';
 

@@ -1,9 +1,9 @@
 import { dataRule } from '#shared/ai/data.ts';
 import { correction, MAX_FAULTS, objectIn, objectRule } from '#shared/ai/objects.ts';
 import type { Asking } from '#shared/ask.ts';
-import type { Caller } from '#shared/caller.ts';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { type AIMessage, aiCalls } from '#shared/queues/ai-calls.ts';
 
 export type Checked<T> = { value: T; faults?: never } | { value?: never; faults: string };

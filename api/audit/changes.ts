@@ -2,10 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { isDeepStrictEqual } from 'node:util';
 import { type ChangeSet, type EventSubscriber, type FlushEventArgs, JsonType } from '@mikro-orm/postgresql';
 import { type AuditRecord, insertFrom } from '#shared/audit/records.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { AuditRecord as Row } from '#shared/db/entities/audit-record.ts';
 import type { Query } from '#shared/db/query.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { type Side, sidesOf } from './sides.ts';
 
 interface Changing {

@@ -1,5 +1,5 @@
 import type { AuditRecord } from '#shared/audit/records.ts';
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
 
 /** The entry of a request in the audit trail of its tenant. */
 export interface RequestEntry {

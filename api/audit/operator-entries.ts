@@ -1,8 +1,8 @@
 import { readable } from '#shared/audit/readable.ts';
 import { type AuditRecord, wholeEntry } from '#shared/audit/records.ts';
-import { toAppError, toWireError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
+import { toAppError, toWireError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { OperatorIdentity } from '../auth/operator-session.ts';
 import type { Request, Response, Route } from '../http/route.ts';
 import { recordingChanges } from './changes.ts';

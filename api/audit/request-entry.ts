@@ -1,9 +1,9 @@
 import { type Hiding, REDACTED, readable, readableHeaders, readableText, readableURL } from '#shared/audit/readable.ts';
 import type { AuditRecord } from '#shared/audit/records.ts';
-import { toAppError, toWireError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
-import { maskSecrets } from '#shared/secret.ts';
+import { toAppError, toWireError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
+import { maskSecrets } from '#shared/core/schema/secret.ts';
 import { beginningOf } from '../http/body.ts';
 import type { Request, Response, Route } from '../http/route.ts';
 import type { Asset, RequestEntry } from './entry.ts';

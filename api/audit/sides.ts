@@ -1,6 +1,6 @@
 import { readable, readableText } from '#shared/audit/readable.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { storable } from '#shared/db/storable.ts';
-import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 
 /** A value of a field, or the JSON of it that the ORM has made. */
 export type Side = { value: unknown } | { json: string };

@@ -1,9 +1,9 @@
 import { type AuditRecord, insertAuditRecords } from '#shared/audit/records.ts';
-import { batched } from '#shared/batched.ts';
+import { batched } from '#shared/concurrency/batcher.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
 import { auditEntries } from '#shared/queues/audit-entries.ts';
 

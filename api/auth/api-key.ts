@@ -1,8 +1,8 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { batched } from '#shared/batched.ts';
+import { batched } from '#shared/concurrency/batcher.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { type KeyQuestion, type KeyStanding, readKeyPrefix, readKeys } from '#shared/db/standing.ts';
-import { AppError } from '#shared/errors.ts';
 
 const prefixLength = 8;
 const format = /^[0-9a-f]{64}$/;

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { Identity } from './identity.ts';
 
 /** Refuses what acts later as its caller, without those who bind the caller now: authors of `ai` nodes. */

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { z } from 'zod';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { publicRoute, type RouteGroup } from '../http/route.ts';
 import type { DevIssuer } from './dev-issuer.ts';
 

@@ -1,4 +1,6 @@
-import { batched } from '#shared/batched.ts';
+import { batched } from '#shared/concurrency/batcher.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import {
   type KeyStanding,
@@ -12,8 +14,6 @@ import {
   type Standing,
   type StandingQuestion,
 } from '#shared/db/standing.ts';
-import { newID } from '#shared/ids.ts';
-import type { Logger } from '#shared/logger.ts';
 import { savePerson } from '../people/people.ts';
 import { createKeyVerifier } from './api-key.ts';
 import type { Identity } from './identity.ts';

@@ -1,4 +1,4 @@
-import type { Actor } from '#shared/caller.ts';
+import type { Actor } from '#shared/core/caller.ts';
 
 /** The caller of a request: a user, or a program with an API key that acts for the user who made the key. */
 export interface Identity {

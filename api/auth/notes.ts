@@ -1,4 +1,4 @@
-import type { Logger } from '#shared/logger.ts';
+import type { Logger } from '#shared/core/logger.ts';
 
 const writeAfterMs = 1_000;
 

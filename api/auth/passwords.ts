@@ -1,7 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { AppError } from '#shared/errors.ts';
-import { createLane, IN_ORDER } from '#shared/lanes.ts';
+import { createLane, IN_ORDER } from '#shared/concurrency/semaphore.ts';
+import { AppError } from '#shared/core/errors.ts';
 
 /**
  * Argon2id with 46 MiB and one pass, the larger of the equal settings that OWASP recommends. Change them here

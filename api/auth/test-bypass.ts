@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Logger } from '#shared/logger.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { notFound, type VerifyToken } from './user-token.ts';
 
 const prefix = 'test:';

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
-import { AppError } from '#shared/errors.ts';
-import type { Logger } from '#shared/logger.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { discover } from './discovery.ts';
 
 /** An issuer whose tokens are accepted, the audience they must name, and the address of its keys. */

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
+import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { mapPaths, type Path } from '#shared/core/schema/issues.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { inTurns } from '#shared/pauses.ts';
-import { mapPaths, type Path } from '#shared/workflow/issues.ts';
 import type { ApiContext } from '../context.ts';
 import type { Handling } from '../http/handling.ts';
 import type { Demand, Route, TenantInput } from '../http/route.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { AppError } from '#shared/errors.ts';
-import { inTurns } from '#shared/pauses.ts';
+import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { compileGraph } from '#shared/workflow/graph.ts';
 import { validation } from '../http/validate.ts';
 import type { WorkflowCreate } from '../resources/workflows/schemas.ts';

@@ -1,10 +1,10 @@
 import { type Reference, referencesIn } from '#shared/bundles/references.ts';
 import { type BundledType, bundledTypes } from '#shared/bundles/types.ts';
 import { variablesNamedIn } from '#shared/bundles/variables.ts';
+import { inTurns, takingTurns } from '#shared/concurrency/cooperative.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
-import { inTurns, takingTurns } from '#shared/pauses.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import type { Condition } from '../db/visible.ts';
 import { kinds } from './kinds.ts';

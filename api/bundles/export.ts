@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type BundledType, bundledTypes } from '#shared/bundles/types.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import type { Condition } from '../db/visible.ts';
 import { ID } from '../http/id.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
-import { inTurns } from '#shared/pauses.ts';
+import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 
 /** The same for equal values, also if their keys have another order. */
 export async function hashOf(value: Json): Promise<string> {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject, type Json } from '#shared/json.ts';
-import { takingTurns } from '#shared/pauses.ts';
+import { takingTurns } from '#shared/concurrency/cooperative.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject, type Json } from '#shared/core/json.ts';
 import { changedPaths, type PathBudget, partOf } from '#shared/workflow/changed-paths.ts';
 import type { ApiContext } from '../context.ts';
 import { createTogether } from '../db/created-together.ts';

@@ -1,5 +1,7 @@
 import type { EntityClass } from '@mikro-orm/postgresql';
 import type { BundledType } from '#shared/bundles/types.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { MASK } from '#shared/core/schema/secret.ts';
 import { AppPage } from '#shared/db/entities/app-page.ts';
 import { CronJob } from '#shared/db/entities/cron-job.ts';
 import { Dashboard } from '#shared/db/entities/dashboard.ts';
@@ -14,8 +16,6 @@ import { Widget } from '#shared/db/entities/widget.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { MASK } from '#shared/secret.ts';
 import { maskOptions } from '../resources/datasources/options.ts';
 
 /** How assets of a type become payloads. */

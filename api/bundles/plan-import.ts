@@ -1,10 +1,10 @@
 import { type Reference, referencesIn, withIDs } from '#shared/bundles/references.ts';
 import { type BundledType, bundledTypes } from '#shared/bundles/types.ts';
+import { inTurns, takingTurns } from '#shared/concurrency/cooperative.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { Path } from '#shared/core/schema/issues.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { inTurns, takingTurns } from '#shared/pauses.ts';
-import type { Path } from '#shared/workflow/issues.ts';
 import type { Importing } from './call-route.ts';
 import { inOrder } from './collect.ts';
 import { hashOf } from './hash.ts';

@@ -1,12 +1,12 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { BundledType } from '#shared/bundles/types.ts';
+import { nextRound } from '#shared/concurrency/cooperative.ts';
+import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { plainArray } from '#shared/db/array.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { nextRound } from '#shared/pauses.ts';
-import { bytesOfWork } from '#shared/work.ts';
 import { kinds } from './kinds.ts';
 import { readers } from './payloads.ts';
 

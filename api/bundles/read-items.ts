@@ -1,11 +1,11 @@
 import { type Reference, referencesIn } from '#shared/bundles/references.ts';
 import type { BundledType } from '#shared/bundles/types.ts';
+import { inTurns, takingTurns } from '#shared/concurrency/cooperative.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
+import { quote } from '#shared/core/quote.ts';
+import { type Issue, invalid } from '#shared/core/schema/issues.ts';
+import { MASK, maskSecrets } from '#shared/core/schema/secret.ts';
 import { findDatasourceType } from '#shared/datasources/index.ts';
-import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
-import { inTurns, takingTurns } from '#shared/pauses.ts';
-import { quote } from '#shared/quote.ts';
-import { MASK, maskSecrets } from '#shared/secret.ts';
-import { type Issue, invalid } from '#shared/workflow/issues.ts';
 import { placeOf } from './keys.ts';
 import { kinds } from './kinds.ts';
 import type { ImportBody } from './schemas.ts';

@@ -1,11 +1,11 @@
+import { takingTurns } from '#shared/concurrency/cooperative.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { Path } from '#shared/core/schema/issues.ts';
 import { BundleImport } from '#shared/db/entities/bundle-import.ts';
 import { Listener } from '#shared/db/entities/listener.ts';
 import { onEntities, type Query } from '#shared/db/query.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { shapeOf } from '#shared/listeners/endpoint-path.ts';
-import { takingTurns } from '#shared/pauses.ts';
-import type { Path } from '#shared/workflow/issues.ts';
 import { freshIn, type ImportInput, type Importing } from './call-route.ts';
 import { hashOf } from './hash.ts';
 import { type AssetKey, placeOf, writeKeys } from './keys.ts';

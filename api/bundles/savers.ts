@@ -1,5 +1,5 @@
 import type { BundledType } from '#shared/bundles/types.ts';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { Route } from '../http/route.ts';
 import { createAppPage } from '../resources/app-pages/create.ts';
 import { appPageRoutes } from '../resources/app-pages/routes.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { bundledTypes } from '#shared/bundles/types.ts';
-import { Json, JsonObject } from '#shared/json.ts';
+import { Json, JsonObject } from '#shared/core/json.ts';
 import { Message } from '../http/answer-parts.ts';
 import { ID } from '../http/id.ts';
 import {

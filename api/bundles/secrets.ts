@@ -1,6 +1,6 @@
-import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
-import { MASK } from '#shared/secret.ts';
-import type { Path } from '#shared/workflow/issues.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
+import type { Path } from '#shared/core/schema/issues.ts';
+import { MASK } from '#shared/core/schema/secret.ts';
 
 /** Shows secrets that no import has brought as those that are there: a bundle is the same in every tenant. */
 export function withMissing(payload: JsonObject, missing: readonly Path[] = []): JsonObject {

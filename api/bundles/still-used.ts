@@ -1,7 +1,7 @@
 import type { BundledType } from '#shared/bundles/types.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { plainArray } from '#shared/db/array.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { AppError } from '#shared/errors.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import { isAllowed } from '../http/grant.ts';
 import type { Importing } from './call-route.ts';

@@ -1,5 +1,5 @@
 import type { BundledType } from '#shared/bundles/types.ts';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { findUnknownFields, type UnknownFields } from '../http/unknown-fields.ts';
 import { savers } from './savers.ts';
 

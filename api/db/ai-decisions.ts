@@ -1,11 +1,11 @@
 import { ASK_USER, digestOf } from '#shared/ai/tool-calls.ts';
 import { type AuditRecord, insertAuditRecords, wholeEntry } from '#shared/audit/records.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Json } from '#shared/core/json.ts';
 import { appendChunks } from '#shared/db/ai-answers.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, type Query } from '#shared/db/query.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import type { Json } from '#shared/json.ts';
 import type { ToolRights } from '../tools/tool-rights.ts';
 import { type Answering, type Chat, insertAnswer } from './ai-chat.ts';
 

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Caller } from '#shared/caller.ts';
+import { nextRound } from '#shared/concurrency/cooperative.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { AssetVersion } from '#shared/db/entities/asset-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { nextRound } from '#shared/pauses.ts';
 import { requireQuota } from '#shared/quotas.ts';
 
 /** What a version keeps of its asset. */

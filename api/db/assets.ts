@@ -1,5 +1,5 @@
 import type { EntityClass, EntityManager, RequiredEntityData } from '@mikro-orm/postgresql';
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import type { Resource } from '#shared/policy/permissions.ts';

@@ -1,8 +1,8 @@
+import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import type { Json } from '#shared/core/json.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Json } from '#shared/json.ts';
 import type { ShownError } from '#shared/run-errors.ts';
-import { bytesOfWork } from '#shared/work.ts';
 import { changedPaths, type Path, type PathBudget, partOf, pathBudget } from '#shared/workflow/changed-paths.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 

@@ -1,4 +1,5 @@
 import { type EntityClass, LockMode } from '@mikro-orm/postgresql';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import { AppPage } from '#shared/db/entities/app-page.ts';
 import { CronJob } from '#shared/db/entities/cron-job.ts';
 import { Dashboard } from '#shared/db/entities/dashboard.ts';
@@ -10,7 +11,6 @@ import { Widget } from '#shared/db/entities/widget.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Resource } from '#shared/policy/permissions.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
 
 /** A stored asset that may be in a folder. */
 export interface Foldered {

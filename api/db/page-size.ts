@@ -1,6 +1,6 @@
+import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { Query } from '#shared/db/query.ts';
-import { AppError } from '#shared/errors.ts';
-import { bytesOfWork } from '#shared/work.ts';
 
 interface Page {
   table: string;

@@ -1,5 +1,5 @@
+import type { Json } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Json } from '#shared/json.ts';
 import { LogLevel } from '#shared/nodes/log.ts';
 import { wordCut } from '#shared/run-logs.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';

@@ -1,6 +1,6 @@
+import type { Json } from '#shared/core/json.ts';
 import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Json } from '#shared/json.ts';
 import type { LargeOutput, Repeat } from '#shared/realtime/run-events.ts';
 import type { ShownError } from '#shared/run-errors.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';

@@ -1,12 +1,12 @@
 import { APPROVAL_HOURS, type ToolApprovalPolicy } from '#shared/ai/tool-approvals.ts';
 import { digestOf, type ToolCallStatus } from '#shared/ai/tool-calls.ts';
 import { type AuditRecord, insertAuditRecords, wholeEntry } from '#shared/audit/records.ts';
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Json } from '#shared/core/json.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, onPool, type Query } from '#shared/db/query.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import type { Json } from '#shared/json.ts';
 import { requireQuota } from '#shared/quotas.ts';
 import type { ToolRights } from '../tools/tool-rights.ts';
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Json } from '#shared/core/json.ts';
 import type { Query } from '#shared/db/query.ts';
-import type { Json } from '#shared/json.ts';
 
 /** What ends a call that is not called any more, and what the model is told. Nothing needs its input. */
 export const END_UNCALLED = `

@@ -1,5 +1,5 @@
+import { idAt } from '#shared/core/ids.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { idAt } from '#shared/ids.ts';
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;

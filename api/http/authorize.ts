@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { type Asker, type Extent, type Policy, seesSomething } from '#shared/policy/enforcer.ts';
 import { type Permission, type ResourcePermission, splitPermission } from '#shared/policy/permissions.ts';
 import type { Sight } from '#shared/policy/rule-index.ts';

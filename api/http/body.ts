@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import express, { type Request, type RequestHandler, type Response } from 'express';
-import { AppError } from '#shared/errors.ts';
-import { quote } from '#shared/quote.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { quote } from '#shared/core/quote.ts';
 import { describeSyntax } from './client-error.ts';
 import { findInexact } from './inexact.ts';
 import { isEncodedUTF8 } from './utf8.ts';

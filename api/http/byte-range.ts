@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { ByteRange } from '#shared/files/store.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Request } from 'express';
-import { AppError } from '#shared/errors.ts';
-import { quote } from '#shared/quote.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { quote } from '#shared/core/quote.ts';
 
 /** An error of Express or of its body parsers, which refuse a request before a route sees it. Undefined for other errors. */
 export function readClientError(error: unknown, request: Request): AppError | undefined {

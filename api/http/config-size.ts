@@ -1,5 +1,5 @@
-import type { JsonObject } from '#shared/json.ts';
-import { invalid } from '#shared/workflow/issues.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { invalid } from '#shared/core/schema/issues.ts';
 
 /** A listener has 50 actions, which are read together. */
 const MAX_BYTES = 256 * 1024;

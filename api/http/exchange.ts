@@ -1,5 +1,5 @@
-import type { HeldBytes } from '#shared/byte-account.ts';
-import type { Turn } from '#shared/turns.ts';
+import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import type { HeldBytes } from '#shared/concurrency/memory-budget.ts';
 import type { ApiContext } from '../context.ts';
 import type { ReadBody } from './body.ts';
 import type { Handling } from './handling.ts';

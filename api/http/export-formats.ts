@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 
 /** Rows in batches, as they arrive. */
 export type Portions = AsyncIterable<readonly JsonObject[]>;

@@ -1,4 +1,4 @@
-import type { FieldGroup } from '#shared/form-groups.ts';
+import type { FieldGroup } from '#shared/core/schema/form-groups.ts';
 import type { Schema } from './openapi/types.ts';
 
 /** A form for an editor: JSON Schema of the value, and JSONForms for the layout. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '#shared/json.ts';
+import { Json } from '#shared/core/json.ts';
 import { Message } from './answer-parts.ts';
 import { type Form, type Grouping, layOut } from './form-layout.ts';
 import type { Schema } from './openapi/types.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { Response } from './route.ts';
 
 const signals = new WeakMap<Response, AbortSignal>();

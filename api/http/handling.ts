@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { type Issue, invalid, within } from '#shared/workflow/issues.ts';
+import { type Issue, invalid, within } from '#shared/core/schema/issues.ts';
 import { readPreferences } from './prefer.ts';
 import { MAX_UNKNOWN_FIELDS, type UnknownFields } from './unknown-fields.ts';
 

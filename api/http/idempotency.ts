@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
-import type { KeyRing } from '#shared/crypto.ts';
+import { AppError, type ErrorCode, reviveError, toWireError, WireError } from '#shared/core/errors.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import { createRareWarning } from '#shared/core/throttled-warning.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { inEntityTransaction, onEntities, onPool } from '#shared/db/query.ts';
-import { AppError, type ErrorCode, reviveError, toWireError, WireError } from '#shared/errors.ts';
 import {
   claimKey,
   createAnswerTrim,
@@ -18,8 +20,6 @@ import {
   storeAnswer,
   whenKeyIsFree,
 } from '#shared/idempotency.ts';
-import type { Logger } from '#shared/logger.ts';
-import { createRareWarning } from '#shared/rare-warning.ts';
 import type { Trim } from '#shared/trim.ts';
 import type { Route } from './route.ts';
 import { refuseTooDeep } from './validate.ts';

@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import { quote } from '#shared/quote.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { quote } from '#shared/core/quote.ts';
 
 /** The number of a version as an entity tag. */
 export function etagOf(versionNumber: number): string {

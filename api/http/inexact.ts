@@ -1,4 +1,4 @@
-import { nextRound } from '#shared/pauses.ts';
+import { nextRound } from '#shared/concurrency/cooperative.ts';
 
 /** 5 ms of one turn of the event loop, before the compiler has seen the loop; 1 ms after it. */
 const PORTION = 400_000;

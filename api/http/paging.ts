@@ -8,8 +8,8 @@ import {
   raw,
 } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { quote } from '#shared/core/quote.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { quote } from '#shared/quote.ts';
 import { type Measured, requireFits, storedSize } from '../db/page-size.ts';
 
 /** Query fields of a list: the contract's pages, or `limit` and `cursor`, which need no count. */

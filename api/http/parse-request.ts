@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { HeldBytes } from '#shared/byte-account.ts';
-import { AppError } from '#shared/errors.ts';
-import { loopTurns } from '#shared/loop-turns.ts';
-import { atOnce, inTurns, nextRound } from '#shared/pauses.ts';
-import type { Turn } from '#shared/turns.ts';
-import { withBytes } from '#shared/work.ts';
+import { atOnce, inTurns, nextRound } from '#shared/concurrency/cooperative.ts';
+import { loopTurns } from '#shared/concurrency/event-loop-scheduler.ts';
+import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import type { HeldBytes } from '#shared/concurrency/memory-budget.ts';
+import { withBytes } from '#shared/concurrency/work-context.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { bodyReader, LARGE_BYTES } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { refuseGone } from './gone.ts';

@@ -1,5 +1,5 @@
-import type { AppError } from '#shared/errors.ts';
-import { Tally, type TenantLabel } from '#shared/tally.ts';
+import { Tally, type TenantLabel } from '#shared/core/counter.ts';
+import type { AppError } from '#shared/core/errors.ts';
 
 /** Counts what clients were refused: sign-ins and tokens (401), permissions (403), rate limits and quotas (429). */
 export interface Refusals {

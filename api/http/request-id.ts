@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 
 const acceptable = /^[\w.:-]{1,128}$/;
 

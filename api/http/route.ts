@@ -1,10 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { StandingWorkflow } from '#shared/db/standing.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { Extent } from '#shared/policy/enforcer.ts';
 import type { Permission, ResourcePermission } from '#shared/policy/permissions.ts';
 import type { RecordPublic, RequestEntry } from '../audit/entry.ts';

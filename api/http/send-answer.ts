@@ -1,6 +1,6 @@
-import { AppError } from '#shared/errors.ts';
-import { hasMoreParts, type JsonObject } from '#shared/json.ts';
-import { loopTurns } from '#shared/loop-turns.ts';
+import { loopTurns } from '#shared/concurrency/event-loop-scheduler.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { hasMoreParts, type JsonObject } from '#shared/core/json.ts';
 import { LARGE_BYTES } from './body.ts';
 import type { Exchange } from './exchange.ts';
 

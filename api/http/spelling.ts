@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from '#shared/json.ts';
-import { mapPaths, type Path } from '#shared/workflow/issues.ts';
+import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
+import { mapPaths, type Path } from '#shared/core/schema/issues.ts';
 
 /**
  * The names that a client may use for a field, by the path of the field in errors. If several are sent, the first of them counts.

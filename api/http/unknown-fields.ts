@@ -1,4 +1,4 @@
-import { choicesFor, defOf, partsOf, readerOf, type Schema, wrappedIn } from '#shared/schema-walk.ts';
+import { choicesFor, defOf, partsOf, readerOf, type Schema, wrappedIn } from '#shared/core/schema/walk.ts';
 import { closest } from './closest.ts';
 
 export interface UnknownField {

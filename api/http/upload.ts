@@ -1,7 +1,7 @@
 import busboy from 'busboy';
 import type { Request } from 'express';
-import { AppError } from '#shared/errors.ts';
-import { quote } from '#shared/quote.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { quote } from '#shared/core/quote.ts';
 
 /** A file upload of a route: multipart/form-data with one part named `file`. */
 export interface Upload {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { AppError } from '#shared/errors.ts';
-import { parseValue } from '#shared/parse-value.ts';
-import { atOnce } from '#shared/pauses.ts';
-import { type Issue, invalid } from '#shared/workflow/issues.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { type Issue, invalid } from '#shared/core/schema/issues.ts';
+import { parseValue } from '#shared/core/schema/parse.ts';
 import { asIssues, type Handling, reportUnknown } from './handling.ts';
 import type { Parsed } from './route.ts';
 import { findUnstorable, TOO_DEEP } from './storable.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { quote } from '#shared/quote.ts';
+import { quote } from '#shared/core/quote.ts';
 import { ID } from './id.ts';
 
 /** An id, or a number that counts the versions of an asset. */

@@ -3,7 +3,7 @@ import type { CallToolResult, Tool as ListedTool, ServerContext } from '@modelco
 import type { ToolApprovalPolicy } from '#shared/ai/tool-approvals.ts';
 import { read } from '#shared/ai/tool-calls.ts';
 import { readable } from '#shared/audit/readable.ts';
-import { isJsonObject } from '#shared/json.ts';
+import { isJsonObject } from '#shared/core/json.ts';
 import { hidingOf } from '../audit/request-entry.ts';
 import type { ApiContext } from '../context.ts';
 import {

@@ -1,5 +1,5 @@
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
-import { toAppError } from '#shared/errors.ts';
+import { toAppError } from '#shared/core/errors.ts';
 import type { ApiContext } from '../context.ts';
 import { refuseManyNames } from '../tools/argument-names.ts';
 import type { ToolRegistry } from '../tools/registry.ts';

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { ApiContext } from '../context.ts';
 
 /** RFC 9728: where clients read which authorization server signs users in. */

@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import { hasMoreParts, isJsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { hasMoreParts, isJsonObject } from '#shared/core/json.ts';
 import { refuseManyNames } from '../tools/argument-names.ts';
 
 /** Of a message without the arguments of a call. */

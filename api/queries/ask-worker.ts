@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { z } from 'zod';
 import type { Asking } from '#shared/ask.ts';
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { DataQuery } from '#shared/db/entities/data-query.ts';
-import { AppError } from '#shared/errors.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { queryRuns } from '#shared/queues/query-runs.ts';
 

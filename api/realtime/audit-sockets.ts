@@ -1,5 +1,5 @@
 import { type AuditRecord, wholeEntry } from '#shared/audit/records.ts';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { ApiContext } from '../context.ts';
 import type { Grant } from './join.ts';
 import type { ClientSocket } from './socket.ts';

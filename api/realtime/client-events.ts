@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { AppError, toAppError } from '#shared/errors.ts';
-import { requireValue } from '#shared/parse-value.ts';
+import { AppError, toAppError } from '#shared/core/errors.ts';
+import { requireValue } from '#shared/core/schema/parse.ts';
 import { type ClientEvent, clientEvents } from '#shared/realtime/client-events.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../context.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { ApiContext } from '../context.ts';
 import { noteOnSocket } from './audit-sockets.ts';
 import { rooms } from './rooms.ts';

@@ -1,5 +1,5 @@
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Logger } from '#shared/logger.ts';
 
 interface News<Row> {
   /** For the log, and of the prepared statement. */

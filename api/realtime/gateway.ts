@@ -1,6 +1,6 @@
 import { type Server as HttpServer, type IncomingMessage, ServerResponse } from 'node:http';
 import { Server } from 'socket.io';
-import { toAppError } from '#shared/errors.ts';
+import { toAppError } from '#shared/core/errors.ts';
 import { IMPORT_CHANNEL, ImportJobUpdate } from '#shared/realtime/import-jobs.ts';
 import { INTAKE_CHANNEL, IntakeUpdate } from '#shared/realtime/intake.ts';
 import { LISTENER_BROADCAST } from '#shared/realtime/listener-events.ts';

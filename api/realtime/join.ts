@@ -1,7 +1,7 @@
+import { AppError } from '#shared/core/errors.ts';
 import { Listener } from '#shared/db/entities/listener.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { AppError } from '#shared/errors.ts';
 import type { Asker, Policy } from '#shared/policy/enforcer.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';

@@ -1,5 +1,5 @@
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Logger } from '#shared/logger.ts';
 import { ListenerTest } from '#shared/realtime/listener-tests.ts';
 import { rooms } from './rooms.ts';
 import { type ClientSocket, hasRoom } from './socket.ts';

@@ -1,4 +1,4 @@
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
 import { AT_ONCE, type RunChange } from '#shared/realtime/run-changes.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import { followHeads } from './follow-heads.ts';

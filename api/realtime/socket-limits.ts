@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { ConnectionLimit } from '../http/connections.ts';
 
 /** A connection of engine.io: by polling, one that lasts over many requests. */

@@ -1,5 +1,5 @@
-import type { Caller } from '#shared/caller.ts';
-import { AppError } from '#shared/errors.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
 
 /** Whom a stream counts for. */
 export interface StreamOwner {

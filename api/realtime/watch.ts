@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Backplane } from '#shared/backplane/index.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { RunBroadcast } from '#shared/realtime/publish.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { beginWatching, findMoved, keepWatching, readRunEvents } from '../db/watched-runs.ts';

@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
 import { evaluate, expressionsOf, fillParts, type Template } from '#shared/workflow/templates.ts';
 import { templatesOf } from '#shared/workflow/variable-uses.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { givenInputs, type InputsByName } from '#shared/given-inputs.ts';
-import { JsonObject } from '#shared/json.ts';
+import { JsonObject } from '#shared/core/json.ts';
+import { givenInputs, type InputsByName } from '#shared/core/schema/field-aliases.ts';
 import type { Spellings } from '../http/spelling.ts';
 
 const names = ['args', 'inputValues'] as const;

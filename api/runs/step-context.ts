@@ -1,7 +1,7 @@
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
 import { isSpread } from '#shared/nodes/properties.ts';
 import { ERROR_AROUND_KEY, ERROR_KEY, passedError } from '#shared/run-errors.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 
 /** No tool has a tenth of it. */
 export const MAX_NAMES = 1_000;

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { refuseManyNames } from './argument-names.ts';
 import type { InProcess, InProcessRequest } from './in-process.ts';
 import type { RouteTool, ToolAnswer, ToolArguments, ToolCaller, ToolOptions } from './tool.ts';

@@ -1,6 +1,6 @@
-import { subjectsOf } from '#shared/caller.ts';
-import { AppError, toAppError } from '#shared/errors.ts';
-import { inTurns } from '#shared/pauses.ts';
+import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { subjectsOf } from '#shared/core/caller.ts';
+import { AppError, toAppError } from '#shared/core/errors.ts';
 import { seesSomething } from '#shared/policy/enforcer.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';
 import type { Identified } from '../auth/identify.ts';

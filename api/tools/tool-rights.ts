@@ -1,5 +1,5 @@
 import { REDACTED, readable } from '#shared/audit/readable.ts';
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 import type { Identified } from '../auth/identify.ts';
 
 /** What resources ask about tools. */

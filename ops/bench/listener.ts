@@ -1,5 +1,5 @@
+import { newID } from '#shared/core/ids.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
 import { type BenchEnvironment, noopChain } from './environment.ts';
 
 /** An active webhook without authentication that starts a workflow. Its creator may do everything. Answers with its id. Call it when the API

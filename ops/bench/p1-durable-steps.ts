@@ -1,5 +1,5 @@
+import { newID } from '#shared/core/ids.ts';
 import type { PoolClient } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
 import { bareLease, bareRuns, commitSteps, endLease, grouped, NUMBERS } from './bare-runs.ts';
 import { type BenchEnvironment, noopChain } from './environment.ts';
 import type { Figure, Row } from './row.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
-import { newID } from '#shared/ids.ts';
-import { createLogger } from '#shared/logger.ts';
+import { newID } from '#shared/core/ids.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import { createProducer } from '#shared/producer.ts';
 import { createRuns } from '#shared/runs.ts';
 import { createEvents } from '#shared/workflow-events.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLane } from '#shared/lanes.ts';
+import { createLane } from '#shared/concurrency/semaphore.ts';
 import { startPostgres } from '../embedded/postgres.ts';
 import { post, startApi } from './api-process.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';
 import type { Figure, Row } from './row.ts';
 import { spending } from './spending.ts';

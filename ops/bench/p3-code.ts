@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
-import { createLogger } from '#shared/logger.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import { createSandbox, type Sandbox } from '#workers/sandbox/pool.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';
 import type { Figure, Row } from './row.ts';

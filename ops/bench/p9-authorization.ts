@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { type Enforcer, newEnforcer, newModelFromString } from 'casbin';
-import { newID } from '#shared/ids.ts';
-import { createLogger } from '#shared/logger.ts';
+import { newID } from '#shared/core/ids.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import { createPolicy } from '#shared/policy/enforcer.ts';
 import { MODEL } from '#shared/policy/model.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';

@@ -1,5 +1,5 @@
 /** `node --expose-gc ops/bench/p9-memory.ts`: memory of the index for one tenant with 100,000 rules and for 1,000 tenants with 1,000 each. */
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { RuleIndex } from '#shared/policy/rule-index.ts';
 import type { StoredRule } from '#shared/policy/rules.ts';
 

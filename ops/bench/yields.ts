@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { bareLease } from './bare-runs.ts';
 import { type BenchEnvironment, noopChain, percentile } from './environment.ts';
 import type { Figure, Row } from './row.ts';

@@ -4,7 +4,7 @@ import { openConsole } from '#api/http/console.ts';
 import { presentFleet, presentFound, presentTenantState } from '#api/resources/fleet/present.ts';
 import { TenantID, TenantSearch } from '#api/resources/fleet/schemas.ts';
 import type { Config } from '#shared/config.ts';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { queues } from '#shared/queues/index.ts';
 
 /** The fleet page for people on call, and what it reads, at the addresses and with the answers of the API. */

@@ -3,8 +3,8 @@ import express, { type NextFunction, type Request, type Response, Router } from 
 import { z } from 'zod';
 import { type OperatorSession, type Operators, originOf, sessionHours } from '#api/auth/operator-session.ts';
 import { readClientError } from '#api/http/client-error.ts';
-import { AppError, toAppError } from '#shared/errors.ts';
-import type { Logger } from '#shared/logger.ts';
+import { AppError, toAppError } from '#shared/core/errors.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { loginPage, logoutPage, pagePolicy, problemPage } from './pages.ts';
 
 /**

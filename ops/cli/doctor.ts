@@ -2,9 +2,9 @@ import { statfs } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { readRedisInfo } from '#shared/backplane/redis.ts';
 import { type Config, type RedisConfig, readConfig, readEmbeddedConfig } from '#shared/config.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
-import { createLogger } from '#shared/logger.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { commandEnvironment } from '../embedded/command-environment.ts';
 

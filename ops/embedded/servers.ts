@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import pg from 'pg';
 import type { EmbeddedConfig, RedisConfig } from '#shared/config.ts';
-import { withoutPasswords } from '#shared/logger.ts';
+import { withoutPasswords } from '#shared/core/logger.ts';
 import { codeOf } from './files.ts';
 import { startPostgres } from './postgres.ts';
 

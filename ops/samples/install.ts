@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Call } from './call.ts';
 import type { Sample, SampleItem } from './read.ts';
 

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { Json, JsonObject } from '#shared/json.ts';
+import { Json, JsonObject } from '#shared/core/json.ts';
 
 const Reference = z.strictObject({ type: z.string(), id: z.uuid() });
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../json.ts';
+import { isJsonObject, type JsonObject } from '../core/json.ts';
 import type { AIMessage } from '../queues/ai-calls.ts';
 
 /** The rule of an answer that is an object. */

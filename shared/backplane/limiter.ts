@@ -1,7 +1,7 @@
 import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
-import { batched } from '../batched.ts';
-import { AppError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import { batched } from '../concurrency/batcher.ts';
+import { AppError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
 import { type Counted, createLocalCount } from './local-count.ts';
 import { countLoosely } from './loose-limiter.ts';
 import type { Allowance, Limit, Limiter } from './types.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import type { Logger } from '../logger.ts';
-import type { Warn } from '../rare-warning.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Warn } from '../core/throttled-warning.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import { watchListeners } from './watch-listeners.ts';
 

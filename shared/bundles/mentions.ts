@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isJsonObject, type Json } from '../json.ts';
-import type { Path } from '../workflow/issues.ts';
+import { isJsonObject, type Json } from '../core/json.ts';
+import type { Path } from '../core/schema/issues.ts';
 import type { BundledType } from './types.ts';
 
 /** An asset that free-form JSON names. */

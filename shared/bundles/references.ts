@@ -1,11 +1,11 @@
-import { isJsonObject, type Json, type JsonObject } from '../json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import type { Path } from '../core/schema/issues.ts';
 import { findActionType, namedIn } from '../listeners/actions.ts';
 import { findNodeKind } from '../nodes/index.ts';
 import { namedAssets } from '../nodes/named-assets.ts';
 import { bindingsOf, boundTypes } from '../pages/bindings.ts';
 import type { Resource } from '../policy/permissions.ts';
 import { widgetAssets } from '../widgets/named-assets.ts';
-import type { Path } from '../workflow/issues.ts';
 import { mentionsIn } from './mentions.ts';
 import type { BundledType, UnbundledType } from './types.ts';
 

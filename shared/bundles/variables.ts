@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../json.ts';
+import { isJsonObject, type JsonObject } from '../core/json.ts';
 import { findNodeKind } from '../nodes/index.ts';
 import { variableUses } from '../workflow/variable-uses.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '../json.ts';
+import { JsonObject } from '../core/json.ts';
 
 /** What becomes of a tick while the work of an earlier one goes on. */
 export const OverlapPolicy = z.enum(['allow', 'skip', 'queue-one', 'cancel-old']);

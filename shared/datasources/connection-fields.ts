@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { destination, secret } from '../secret.ts';
+import { destination, secret } from '../core/schema/secret.ts';
 
 /** Fields of connections that many types have, with the words that describe them. */
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Json } from '../json.ts';
-import { secret } from '../secret.ts';
+import { Json } from '../core/json.ts';
+import { secret } from '../core/schema/secret.ts';
 import { verifyWords } from './tls.ts';
 
 /** A base URL: http or https, without parts that could be secrets. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { destination, secret } from '../secret.ts';
+import { destination, secret } from '../core/schema/secret.ts';
 import { connectionName, optionalUserWords, passwordWords, tls } from './connection-fields.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { encoding, message } from './payload-fields.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../secret.ts';
+import { secret } from '../core/schema/secret.ts';
 import {
   additionalWords,
   connectionName,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '../json.ts';
+import { Json } from '../core/json.ts';
 
 /** How bytes of messages and values are written in queries and results. */
 export const encoding = z.enum(['text', 'base64']).default('text').meta({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { destination, secret } from '../secret.ts';
+import { destination, secret } from '../core/schema/secret.ts';
 import {
   additionalWords,
   connectionName,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Json } from '../json.ts';
-import { secret } from '../secret.ts';
+import { Json } from '../core/json.ts';
+import { secret } from '../core/schema/secret.ts';
 import { connectionName, connectionOption, connectionURL, detailsWords, host, port, tls } from './connection-fields.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { encoding } from './payload-fields.ts';

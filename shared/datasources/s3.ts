@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Json } from '../json.ts';
-import { destination, secret } from '../secret.ts';
+import { Json } from '../core/json.ts';
+import { destination, secret } from '../core/schema/secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { HTTPAddress } from './http-fields.ts';
 import { encoding } from './payload-fields.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { destination } from '../secret.ts';
+import { destination } from '../core/schema/secret.ts';
 import { connectionName } from './connection-fields.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { HTTPAddress, SecretPairs, sslVerify } from './http-fields.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { quote } from '../quote.ts';
-import { readNetwork } from '../setting-formats.ts';
+import { quote } from '../core/quote.ts';
+import { readNetwork } from '../core/setting-formats.ts';
 import { connectionName } from './connection-fields.ts';
 import { defineDatasource } from './define-datasource.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Json } from '../json.ts';
-import { destination } from '../secret.ts';
+import { Json } from '../core/json.ts';
+import { destination } from '../core/schema/secret.ts';
 import { connectionName } from './connection-fields.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { SecretPairs, sslVerify, timeout, WebSocketAddress } from './http-fields.ts';

@@ -1,4 +1,4 @@
-import { idAt } from '../ids.ts';
+import { idAt } from '../core/ids.ts';
 import type { FinalState } from '../listeners/event-states.ts';
 import type { Pool } from './pool.ts';
 import { inTransaction } from './pool.ts';

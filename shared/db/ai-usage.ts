@@ -1,5 +1,5 @@
-import type { Caller } from '../caller.ts';
-import { AppError } from '../errors.ts';
+import type { Caller } from '../core/caller.ts';
+import { AppError } from '../core/errors.ts';
 import { quotaExceeded, readQuotas } from '../quotas.ts';
 import { inTransaction, type Pool } from './pool.ts';
 import { onClient, type Query } from './query.ts';

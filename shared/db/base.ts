@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { newID } from '../ids.ts';
+import { newID } from '../core/ids.ts';
 
 export { defineEntity, p };
 

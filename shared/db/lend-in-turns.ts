@@ -1,8 +1,8 @@
-import { AppError } from '../errors.ts';
-import { createLane } from '../lanes.ts';
-import { creatorOf } from '../shares.ts';
-import type { Turn } from '../turns.ts';
-import { goneOfWork, turnOfWork } from '../work.ts';
+import { creatorOf } from '../concurrency/dynamic-share.ts';
+import type { Turn } from '../concurrency/fair-queue.ts';
+import { createLane } from '../concurrency/semaphore.ts';
+import { goneOfWork, turnOfWork } from '../concurrency/work-context.ts';
+import { AppError } from '../core/errors.ts';
 import type { Pool, PoolClient } from './pool.ts';
 
 interface Limits {

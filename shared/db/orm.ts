@@ -1,7 +1,7 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { type Dictionary, type EventSubscriber, MikroORM, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
-import { AppError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import { AppError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
 import { actorSubscriber } from './actor.ts';
 import { entities } from './entities/index.ts';
 import { escapeLiteral } from './escape-literal.ts';

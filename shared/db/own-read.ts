@@ -1,4 +1,4 @@
-import { AppError, isConnectionError } from '../errors.ts';
+import { AppError, isConnectionError } from '../core/errors.ts';
 
 /** Our own Postgres did not answer a read that comes before the effect, so all may be tried again. */
 export class StoreAway extends AppError {

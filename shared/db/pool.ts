@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { isConnectionError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import { isConnectionError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
 
 export type { Pool, PoolClient } from 'pg';
 

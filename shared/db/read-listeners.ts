@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../core/json.ts';
 
 /** A listener as it is stored, with its actions in their order and the sealed options of its datasource. */
 export interface ListenerRow {

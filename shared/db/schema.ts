@@ -1,6 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
-import { AppError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import { AppError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
 import { migrationNames } from './migrations/names.ts';
 import type { Pool } from './pool.ts';
 

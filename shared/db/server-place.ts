@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Place } from '../setting-formats.ts';
+import type { Place } from '../core/setting-formats.ts';
 
 /** Where the driver connects to for a URL: never connected, it only parses. The host begins with a slash if it is a socket's folder. */
 export function serverPlace(connectionString: string): Place {

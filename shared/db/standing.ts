@@ -1,4 +1,4 @@
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../core/caller.ts';
 import type { Pool } from './pool.ts';
 
 /** A person as the identity provider describes them. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { batched } from '../batched.ts';
-import { upTo } from '../lru.ts';
-import type { Turn } from '../turns.ts';
+import { batched } from '../concurrency/batcher.ts';
+import type { Turn } from '../concurrency/fair-queue.ts';
+import { upTo } from '../core/lru.ts';
 import type { Pool } from './pool.ts';
 
 /** Finds the turn of work for a tenant: its creator is read once, because it never changes. */

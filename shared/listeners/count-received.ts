@@ -1,6 +1,6 @@
+import type { Logger } from '../core/logger.ts';
 import { ADD_COUNTS, ADD_USAGE } from '../db/listener-events.ts';
 import type { Pool } from '../db/pool.ts';
-import type { Logger } from '../logger.ts';
 
 /** What was received since the last flush. A process that is killed loses a second of it, which only counts and quotas notice. */
 export function createReceived(pool: Pool, logger: Logger) {

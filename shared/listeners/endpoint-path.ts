@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { quote } from '../quote.ts';
+import { quote } from '../core/quote.ts';
 
 const MAX_SEGMENTS = 10;
 const LITERAL = /^[\w.~-]+$/;

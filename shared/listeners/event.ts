@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { AppError } from '../errors.ts';
-import type { Json, JsonObject } from '../json.ts';
-import { MAX_LEVELS, readJSON, TooDeep } from '../json-text.ts';
+import { AppError } from '../core/errors.ts';
+import type { Json, JsonObject } from '../core/json.ts';
+import { MAX_LEVELS, readJSON, TooDeep } from '../core/lossless-json.ts';
 
 /** An event as it was recorded. */
 export interface RecordedEvent {

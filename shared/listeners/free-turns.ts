@@ -1,7 +1,7 @@
-import { batched } from '../batched.ts';
+import { batched } from '../concurrency/batcher.ts';
+import type { Logger } from '../core/logger.ts';
 import { FREE_TURNS } from '../db/held-events.ts';
 import type { Pool } from '../db/pool.ts';
-import type { Logger } from '../logger.ts';
 import type { Producer } from '../producer.ts';
 import { listenerEvents } from '../queues/listener-events.ts';
 

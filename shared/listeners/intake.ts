@@ -1,9 +1,9 @@
-import type { KeyRing } from '../crypto.ts';
+import { createPace, type Pace } from '../concurrency/pace.ts';
+import type { KeyRing } from '../core/key-ring.ts';
+import type { Logger } from '../core/logger.ts';
 import type { Pool } from '../db/pool.ts';
-import type { Logger } from '../logger.ts';
 import type { Producer } from '../producer.ts';
 import { type CountedQuota, createCountedQuota } from '../runs-in-flight.ts';
-import { createPace, type Pace } from './pace.ts';
 import { createListenerReader, type ListenerReader } from './read-listeners.ts';
 import { createEventRecorder, type EventRecorder } from './record-events.ts';
 

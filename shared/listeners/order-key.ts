@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { AppError } from '../errors.ts';
-import type { Json } from '../json.ts';
+import { AppError } from '../core/errors.ts';
+import type { Json } from '../core/json.ts';
 import { resolveTemplates } from '../workflow/arguments.ts';
 import { eventOf, type RecordedEvent } from './event.ts';
 

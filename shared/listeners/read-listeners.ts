@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
-import { batched } from '../batched.ts';
-import type { Caller } from '../caller.ts';
-import type { KeyRing } from '../crypto.ts';
+import { batched } from '../concurrency/batcher.ts';
+import type { Caller } from '../core/caller.ts';
+import type { KeyRing } from '../core/key-ring.ts';
+import { upTo } from '../core/lru.ts';
+import { openSecrets } from '../core/schema/secret.ts';
 import { findDatasourceType } from '../datasources/index.ts';
 import type { Pool } from '../db/pool.ts';
 import { ENDPOINTS, LISTENER_VERSIONS, type ListenerRow, READ_LISTENER } from '../db/read-listeners.ts';
-import { upTo } from '../lru.ts';
 import { sealedColumns } from '../sealed-columns.ts';
-import { openSecrets } from '../secret.ts';
 import { createEndpoints, type Endpoints } from './endpoint-path.ts';
 
 /** A listener with the options of its datasource in clear. Shared by all who read it, so it must not be changed. */

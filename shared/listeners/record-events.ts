@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createTurns } from '../concurrency/fair-queue.ts';
+import type { Json, JsonObject } from '../core/json.ts';
+import type { Logger } from '../core/logger.ts';
 import { RECORD_EVENTS } from '../db/listener-events.ts';
 import { isRefusedStatement, type Pool } from '../db/pool.ts';
 import { storable, storableJSON } from '../db/storable.ts';
-import type { Json, JsonObject } from '../json.ts';
-import type { Logger } from '../logger.ts';
 import type { Producer } from '../producer.ts';
-import { createTurns } from '../turns.ts';
 import { createReceived } from './count-received.ts';
 import { createFreeTurn, giveJobs } from './free-turns.ts';
 

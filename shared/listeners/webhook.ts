@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '../json.ts';
+import { Json } from '../core/json.ts';
 import { defineListener } from './define-listener.ts';
 import { orderBy } from './order-key.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '../json.ts';
+import { JsonObject } from '../core/json.ts';
 import { VARIABLES_ROOT } from '../variables.ts';
 import { faultsOf, findTemplate } from '../workflow/templates.ts';
 import { OutputVariable, working } from './common.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TIME_AND_ERRORS } from '../form-groups.ts';
+import { TIME_AND_ERRORS } from '../core/schema/form-groups.ts';
 import { isReservedKey } from '../workflow/reserved.ts';
 
 /** A name that templates and code can write behind a dot: `ctx.queryResult`. */

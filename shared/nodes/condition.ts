@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Json } from '../json.ts';
-import { parseValue } from '../parse-value.ts';
+import { Json } from '../core/json.ts';
+import { parseValue } from '../core/schema/parse.ts';
 import { findTemplate } from '../workflow/templates.ts';
 import { working } from './common.ts';
 import { defineNode } from './define-node.ts';

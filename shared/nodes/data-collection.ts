@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '../json.ts';
+import { JsonObject } from '../core/json.ts';
 import { readable } from '../workflow/reserved.ts';
 import { asking } from './asking.ts';
 import { Identifier, OutputVariable } from './common.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '../json.ts';
+import { JsonObject } from '../core/json.ts';
 import { OutputVariable, working } from './common.ts';
 import { defineNode } from './define-node.ts';
 

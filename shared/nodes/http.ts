@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { Json } from '../core/json.ts';
 import { Pairs } from '../datasources/http-fields.ts';
-import { Json } from '../json.ts';
 import { VARIABLES_ROOT } from '../variables.ts';
 import { faultsOf, findTemplate, hasBraces, textsOf } from '../workflow/templates.ts';
 import { OutputVariable, working } from './common.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts';
+import type { Json } from '../core/json.ts';
 import type { Permission } from '../policy/permissions.ts';
 
 /** How a node's config uses the assets that one of its fields names. */

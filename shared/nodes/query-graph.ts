@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../core/json.ts';
 import { dataQuery } from './data-query.ts';
 import { end } from './end.ts';
 import { start } from './start.ts';

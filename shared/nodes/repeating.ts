@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '../json.ts';
+import { Json } from '../core/json.ts';
 import { described, IterationVariable } from './common.ts';
 
 /** Shared by kinds that repeat a body for the items of a list. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '../json.ts';
+import { Json } from '../core/json.ts';
 import { isReservedKey } from '../workflow/reserved.ts';
 import { Identifier, OutputVariable, working } from './common.ts';
 import { defineNode } from './define-node.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json, JsonObject } from '../json.ts';
+import { Json, JsonObject } from '../core/json.ts';
 import { readable } from '../workflow/reserved.ts';
 
 const ID = z.uuid().toLowerCase();

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../json.ts';
+import { isJsonObject, type JsonObject } from '../core/json.ts';
 import type { Permission } from '../policy/permissions.ts';
 
 type BoundType = 'query' | 'workflow' | 'listener';

@@ -1,5 +1,5 @@
+import type { Logger } from '../core/logger.ts';
 import type { Pool } from '../db/pool.ts';
-import type { Logger } from '../logger.ts';
 import { createJudge } from './judge.ts';
 import { createKeptIndexes, type IndexLimits } from './kept-indexes.ts';
 import type { Sight } from './rule-index.ts';

@@ -1,4 +1,4 @@
-import { type Caller, subjectsOf } from '../caller.ts';
+import { type Caller, subjectsOf } from '../core/caller.ts';
 import type { Pool } from '../db/pool.ts';
 import { readActingVersion } from '../db/standing.ts';
 import type { Policy } from './enforcer.ts';

@@ -1,10 +1,10 @@
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import { quote } from '../core/quote.ts';
+import { firstIssues, type Issue, invalid, invalidField } from '../core/schema/issues.ts';
+import { parseValue, requireValue } from '../core/schema/parse.ts';
 import type { DatasourceDefinition, OneUse } from '../datasources/define-datasource.ts';
-import { isJsonObject, type Json, type JsonObject } from '../json.ts';
-import { parseValue, requireValue } from '../parse-value.ts';
-import { quote } from '../quote.ts';
 import { resolveTemplates } from '../workflow/arguments.ts';
 import { fillJSON } from '../workflow/fill-json.ts';
-import { firstIssues, type Issue, invalid, invalidField } from '../workflow/issues.ts';
 import { parseAround } from '../workflow/parse-around.ts';
 import {
   asText,

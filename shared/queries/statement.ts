@@ -1,6 +1,6 @@
+import type { Json, JsonObject } from '../core/json.ts';
+import { invalidField } from '../core/schema/issues.ts';
 import type { Dialect } from '../datasources/define-datasource.ts';
-import type { Json, JsonObject } from '../json.ts';
-import { invalidField } from '../workflow/issues.ts';
 import {
   type Expression,
   evaluate,

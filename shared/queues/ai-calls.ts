@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AISettings } from '../ai/providers.ts';
-import { Caller } from '../caller.ts';
+import { Caller } from '../core/caller.ts';
 import { defineAsk } from './define-ask.ts';
 
 export const AIMessage = z.object({ role: z.enum(['user', 'assistant']), content: z.string() });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OwnJsonObject } from '../json.ts';
+import { OwnJsonObject } from '../core/json.ts';
 import { defineQueue } from './define-queue.ts';
 
 /** Records of audit trails, of several tenants, which an API process has gathered. */

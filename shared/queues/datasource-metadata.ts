@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '../json.ts';
+import { JsonObject } from '../core/json.ts';
 import { defineAsk } from './define-ask.ts';
 
 export const DatasourceItem = z.object({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '../json.ts';
+import { JsonObject } from '../core/json.ts';
 import { defineAsk } from './define-ask.ts';
 
 /** Tests a connection, with the stored options or with the options of the request. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Caller } from '../caller.ts';
-import { JsonObject, OwnJson } from '../json.ts';
+import { Caller } from '../core/caller.ts';
+import { JsonObject, OwnJson } from '../core/json.ts';
 import { defineAsk } from './define-ask.ts';
 
 /** A query that is not stored; `datasourceID` is null where the type needs no datasource. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { Json, OwnJsonObject } from '../core/json.ts';
 import { DatabaseFilterObject } from '../database-filter.ts';
 import { DatabaseColumn, DatabaseConstraint, DatabaseName, DatabaseOrder, DatabaseRow } from '../database-table.ts';
-import { Json, OwnJsonObject } from '../json.ts';
 import { defineAsk } from './define-ask.ts';
 
 const ofSchema = { schema: DatabaseName };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Caller } from '../caller.ts';
-import { JsonObject, OwnJson } from '../json.ts';
+import { Caller } from '../core/caller.ts';
+import { JsonObject, OwnJson } from '../core/json.ts';
 import { WidgetBindings } from '../widgets/bindings.ts';
 import { defineAsk } from './define-ask.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json, JsonObject } from '../json.ts';
+import { Json, JsonObject } from '../core/json.ts';
 import { defineAsk } from './define-ask.ts';
 
 /** What a plan cannot tell before the run: what a node gives, by which exit it leaves, that it fails, an item, or a variable. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { givenInputs, type InputsByName } from '../given-inputs.ts';
-import { Json, JsonObject } from '../json.ts';
+import { Json, JsonObject } from '../core/json.ts';
+import { givenInputs, type InputsByName } from '../core/schema/field-aliases.ts';
 import { RunStatus } from '../workflow/status.ts';
 import { BridgeMode } from './widget-events.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json, JsonObject } from '../json.ts';
+import { Json, JsonObject } from '../core/json.ts';
 import { MapProgress } from '../map-plan.ts';
 import { LogLevel } from '../nodes/log.ts';
 import { IterationPath } from '../workflow/frame.ts';

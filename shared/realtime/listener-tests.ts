@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '../json.ts';
+import { Json } from '../core/json.ts';
 
 /** Message from a worker to all gateways: events of listeners that are tested. */
 export const TEST_BROADCAST = 'listener_tests';

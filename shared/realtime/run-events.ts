@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../json.ts';
+import type { Json, JsonObject } from '../core/json.ts';
 import type { MapProgress } from '../map-plan.ts';
 import type { ShownError } from '../run-errors.ts';
 import { type LogSize, type Printed, wordCut } from '../run-logs.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json, JsonObject } from '../json.ts';
+import { Json, JsonObject } from '../core/json.ts';
 import { IterationPath } from '../workflow/frame.ts';
 import { RunStatus } from '../workflow/status.ts';
 import { RunErrorShape, RunWait } from './run-shapes.ts';

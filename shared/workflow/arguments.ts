@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { isJsonObject, type Json, type JsonObject } from '../json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import { requireValue } from '../core/schema/parse.ts';
 import { isSpread } from '../nodes/properties.ts';
-import { requireValue } from '../parse-value.ts';
 import type { GraphNode } from './graph.ts';
 import { isReservedKey } from './reserved.ts';
 import {

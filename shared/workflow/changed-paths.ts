@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject, type Json } from '../json.ts';
+import { isJsonObject, type Json } from '../core/json.ts';
 
 export type Path = (string | number)[];
 

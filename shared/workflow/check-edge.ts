@@ -1,7 +1,7 @@
+import { quote } from '../core/quote.ts';
+import type { Issue } from '../core/schema/issues.ts';
 import { elseExitOf } from '../nodes/properties.ts';
-import { quote } from '../quote.ts';
 import type { CheckedNode } from './check-node.ts';
-import type { Issue } from './issues.ts';
 
 interface Edge {
   id: string;

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../core/json.ts';
+import { quote } from '../core/quote.ts';
+import { firstIssues, type Issue, within } from '../core/schema/issues.ts';
 import { type AnyNode, findNodeKind } from '../nodes/index.ts';
 import { LINKS_ROOT } from '../nodes/links-root.ts';
 import { exitsOf } from '../nodes/properties.ts';
-import { quote } from '../quote.ts';
 import { VARIABLES_ROOT } from '../variables.ts';
-import { firstIssues, type Issue, within } from './issues.ts';
 import { type LinkUse, linkUses } from './link-uses.ts';
 import { isTemplate, parseAround } from './parse-around.ts';
 import { isReservedKey } from './reserved.ts';

@@ -1,5 +1,5 @@
-import { quote } from '../quote.ts';
-import type { Issue } from './issues.ts';
+import { quote } from '../core/quote.ts';
+import type { Issue } from '../core/schema/issues.ts';
 
 /** A graph as indices: the successors of each node. */
 export interface Shape {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../errors.ts';
+import { AppError } from '../core/errors.ts';
 
 const durationHint = 'must be seconds, or a text such as "30 s", "2h" or "7 days", above 0 and at most 3650 days';
 

@@ -1,5 +1,5 @@
-import type { Json } from '../json.ts';
-import { invalidField } from './issues.ts';
+import type { Json } from '../core/json.ts';
+import { invalidField } from '../core/schema/issues.ts';
 import { asText, type Expression, Filled, findTemplate } from './templates.ts';
 
 /** Fills a text that is JSON: values outside of quotes are written as JSON, inside of quotes they are escaped. */

@@ -7,15 +7,15 @@
  * the iterations around it. What happens in a run happens in a frame: see `progress.ts`.
  */
 import { z } from 'zod';
-import { isJsonObject, JsonObject } from '../json.ts';
+import { isJsonObject, JsonObject } from '../core/json.ts';
+import { quote } from '../core/quote.ts';
+import { firstIssues, type Issue, invalid, within } from '../core/schema/issues.ts';
+import { readBy } from '../core/schema/walk.ts';
 import { type AnyNode, nodes } from '../nodes/index.ts';
 import { isPure } from '../nodes/properties.ts';
-import { quote } from '../quote.ts';
-import { readBy } from '../schema-walk.ts';
 import { checkEdge } from './check-edge.ts';
 import { type CheckedNode, checkNode } from './check-node.ts';
 import { checkShape, type Shape } from './check-shape.ts';
-import { firstIssues, type Issue, invalid, within } from './issues.ts';
 import { type LinkUse, linkIssues } from './link-uses.ts';
 import { divide, MAX_NESTED_BODIES, type Region, type Regions } from './regions.ts';
 import type { VariableUses } from './variable-uses.ts';

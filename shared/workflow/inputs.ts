@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { isJsonObject, Json, type JsonObject } from '../json.ts';
-import { mismatch } from '../parse-value.ts';
-import { readBy } from '../schema-walk.ts';
-import { type Issue, invalid } from './issues.ts';
+import { isJsonObject, Json, type JsonObject } from '../core/json.ts';
+import { type Issue, invalid } from '../core/schema/issues.ts';
+import { mismatch } from '../core/schema/parse.ts';
+import { readBy } from '../core/schema/walk.ts';
 import { isUnreadable } from './reserved.ts';
 
 /**

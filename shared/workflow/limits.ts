@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Caller } from '../caller.ts';
-import type { JsonObject } from '../json.ts';
-import { quote } from '../quote.ts';
+import type { Caller } from '../core/caller.ts';
+import type { JsonObject } from '../core/json.ts';
+import { quote } from '../core/quote.ts';
+import type { Issue } from '../core/schema/issues.ts';
 import { Duration, parseDuration } from './duration.ts';
-import type { Issue } from './issues.ts';
 import { asText, evaluate, expressionsOf, faultsOf, fillParts, findTemplate, shownSource } from './templates.ts';
 
 export const RunClass = z.enum(['interactive', 'webhook', 'cron', 'batch']);

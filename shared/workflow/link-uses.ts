@@ -1,8 +1,8 @@
-import { isJsonObject, type Json } from '../json.ts';
+import { isJsonObject, type Json } from '../core/json.ts';
+import { quote } from '../core/quote.ts';
+import type { Issue } from '../core/schema/issues.ts';
 import type { AnyNode } from '../nodes/index.ts';
 import { LINKS_ROOT } from '../nodes/links-root.ts';
-import { quote } from '../quote.ts';
-import type { Issue } from './issues.ts';
 import { expressionsOf, hasBraces, textsOf } from './templates.ts';
 
 /** A link in a template of a node: the node whose question it answers, and where the template stands. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isJsonObject } from '../json.ts';
+import { isJsonObject } from '../core/json.ts';
+import { readBy } from '../core/schema/walk.ts';
 import { ErrorHandling, RetryClass } from '../nodes/common.ts';
-import { readBy } from '../schema-walk.ts';
 import { Duration, parseDuration } from './duration.ts';
 import type { GraphNode } from './graph.ts';
 import { InputDefinition } from './inputs.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { parseValue } from '../parse-value.ts';
-import type { Issue } from './issues.ts';
+import type { Issue } from '../core/schema/issues.ts';
+import { parseValue } from '../core/schema/parse.ts';
 import { findTemplate } from './templates.ts';
 
 interface Around {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../core/json.ts';
 import { pathKey } from './frame.ts';
 import type { Graph, GraphNode } from './graph.ts';
 import { inOrder, nodeAt, sourcesOf } from './order.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../errors.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { AppError } from '../core/errors.ts';
+import type { Json, JsonObject } from '../core/json.ts';
 import { isUnreadable } from './reserved.ts';
 
 /** The text between `{{` and `}}`: a path of own properties. With a fault its value is always undefined. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { type Access, OPERATOR_PREFIX, type Route } from '#api/http/route.ts';
 import { routes } from '#api/resources/index.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';
 import { type AIProviderServer, startAIProvider } from '../servers/ai-provider.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { redisURL } from '#test/support/backplane.ts';
 import { freshDatabase } from '#test/support/database.ts';
 import { spawnNode } from '#test/support/process.ts';

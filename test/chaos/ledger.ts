@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NewRun } from '#shared/accept-runs.ts';
+import { newID } from '#shared/core/ids.ts';
 import { accountFor } from '#shared/db/accounting.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
 import type { Runs } from '#shared/runs.ts';
 import { RunClass } from '#shared/workflow/limits.ts';
 import { code, graph, noop } from '#test/support/graphs.ts';

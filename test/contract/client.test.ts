@@ -14,7 +14,7 @@ import {
   type OperationName,
   type RunEvent,
 } from '#ops/client/index.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { anOperator, aTenant, aWorkflow, type TestTenant } from '#test/support/factories.ts';
 import { graph, noops } from '#test/support/graphs.ts';

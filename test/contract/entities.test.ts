@@ -1,12 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { newID } from '#shared/core/ids.ts';
 import { entities } from '#shared/db/entities/index.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import { migrationNames } from '#shared/db/migrations/names.ts';
 import { createOrm } from '#shared/db/orm.ts';
-import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { noops } from '#test/support/graphs.ts';

@@ -5,18 +5,18 @@ import { z } from 'zod';
 import { validate } from '#api/http/validate.ts';
 import { readOptions } from '#api/resources/datasources/options.ts';
 import { routes } from '#api/resources/index.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { readConfig } from '#shared/config.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { Issue } from '#shared/core/schema/issues.ts';
+import { type choicesFor, defOf, type Schema, wrappedIn } from '#shared/core/schema/walk.ts';
 import { datasources } from '#shared/datasources/index.ts';
 import { Environment } from '#shared/environment.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { nodes } from '#shared/nodes/index.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { checkQuery } from '#shared/queries/bind.ts';
-import { type choicesFor, defOf, type Schema, wrappedIn } from '#shared/schema-walk.ts';
 import { checkNode } from '#shared/workflow/check-node.ts';
-import type { Issue } from '#shared/workflow/issues.ts';
 import { nameOf } from '../support/route-calls.ts';
 
 /** Values of each type in several sizes: every field refuses some of them. */
@@ -199,5 +199,5 @@ test('only one module reads the issues of zod', () => {
       readFileSync(join(root, path), 'utf8'),
     ),
   );
-  expect(readers).toEqual(['shared/parse-value.ts']);
+  expect(readers).toEqual(['shared/core/schema/parse.ts']);
 });

@@ -7,8 +7,8 @@ import { exampleDatasourceCreate } from '#api/resources/datasources/examples.ts'
 import { routeGroups, routes } from '#api/resources/index.ts';
 import { exampleDataQueryCreate } from '#api/resources/queries/examples.ts';
 import { exampleWorkflowCreate } from '#api/resources/workflows/examples.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { findDatasourceType } from '#shared/datasources/index.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { checkGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 
 const document = describeRoutes(routeGroups);

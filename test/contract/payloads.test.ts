@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Caller } from '#shared/caller.ts';
+import { Caller } from '#shared/core/caller.ts';
 import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import { type AnyAsk, type QueueName, queues } from '#shared/queues/index.ts';
 import { tenantDatabase } from '#shared/queues/tenant-database.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { newID } from '#shared/core/ids.ts';
 import { onPool } from '#shared/db/query.ts';
-import { newID } from '#shared/ids.ts';
 import { quotaNamesOf, readQuotas } from '#shared/quotas.ts';
 import { startDeployment } from '../support/deployment.ts';
 import { explaining } from '../support/explaining.ts';

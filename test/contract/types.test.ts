@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { publicRoute, TENANT_PREFIX, type TenantRouteDefinition, tenantRoute } from '#api/http/route.ts';
-import { JsonObject } from '#shared/json.ts';
+import { JsonObject } from '#shared/core/json.ts';
 import { defineNode } from '#shared/nodes/define-node.ts';
 import type { end } from '#shared/nodes/end.ts';
 import type { javascript } from '#shared/nodes/javascript.ts';

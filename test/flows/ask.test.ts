@@ -5,12 +5,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod';
 import { type Asking, createAsking } from '#shared/ask.ts';
 import { createBackplane, type JobWorker } from '#shared/backplane/index.ts';
-import { createByteAccount } from '#shared/byte-account.ts';
-import { createKeyRing } from '#shared/crypto.ts';
+import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { createLane, type Lane } from '#shared/concurrency/semaphore.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createTenantTurns } from '#shared/db/tenant-creators.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import { createLane, type Lane } from '#shared/lanes.ts';
 import { createProducer } from '#shared/producer.ts';
 import { datasourceTests } from '#shared/queues/datasource-tests.ts';
 import { askContext, defineAsk } from '#shared/queues/define-ask.ts';

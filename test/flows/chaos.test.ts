@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { nodes } from '#shared/nodes/index.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { redisURL } from '#test/support/backplane.ts';
 import { graphOf } from '../chaos/graph.ts';

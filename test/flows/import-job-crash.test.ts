@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { createClient } from '#test/support/client.ts';
 import { startDeployment } from '#test/support/deployment.ts';
 import { spawnNode } from '#test/support/process.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import type { Answer, Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import {

@@ -2,7 +2,7 @@ import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Board, startBoard } from '#ops/board.ts';
 import { readConfig } from '#shared/config.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type QueueName, queues } from '#shared/queues/index.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';

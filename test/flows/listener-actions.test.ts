@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import {
   aDataQuery,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Board, startBoard } from '#ops/board.ts';
 import { freePort } from '#ops/embedded/ports.ts';
 import { readConfig } from '#shared/config.ts';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { redisURL } from '../support/backplane.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { testLogger, testServers } from '../support/environment.ts';

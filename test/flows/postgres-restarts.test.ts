@@ -5,7 +5,7 @@ import { migrateAll } from '#ops/migrate-all.ts';
 import { runFirstSample } from '#ops/samples/first-run.ts';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { redisURL } from '#test/support/backplane.ts';
 import { testLogger, testSecurity } from '#test/support/environment.ts';
 import { startOwnPostgres } from '#test/support/own-postgres.ts';

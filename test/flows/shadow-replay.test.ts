@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { testServers } from '#test/support/environment.ts';
 import { aDataQuery, aListener, aMember, aTenant, aWorkflow, type TestTenant } from '#test/support/factories.ts';

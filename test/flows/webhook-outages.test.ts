@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { redisURL } from '#test/support/backplane.ts';
 import { startCluster } from '#test/support/cluster.ts';
 import { aListener, aTenant, aWorkflow } from '#test/support/factories.ts';

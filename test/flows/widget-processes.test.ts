@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { findChromium } from '../servers/chromium.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { aTenant, aWidget, aWorkflow, chain, type TestTenant } from '../support/factories.ts';

@@ -4,7 +4,7 @@ import { parser } from '@prometheus-io/lezer-promql';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { WireError } from '#shared/errors.ts';
+import { WireError } from '#shared/core/errors.ts';
 import { queues } from '#shared/queues/index.ts';
 import { documentedMetrics } from '../support/metrics.ts';
 

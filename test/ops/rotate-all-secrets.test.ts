@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { rotateAllSecrets } from '#ops/rotate-all-secrets.ts';
-import { createKeyRing } from '#shared/crypto.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { createKeyRing } from '#shared/core/key-ring.ts';
+import { openSecrets, sealSecrets, secret } from '#shared/core/schema/secret.ts';
 import type { SealedColumn } from '#shared/sealed-columns.ts';
-import { openSecrets, sealSecrets, secret } from '#shared/secret.ts';
 import { type Deployment, startDeployment } from '../support/deployment.ts';
 import { testLogger } from '../support/environment.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { insertRuns, type NewRun } from '#shared/accept-runs.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { ADMIT, HAS_WAITING } from '#shared/db/admission.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { limitsOf } from '#shared/workflow/limits.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';

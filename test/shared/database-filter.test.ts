@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { JsonObject } from '#shared/core/json.ts';
 import { DatabaseFilterObject, isEmptyFilter, readFilter } from '#shared/database-filter.ts';
-import type { JsonObject } from '#shared/json.ts';
 
 const one: JsonObject = { id: { '=': 1 } };
 

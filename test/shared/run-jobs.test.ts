@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { newID } from '#shared/core/ids.ts';
 import type { Fleet } from '#shared/fleet.ts';
-import { newID } from '#shared/ids.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { cutIntoJobs, type HandedOver } from '#shared/run-jobs.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { createPool, inTransaction } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { createRuns } from '#shared/runs.ts';

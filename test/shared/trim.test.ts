@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/core/ids.ts';
 import { onPool } from '#shared/db/query.ts';
 import {
   claimKey,
@@ -8,7 +9,6 @@ import {
   storeAnswer,
   TRIM_ANSWERS,
 } from '#shared/idempotency.ts';
-import { newID } from '#shared/ids.ts';
 import { createTrim } from '#shared/trim.ts';
 import { createQueryCache, TRIM } from '#workers/queries/cache.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';

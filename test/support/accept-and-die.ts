@@ -3,8 +3,8 @@
 import type { NewRun } from '#shared/accept-runs.ts';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
-import { createLogger } from '#shared/logger.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import { createRuns } from '#shared/runs.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { Client } from './client.ts';
 import { testServers } from './environment.ts';
 import { graph } from './graphs.ts';

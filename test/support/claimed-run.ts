@@ -1,5 +1,5 @@
-import type { JsonObject } from '#shared/json.ts';
-import { atOnce } from '#shared/pauses.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Chunk } from '#workers/engine/chunk.ts';

@@ -1,8 +1,8 @@
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
 import type { AnyDatasource } from '#shared/datasources/index.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { bindQuery } from '#shared/queries/bind.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '#workers/connections/connection.ts';
 import { connectorOf } from '#workers/connectors/index.ts';

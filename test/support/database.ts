@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { testServers } from './environment.ts';
 
 export const TEMPLATE = 'gantry_template';

@@ -1,10 +1,10 @@
 import type { NewRun } from '#shared/accept-runs.ts';
 import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
 import { type Config, readConfig } from '#shared/config.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
-import type { Logger } from '#shared/logger.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import { type QueueName, queues } from '#shared/queues/index.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';

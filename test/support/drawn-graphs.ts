@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { JsonObject } from '#shared/json.ts';
-import { atOnce } from '#shared/pauses.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import type { ExecutedDrawing } from './executed-runs.ts';
 import { code, graph } from './graphs.ts';

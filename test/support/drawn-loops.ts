@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { atOnce } from '#shared/pauses.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { compileGraph, type Graph, type WorkflowEdge, type WorkflowNode } from '#shared/workflow/graph.ts';
 import { withBodies } from './bodies.ts';
 

@@ -1,4 +1,4 @@
-import { createLogger } from '#shared/logger.ts';
+import { createLogger } from '#shared/core/logger.ts';
 
 /** Servers of the run, set by `npm test` (ops/tools/run-tests.ts). The backplane is in backplane.ts. */
 export const testServers = {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
 
 /** A config of a kind, with what becomes of it. */

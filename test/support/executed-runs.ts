@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject, type Json } from '#shared/json.ts';
-import { createLogger } from '#shared/logger.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject, type Json } from '#shared/core/json.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import type { RunEventPayload } from '#shared/realtime/run-events.ts';
 import { resolveConfig } from '#shared/workflow/arguments.ts';
 import { pathKey } from '#shared/workflow/frame.ts';

@@ -1,5 +1,5 @@
-import { createByteAccount } from '#shared/byte-account.ts';
-import { withBytes } from '#shared/work.ts';
+import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { withBytes } from '#shared/concurrency/work-context.ts';
 
 /** The bytes that work holds when it has its result. */
 export async function heldBy(work: () => Promise<unknown>): Promise<number> {

@@ -1,5 +1,5 @@
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 
 interface Item {
   type: string;

@@ -1,4 +1,4 @@
-import { createLogger } from '#shared/logger.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import type { NodeRun } from '#workers/nodes/executor.ts';
 
 /** A run as an executor sees it; what a test does not mention has some valid value. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 
 /** The fields of a query; the request that the vendor describes; its body; headers of this call. */
 type Expected = [fields: JsonObject, line: string, body?: string, headers?: Record<string, string>];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { ExecuteOptions } from '#workers/connections/connection.ts';
 import type { OpenedDatasource } from './connector.ts';
 import { eventually } from './settle.ts';

@@ -1,5 +1,5 @@
+import { newID } from '#shared/core/ids.ts';
 import { tokenOf } from '#shared/form-links.ts';
-import { newID } from '#shared/ids.ts';
 import type { Cluster } from './cluster.ts';
 import { testServers } from './environment.ts';
 import {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Server } from 'socket.io';
 import type { ClientSocket, SocketServer } from '#api/realtime/socket.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { openSocket, type TestSocket } from './socket.ts';
 
 export interface Pair extends AsyncDisposable {

@@ -8,7 +8,7 @@ import { createApiContext, type OwnedApiContext } from '#api/context.ts';
 import type { Route } from '#api/http/route.ts';
 import { createApp, createServer } from '#api/server.ts';
 import { readConfig } from '#shared/config.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { changeRules, type RuleSpec } from '#shared/policy/change.ts';
 import { redisURL } from './backplane.ts';
 import { freshDatabase } from './database.ts';

@@ -1,4 +1,4 @@
-import { createKeyRing } from '#shared/crypto.ts';
+import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
 import { deniedBy } from '#workers/outbound/own-places.ts';
 import type { PostgresConnection } from '#workers/postgresql/connection.ts';

@@ -1,5 +1,5 @@
+import { newID } from '#shared/core/ids.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
 
 /** Rows that one statement writes. */
 const CHUNK = 50_000;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { noops } from '#test/support/graphs.ts';
 import { spawnNode } from '#test/support/process.ts';

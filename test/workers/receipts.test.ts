@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { testServers } from '../support/environment.ts';
 import { aDataQuery, aDatasource, aTenant, type TestTenant } from '../support/factories.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/core/ids.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
 import { retire, startRetention } from '#workers/retention/retire.ts';
 import { BATCH, deletionOf, ofRuns, retentions, secondsOf } from '#workers/retention/tables.ts';
 import { type Deployment, startDeployment } from '../support/deployment.ts';

@@ -1,9 +1,9 @@
 import type { ModelMessage } from 'ai';
 import { MAX_CALLS, MAX_STEPS } from '#shared/ai/chat.ts';
 import { DESCRIBE_TOOLS, type OfferedTool } from '#shared/ai/tool-calls.ts';
-import { type Actor, boundBy, type Caller } from '#shared/caller.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
+import { type Actor, boundBy, type Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
 import type { AIMessage } from '#shared/queues/ai-calls.ts';
 import type { AI } from './calls.ts';
 import { said } from './conversation.ts';

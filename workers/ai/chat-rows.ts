@@ -1,9 +1,9 @@
 import { CHAT_LEASE_MS } from '#shared/ai/chat.ts';
 import { digestOf, type OfferedTool, type StoredPart } from '#shared/ai/tool-calls.ts';
+import { type AppError, toWireError } from '#shared/core/errors.ts';
 import { appendChunks, saveMessage } from '#shared/db/ai-answers.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, type Query } from '#shared/db/query.ts';
-import { type AppError, toWireError } from '#shared/errors.ts';
 
 /** A step of an answer that this worker has taken. `callID` is its fence. */
 export interface TakenStep {

@@ -1,6 +1,6 @@
 import type { UIMessageChunk } from 'ai';
+import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
 import { type TakenStep, writeChunks } from './chat-rows.ts';
 
 interface Needs {

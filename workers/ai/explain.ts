@@ -1,5 +1,5 @@
 import { type AISettings, addressOf } from '#shared/ai/providers.ts';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { whereOf } from '../outbound/fetch.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
 

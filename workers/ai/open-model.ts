@@ -1,6 +1,6 @@
 import type { LanguageModel } from 'ai';
 import { type AISettings, addressOf, protocolOf } from '#shared/ai/providers.ts';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { StreamingFetch } from '../outbound/stream.ts';
 
 /** The model of these settings. Loads the package of its provider with the first call. */

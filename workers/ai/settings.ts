@@ -1,8 +1,8 @@
 import { type AIProvider, type AISettings, lackOf, noModel } from '#shared/ai/providers.ts';
-import type { KeyRing } from '#shared/crypto.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
 import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 
 interface Needs {

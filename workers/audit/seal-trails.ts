@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sealNext } from '#shared/audit/seals.ts';
+import { keep } from '#shared/concurrency/periodic-task.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
-import { keep } from '#shared/keep.ts';
-import type { Logger } from '#shared/logger.ts';
 
 /** Rows are sealed when they are so old. */
 const AGE_MS = 10_000;

@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
 
 /** Smaller than the largest answer of a worker, since a message that was taken from a server must arrive. */
 const MAX_BATCH_BYTES = 12_000_000;

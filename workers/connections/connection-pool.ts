@@ -1,6 +1,6 @@
-import { AppError } from '#shared/errors.ts';
-import { createLane, IN_ORDER } from '#shared/lanes.ts';
-import { bytesOfWork } from '#shared/work.ts';
+import { createLane, IN_ORDER } from '#shared/concurrency/semaphore.ts';
+import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { unlessAborted } from '../outbound/unless-aborted.ts';
 import type { Meter } from './meter.ts';
 

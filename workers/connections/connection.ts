@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { AnyDatasource } from '#shared/datasources/index.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
 
 /** How a query is executed. */

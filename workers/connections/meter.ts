@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { HeldBytes } from '#shared/byte-account.ts';
+import type { HeldBytes } from '#shared/concurrency/memory-budget.ts';
 
 /** Draws what a connection receives from the bytes of the work that it is lent to, and pauses it until they are there. */
 export interface Meter {

@@ -1,6 +1,6 @@
-import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 
 export type Encoding = 'text' | 'base64';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { QueryResult } from './connection.ts';
 
 /** The table in the tenant's database. */

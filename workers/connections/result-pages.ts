@@ -1,9 +1,9 @@
-import type { KeyRing } from '#shared/crypto.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Json } from '#shared/core/json.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient } from '#shared/db/query.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import type { Json } from '#shared/json.ts';
 import { requireQuota } from '#shared/quotas.ts';
 import { forgetResult, pageContext, type ResultOwner } from '#shared/result-pages.ts';
 

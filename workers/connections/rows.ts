@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Json, JsonObject } from '#shared/json.ts';
-import { MAX_LEVELS, readJSON, TooDeep } from '#shared/json-text.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
+import { MAX_LEVELS, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
 
 /** Bytes of one answer that are read; a longer answer is cut like one with too many rows. */
 export const MAX_READ_BYTES = 64 * 1024 * 1024;

@@ -1,3 +1,7 @@
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
+import { requireValue } from '#shared/core/schema/parse.ts';
 import {
   callName,
   isEmpty,
@@ -7,11 +11,7 @@ import {
 } from '#shared/datasources/presets/define-preset.ts';
 import type { presets } from '#shared/datasources/presets/index.ts';
 import { restapi } from '#shared/datasources/restapi.ts';
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
-import { requireValue } from '#shared/parse-value.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
 import { asText } from '#shared/workflow/templates.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { fieldsOf, readBody } from '../http/body.ts';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject, type Json } from '#shared/core/json.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import type { restapi } from '#shared/datasources/restapi.ts';
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject, type Json } from '#shared/json.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import {
   type Authentication,

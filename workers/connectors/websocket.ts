@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import WebSocket, { type RawData } from 'ws';
+import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
+import { MAX_LEVELS, readJSON } from '#shared/core/lossless-json.ts';
 import type { websocket } from '#shared/datasources/websocket.ts';
-import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
-import { MAX_LEVELS, readJSON } from '#shared/json-text.ts';
-import { bytesOfWork } from '#shared/work.ts';
 import { createMeter } from '../connections/meter.ts';
 import { whereOf } from '../outbound/fetch.ts';
 import { headersOf } from '../outbound/headers.ts';

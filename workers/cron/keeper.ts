@@ -1,6 +1,6 @@
+import { keep } from '#shared/concurrency/periodic-task.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { keep } from '#shared/keep.ts';
-import type { Logger } from '#shared/logger.ts';
 import { createBackfilling } from './fill-backfills.ts';
 
 interface Needs {

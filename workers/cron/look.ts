@@ -1,10 +1,10 @@
 import { insertRuns, type NewRun } from '#shared/accept-runs.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { TickOutcome } from '#shared/cron/job.ts';
 import { dueTime } from '#shared/cron/next-tick.ts';
 import { inTransaction, isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { storable } from '#shared/db/storable.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
 import type { Rights } from '#shared/policy/rights.ts';
 import { entryOfTick } from './audit-ticks.ts';
 import { type Decision, decideDue, reasons } from './decide.ts';

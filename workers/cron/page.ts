@@ -1,4 +1,5 @@
 import { type AuditRecord, insertFrom } from '#shared/audit/records.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type {
   CronJobType,
   MissedRunPolicy,
@@ -10,7 +11,6 @@ import type {
 import type { Timed } from '#shared/cron/next-tick.ts';
 import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import type { PoolClient } from '#shared/db/pool.ts';
-import type { JsonObject } from '#shared/json.ts';
 
 /** A job with all that starting its work needs, locked. */
 export interface LockedJob extends Timed {

@@ -1,5 +1,5 @@
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { Runs } from '#shared/runs.ts';
 
 /** How far ahead due waits are looked for: longer than the second between two rounds of the sweep. */

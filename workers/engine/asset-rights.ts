@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { assetWords, type NamedAsset, namedAssets } from '#shared/nodes/named-assets.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';
 import type { Rights } from '#shared/policy/rights.ts';

@@ -1,11 +1,11 @@
+import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
 import type { WorkerConfig } from '#shared/config.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { StoreAway } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
-import type { Logger } from '#shared/logger.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
 import type { Rights } from '#shared/policy/rights.ts';
-import { untilReachable } from '#shared/until-reachable.ts';
 import { resolveConfig } from '#shared/workflow/arguments.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import { withTimeToAnswer } from '#shared/workflow/options.ts';

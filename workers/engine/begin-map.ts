@@ -1,5 +1,5 @@
-import { newID } from '#shared/ids.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import { chunkSizeOf, type MapPlan } from '#shared/map-plan.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import { outputText } from './outputs.ts';

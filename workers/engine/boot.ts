@@ -1,5 +1,5 @@
+import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { Runs } from '#shared/runs.ts';
 
 const BOOT_LOCK = 7_265_004;

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { MapPlan } from '#shared/map-plan.ts';
 
 /** What a run works off that is a chunk of a map: a part of its items. */

@@ -1,4 +1,4 @@
-import { createTurns } from '#shared/turns.ts';
+import { createTurns } from '#shared/concurrency/fair-queue.ts';
 import type { Entry } from './commit-values.ts';
 import type { Run } from './run.ts';
 

@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { Repeat } from '#shared/realtime/run-events.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Fact } from '../nodes/executor.ts';

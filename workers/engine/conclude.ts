@@ -1,6 +1,6 @@
 import type { WorkerConfig } from '#shared/config.ts';
-import { AppError } from '#shared/errors.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import { exitsOf, needsEdge, usualExitOf } from '#shared/nodes/properties.ts';
 import type { Repeat, RunEventPayload } from '#shared/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';

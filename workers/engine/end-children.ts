@@ -1,5 +1,5 @@
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { Runs } from '#shared/runs.ts';
 
 /** Cancels the children of a run that has ended. Never rejects: those that are left are found by the sweep. */

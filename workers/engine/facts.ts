@@ -1,6 +1,6 @@
-import { batched } from '#shared/batched.ts';
+import { batched } from '#shared/concurrency/batcher.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
 import type { ChildError, Fact, MapOutcome, TakenEvent } from '../nodes/executor.ts';
 import type { ReadEventWaits } from './event-waits.ts';
 import type { OpenQuestion } from './reminders.ts';

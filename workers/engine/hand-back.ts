@@ -1,7 +1,7 @@
+import { toAppError } from '#shared/core/errors.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { toAppError } from '#shared/errors.ts';
 import { TAKES_RUNS } from '#shared/fleet.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { ClaimRow } from './claim.ts';
 import { UnknownKinds } from './versions.ts';

@@ -1,6 +1,6 @@
-import type { JsonObject } from '#shared/json.ts';
-import { createShares, creatorOf } from '#shared/shares.ts';
-import type { Turn } from '#shared/turns.ts';
+import { createShares, creatorOf } from '#shared/concurrency/dynamic-share.ts';
+import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { LARGE_LENGTH } from './large-outputs.ts';
 import type { Run } from './run.ts';
 import type { Source } from './source.ts';

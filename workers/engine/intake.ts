@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { Claimable } from '#shared/queues/workflow-runs.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { ClaimRow, Claims } from './claim.ts';

@@ -1,6 +1,6 @@
+import { AppError, type ErrorCode } from '#shared/core/errors.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError, type ErrorCode } from '#shared/errors.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
 import type { Repeat } from '#shared/realtime/run-events.ts';
 import { causedBy } from '#shared/run-errors.ts';
 import { resultOf } from '#shared/workflow/arguments.ts';

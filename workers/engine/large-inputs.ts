@@ -1,6 +1,6 @@
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { createLane } from '#shared/lanes.ts';
 import type { ClaimedRow, ClaimRow } from './claim.ts';
 import { PATIENCE_MS } from './held-values.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '#shared/json.ts';
+import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { LargeOutput } from '#shared/realtime/run-events.ts';
 import type { PendingEvent } from './step.ts';
 

@@ -1,6 +1,6 @@
+import { newID } from '#shared/core/ids.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
-import type { Logger } from '#shared/logger.ts';
 
 const TICK_MS = 500;
 /** Without a tick for so long, another process takes the lead. */

@@ -1,6 +1,6 @@
+import { newID } from '#shared/core/ids.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
-import type { Logger } from '#shared/logger.ts';
 import { nodes } from '#shared/nodes/index.ts';
 
 /** 2: executes test runs by their mode. A trigger keeps those from workers of earlier versions. */

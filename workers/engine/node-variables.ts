@@ -1,12 +1,12 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject } from '#shared/core/json.ts';
+import { invalid } from '#shared/core/schema/issues.ts';
 import { type FormLinks, tokenOf } from '#shared/form-links.ts';
-import { isJsonObject } from '#shared/json.ts';
 import { LINKS_ROOT } from '#shared/nodes/links-root.ts';
 import type { LogLine } from '#shared/run-logs.ts';
 import { VARIABLES_ROOT } from '#shared/variables.ts';
 import { pathKey } from '#shared/workflow/frame.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
-import { invalid } from '#shared/workflow/issues.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Roots } from '#shared/workflow/templates.ts';
 import { maskIn } from '../http/status.ts';

@@ -1,5 +1,5 @@
-import { AppError, type ErrorCode, isErrorCode } from '#shared/errors.ts';
-import { isJsonObject, type JsonObject } from '#shared/json.ts';
+import { AppError, type ErrorCode, isErrorCode } from '#shared/core/errors.ts';
+import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { RetryClass } from '#shared/nodes/common.ts';
 import { failedExitOf, needsEdge } from '#shared/nodes/properties.ts';
 import type { ErrorCause, ShownError } from '#shared/run-errors.ts';

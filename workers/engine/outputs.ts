@@ -1,6 +1,6 @@
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { isDeeper } from '#shared/json-text.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { isDeeper } from '#shared/core/lossless-json.ts';
 
 const MAX_DEPTH = 200;
 

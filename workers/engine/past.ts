@@ -1,4 +1,4 @@
-import { batched } from '#shared/batched.ts';
+import { batched } from '#shared/concurrency/batcher.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import type { RunEventPayload, Started } from '#shared/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';

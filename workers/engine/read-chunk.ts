@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
 import type { MapPlan } from '#shared/map-plan.ts';
 import { bodyGraph } from '#shared/workflow/body-graph.ts';
 import type { Chunk } from './chunk.ts';

@@ -1,9 +1,9 @@
+import { untilReachable, type Waiting } from '#shared/concurrency/retry-until-available.ts';
+import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
 import { ERROR_AROUND_KEY, ERROR_KEY } from '#shared/run-errors.ts';
-import { untilReachable, type Waiting } from '#shared/until-reachable.ts';
-import { bytesOfWork } from '#shared/work.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { HeldValues } from './held-values.ts';
 import { keysInBody, keysInConfig, namedKeys } from './named-keys.ts';

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Repeat } from '#shared/realtime/run-events.ts';
 import type { ShownError } from '#shared/run-errors.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';

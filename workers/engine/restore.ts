@@ -1,5 +1,5 @@
+import { isJsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { isJsonObject } from '#shared/json.ts';
 import type { Started } from '#shared/realtime/run-events.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';

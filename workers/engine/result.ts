@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { RunEventPayload } from '#shared/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Source } from './source.ts';

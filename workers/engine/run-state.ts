@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { LargeOutput, Repeat } from '#shared/realtime/run-events.ts';
 import { ERROR_AROUND_KEY, ERROR_KEY, passedError, type ShownError } from '#shared/run-errors.ts';
 import { contextPatch } from '#shared/workflow/arguments.ts';

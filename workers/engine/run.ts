@@ -1,8 +1,8 @@
-import type { Actor, Caller } from '#shared/caller.ts';
-import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
+import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import type { Actor, Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
 import type { ReminderNotice } from '#shared/realtime/reminders.ts';
-import type { Turn } from '#shared/turns.ts';
 import type { Graph } from '#shared/workflow/graph.ts';
 import type { NodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Frame } from '#shared/workflow/progress.ts';

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Source } from './source.ts';
 

@@ -1,8 +1,8 @@
-import type { ByteAccount } from '#shared/byte-account.ts';
-import { createLane } from '#shared/lanes.ts';
+import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import type { ByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import { Place, type PlacesOf } from '#shared/concurrency/work-context.ts';
 import { isPure } from '#shared/nodes/properties.ts';
-import type { Turn } from '#shared/turns.ts';
-import { Place, type PlacesOf } from '#shared/work.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import type { Lease } from './lease.ts';
 

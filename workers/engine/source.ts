@@ -1,4 +1,4 @@
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 import type { LargeOutput } from '#shared/realtime/run-events.ts';
 
 /** An output that has set values, and where it is kept. */

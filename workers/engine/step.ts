@@ -1,5 +1,5 @@
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { RunError } from '#shared/db/entities/workflow-instance.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
 import type { MapPlan } from '#shared/map-plan.ts';
 import type { ReminderNotice } from '#shared/realtime/reminders.ts';
 import type { Governance } from '#shared/workflow/limits.ts';

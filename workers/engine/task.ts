@@ -1,9 +1,9 @@
-import type { Actor, Caller } from '#shared/caller.ts';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
-import type { Logger } from '#shared/logger.ts';
+import type { Waiting } from '#shared/concurrency/retry-until-available.ts';
+import type { Actor, Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Printed } from '#shared/run-logs.ts';
-import type { Waiting } from '#shared/until-reachable.ts';
 import { type IterationPath, idempotencyKey, innermost } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Fact, NodeRun, NodeVariables } from '../nodes/executor.ts';

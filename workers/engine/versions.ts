@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { Actor } from '#shared/caller.ts';
+import { inTurns } from '#shared/concurrency/cooperative.ts';
+import type { Actor } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
 import { nodes } from '#shared/nodes/index.ts';
-import { inTurns } from '#shared/pauses.ts';
 import { compileStored, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { nodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { LoadedVersion } from './run.ts';

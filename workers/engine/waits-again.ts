@@ -1,6 +1,6 @@
+import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Logger } from '#shared/logger.ts';
-import { untilReachable } from '#shared/until-reachable.ts';
 import type { ReadWaits, WaitRow } from './facts.ts';
 import type { Run } from './run.ts';
 

@@ -1,4 +1,4 @@
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 
 export interface ReadableFile {
   /** On the disk of this worker. */

@@ -20,8 +20,8 @@ import {
   listValue,
   StatementType,
 } from '@duckdb/node-api';
+import type { Json } from '#shared/core/json.ts';
 import { fileTypes } from '#shared/file-types.ts';
-import type { Json } from '#shared/json.ts';
 import { exactCsv } from './exact-csv.ts';
 import { InvalidField, type ReadableFile, ReadFailure, type SqlRequest } from './protocol.ts';
 import { collectRows, exactNumber } from './rows.ts';

@@ -1,6 +1,6 @@
 import { constants, DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 import { InvalidField, ReadFailure, type SqlRequest } from './protocol.ts';
 import { collectRows, exactNumber } from './rows.ts';
 

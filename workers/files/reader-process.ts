@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { AppError } from '#shared/errors.ts';
-import type { Logger } from '#shared/logger.ts';
-import { bytesOfWork } from '#shared/work.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
+import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import type { ReadRequest, ReadResult, Reply, SendRequest } from './protocol.ts';
 
 const MAX_RESIDENT_BYTES = 768 * 1024 * 1024;

@@ -1,6 +1,6 @@
-import { createLane } from '#shared/lanes.ts';
-import type { Logger } from '#shared/logger.ts';
-import { turnOf } from '#shared/work.ts';
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import { turnOf } from '#shared/concurrency/work-context.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { ReadRequest, ReadResult } from './protocol.ts';
 import { ReaderProcess } from './reader-process.ts';
 

@@ -1,4 +1,4 @@
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 import type { ReadColumn } from './protocol.ts';
 
 /** Collects rows, limited in number and size; only their JSON is kept. */

@@ -1,4 +1,4 @@
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 
 type Kind = 'number' | 'boolean' | 'date' | 'text';
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { unzipSync } from 'fflate';
 import { type CellValue, HucreError } from 'hucre';
 import { readXlsx, streamXlsxRows } from 'hucre/xlsx';
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 import { InvalidField, ReadFailure } from './protocol.ts';
 import { writtenIntegers } from './written-integers.ts';
 

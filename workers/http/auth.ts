@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject } from '#shared/core/json.ts';
 import type { OAuthConnections, TokenUse } from '../oauth/connections.ts';
 import { type OutboundFetch, whereOf } from '../outbound/fetch.ts';
 import { unlessAborted } from '../outbound/unless-aborted.ts';

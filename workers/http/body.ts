@@ -1,7 +1,7 @@
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject, type Json } from '#shared/json.ts';
-import { MAX_LEVELS, readJSON, TooDeep } from '#shared/json-text.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject, type Json } from '#shared/core/json.ts';
+import { MAX_LEVELS, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import { asText } from '#shared/workflow/templates.ts';
 import { type HTTPResponse, whereOf } from '../outbound/fetch.ts';
 

@@ -1,6 +1,6 @@
-import type { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
+import type { AppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import { asText } from '#shared/workflow/templates.ts';
 
 /** Builds the URL of an endpoint, which must be below the base URL. */

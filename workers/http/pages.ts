@@ -1,6 +1,6 @@
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject, type Json } from '#shared/core/json.ts';
 import type { Pagination } from '#shared/datasources/restapi.ts';
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject, type Json } from '#shared/json.ts';
 import { asText } from '#shared/workflow/templates.ts';
 import { type HTTPResponse, whereOf } from '../outbound/fetch.ts';
 import { saySent } from '../outbound/upstream-error.ts';

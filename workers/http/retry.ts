@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject, type JsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { HTTPRequest, HTTPResponse } from '../outbound/fetch.ts';
 import { saySent } from '../outbound/upstream-error.ts';
 import { retryAfterOf } from './status.ts';

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
-import { AppError } from '#shared/errors.ts';
-import { MASK } from '#shared/secret.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { MASK } from '#shared/core/schema/secret.ts';
 import { type HTTPResponse, whereOf } from '../outbound/fetch.ts';
 
 const EXCERPT = 1_000;

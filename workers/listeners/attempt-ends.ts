@@ -1,4 +1,4 @@
-import type { AppError } from '#shared/errors.ts';
+import type { AppError } from '#shared/core/errors.ts';
 import type { RecordedEvent } from '#shared/listeners/event.ts';
 import type { HeldBy } from '#shared/listeners/event-states.ts';
 import { findListenerType } from '#shared/listeners/index.ts';

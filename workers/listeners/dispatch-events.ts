@@ -1,9 +1,9 @@
+import { keep } from '#shared/concurrency/periodic-task.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { DISPATCHED, WAITING } from '#shared/db/held-events.ts';
 import { DISPATCH_EVENTS, DISPATCHED_LONG_AGO, tenantsWith } from '#shared/db/listener-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { keep } from '#shared/keep.ts';
 import { freeTurns, giveJobs, onceMore } from '#shared/listeners/free-turns.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
 import { listenerEvents } from '#shared/queues/listener-events.ts';
 

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { requireValue } from '#shared/core/schema/parse.ts';
 import { filter } from '#shared/listeners/actions.ts';
 import type { Comparison } from '#shared/nodes/condition.ts';
-import { requireValue } from '#shared/parse-value.ts';
 import { resolveTemplates } from '#shared/workflow/arguments.ts';
 import { decide, evaluateWith } from '../nodes/evaluate.ts';
 import type { Sandbox } from '../sandbox/pool.ts';

@@ -1,3 +1,5 @@
+import { type Kept, keep } from '#shared/concurrency/periodic-task.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { KEYS_WITH_HELD } from '#shared/db/held-events.ts';
 import {
   COUNT_BREAKERS,
@@ -7,9 +9,7 @@ import {
   START_PROBES,
 } from '#shared/db/listener-breakers.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { type Kept, keep } from '#shared/keep.ts';
 import { freeTurns, type Line } from '#shared/listeners/free-turns.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
 
 const START: Line = { listenerID: '00000000-0000-0000-0000-000000000000', orderKey: '' };

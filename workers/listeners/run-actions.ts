@@ -1,7 +1,7 @@
 import type { NewRun } from '#shared/accept-runs.ts';
+import { AppError, toAppError, WireError } from '#shared/core/errors.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import { isRefusedStatement } from '#shared/db/pool.ts';
-import { AppError, toAppError, WireError } from '#shared/errors.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
 import type { ActionType } from '#shared/listeners/actions.ts';
 import type { ReadListener } from '#shared/listeners/read-listeners.ts';
 import type { ListenerNotice } from '#shared/realtime/listener-events.ts';

@@ -1,6 +1,6 @@
-import { isJsonObject } from '#shared/json.ts';
+import { isJsonObject } from '#shared/core/json.ts';
+import { requireValue } from '#shared/core/schema/parse.ts';
 import { triggerQuery } from '#shared/listeners/actions.ts';
-import { requireValue } from '#shared/parse-value.ts';
 import type { Rights } from '#shared/policy/rights.ts';
 import { resolveTemplates } from '#shared/workflow/arguments.ts';
 import type { Queries } from '../queries/queries.ts';

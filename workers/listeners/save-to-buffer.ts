@@ -1,6 +1,6 @@
+import { requireValue } from '#shared/core/schema/parse.ts';
 import { saveToBuffer } from '#shared/listeners/actions.ts';
 import { runIDOf } from '#shared/listeners/run-id.ts';
-import { requireValue } from '#shared/parse-value.ts';
 import type { CountedQuota } from '#shared/runs-in-flight.ts';
 import type { RunAction } from './action.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { requireValue } from '#shared/core/schema/parse.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import { sendEvent } from '#shared/listeners/actions.ts';
-import { requireValue } from '#shared/parse-value.ts';
 import type { Trim } from '#shared/trim.ts';
 import { resolveTemplates } from '#shared/workflow/arguments.ts';
 import type { Events } from '#shared/workflow-events.ts';

@@ -1,8 +1,8 @@
 import type { Backplane } from '#shared/backplane/index.ts';
+import { type Kept, keep } from '#shared/concurrency/periodic-task.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { COUNT_DEAD, NEWEST_DEAD } from '#shared/db/dead-letters.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { type Kept, keep } from '#shared/keep.ts';
-import type { Logger } from '#shared/logger.ts';
 import { listenerEvents } from '#shared/queues/listener-events.ts';
 
 const DEAD_LETTERS = listenerEvents.deadLetters ?? '';

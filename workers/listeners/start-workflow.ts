@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { batched } from '#shared/batched.ts';
-import type { Caller } from '#shared/caller.ts';
+import { batched } from '#shared/concurrency/batcher.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject } from '#shared/core/json.ts';
+import { requireValue } from '#shared/core/schema/parse.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject } from '#shared/json.ts';
 import { triggerWorkflow } from '#shared/listeners/actions.ts';
 import { runIDOf } from '#shared/listeners/run-id.ts';
-import { requireValue } from '#shared/parse-value.ts';
 import type { Rights } from '#shared/policy/rights.ts';
 import { createRunsInFlight } from '#shared/runs-in-flight.ts';
 import { resolveTemplates } from '#shared/workflow/arguments.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { eventOf, type RecordedEvent } from '#shared/listeners/event.ts';
 import type { ListenerTest } from '#shared/realtime/listener-tests.ts';
 import type { Transformed } from './run-actions.ts';

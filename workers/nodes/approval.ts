@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { approval } from '#shared/nodes/approval.ts';
 import { Decision } from '#shared/nodes/decision.ts';
 import { ask } from './ask.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { reminderTimes } from '#shared/nodes/reminders.ts';
 import type { Park } from './executor.ts';
 

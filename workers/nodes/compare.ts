@@ -1,4 +1,4 @@
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 import type { PlainOperator } from '#shared/nodes/operators.ts';
 
 /** Equality and search convert both values to text, order converts both to numbers. Values that cannot be converted do not match. */

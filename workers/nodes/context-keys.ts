@@ -1,6 +1,6 @@
 import { type AnyNode, parse } from 'acorn';
 import { LRUCache } from 'lru-cache';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 
 /** Parsing longer code would hold the event loop for milliseconds. */
 const MAX_LENGTH = 20_000;

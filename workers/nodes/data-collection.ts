@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { dataCollection } from '#shared/nodes/data-collection.ts';
 import { ask } from './ask.ts';
 import type { Executor } from './executor.ts';

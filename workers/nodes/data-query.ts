@@ -1,4 +1,4 @@
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
 import type { dataQuery } from '#shared/nodes/data-query.ts';
 import type { Executor, NodeRun } from './executor.ts';
 import { maskOutput } from './mask.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { end } from '#shared/nodes/end.ts';
 import type { Executor } from './executor.ts';
 

@@ -1,5 +1,5 @@
-import { AppError, type ErrorCode } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
+import { AppError, type ErrorCode } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
 import { isPlain, type Operator } from '#shared/nodes/operators.ts';
 import type { Sandbox, SandboxRequest } from '../sandbox/pool.ts';
 import { compare, toText } from './compare.ts';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { Actor, Caller } from '#shared/caller.ts';
+import type { Actor, Caller } from '#shared/core/caller.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { FormLinks } from '#shared/form-links.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { MapPlan } from '#shared/map-plan.ts';
 import type { EndStatus } from '#shared/nodes/end.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';

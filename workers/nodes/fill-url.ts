@@ -1,4 +1,4 @@
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 import { asText, evaluateIn, Filled, findTemplate, type Roots } from '#shared/workflow/templates.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
 import { runAI } from './ai.ts';
 import { runApproval } from './approval.ts';

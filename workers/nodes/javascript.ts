@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject } from '#shared/core/json.ts';
 import type { javascript } from '#shared/nodes/javascript.ts';
 import type { Executor } from './executor.ts';
 

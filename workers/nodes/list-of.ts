@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
 
 /** The items of a node that repeats its body. Another value than a list is a list of one, null an empty list. */
 export function listOf(value: Json, { maxIterations }: { maxIterations: number }): Json[] {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { log } from '#shared/nodes/log.ts';
 import { type LogLine, MAX_LINE_LENGTH } from '#shared/run-logs.ts';
 import { toText } from './compare.ts';

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import { formsOf, maskForms } from '../http/status.ts';
 
 /** Masks secrets that were sent in what a server answered: some servers repeat what they receive. */

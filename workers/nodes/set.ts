@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { set } from '#shared/nodes/set.ts';
 import type { Executor } from './executor.ts';
 

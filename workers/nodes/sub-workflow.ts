@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject } from '#shared/core/json.ts';
 import type { subWorkflow } from '#shared/nodes/sub-workflow.ts';
 import { causedBy } from '#shared/run-errors.ts';
 import type { ChildError, Executor } from './executor.ts';

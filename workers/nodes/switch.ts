@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { SwitchCase, switchNode } from '#shared/nodes/switch.ts';
 import { decide, evaluate, type Test } from './evaluate.ts';
 import type { Executor, NodeContext, Task } from './executor.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { waitForEvent } from '#shared/nodes/wait-for-event.ts';
 import type { Executor } from './executor.ts';
 

@@ -1,8 +1,8 @@
 import type { Messages } from '#shared/backplane/index.ts';
+import { keep } from '#shared/concurrency/periodic-task.ts';
+import { toAppError } from '#shared/core/errors.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { toAppError } from '#shared/errors.ts';
-import { keep } from '#shared/keep.ts';
-import type { Logger } from '#shared/logger.ts';
 import { REVOCATIONS_CHANNEL } from '#shared/oauth-revocations.ts';
 import { TENANT_DELETED_CHANNEL } from '#shared/tenants.ts';
 import type { LeftTokens, OAuthConnections } from './connections.ts';

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import type { Network } from '#shared/setting-formats.ts';
+import type { Network } from '#shared/core/setting-formats.ts';
 
 export function isPublic(address: string): boolean {
   // An address with a zone belongs to an interface of this machine.

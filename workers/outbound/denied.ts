@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import type { Network, Place } from '#shared/setting-formats.ts';
+import type { Network, Place } from '#shared/core/setting-formats.ts';
 import { familyOf, isPublic, isWithin, networksOf, translated } from './addresses.ts';
 
 /** What tenants' connections never reach, although OUTBOUND_ALLOW may cover it. */

@@ -1,9 +1,9 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Agent, Dispatcher } from 'undici';
-import { AppError } from '#shared/errors.ts';
-import { createLanes } from '#shared/lanes.ts';
-import { bytesOfWork, turnOfWork } from '#shared/work.ts';
+import { createLanes } from '#shared/concurrency/semaphore.ts';
+import { bytesOfWork, turnOfWork } from '#shared/concurrency/work-context.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { Outbound } from './gate.ts';
 import { checkHeader } from './headers.ts';
 import { connectURL, portOf } from './tls.ts';

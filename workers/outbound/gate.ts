@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
-import type { Network, Place } from '#shared/setting-formats.ts';
+import type { Network, Place } from '#shared/core/setting-formats.ts';
 import { isPublic, isWithin, networksOf, translated } from './addresses.ts';
 import { createDenied, type Denied } from './denied.ts';
 import { createNames, type Lookup } from './names.ts';

@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { invalidField } from '#shared/workflow/issues.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 
 /** Headers of the connection, or of the length of a message: a tenant that sets them could smuggle a second request. */
 const reserved = /^(?:host|connection|content-length|transfer-encoding|keep-alive|upgrade|expect|te|trailer|proxy-.*)$/;

@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '#shared/errors.ts';
-import { createLane } from '#shared/lanes.ts';
-import { upTo } from '#shared/lru.ts';
-import { turnOfWork } from '#shared/work.ts';
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import { turnOfWork } from '#shared/concurrency/work-context.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { upTo } from '#shared/core/lru.ts';
 import { type Hosts, namesToTry, parseHosts, parseSearch, type Search } from './resolver-files.ts';
 import { unlessAborted } from './unless-aborted.ts';
 

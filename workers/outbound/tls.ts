@@ -7,7 +7,7 @@ import {
   type PeerCertificate,
   type TLSSocket,
 } from 'node:tls';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { Outbound } from './gate.ts';
 import { placeOf, type Reason, reasonOf, upstreamError } from './upstream-error.ts';
 

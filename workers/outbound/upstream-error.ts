@@ -1,5 +1,5 @@
-import { AppError, toAppError } from '#shared/errors.ts';
-import { isJsonObject, type JsonObject } from '#shared/json.ts';
+import { AppError, toAppError } from '#shared/core/errors.ts';
+import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 
 /** Reason of UPSTREAM_FAILED, in `details.reason`; `timeout` is that of UPSTREAM_TIMEOUT. */
 export type Reason =

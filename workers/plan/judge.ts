@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject, type JsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import { exitsOf, isPure, isSpread, usualExitOf } from '#shared/nodes/properties.ts';
 import type { PlannedNode } from '#shared/queues/workflow-plans.ts';
 import { contextPatch, resolveConfig } from '#shared/workflow/arguments.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { PlannedEdge, PlannedNode } from '#shared/queues/workflow-plans.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import { inOrder } from '#shared/workflow/order.ts';

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import { LINKS_ROOT } from '#shared/nodes/links-root.ts';
 import type { Dependency } from '#shared/queues/workflow-plans.ts';
 import { VARIABLES_ROOT } from '#shared/variables.ts';

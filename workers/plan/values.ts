@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import { ERROR_KEY } from '#shared/run-errors.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import { isReservedKey } from '#shared/workflow/reserved.ts';

@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { DatasourceItem } from '../connections/connection.ts';
 import type { PostgresConnection } from './connection.ts';
 

@@ -1,9 +1,9 @@
 import pg from 'pg';
+import type { Json } from '#shared/core/json.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import type { postgresql } from '#shared/datasources/postgresql.ts';
 import { shown } from '#shared/datasources/sql-writes.ts';
-import type { Json } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { convertInParts, MAX_READ_BYTES } from '../connections/rows.ts';
 import { RefusedWrite } from '../dry-run.ts';

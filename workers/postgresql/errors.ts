@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { type Reason, reasonOf, upstreamError, withDetails } from '../outbound/upstream-error.ts';
 import type { PostgresEndpoint } from './endpoint.ts';
 

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 
 /** Header of a message: a letter, and a length that includes itself. */
 const HEADER = 5;

@@ -1,6 +1,6 @@
 import type { Connection, FieldDef, Submittable } from 'pg';
-import type { AppError } from '#shared/errors.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
+import type { AppError } from '#shared/core/errors.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import type { PostgresConnection } from './connection.ts';
 
 export type RawRow = (string | null)[];

@@ -1,4 +1,4 @@
-import { invalidField } from '#shared/workflow/issues.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import type { QueryResult } from '../connections/connection.ts';
 import {
   cannotCreate,

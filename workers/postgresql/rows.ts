@@ -1,5 +1,5 @@
 import type { FieldDef } from 'pg';
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import { columnKeys, rowOf } from '../connections/rows.ts';
 import type { PostgresConnection } from './connection.ts';
 import { describeStatement, type PortalRequest, type RawResult, type RawRow, runPortal } from './portal.ts';

@@ -1,5 +1,5 @@
 import type { FieldDef } from 'pg';
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 import { numberOrText, parseJson } from '../connections/rows.ts';
 
 /** Properties of a type that reading and writing its values need. */

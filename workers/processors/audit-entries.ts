@@ -1,6 +1,6 @@
 import { type AuditRecord, insertAuditRecords } from '#shared/audit/records.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { isRefusedStatement } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
 import type { auditEntries } from '#shared/queues/audit-entries.ts';
 import type { Processor } from './consume.ts';
 

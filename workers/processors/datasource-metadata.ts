@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { datasourceMetadata } from '#shared/queues/datasource-metadata.ts';
 import type { Answerer } from './answer-questions.ts';
 

@@ -1,4 +1,4 @@
-import { createTenantLabel, Tally, type TenantLabel } from '#shared/tally.ts';
+import { createTenantLabel, Tally, type TenantLabel } from '#shared/core/counter.ts';
 
 /** Jobs of this worker that have ended, for metrics. */
 export interface JobStats {

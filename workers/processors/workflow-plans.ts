@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { workflowPlans } from '#shared/queues/workflow-plans.ts';
 import { createVersions } from '../engine/versions.ts';
 import { planRun } from '../plan/plan-run.ts';

@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import type { QueryResult } from '../connections/connection.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
 import type { RunnableQuery } from './bind-inputs.ts';

@@ -1,6 +1,6 @@
-import type { JsonObject } from '#shared/json.ts';
-import { requireValue } from '#shared/parse-value.ts';
-import { inTurns } from '#shared/pauses.ts';
+import { inTurns } from '#shared/concurrency/cooperative.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { requireValue } from '#shared/core/schema/parse.ts';
 import { type BoundQuery, bindQuery } from '#shared/queries/bind.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import type { KeyRing } from '#shared/crypto.ts';
+import type { Json } from '#shared/core/json.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import { createRareWarning } from '#shared/core/throttled-warning.ts';
 import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Json } from '#shared/json.ts';
-import type { Logger } from '#shared/logger.ts';
-import { createRareWarning } from '#shared/rare-warning.ts';
 import { createTrim, type TrimBounds } from '#shared/trim.ts';
 import type { QueryResult } from '../connections/connection.ts';
 

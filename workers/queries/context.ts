@@ -1,6 +1,6 @@
-import type { KeyRing } from '#shared/crypto.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
 import type { QueryCache } from './cache.ts';
 import type { Datasources } from './datasources.ts';

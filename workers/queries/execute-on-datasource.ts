@@ -1,8 +1,8 @@
+import type { JsonObject } from '#shared/core/json.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import { receiptFault } from '#shared/datasources/receipts.ts';
-import type { JsonObject } from '#shared/json.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
 import { nextCursorOf, type ResultOwner } from '#shared/result-pages.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { createResultPages } from '../connections/result-pages.ts';
 import { RefusedWrite } from '../dry-run.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 import type { queryRuns } from '#shared/queues/query-runs.ts';
 
 /** For whom a result is kept. */

@@ -1,4 +1,4 @@
-import { mapPaths } from '#shared/workflow/issues.ts';
+import { mapPaths } from '#shared/core/schema/issues.ts';
 
 /** An error about the query, whose issues have paths inside `dataQueryOptions`, with whole paths. */
 export function queryError(error: unknown): unknown {

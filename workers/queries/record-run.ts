@@ -1,6 +1,6 @@
+import type { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
 import { storable } from '#shared/db/storable.ts';
-import type { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
 import type { QueryResult } from '../connections/connection.ts';
 import type { QueryContext } from './context.ts';
 import type { LoadedQuery } from './load-query.ts';

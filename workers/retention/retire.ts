@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { keep } from '#shared/concurrency/periodic-task.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
-import { keep } from '#shared/keep.ts';
-import type { Logger } from '#shared/logger.ts';
 import { fromTheOldest, type Looked, type RunsEntry, retireRunsByAge, retireRunsByRule, withTurn } from './runs.ts';
 import { BATCH, deletionOf, type Retention, retentions, secondsOf } from './tables.ts';
 

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { LRUCache } from 'lru-cache';
-import type { Logger } from '#shared/logger.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Call } from './call.ts';
 import type { HostReply, HostRequest } from './protocol.ts';
 

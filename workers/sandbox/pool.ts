@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
-import type { Logger } from '#shared/logger.ts';
+import { createShares } from '#shared/concurrency/dynamic-share.ts';
+import { createTurns } from '#shared/concurrency/fair-queue.ts';
+import { bytesOfWork, placeOfWork, turnOf } from '#shared/concurrency/work-context.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { LogLevel } from '#shared/nodes/log.ts';
 import type { Printed } from '#shared/run-logs.ts';
-import { createShares } from '#shared/shares.ts';
-import { createTurns } from '#shared/turns.ts';
-import { bytesOfWork, placeOfWork, turnOf } from '#shared/work.ts';
 import { Call } from './call.ts';
 import { HostProcess } from './host-process.ts';
 import type { CallOutcome, HostReply, Job, PrintedText } from './protocol.ts';

@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
 import type { CallOutcome, Job } from './protocol.ts';
 
 /** Returns the value of user code, or throws the error for the run. */

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { statementError } from '../postgresql/errors.ts';
 import { inTenantTransaction } from './transaction.ts';

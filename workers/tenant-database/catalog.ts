@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import { invalid, type Path } from '#shared/workflow/issues.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { invalid, type Path } from '#shared/core/schema/issues.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { quoteName } from './quote.ts';
 

@@ -1,5 +1,5 @@
-import type { AppError } from '#shared/errors.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
+import type { AppError } from '#shared/core/errors.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 
 /** Auto-incrementing integers: allowed in definitions, but not types of their own. */

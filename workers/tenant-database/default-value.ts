@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Json } from '#shared/json.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
+import type { Json } from '#shared/core/json.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import { writeArray } from '../postgresql/values.ts';
 import { quoteLiteral } from './quote.ts';
 

@@ -1,5 +1,5 @@
-import { isJsonObject, type Json } from '#shared/json.ts';
-import { invalid, type Path } from '#shared/workflow/issues.ts';
+import { isJsonObject, type Json } from '#shared/core/json.ts';
+import { invalid, type Path } from '#shared/core/schema/issues.ts';
 import { writeArray } from '../postgresql/values.ts';
 import type { Column } from './catalog.ts';
 

@@ -1,5 +1,5 @@
-import { toAppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
+import { toAppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { DATABASE_EXPORT, type DatabaseExport, type DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
 import { createResultPages } from '../connections/result-pages.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';

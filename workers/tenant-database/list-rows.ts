@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { runPortal } from '../postgresql/portal.ts';

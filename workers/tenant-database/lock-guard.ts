@@ -1,5 +1,5 @@
+import type { Logger } from '#shared/core/logger.ts';
 import { createPool, type Pool, type PoolClient } from '#shared/db/pool.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { TenantServer } from './servers.ts';
 
 /** A connection to a server of tenants that ends what takes the server's room for locks. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { isOwnSchema } from './catalog.ts';
 

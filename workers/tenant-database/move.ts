@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KeyRing } from '#shared/crypto.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { withTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
-import { newID } from '#shared/ids.ts';
-import type { Logger } from '#shared/logger.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { copyDatabase, requirePrograms } from './dump.ts';
 import { hasPrepared } from './prepared.ts';

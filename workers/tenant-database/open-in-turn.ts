@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { AppError } from '#shared/errors.ts';
-import type { Turn } from '#shared/turns.ts';
+import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import type { Crowding } from './crowding.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { DatabaseOperation } from '#shared/queues/tenant-database.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import type { OperationContext } from './context.ts';

@@ -1,5 +1,5 @@
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Logger } from '#shared/logger.ts';
 import { rollBackPrepared } from './prepared.ts';
 import type { TenantServers } from './servers.ts';
 

@@ -1,10 +1,10 @@
 import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { KeyRing } from '#shared/crypto.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
 import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { withTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { quoteLiteral, quoteName } from './quote.ts';
 import type { TenantServer, TenantServers } from './servers.ts';

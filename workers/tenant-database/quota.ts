@@ -1,7 +1,7 @@
-import type { KeyRing } from '#shared/crypto.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import { tryTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
-import type { Logger } from '#shared/logger.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { type OwnDatabase, scramVerifier, setDefaults } from './provision.ts';
 import { quoteLiteral, quoteName } from './quote.ts';

@@ -1,6 +1,6 @@
+import { isConnectionError } from '#shared/core/errors.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { isConnectionError } from '#shared/errors.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { TenantServer, TenantServers } from './servers.ts';
 
 /** Stores what the servers for new databases lack of `ops/tenant-server.sql`, for `/ready`, and logs what has changed. */

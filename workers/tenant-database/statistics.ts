@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { findTable } from './catalog.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { unlessAborted } from '../outbound/unless-aborted.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 

@@ -1,7 +1,7 @@
+import type { JsonObject } from '#shared/core/json.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import type { DatabaseColumn } from '#shared/database-table.ts';
-import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { type Column, quoteTable } from './catalog.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
-import type { AppError } from '#shared/errors.ts';
-import { isJsonObject } from '#shared/json.ts';
-import { invalid, type Path } from '#shared/workflow/issues.ts';
+import type { AppError } from '#shared/core/errors.ts';
+import { isJsonObject } from '#shared/core/json.ts';
+import { invalid, type Path } from '#shared/core/schema/issues.ts';
 import { statementError } from '../postgresql/errors.ts';
 import type { Column } from './catalog.ts';
 

@@ -1,8 +1,8 @@
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
+import { type Issue, invalid, invalidField, type Path, within } from '#shared/core/schema/issues.ts';
 import { isEmptyFilter } from '#shared/database-filter.ts';
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
-import { type Issue, invalid, invalidField, type Path, within } from '#shared/workflow/issues.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { statementError } from '../postgresql/errors.ts';
 import { type RawResult, readTag, runPortal } from '../postgresql/portal.ts';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
+import { requireValue } from '#shared/core/schema/parse.ts';
 import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
-import { requireValue } from '#shared/parse-value.ts';
 import type { widgetData } from '#shared/queues/widget-data.ts';
 import { type WidgetBinding, WidgetBindings } from '#shared/widgets/bindings.ts';
 import type { Reuse } from '../queries/queries.ts';

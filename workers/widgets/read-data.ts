@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject, type JsonObject } from '#shared/json.ts';
-import type { Logger } from '#shared/logger.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { BindingOutcome, widgetData } from '#shared/queues/widget-data.ts';
 import type { WidgetBinding } from '#shared/widgets/bindings.ts';
 import { findWidgetType } from '#shared/widgets/index.ts';

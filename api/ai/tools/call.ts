@@ -1,8 +1,8 @@
 import { ASK_USER, DESCRIBE_TOOLS } from '#shared/ai/tool-calls.ts';
 import { readable } from '#shared/audit/readable.ts';
 import { wholeEntry } from '#shared/audit/records.ts';
-import { toAppError } from '#shared/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import { toAppError } from '#shared/core/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { hidingOf } from '../../audit/request-entry.ts';
 import type { ApiContext } from '../../context.ts';
 import type { CallEnd, ClaimedCall } from '../../db/ai-turns.ts';

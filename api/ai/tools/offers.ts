@@ -1,6 +1,6 @@
 import type { OfferedTool } from '#shared/ai/tool-calls.ts';
-import type { Actor, Caller } from '#shared/caller.ts';
-import type { JsonObject } from '#shared/json.ts';
+import type { Actor, Caller } from '#shared/core/caller.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { Identified } from '../../auth/identify.ts';
 import type { Identity } from '../../auth/identity.ts';
 import type { ApiContext } from '../../context.ts';

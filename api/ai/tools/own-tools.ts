@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ASK_USER, type OfferedTool } from '#shared/ai/tool-calls.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { parseValue } from '#shared/parse-value.ts';
-import { describeIssues } from '#shared/workflow/issues.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { describeIssues } from '#shared/core/schema/issues.ts';
+import { parseValue } from '#shared/core/schema/parse.ts';
 import type { ToolAnswer } from '../../tools/tool.ts';
 
 const Step = z.object({

@@ -1,6 +1,6 @@
 import { CHAT_CHANNEL, CHAT_TIMEOUT_MS, TOOLS_CHANNEL, ToolsSignal } from '#shared/ai/chat.ts';
-import { toAppError } from '#shared/errors.ts';
-import { keep } from '#shared/keep.ts';
+import { keep } from '#shared/concurrency/periodic-task.ts';
+import { toAppError } from '#shared/core/errors.ts';
 import { aiCalls } from '#shared/queues/ai-calls.ts';
 import type { ApiContext } from '../../context.ts';
 import { failStep } from '../../db/ai-chat.ts';

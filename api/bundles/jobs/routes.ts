@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
 import { BundleImport } from '#shared/db/entities/bundle-import.ts';
 import { ImportJob } from '#shared/db/entities/import-job.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { requireUnbound } from '../../auth/bounds.ts';
 import type { ApiContext } from '../../context.ts';

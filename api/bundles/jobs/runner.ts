@@ -1,6 +1,6 @@
-import { toAppError } from '#shared/errors.ts';
-import { isJsonObject } from '#shared/json.ts';
-import { keep } from '#shared/keep.ts';
+import { keep } from '#shared/concurrency/periodic-task.ts';
+import { toAppError } from '#shared/core/errors.ts';
+import { isJsonObject } from '#shared/core/json.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import type { ApiContext } from '../../context.ts';
 import type { InProcess } from '../../tools/in-process.ts';

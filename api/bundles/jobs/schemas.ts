@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '#shared/json.ts';
+import { Json } from '#shared/core/json.ts';
 import { exampleIDs, exampleTimes } from '../../http/example-ids.ts';
 import { exampleImport } from '../examples.ts';
 import { ImportBody, Imported, RolledBack } from '../schemas.ts';

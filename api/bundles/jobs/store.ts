@@ -1,5 +1,5 @@
+import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { JsonObject } from '#shared/json.ts';
 import type { Progress } from '../progress.ts';
 
 /** A job that this process has claimed. */

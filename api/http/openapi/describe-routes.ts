@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { atOnce } from '#shared/pauses.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
 import type { Route, RouteGroup } from '../route.ts';
 import { type Components, createComponents, resolve } from './components.ts';
 import { exampleOf } from './example.ts';

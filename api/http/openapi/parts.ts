@@ -1,4 +1,4 @@
-import type { ErrorCode } from '#shared/errors.ts';
+import type { ErrorCode } from '#shared/core/errors.ts';
 import { PREFIX } from './components.ts';
 import { exampleOf } from './example.ts';
 import type { Operation, Parameter, Schema } from './types.ts';

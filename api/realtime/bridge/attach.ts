@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { AppError } from '#shared/errors.ts';
-import { isJsonObject } from '#shared/json.ts';
-import { requireValue } from '#shared/parse-value.ts';
+import type { AppError } from '#shared/core/errors.ts';
+import { isJsonObject } from '#shared/core/json.ts';
+import { invalid } from '#shared/core/schema/issues.ts';
+import { requireValue } from '#shared/core/schema/parse.ts';
 import { type ClientEvent, clientEvents } from '#shared/realtime/client-events.ts';
 import type { WidgetPayload } from '#shared/realtime/widget-events.ts';
-import { invalid } from '#shared/workflow/issues.ts';
 import { findUnstorable } from '../../http/storable.ts';
 import type { NamedWork, Work } from '../enter.ts';
 import type { ClientSocket } from '../socket.ts';

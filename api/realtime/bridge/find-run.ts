@@ -1,7 +1,7 @@
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { widgetOf } from '#shared/realtime/client-events.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../../context.ts';

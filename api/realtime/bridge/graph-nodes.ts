@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { isJsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { isJsonObject } from '#shared/json.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { checkNode } from '#shared/workflow/check-node.ts';
 import { WorkflowNode } from '#shared/workflow/graph.ts';
 

@@ -1,5 +1,5 @@
+import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { isJsonObject, type JsonObject } from '#shared/json.ts';
 import type { ServerMessage, ServerPayload } from '#shared/realtime/events.ts';
 import { presentRunEvent, type RunEventRow } from '#shared/realtime/run-events.ts';
 import { contextPatch } from '#shared/workflow/arguments.ts';

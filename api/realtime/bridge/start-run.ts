@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { AppPage } from '#shared/db/entities/app-page.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
-import { AppError } from '#shared/errors.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
-import type { JsonObject } from '#shared/json.ts';
 import type { ApiContext } from '../../context.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';
 import { createAuthorizer } from '../../http/authorize.ts';

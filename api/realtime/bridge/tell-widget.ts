@@ -1,5 +1,5 @@
+import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { isJsonObject, type JsonObject } from '#shared/json.ts';
 import type { ServerMessage, ServerPayload } from '#shared/realtime/events.ts';
 import type { WidgetMessage } from '#shared/realtime/widget-events.ts';
 import { isTerminal } from '#shared/workflow/status.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { WidgetConnect, WidgetInput, WidgetRefresh } from '#shared/realtime/client-events.ts';
 import { type BridgeMode, WIDGET_INPUT, type WidgetPayload } from '#shared/realtime/widget-events.ts';
 import { isTerminal } from '#shared/workflow/status.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TOOLS_CHANNEL, type ToolsSignal } from '#shared/ai/chat.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { beginAnswer, dropAnswer, findOpenAnswer } from '../../db/ai-chat.ts';
 import { decideCalls } from '../../db/ai-decisions.ts';
 import { tenantRoute } from '../../http/route.ts';

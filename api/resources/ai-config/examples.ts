@@ -1,4 +1,4 @@
-import { MASK } from '#shared/secret.ts';
+import { MASK } from '#shared/core/schema/secret.ts';
 
 const limits = { maxTokensPerDay: 200_000, maxTokensPerMonth: null, maxCalls: 4 };
 const model = { provider: 'anthropic', baseURL: null, model: 'claude-sonnet-5' } as const;

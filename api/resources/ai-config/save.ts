@@ -1,8 +1,8 @@
-import type { KeyRing } from '#shared/crypto.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
 import { AIConfig } from '#shared/db/entities/ai-config.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { newID } from '#shared/ids.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import type { TenantInput } from '../../http/route.ts';
 import type { AIConfigChange } from './schemas.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { AISettings, aiProviders, lackOf } from '#shared/ai/providers.ts';
-import type { KeyRing } from '#shared/crypto.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
+import { destination, keepMasked, MASK, refuseMoved, secret } from '#shared/core/schema/secret.ts';
 import type { AIConfig } from '#shared/db/entities/ai-config.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
-import { destination, keepMasked, MASK, refuseMoved, secret } from '#shared/secret.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
 import type { AIConfigTest } from './schemas.ts';
 
 /** Which fields are secret, and where they are sent. */

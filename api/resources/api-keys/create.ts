@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Caller } from '#shared/caller.ts';
 import type { Config } from '#shared/config.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
-import { AppError } from '#shared/errors.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import type { RolePermission } from '#shared/policy/permissions.ts';
 import { readRoleIDs, setRoles } from '#shared/policy/roles.ts';

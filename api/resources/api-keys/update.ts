@@ -1,8 +1,8 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
 import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { AppError } from '#shared/errors.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { isCovered } from '#shared/policy/permissions.ts';
 import { readRoleIDs, setRoles } from '#shared/policy/roles.ts';

@@ -1,14 +1,14 @@
 import type { EntityClass } from '@mikro-orm/postgresql';
-import { type Caller, subjectsOf } from '#shared/caller.ts';
+import { type Caller, subjectsOf } from '#shared/core/caller.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { type Issue, invalid } from '#shared/core/schema/issues.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { Listener } from '#shared/db/entities/listener.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { readActingVersion } from '#shared/db/standing.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { type Binding, bindingsOf, boundTypes, demandsOf } from '#shared/pages/bindings.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';
-import { type Issue, invalid } from '#shared/workflow/issues.ts';
 import type { ApiContext } from '../../context.ts';
 import type { Access } from '../../http/route.ts';
 

@@ -1,5 +1,5 @@
+import { invalid } from '#shared/core/schema/issues.ts';
 import { demandsOf } from '#shared/pages/bindings.ts';
-import { invalid } from '#shared/workflow/issues.ts';
 import { folderOfCopy } from '../../db/folders.ts';
 import { titleOfCopy } from '../../http/copy-title.ts';
 import { tenantRoute } from '../../http/route.ts';

@@ -1,5 +1,5 @@
+import { invalid } from '#shared/core/schema/issues.ts';
 import { demandsOf } from '#shared/pages/bindings.ts';
-import { invalid } from '#shared/workflow/issues.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { findMissing } from './check.ts';
 import { presentAppPage } from './present.ts';

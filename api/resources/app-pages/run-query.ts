@@ -1,5 +1,5 @@
+import { AppError } from '#shared/core/errors.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
-import { AppError } from '#shared/errors.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { DataQueryAnswer } from '../../queries/answer.ts';
 import { askWorker, datasourceKeyOf, getEnabled } from '../../queries/ask-worker.ts';

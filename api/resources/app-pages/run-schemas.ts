@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '#shared/json.ts';
+import { JsonObject } from '#shared/core/json.ts';
 import { RunStatus } from '#shared/workflow/status.ts';
 import { WorkError } from '../../http/answer-parts.ts';
 import { exampleIDs } from '../../http/example-ids.ts';

@@ -7,9 +7,9 @@ import {
   readChanges,
   readEntries,
 } from '#shared/audit/read-records.ts';
+import { nextRound } from '#shared/concurrency/cooperative.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { nextRound } from '#shared/pauses.ts';
 import { exportFormats } from '../../http/export-formats.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { presentEntry } from './present.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { AuditEntry } from '#shared/audit/read-records.ts';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { AuditLog } from './schemas.ts';
 
 export function presentEntry(tenantID: string, entry: AuditEntry): z.input<typeof AuditLog> {

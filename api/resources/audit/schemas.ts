@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { MAX_NUMBERED } from '#shared/audit/read-records.ts';
 import { auditTypes } from '#shared/audit/records.ts';
-import { JsonObject } from '#shared/json.ts';
-import { quote } from '#shared/quote.ts';
+import { JsonObject } from '#shared/core/json.ts';
+import { quote } from '#shared/core/quote.ts';
 import { Flag } from '../../http/flag.ts';
 import { ID } from '../../http/id.ts';
 import { standardPage } from '../../http/paging.ts';

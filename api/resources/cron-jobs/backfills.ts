@@ -1,10 +1,10 @@
 import type { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import { CronBackfill } from '#shared/db/entities/cron-backfill.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
 import { countTicks, endTicks, type TickCounts } from '../../db/backfills.ts';
 import { readClock } from '../../db/clock.ts';
 import { findPage } from '../../http/paging.ts';

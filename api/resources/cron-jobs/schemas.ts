@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { JsonObject } from '#shared/core/json.ts';
+import { quote } from '#shared/core/quote.ts';
+import { differing } from '#shared/core/schema/field-aliases.ts';
+import { parseValue } from '#shared/core/schema/parse.ts';
 import { faultOfExpression, isTimezone } from '#shared/cron/calendar.ts';
 import { CronJobType, configs, MissedRunPolicy, OverlapPolicy } from '#shared/cron/job.ts';
-import { differing } from '#shared/given-inputs.ts';
-import { JsonObject } from '#shared/json.ts';
-import { parseValue } from '#shared/parse-value.ts';
-import { quote } from '#shared/quote.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';

@@ -1,15 +1,15 @@
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import { type CronJobType, type CronTarget, targetOf } from '#shared/cron/job.ts';
 import type { CronJob } from '#shared/db/entities/cron-job.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { queryGraph } from '#shared/nodes/query-graph.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { asStoredConfig } from '../../http/config-size.ts';
 import type { Access } from '../../http/route.ts';

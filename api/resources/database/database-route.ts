@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import { type DatabaseOperation, tenantDatabase } from '#shared/queues/tenant-database.ts';
 import type { ApiContext } from '../../context.ts';

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { DATABASE_EXPORT, DatabaseExport } from '#shared/queues/tenant-database.ts';
 import { forgetResult, type ResultOwner, readResultPage } from '#shared/result-pages.ts';
 import type { ApiContext } from '../../context.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isJsonObject, Json } from '#shared/core/json.ts';
 import { DatabaseFilterObject } from '#shared/database-filter.ts';
 import {
   DatabaseColumn,
@@ -7,7 +8,6 @@ import {
   type DatabaseOrder,
   DatabaseRow,
 } from '#shared/database-table.ts';
-import { isJsonObject, Json } from '#shared/json.ts';
 import { Flag } from '../../http/flag.ts';
 import { ID } from '../../http/id.ts';
 import type { Spellings } from '../../http/spelling.ts';

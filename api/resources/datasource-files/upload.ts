@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { saveFile } from '../../db/save-file.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { UPLOAD } from '../../http/upload.ts';

@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import type { KeyRing } from '#shared/crypto.ts';
-import { datasourceTypes, findDatasourceType } from '#shared/datasources/index.ts';
-import type { Datasource } from '#shared/db/entities/datasource.ts';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { requireValue } from '#shared/parse-value.ts';
-import { quote } from '#shared/quote.ts';
-import { sealedColumns } from '#shared/sealed-columns.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import { quote } from '#shared/core/quote.ts';
+import { requireValue } from '#shared/core/schema/parse.ts';
 import {
   keepKnown,
   keepMasked,
@@ -15,7 +12,10 @@ import {
   refuseMoved,
   sealSecrets,
   withoutMasked,
-} from '#shared/secret.ts';
+} from '#shared/core/schema/secret.ts';
+import { datasourceTypes, findDatasourceType } from '#shared/datasources/index.ts';
+import type { Datasource } from '#shared/db/entities/datasource.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
 
 type Stored = Pick<Datasource, 'id' | 'datasourceType' | 'datasourceOptions'>;

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject } from '#shared/core/json.ts';
+import { invalid } from '#shared/core/schema/issues.ts';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject } from '#shared/json.ts';
 import { datasourceTests } from '#shared/queues/datasource-tests.ts';
-import { invalid } from '#shared/workflow/issues.ts';
 import { type Access, tenantRoute } from '../../http/route.ts';
 import { usesConnection } from './check-connection.ts';
 import { getDatasource } from './find.ts';

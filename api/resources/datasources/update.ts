@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import type { KeyRing } from '#shared/crypto.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import { invalid } from '#shared/core/schema/issues.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import type { Datasource } from '#shared/db/entities/datasource.ts';
 import { Listener } from '#shared/db/entities/listener.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
-import { invalid } from '#shared/workflow/issues.ts';
 import { requireFolder } from '../../db/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { typeAccess } from '../../http/type-access.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { operatorRoute } from '../../http/route.ts';
 import { presentFleet, presentFound, presentTenantState } from './present.ts';
 import { FleetAnswer, FoundTenants, TenantAnswer, TenantID, TenantSearch } from './schemas.ts';

@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
+import { invalid } from '#shared/core/schema/issues.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { invalid } from '#shared/workflow/issues.ts';
 import { foldered, requireFolder } from '../../db/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { recordMoves } from './record-moves.ts';

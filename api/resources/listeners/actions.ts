@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
 import { ListenerAction } from '#shared/db/entities/listener-action.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { readAction, targetAccess } from './check.ts';

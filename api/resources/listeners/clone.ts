@@ -1,6 +1,6 @@
+import { newID } from '#shared/core/ids.ts';
 import { Listener as ListenerEntity } from '#shared/db/entities/listener.ts';
 import { ListenerAction } from '#shared/db/entities/listener-action.ts';
-import { newID } from '#shared/ids.ts';
 import { createAsset } from '../../db/assets.ts';
 import { folderOfCopy } from '../../db/folders.ts';
 import { titleOfCopy } from '../../http/copy-title.ts';

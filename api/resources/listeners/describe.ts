@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { AppError } from '#shared/errors.ts';
-import { listenerGroups } from '#shared/form-groups.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { listenerGroups } from '#shared/core/schema/form-groups.ts';
 import { actions } from '#shared/listeners/actions.ts';
 import type { ListenerDefinition } from '#shared/listeners/define-listener.ts';
 import { findListenerType, listeners } from '#shared/listeners/index.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '#shared/json.ts';
+import { JsonObject } from '#shared/core/json.ts';
 import { ActionType } from '#shared/listeners/actions.ts';
 import { EndpointPath } from '#shared/listeners/endpoint-path.ts';
 import { listenerTypes } from '#shared/listeners/index.ts';

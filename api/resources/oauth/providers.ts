@@ -1,5 +1,5 @@
 import type { Config } from '#shared/config.ts';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { OAuthProvider } from '#shared/oauth-providers.ts';
 
 type OAuthConfig = Config['oauth'];

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import { invalid } from '#shared/core/schema/issues.ts';
 import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
 import { OAuthFlow } from '#shared/db/entities/oauth-flow.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
 import { isOpenID, type OAuthProvider } from '#shared/oauth-providers.ts';
-import { invalid } from '#shared/workflow/issues.ts';
 import type { ApiContext } from '../../context.ts';
 import { type Request, type Response, tenantRoute } from '../../http/route.ts';
 import { type BrowserSecret, newBrowserSecret, rememberBrowser } from './browser.ts';

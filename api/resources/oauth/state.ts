@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { KeyRing } from '#shared/crypto.ts';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
 
 /** Ten minutes, by the contract. */
 export const STATE_MS = 600_000;

@@ -1,11 +1,11 @@
 import { LockMode } from '@mikro-orm/postgresql';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
 import type { OAuthFlow } from '#shared/db/entities/oauth-flow.ts';
 import { OAuthRevocation } from '#shared/db/entities/oauth-revocation.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import type { Logger } from '#shared/logger.ts';
 import { tellRevokers } from '#shared/oauth-revocations.ts';
 import type { ApiContext } from '../../context.ts';
 import { createAsset } from '../../db/assets.ts';

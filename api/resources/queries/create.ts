@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { newID } from '#shared/core/ids.ts';
+import { invalid } from '#shared/core/schema/issues.ts';
 import { DataQuery as DataQueryEntity } from '#shared/db/entities/data-query.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { newID } from '#shared/ids.ts';
-import { invalid } from '#shared/workflow/issues.ts';
 import { createAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';

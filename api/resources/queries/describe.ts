@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
+import { queryGroups } from '#shared/core/schema/form-groups.ts';
 import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
 import { datasources } from '#shared/datasources/index.ts';
-import { AppError } from '#shared/errors.ts';
-import { queryGroups } from '#shared/form-groups.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { formOf, joinForms } from '../../http/form.ts';
 import { tenantRoute } from '../../http/route.ts';

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { asData } from '#shared/ai/data.ts';
+import { JsonObject } from '#shared/core/json.ts';
+import { describeIssues, invalid } from '#shared/core/schema/issues.ts';
+import { parseValue } from '#shared/core/schema/parse.ts';
 import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
 import { findDatasourceType } from '#shared/datasources/index.ts';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { JsonObject } from '#shared/json.ts';
-import { parseValue } from '#shared/parse-value.ts';
-import { describeIssues, invalid } from '#shared/workflow/issues.ts';
 import { assumptionsIn, type Checked, generateChecked } from '../../ai/generate.ts';
 import { formOf } from '../../http/form.ts';
 import { tenantRoute } from '../../http/route.ts';

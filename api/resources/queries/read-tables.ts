@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Asking } from '#shared/ask.ts';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { datasourceMetadata } from '#shared/queues/datasource-metadata.ts';
 import { tenantDatabase } from '#shared/queues/tenant-database.ts';
 

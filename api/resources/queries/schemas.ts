@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { Caller } from '#shared/caller.ts';
-import { givenInputs } from '#shared/given-inputs.ts';
-import { Json, JsonObject } from '#shared/json.ts';
+import { Caller } from '#shared/core/caller.ts';
+import { Json, JsonObject } from '#shared/core/json.ts';
+import { givenInputs } from '#shared/core/schema/field-aliases.ts';
+import { readBy } from '#shared/core/schema/walk.ts';
 import { ResultCursor } from '#shared/result-pages.ts';
-import { readBy } from '#shared/schema-walk.ts';
 import { Message, WorkError } from '../../http/answer-parts.ts';
 import { Flag } from '../../http/flag.ts';
 import { FormsByType } from '../../http/form.ts';

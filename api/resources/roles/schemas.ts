@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { quote } from '#shared/core/quote.ts';
 import {
   type AssetPermission as AssetGrant,
   isActionOf,
@@ -7,7 +8,6 @@ import {
   permissions,
   RolePermission,
 } from '#shared/policy/permissions.ts';
-import { quote } from '#shared/quote.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { requireOne, Title } from '../../http/text.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { readable } from '#shared/audit/readable.ts';
 import { insertFrom, wholeEntry } from '#shared/audit/records.ts';
+import { toAppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
 import { Membership } from '#shared/db/entities/membership.ts';
 import { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { toAppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { datasourceTests } from '#shared/queues/datasource-tests.ts';
 import { requireQuota } from '#shared/quotas.ts';

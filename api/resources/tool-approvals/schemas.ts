@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ToolApprovalPolicy as Policy } from '#shared/ai/tool-approvals.ts';
-import { Json } from '#shared/json.ts';
+import { Json } from '#shared/core/json.ts';
 import { exampleIDs, exampleTimes } from '../../http/example-ids.ts';
 import { Flag } from '../../http/flag.ts';
 import { ID } from '../../http/id.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
 import { Invitation } from '#shared/db/entities/invitation.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
-import { AppError } from '#shared/errors.ts';
 import { lockRules } from '#shared/policy/change.ts';
 import { requireRoles } from '#shared/policy/roles.ts';
 import { recordChanges } from '../../audit/changes.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
 import { Invitation } from '#shared/db/entities/invitation.ts';
 import { Membership } from '#shared/db/entities/membership.ts';
 import type { TenantUser as TenantUserEntity } from '#shared/db/entities/tenant-user.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { AppError } from '#shared/errors.ts';
 import { lockRules } from '#shared/policy/change.ts';
 import { requireRoles, setRoles } from '#shared/policy/roles.ts';
 import { recordUpdate } from '../../audit/changes.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';

@@ -1,4 +1,4 @@
-import { MASK } from '#shared/secret.ts';
+import { MASK } from '#shared/core/schema/secret.ts';
 import { exampleCreator, exampleIDs, exampleTimes } from '../../http/example-ids.ts';
 
 const description = 'For the shop of the north';

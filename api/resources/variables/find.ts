@@ -1,6 +1,6 @@
+import { AppError } from '#shared/core/errors.ts';
 import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
 
 export async function getVariable(em: EntityManager, id: string): Promise<TenantVariable> {
   const variable = await em.findOne(TenantVariable, { id });

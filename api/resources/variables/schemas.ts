@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Json } from '#shared/json.ts';
-import { quote } from '#shared/quote.ts';
+import { Json } from '#shared/core/json.ts';
+import { quote } from '#shared/core/quote.ts';
 import { readable } from '#shared/workflow/reserved.ts';
 import { Flag } from '../../http/flag.ts';
 import { ID } from '../../http/id.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { WebhookConfig } from '#shared/listeners/webhook.ts';
 import type { RunOutcome } from '#shared/run-ends.ts';
 import type { Response } from '../../http/route.ts';

@@ -1,5 +1,5 @@
-import type { HeldBytes } from '#shared/byte-account.ts';
-import { AppError } from '#shared/errors.ts';
+import type { HeldBytes } from '#shared/concurrency/memory-budget.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { Request } from '../../http/route.ts';
 
 /** The body, what the statement is made of, and the statement. */

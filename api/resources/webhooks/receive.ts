@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { MASK } from '#shared/core/schema/secret.ts';
 import type { WebhookOptions } from '#shared/datasources/webhook.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { orderKeyOf } from '#shared/listeners/order-key.ts';
 import type { ReadListener } from '#shared/listeners/read-listeners.ts';
 import type { NewEvent } from '#shared/listeners/record-events.ts';
 import { runIDOf } from '#shared/listeners/run-id.ts';
 import { type WebhookConfig, webhook } from '#shared/listeners/webhook.ts';
-import { MASK } from '#shared/secret.ts';
 import type { ApiContext } from '../../context.ts';
 import { ID } from '../../http/id.ts';
 import type { Request, Response } from '../../http/route.ts';

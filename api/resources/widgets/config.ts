@@ -1,12 +1,12 @@
 import type { EntityClass } from '@mikro-orm/postgresql';
+import type { JsonObject } from '#shared/core/json.ts';
+import { type Issue, invalid, type Path, within } from '#shared/core/schema/issues.ts';
+import { parseValue } from '#shared/core/schema/parse.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { parseValue } from '#shared/parse-value.ts';
 import { WidgetBindings } from '#shared/widgets/bindings.ts';
 import { type WidgetAsset, widgetAssets } from '#shared/widgets/named-assets.ts';
-import { type Issue, invalid, type Path, within } from '#shared/workflow/issues.ts';
 import type { Access } from '../../http/route.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
 

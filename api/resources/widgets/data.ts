@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import type { Asking } from '#shared/ask.ts';
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { toAppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { invalid, within } from '#shared/core/schema/issues.ts';
+import { parseValue } from '#shared/core/schema/parse.ts';
 import { Widget } from '#shared/db/entities/widget.ts';
-import { toAppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { parseValue } from '#shared/parse-value.ts';
 import { widgetData } from '#shared/queues/widget-data.ts';
 import { WidgetBindings } from '#shared/widgets/bindings.ts';
-import { invalid, within } from '#shared/workflow/issues.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { bindingAccess } from './config.ts';
 import { DataQuery, FreshQuery, WidgetData, WidgetDataBulk, WidgetDataRequest, WidgetsData } from './data-schemas.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { configOf, eventsOf } from '#shared/widgets/config.ts';
 import type { WidgetDefinition } from '#shared/widgets/define-widget.ts';
 import { findWidgetType, widgets } from '#shared/widgets/index.ts';

@@ -1,6 +1,6 @@
+import { newID } from '#shared/core/ids.ts';
 import { Widget } from '#shared/db/entities/widget.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { newID } from '#shared/ids.ts';
 import { widgetAssets } from '#shared/widgets/named-assets.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';

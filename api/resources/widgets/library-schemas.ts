@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json, JsonObject } from '#shared/json.ts';
+import { Json, JsonObject } from '#shared/core/json.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';

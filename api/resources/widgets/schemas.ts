@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '#shared/json.ts';
+import { JsonObject } from '#shared/core/json.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';

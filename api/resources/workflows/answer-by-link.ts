@@ -1,9 +1,9 @@
 import { raw } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { AppError, toAppError } from '#shared/core/errors.ts';
 import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError, toAppError } from '#shared/errors.ts';
 import { FORMS_PATH } from '#shared/form-links.ts';
 import type { ApiContext } from '../../context.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';

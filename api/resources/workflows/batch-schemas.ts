@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { JsonObject } from '#shared/json.ts';
-import { readBy } from '#shared/schema-walk.ts';
+import { JsonObject } from '#shared/core/json.ts';
+import { readBy } from '#shared/core/schema/walk.ts';
 import { WorkError } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';

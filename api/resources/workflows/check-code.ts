@@ -1,9 +1,9 @@
 import { codeFault } from '#shared/code-fault.ts';
-import { isJsonObject } from '#shared/json.ts';
+import { isJsonObject } from '#shared/core/json.ts';
+import type { Issue } from '#shared/core/schema/issues.ts';
 import type { NodeDefinition } from '#shared/nodes/define-node.ts';
 import { readFormSchema } from '#shared/workflow/form-schema.ts';
 import type { Graph, GraphNode } from '#shared/workflow/graph.ts';
-import type { Issue } from '#shared/workflow/issues.ts';
 import { isTemplate } from '#shared/workflow/parse-around.ts';
 
 /**

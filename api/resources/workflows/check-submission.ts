@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { AppError } from '#shared/errors.ts';
-import { hasMoreParts, isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { hasMoreParts, isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
+import { type Issue, invalid, within } from '#shared/core/schema/issues.ts';
+import { mismatch, parseValue } from '#shared/core/schema/parse.ts';
 import { CollectionField } from '#shared/nodes/data-collection.ts';
-import { mismatch, parseValue } from '#shared/parse-value.ts';
 import { readFormSchema } from '#shared/workflow/form-schema.ts';
-import { type Issue, invalid, within } from '#shared/workflow/issues.ts';
 
 /**
  * Converts a submission to the fields of its request; unknown keys are dropped. Without fields it is checked by the form's schema.

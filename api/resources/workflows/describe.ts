@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { sharedFields } from '#shared/nodes/common.ts';
 import { type AnyNode, findNodeKind, nodes } from '#shared/nodes/index.ts';
 import { exitsOf, usualExitOf } from '#shared/nodes/properties.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '#shared/json.ts';
+import { Json } from '#shared/core/json.ts';
 
 const Name = z.string().min(1).max(255);
 

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import type { BatchItem, ItemOutcome } from '#shared/accept-batch.ts';
 import type { NewRun } from '#shared/accept-runs.ts';
-import { AppError, toWireError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { requireValue } from '#shared/parse-value.ts';
-import { createPauses } from '#shared/pauses.ts';
-import { invalid, mapPaths } from '#shared/workflow/issues.ts';
+import { createPauses } from '#shared/concurrency/cooperative.ts';
+import { AppError, toWireError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { invalid, mapPaths } from '#shared/core/schema/issues.ts';
+import { requireValue } from '#shared/core/schema/parse.ts';
 import type { ExecutableVersion } from '../../db/executable-versions.ts';
 import { TENANT_PREFIX, tenantRoute } from '../../http/route.ts';
 import { asSpelled } from '../../http/spelling.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { z } from 'zod';
-import { isJsonObject } from '#shared/json.ts';
+import { isJsonObject } from '#shared/core/json.ts';
 import { CollectionField } from '#shared/nodes/data-collection.ts';
 import { Decision } from '#shared/nodes/decision.ts';
 import { HTML, html } from '../../http/html.ts';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { asData } from '#shared/ai/data.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { describeIssues } from '#shared/core/schema/issues.ts';
+import { parseValue } from '#shared/core/schema/parse.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { parseValue } from '#shared/parse-value.ts';
-import { describeIssues } from '#shared/workflow/issues.ts';
 import { assumptionsIn, type Checked, generateChecked, sentencesIn } from '../../ai/generate.ts';
 import { type Demand, tenantRoute } from '../../http/route.ts';
 import { findUnknownFields } from '../../http/unknown-fields.ts';

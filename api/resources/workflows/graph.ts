@@ -1,27 +1,27 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LockMode } from '@mikro-orm/postgresql';
-import type { Caller } from '#shared/caller.ts';
+import { inTurns } from '#shared/concurrency/cooperative.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { quote } from '#shared/core/quote.ts';
+import { type Issue, invalid } from '#shared/core/schema/issues.ts';
 import { receiptFault } from '#shared/datasources/receipts.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { findNodeKind } from '#shared/nodes/index.ts';
 import { assetWords, type NamedAsset, type NamedResource, namedAssets } from '#shared/nodes/named-assets.ts';
-import { inTurns } from '#shared/pauses.ts';
 import { objectType, splitPermission } from '#shared/policy/permissions.ts';
-import { quote } from '#shared/quote.ts';
 import {
   type Graph as CompiledGraph,
   compileGraph,
   type WorkflowEdge,
   type WorkflowNode,
 } from '#shared/workflow/graph.ts';
-import { type Issue, invalid } from '#shared/workflow/issues.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { usesVariables } from '#shared/workflow/variable-uses.ts';
 import type { Access } from '../../http/route.ts';

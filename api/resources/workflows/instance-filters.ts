@@ -1,5 +1,6 @@
 import { type FilterQuery, raw } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
@@ -7,7 +8,6 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { findRunsByText } from '#shared/find-runs.ts';
 import { type RunFilter, runConditions } from '#shared/run-filter.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
 import { amongNewest } from '../../db/among-newest.ts';
 import type { Condition } from '../../db/visible.ts';
 import { containing } from '../../http/paging.ts';

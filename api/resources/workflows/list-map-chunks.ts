@@ -1,5 +1,5 @@
+import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';

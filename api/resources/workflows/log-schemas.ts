@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { quote } from '#shared/core/quote.ts';
 import { LogLevel } from '#shared/nodes/log.ts';
-import { quote } from '#shared/quote.ts';
 import { IterationPath } from '#shared/workflow/frame.ts';
 import { exampleLogLine } from './examples.ts';
 

@@ -1,9 +1,9 @@
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { findNodeKind } from '#shared/nodes/index.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
 import { createRights, type Rights } from '#shared/policy/rights.ts';

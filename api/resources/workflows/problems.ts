@@ -1,12 +1,12 @@
 import type { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject } from '#shared/core/json.ts';
+import type { Issue } from '#shared/core/schema/issues.ts';
 import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
-import { isJsonObject } from '#shared/json.ts';
 import { findNodeKind } from '#shared/nodes/index.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
-import type { Issue } from '#shared/workflow/issues.ts';
 import { variableUses } from '#shared/workflow/variable-uses.ts';
 import { checkGraph, findAssetFaults, type Graph } from './graph.ts';
 import type { PlanProblem } from './plan-schemas.ts';

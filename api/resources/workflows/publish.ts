@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
 import { requireVersionRoom } from '../../db/workflow-versions.ts';
 import { tenantRoute } from '../../http/route.ts';
 import {

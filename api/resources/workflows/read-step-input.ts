@@ -1,10 +1,10 @@
 import type { z } from 'zod';
+import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { quote } from '#shared/core/quote.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
 import { isPure } from '#shared/nodes/properties.ts';
-import { inTurns } from '#shared/pauses.ts';
-import { quote } from '#shared/quote.ts';
 import { type CheckedNode, checkNode } from '#shared/workflow/check-node.ts';
 import type { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { expressionsOf } from '#shared/workflow/templates.ts';

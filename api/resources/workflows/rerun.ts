@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
-import { AppError } from '#shared/errors.ts';
 import { planRerun, previewRerun } from '#shared/plan-rerun.ts';
 import type { ApiContext } from '../../context.ts';
 import { type TenantInput, tenantRoute } from '../../http/route.ts';

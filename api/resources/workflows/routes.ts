@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { readWorkflow } from '../../db/read-workflow.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { readForm, submitForm } from './answer-by-link.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { within } from '#shared/core/schema/issues.ts';
 import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { definitionIssues } from '#shared/workflow/inputs.ts';
-import { within } from '#shared/workflow/issues.ts';
 import { keyIssues } from '#shared/workflow/limits.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { testMode } from '#shared/workflow/test-mode.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { quote } from '#shared/quote.ts';
+import { quote } from '#shared/core/quote.ts';
 import { IterationPath } from '#shared/workflow/frame.ts';
 import { ID } from '../../http/id.ts';
 import { doubts } from '../../runs/fill-settings.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { subjectsOf } from '#shared/caller.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
+import { subjectsOf } from '#shared/core/caller.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import { isTerminal } from '#shared/workflow/status.ts';
 import { createAuthorizer, denied } from '../../http/authorize.ts';
 import { tenantRoute } from '../../http/route.ts';

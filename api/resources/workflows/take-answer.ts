@@ -1,8 +1,8 @@
 import { type FilterQuery, raw } from '@mikro-orm/postgresql';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
 import type { Runs } from '#shared/runs.ts';
 import { isTerminal, type RunStatus } from '#shared/workflow/status.ts';
 import { checkSubmission } from './check-submission.ts';

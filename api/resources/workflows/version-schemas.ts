@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '#shared/json.ts';
+import { JsonObject } from '#shared/core/json.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { ChangedPaths } from '../../http/version-name.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Json } from '../../json.ts';
-import { secret } from '../../secret.ts';
+import { Json } from '../../core/json.ts';
+import { secret } from '../../core/schema/secret.ts';
 import { type DatasourceDefinition, defineDatasource } from '../define-datasource.ts';
 import type { restapi } from '../restapi.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { destination } from '../../secret.ts';
+import { destination } from '../../core/schema/secret.ts';
 import {
   definePreset,
   fieldsOf,

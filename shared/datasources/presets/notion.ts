@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '../../json.ts';
+import { Json } from '../../core/json.ts';
 import { definePreset, fieldsOf, id, operation, type PresetPaging, resource, token, wanted } from './define-preset.ts';
 
 /** Paging of a list: in the URL of a GET, in the body of a POST. */

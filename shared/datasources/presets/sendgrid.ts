@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Json } from '../../json.ts';
-import { destination } from '../../secret.ts';
+import { Json } from '../../core/json.ts';
+import { destination } from '../../core/schema/secret.ts';
 import {
   definePreset,
   fieldsOf,

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, owned, p, tenantFilter } from '../base.ts';
 
 /** A page of an application: its layout, and the queries and workflows that it binds. A trigger deletes its versions with it. */

@@ -1,5 +1,5 @@
-import { newID } from '../../ids.ts';
-import type { JsonObject } from '../../json.ts';
+import { newID } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** The content of a dashboard or an app page as it was saved. Triggers measure it, and delete it with its asset. */

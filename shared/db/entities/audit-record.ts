@@ -1,6 +1,6 @@
 import type { AuditRecord as Record } from '../../audit/records.ts';
-import { newID } from '../../ids.ts';
-import type { JsonObject } from '../../json.ts';
+import { newID } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** A row of the audit trail. Its place in the trail (`seq`) is given by Postgres. */

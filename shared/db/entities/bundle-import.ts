@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, identified, p, tenantFilter } from '../base.ts';
 
 /** What an import of a bundle has done, and what was there before. The latest ones are kept. */

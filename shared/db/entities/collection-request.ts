@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import type { IterationPath } from '../../workflow/frame.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 

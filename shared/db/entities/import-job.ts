@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, identified, p, tenantFilter } from '../base.ts';
 
 /** An import of a bundle, or the rollback of one, in the background. The latest ones of a tenant are kept. */

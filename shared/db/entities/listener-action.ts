@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, identified, p, tenantFilter } from '../base.ts';
 
 /** One step of what a listener does with an event. Steps go in the order of `orderIndex`, then of their creation. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** The circuit breaker of a listener whose attempts fail. Written in SQL by workers; no row: it is closed. */

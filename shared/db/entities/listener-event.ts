@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import type { EventState, HeldBy } from '../../listeners/event-states.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 

@@ -1,4 +1,4 @@
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../core/caller.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** An authorization under way at a provider. The callback deletes the row, so that it works only once. */

@@ -1,4 +1,4 @@
-import { newID } from '../../ids.ts';
+import { newID } from '../../core/ids.ts';
 import { defineEntity, p } from '../base.ts';
 
 /** Actions by operators, and on operators. */

@@ -1,4 +1,4 @@
-import { newID } from '../../ids.ts';
+import { newID } from '../../core/ids.ts';
 import { defineEntity, p } from '../base.ts';
 
 /** A sign-in of an operator. The token itself is not stored, only its SHA-256. */

@@ -1,4 +1,4 @@
-import { newID } from '../../ids.ts';
+import { newID } from '../../core/ids.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** A rule (subject may or may not do action on object) or a grouping (subject has role), within one tenant. */

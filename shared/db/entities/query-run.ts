@@ -1,4 +1,4 @@
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../core/caller.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** Record of one execution of a query: caller, duration, size of the result, error; not the result itself. */

@@ -1,5 +1,5 @@
 import type { BatchJob } from '../../batch-job.ts';
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../core/caller.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** Runs that were started together. Written in SQL by `shared/run-batches.ts`; handlers only read it here. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, p } from '../base.ts';
 
 /** One visible change of a run, in order of `seq`. Written by the engine in SQL; read under a run already found. */

@@ -1,4 +1,4 @@
-import type { Json } from '../../json.ts';
+import type { Json } from '../../core/json.ts';
 import { defineEntity, identified, p, tenantFilter } from '../base.ts';
 
 /** A named value that the workflows of a tenant share. A trigger raises the tenant's `variables_version` with each change. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, identified, p } from '../base.ts';
 
 /** A widget that every tenant of the deployment can install. It belongs to none, so there is no filter by tenant. */

@@ -1,5 +1,5 @@
-import type { Caller } from '../../caller.ts';
-import type { Json, JsonObject } from '../../json.ts';
+import type { Caller } from '../../core/caller.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import type { ShownError } from '../../run-errors.ts';
 import type { IterationPath } from '../../workflow/frame.ts';
 import type { TestMode } from '../../workflow/test-mode.ts';

@@ -1,5 +1,5 @@
-import { newID } from '../../ids.ts';
-import type { JsonObject } from '../../json.ts';
+import { newID } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** A graph as it was saved. A trigger keeps it from being changed: runs point here, so editing a workflow changes no run. */

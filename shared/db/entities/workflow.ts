@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, owned, p, tenantFilter } from '../base.ts';
 
 /** A workflow's names and options; its graphs are its versions. */

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { requireDevelopmentDatabase } from '#api/auth/database-issuer.ts';
 import { startApi } from '#api/listen.ts';
 import { readConfig } from '#shared/config.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Authenticator, createAuthenticator } from '#api/auth/identify.ts';
+import { newID } from '#shared/core/ids.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
 import { type FreshDatabase, freshDatabase } from '#test/support/database.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { type IdentityProvider, startIdentityProvider } from '#test/support/identity-provider.ts';

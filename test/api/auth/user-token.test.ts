@@ -2,7 +2,7 @@ import { SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createRemoteIssuer } from '#api/auth/trusted-issuer.ts';
 import { createTokenVerifier, type VerifyToken } from '#api/auth/user-token.ts';
-import type { ErrorCode } from '#shared/errors.ts';
+import type { ErrorCode } from '#shared/core/errors.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { type IdentityProvider, startIdentityProvider } from '#test/support/identity-provider.ts';
 

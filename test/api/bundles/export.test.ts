@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
-import { MASK } from '#shared/secret.ts';
+import { newID } from '#shared/core/ids.ts';
+import { MASK } from '#shared/core/schema/secret.ts';
 import { assetCounts, type FilledTenant, fillTenant } from '../../support/bundled-tenant.ts';
 import type { Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';

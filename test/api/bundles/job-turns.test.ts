@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { claimJob, endJob, postponeJob } from '#api/bundles/jobs/store.ts';
+import { newID } from '#shared/core/ids.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
 import { freshDatabase } from '../../support/database.ts';
 import { testLogger } from '../../support/environment.ts';
 

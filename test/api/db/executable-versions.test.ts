@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createExecutableVersions } from '#api/db/executable-versions.ts';
+import { newID } from '#shared/core/ids.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { noops } from '#test/support/graphs.ts';
 

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 import { answerErrors } from '#api/http/errors.ts';
 import { createRefusals } from '#api/http/refusals.ts';
 import { requestID } from '#api/http/request-id.ts';
-import { AppError, type ErrorCode } from '#shared/errors.ts';
-import { createTenantLabel } from '#shared/tally.ts';
+import { createTenantLabel } from '#shared/core/counter.ts';
+import { AppError, type ErrorCode } from '#shared/core/errors.ts';
 
 test.each([
   ['INVALID_API_KEY', 401],

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { formOf, joinForms } from '#api/http/form.ts';
 import type { Schema } from '#api/http/openapi/types.ts';
-import { Json, JsonObject } from '#shared/json.ts';
-import { secret } from '#shared/secret.ts';
+import { Json, JsonObject } from '#shared/core/json.ts';
+import { secret } from '#shared/core/schema/secret.ts';
 
 const place = z.object({ host: z.string().meta({ title: 'Host' }), token: secret(z.string()).optional() });
 

@@ -8,8 +8,8 @@ import { WorkflowPlan } from '#api/resources/workflows/plan-schemas.ts';
 import { Rerun } from '#api/resources/workflows/rerun-schemas.ts';
 import { WorkflowExecute } from '#api/resources/workflows/run-schemas.ts';
 import { WorkflowTest } from '#api/resources/workflows/schemas.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { parseValue } from '#shared/parse-value.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { parseValue } from '#shared/core/schema/parse.ts';
 import { clientEvents } from '#shared/realtime/client-events.ts';
 
 const id = '01890a5d-ac96-774b-bcce-b302099a8057';

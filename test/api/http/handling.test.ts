@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { ID } from '#api/http/id.ts';
 import { tenantRoute, userRoute } from '#api/http/route.ts';
 import { findUnknownFields } from '#api/http/unknown-fields.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import { JsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import { JsonObject } from '#shared/core/json.ts';
 import { type Client, type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 
 const words = { summary: 'A route of the test', description: 'A route of the test.' };

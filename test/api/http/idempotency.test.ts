@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { createAsset } from '#api/db/assets.ts';
 import { createKeyWaits } from '#api/http/idempotency.ts';
 import { tenantRoute, userRoute } from '#api/http/route.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
 import { type Client, type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 
 let calls = 0;

@@ -5,7 +5,7 @@ import { describeRoutes } from '#api/http/openapi/describe-routes.ts';
 import type { OpenAPI } from '#api/http/openapi/types.ts';
 import { publicRoute, tenantRoute, userRoute } from '#api/http/route.ts';
 import { routeGroups } from '#api/resources/index.ts';
-import { Json, JsonObject } from '#shared/json.ts';
+import { Json, JsonObject } from '#shared/core/json.ts';
 import { type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 
 interface Tree {

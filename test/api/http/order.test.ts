@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ID } from '#api/http/id.ts';
 import { tenantRoute, userRoute } from '#api/http/route.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
 import { type Client, type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 
 const WorkflowID = z.object({ workflowID: ID });

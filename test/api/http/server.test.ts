@@ -4,8 +4,8 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { publicRoute, tenantRoute, userRoute } from '#api/http/route.ts';
-import { newID } from '#shared/ids.ts';
-import { Json } from '#shared/json.ts';
+import { newID } from '#shared/core/ids.ts';
+import { Json } from '#shared/core/json.ts';
 import { type Client, type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 
 const routes = [

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { asSpelled, type Spellings } from '#api/http/spelling.ts';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { invalid, mapPaths, type Path } from '#shared/workflow/issues.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { invalid, mapPaths, type Path } from '#shared/core/schema/issues.ts';
 
 const spellings: Spellings = {
   where: ['where', 'query'],

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { findUnknownFields, knowsNoKey, MAX_UNKNOWN_FIELDS } from '#api/http/unknown-fields.ts';
 import { routes } from '#api/resources/index.ts';
-import { JsonObject } from '#shared/json.ts';
-import { readBy } from '#shared/schema-walk.ts';
+import { JsonObject } from '#shared/core/json.ts';
+import { readBy } from '#shared/core/schema/walk.ts';
 import { fromSchema, type JsonSchema } from '../../support/from-schema.ts';
 
 const Inner = z.object({ x: z.number().optional() });

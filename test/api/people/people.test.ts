@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Authenticator, createAuthenticator } from '#api/auth/identify.ts';
 import { normalAddress } from '#api/people/people.ts';
+import { newID } from '#shared/core/ids.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts';
 import { testLogger } from '../../support/environment.ts';
 import { type IdentityProvider, startIdentityProvider } from '../../support/identity-provider.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { coalesce } from '#api/realtime/asset-changes.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { AssetChange } from '#shared/realtime/asset-changes.ts';
 import type { Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type AwaitedRuns, createAwaitedRuns } from '#api/realtime/awaited-runs.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Json } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
-import type { Json } from '#shared/json.ts';
 import { createRunEnds, type RunOutcome, type TellEnd } from '#shared/run-ends.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ACCESS_CHANNEL, type AccessSignal } from '#api/auth/access-signals.ts';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { MAX_BYTES } from '#api/realtime/gateway.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { isTerminal } from '#shared/workflow/status.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { QUESTION_HEADS } from '#api/realtime/question-changes.ts';
 import { RUN_HEADS } from '#api/realtime/run-changes.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { explaining } from '../../support/explaining.ts';
 import { aMember, aTenant, aWorkflow, type TestTenant, type TestUser } from '../../support/factories.ts';

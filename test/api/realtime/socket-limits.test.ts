@@ -10,7 +10,7 @@ import { sendReminders } from '#api/realtime/reminders.ts';
 import { rooms } from '#api/realtime/rooms.ts';
 import { MAX_OF_USER } from '#api/realtime/socket-limits.ts';
 import { createRunWatch } from '#api/realtime/watch.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { testLogger } from '../../support/environment.ts';
 import { aTenant, aUser } from '../../support/factories.ts';

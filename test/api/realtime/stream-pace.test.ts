@@ -6,9 +6,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { PAGE, READ, readRunEvents } from '#api/db/watched-runs.ts';
 import { createEventStreams, type EventStream } from '#api/realtime/event-streams.ts';
 import { createRunWatch } from '#api/realtime/watch.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
 import { presentRunEvent } from '#shared/realtime/run-events.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';
 import { testLogger } from '../../support/environment.ts';

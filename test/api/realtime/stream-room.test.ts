@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { requireStreamRoom, streamOwner } from '#api/realtime/stream-room.ts';
-import type { Caller } from '#shared/caller.ts';
-import { newID } from '#shared/ids.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { newID } from '#shared/core/ids.ts';
 
 const room = { ofCaller: 2, ofTenant: 3, ofUser: 4 };
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { clientAnswers } from '#shared/realtime/client-events.ts';
 import { events } from '#shared/realtime/events.ts';

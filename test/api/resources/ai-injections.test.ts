@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type AIProviderServer, startAIProvider } from '../../servers/ai-provider.ts';
 import { aChat, readChunks } from '../../support/chat.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';

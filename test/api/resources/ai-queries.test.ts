@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exampleDataQueryCreate } from '#api/resources/queries/examples.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type AIProviderServer, startAIProvider } from '../../servers/ai-provider.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aDatasource, aMember, aTenant, type TestTenant } from '../../support/factories.ts';

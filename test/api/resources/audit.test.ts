@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { retireTrails } from '#workers/audit/retire-trails.ts';
 import { createTrailSeals } from '#workers/audit/seal-trails.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';

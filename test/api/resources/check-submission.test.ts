@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { checkSubmission } from '#api/resources/workflows/check-submission.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import { leastCostOf } from '../../support/event-loop.ts';
 
 const listOf = (items: JsonObject): JsonObject => ({

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aDataQuery, aMember, anApiKey, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { routes } from '#api/resources/index.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import type { Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, anApiKey, aTenant, type TestTenant } from '../../support/factories.ts';

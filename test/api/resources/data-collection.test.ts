@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newID } from '#shared/core/ids.ts';
 import { onPool } from '#shared/db/query.ts';
-import { newID } from '#shared/ids.ts';
 import { readApproverNames } from '#shared/policy/approvers.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import {

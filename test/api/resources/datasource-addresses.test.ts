@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readOptions } from '#api/resources/datasources/options.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { MASK, maskSecrets } from '#shared/core/schema/secret.ts';
 import { datasources, findDatasourceType } from '#shared/datasources/index.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { MASK, maskSecrets } from '#shared/secret.ts';
 
 interface Case {
   options: JsonObject;

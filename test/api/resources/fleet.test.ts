@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createFleetView } from '#api/fleet/fleet.ts';
 import { createHourCounts } from '#api/fleet/hours.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { anOperator, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { rotateAllSecrets } from '#ops/rotate-all-secrets.ts';
 import { readConfig } from '#shared/config.ts';
-import { createKeyRing } from '#shared/crypto.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
+import { createKeyRing } from '#shared/core/key-ring.ts';
 import { REVOCATIONS_CHANNEL } from '#shared/oauth-revocations.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';

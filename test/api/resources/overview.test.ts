@@ -3,7 +3,7 @@ import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { readOverview } from '#api/resources/overview/overview.ts';
 import { SearchQuery } from '#api/resources/overview/schemas.ts';
 import { search } from '#api/resources/overview/search.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { explaining } from '../../support/explaining.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { createResultPages } from '#workers/connections/result-pages.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import {

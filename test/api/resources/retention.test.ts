@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { retire } from '#workers/retention/retire.ts';
 import { CHILDREN, DELETE_RUNS, FIND_BY_RULE, findByAge, fromTheOldest } from '#workers/retention/runs.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { changeRules, type RuleSpec } from '#shared/policy/change.ts';
 import { permissions } from '#shared/policy/permissions.ts';
 import { setRoles } from '#shared/policy/roles.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { markCancelled, resumeCancels } from '#shared/run-batches.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aWorkflow, chain, type TestTenant, type TestWorkflow } from '../../support/factories.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findLogLines, LOG_LINES } from '#api/db/run-logs.ts';
 import { READ, readRunEvents } from '#api/db/watched-runs.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { explaining } from '../../support/explaining.ts';
 import { aMember, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { rooms } from '#api/realtime/rooms.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { conflict, denied, malformed, notFound } from '../../support/error-answers.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rotateAllSecrets } from '#ops/rotate-all-secrets.ts';
-import { createKeyRing } from '#shared/crypto.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
+import { createKeyRing } from '#shared/core/key-ring.ts';
+import { MASK } from '#shared/core/schema/secret.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
-import { MASK } from '#shared/secret.ts';
 import { createTenantVariables } from '#workers/variables.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { testLogger } from '../../support/environment.ts';

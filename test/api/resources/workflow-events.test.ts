@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/core/ids.ts';
 import {
   FIND_REACHED,
   FIND_REMEMBERED,
@@ -8,7 +9,6 @@ import {
   HAS_LEFT,
   READ_EVENT_WAITS,
 } from '#shared/db/workflow-events.ts';
-import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aWorkflow, type TestTenant, type TestUser } from '../../support/factories.ts';
 import { graph } from '../../support/graphs.ts';

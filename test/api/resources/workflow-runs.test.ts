@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
 import { code, graph, noop } from '../../support/graphs.ts';

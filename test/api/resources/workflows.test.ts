@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { nodes as nodeKinds } from '#shared/nodes/index.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { lenient } from '../../support/client.ts';

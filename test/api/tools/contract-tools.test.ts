@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { routeGroups } from '#api/resources/index.ts';
 import { composedTools } from '#api/tools/composed.ts';
 import { describingTools } from '#api/tools/describe.ts';
-import { inTurns } from '#shared/pauses.ts';
+import { inTurns } from '#shared/concurrency/cooperative.ts';
 
 /**
  * The tools of the contract with their inputs; `*` is required. Two inputs that the contract ignores are left out: `inputParams` of

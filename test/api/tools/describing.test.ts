@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { routeGroups } from '#api/resources/index.ts';
 import { describingTools } from '#api/tools/describe.ts';
-import { inTurns } from '#shared/pauses.ts';
+import { inTurns } from '#shared/concurrency/cooperative.ts';
 import { longestHold } from '../../support/event-loop.ts';
 
 const MAX_MS = 50;

@@ -1,4 +1,4 @@
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import type { Cluster } from '#test/support/cluster.ts';
 import { aWorkflow, type TestTenant } from '#test/support/factories.ts';
 import { graph, noop } from '#test/support/graphs.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { freePort } from '#ops/embedded/ports.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { aDatasource, aListener, aMember, aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { createProducer } from '#shared/producer.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { redisURL } from '#test/support/backplane.ts';

@@ -4,7 +4,7 @@ import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
 import { createLimiter } from '#shared/backplane/limiter.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 

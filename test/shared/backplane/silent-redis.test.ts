@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isConnectionError } from '#shared/errors.ts';
+import { isConnectionError } from '#shared/core/errors.ts';
 import { redisURL } from '#test/support/backplane.ts';
 import { startDeployment } from '#test/support/deployment.ts';
 import { noops } from '#test/support/graphs.ts';

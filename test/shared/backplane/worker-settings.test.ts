@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { workerSettings } from '#shared/backplane/types.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { createProducer } from '#shared/producer.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';

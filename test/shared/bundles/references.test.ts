@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { referencesIn, withIDs } from '#shared/bundles/references.ts';
 import type { BundledType } from '#shared/bundles/types.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { atOnce } from '#shared/pauses.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 
 function rewritten(type: BundledType, payload: JsonObject, ids: Record<string, string>): JsonObject {
   return withIDs(payload, atOnce(referencesIn(type, payload)), ({ id }) => ids[id]);

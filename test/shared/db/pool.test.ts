@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { isConnectionError } from '#shared/core/errors.ts';
 import { createPool, inTransaction, type PoolClient } from '#shared/db/pool.ts';
-import { isConnectionError } from '#shared/errors.ts';
 import { freshDatabase } from '#test/support/database.ts';
 import { testLogger, testServers } from '#test/support/environment.ts';
 

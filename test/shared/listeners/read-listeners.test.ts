@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createKeyRing } from '#shared/crypto.ts';
+import { newID } from '#shared/core/ids.ts';
+import { createKeyRing } from '#shared/core/key-ring.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
 import { createListenerReader } from '#shared/listeners/read-listeners.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createKeyRing } from '#shared/crypto.ts';
+import { newID } from '#shared/core/ids.ts';
+import { createKeyRing } from '#shared/core/key-ring.ts';
 import { COUNT_DEAD, COUNT_EVENTS, NEWEST_DEAD, PURGE, REDRIVE, REPLACE, REPLAY } from '#shared/db/dead-letters.ts';
 import { DISPATCHED, FREE_TURNS, KEYS_WITH_HELD, WAITING } from '#shared/db/held-events.ts';
 import {
@@ -25,7 +26,6 @@ import {
   tenantsWith,
 } from '#shared/db/listener-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
 import { freeTurns } from '#shared/listeners/free-turns.ts';
 import { createListenerReader } from '#shared/listeners/read-listeners.ts';
 import { createEventRecorder, type NewEvent } from '#shared/listeners/record-events.ts';

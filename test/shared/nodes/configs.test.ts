@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { nodes } from '#shared/nodes/index.ts';
 import { exitsOf } from '#shared/nodes/properties.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { checkGraph } from '#shared/workflow/graph.ts';
 
 /** Templates may not read them. */

@@ -62,7 +62,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['shared/db/migrations/Migration20261122225500_CronJobs.ts', ['dataQuery'], 'a type of cron job'],
   ['shared/db/migrations/Migration20261123061000_AssetChanges.ts', ['dataQuery'], 'a type of asset'],
   ['shared/db/migrations/Migration20261123062000_Notifications.ts', ['approval'], 'a type of collection'],
-  ['shared/expectation.ts', ['map', 'set'], 'types of values'],
+  ['shared/core/schema/describe-issue.ts', ['map', 'set'], 'types of values'],
   ['shared/listeners/endpoint-path.ts', ['end'], 'a field of a branch'],
   ['shared/listeners/rabbitmq.ts', ['fanout'], 'a type of exchange'],
   ['shared/plan-rerun.ts', ['start'], 'a choice'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type AnyNode, findNodeKind, nodes } from '#shared/nodes/index.ts';
 import { fieldsNaming, namedAssets } from '#shared/nodes/named-assets.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import { resolveParameters } from '#shared/pages/parameters.ts';
 
 const declared: JsonObject = {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { type DatasourceDefinition, defineDatasource } from '#shared/datasources/define-datasource.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { bindQuery, checkQuery } from '#shared/queries/bind.ts';
 
 const definition: DatasourceDefinition = defineDatasource({

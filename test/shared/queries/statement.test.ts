@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Dialect } from '#shared/datasources/define-datasource.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { bindStatement, renderStatement, statementFaults } from '#shared/queries/statement.ts';
 
 const scope: JsonObject = {

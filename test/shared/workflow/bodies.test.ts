@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '#shared/pauses.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { checkGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { graph, noop } from '#test/support/graphs.ts';
 

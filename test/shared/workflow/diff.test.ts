@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import { diffGraphs } from '#shared/workflow/diff.ts';
 import { leastCostOf } from '../../support/event-loop.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
-import { parseValue } from '#shared/parse-value.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { parseValue } from '#shared/core/schema/parse.ts';
 import { readFormSchema } from '#shared/workflow/form-schema.ts';
 
 const form: JsonObject = {

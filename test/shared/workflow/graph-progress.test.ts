@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { usualExitOf } from '#shared/nodes/properties.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { compileGraph, type Graph, type WorkflowNode } from '#shared/workflow/graph.ts';
 import { type Frame, Progress } from '#shared/workflow/progress.ts';
 

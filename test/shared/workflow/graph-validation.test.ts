@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { end } from '#shared/nodes/end.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { checkGraph, compileGraph, compileStored, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 
 function node(id: string, type: string, data: JsonObject = {}): WorkflowNode {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AppError } from '#shared/errors.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
-import { quote } from '#shared/quote.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
+import { quote } from '#shared/core/quote.ts';
 import { definitionIssues, InputDefinition, resolveInputs } from '#shared/workflow/inputs.ts';
 
 /** The resolved value of one input of a type, or the error message. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 

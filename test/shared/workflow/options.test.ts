@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { atOnce } from '#shared/pauses.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { parseDuration } from '#shared/workflow/duration.ts';
 import { compileGraph, type GraphNode } from '#shared/workflow/graph.ts';
 import { nodePolicy, runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { atOnce } from '#shared/pauses.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { compileGraph, type Graph, type WorkflowNode } from '#shared/workflow/graph.ts';
 import { findReuse, outermostOf } from '#shared/workflow/reuse.ts';
 import { withBodies } from '../../support/bodies.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createByteAccount } from '#shared/byte-account.ts';
+import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { withBytes } from '#shared/concurrency/work-context.ts';
+import { newID } from '#shared/core/ids.ts';
 import { postgresql } from '#shared/datasources/postgresql.ts';
-import { newID } from '#shared/ids.ts';
-import { withBytes } from '#shared/work.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
 import { testServers } from '#test/support/environment.ts';
 

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { airtable } from '#shared/datasources/presets/airtable.ts';
 import type { PresetBody, PresetDefinition } from '#shared/datasources/presets/define-preset.ts';
 import { presets } from '#shared/datasources/presets/index.ts';
@@ -8,8 +10,6 @@ import { sendgrid } from '#shared/datasources/presets/sendgrid.ts';
 import { slack } from '#shared/datasources/presets/slack.ts';
 import { stripe } from '#shared/datasources/presets/stripe.ts';
 import { twilio } from '#shared/datasources/presets/twilio.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { bindQuery } from '#shared/queries/bind.ts';
 import { openOutbound } from '#test/support/connector.ts';
 import { json, startHTTP } from '#test/support/http-server.ts';

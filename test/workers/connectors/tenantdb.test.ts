@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createKeyRing } from '#shared/crypto.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
+import { createKeyRing } from '#shared/core/key-ring.ts';
 import { tenantdb } from '#shared/datasources/tenantdb.ts';
-import { newID } from '#shared/ids.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
 import { broughtDatabase, tenantServer } from '#test/support/database.ts';

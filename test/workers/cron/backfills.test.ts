@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { createBackfilling, NEXT_TENANT, OLDEST_BACKFILL } from '#workers/cron/fill-backfills.ts';
 import { aCronJob, aTicker, ticksOf } from '../../support/cron.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { startRedis } from '../../servers/redis.ts';
 import { redisURL } from '../../support/backplane.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { inTransaction } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { trimTicks } from '#workers/cron/page.ts';
 import { aCronJob, aTicker, ticksOf } from '../../support/cron.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { noops } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';

@@ -1,8 +1,8 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { newID } from '#shared/core/ids.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Frame } from '#shared/workflow/progress.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { startDeployment } from '../../support/deployment.ts';
 import { noops } from '../../support/graphs.ts';
 import { eventually } from '../../support/settle.ts';

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Caller } from '#shared/caller.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import { GIVE_EVENT, INSERT_EVENT } from '#shared/db/workflow-events.ts';
-import { newID } from '#shared/ids.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
 import { createEvents, type Events, type NewEvent } from '#shared/workflow-events.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph } from '#test/support/graphs.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
-import { atOnce } from '#shared/pauses.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { newID } from '#shared/core/ids.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Frame } from '#shared/workflow/progress.ts';

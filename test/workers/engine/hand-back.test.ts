@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
-import type { Logger } from '#shared/logger.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { noops } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';

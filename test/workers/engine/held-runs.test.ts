@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph, noops } from '#test/support/graphs.ts';
 import { json, startHTTP } from '#test/support/http-server.ts';

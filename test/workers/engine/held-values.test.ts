@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { aClaimedRun } from '#test/support/claimed-run.ts';
 import { code, graph } from '#test/support/graphs.ts';
 import { createHeldValues } from '#workers/engine/held-values.ts';

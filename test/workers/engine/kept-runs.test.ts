@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { insertRuns, type NewRun } from '#shared/accept-runs.ts';
+import { newID } from '#shared/core/ids.ts';
 import { FIND_FORGOTTEN } from '#shared/db/accounting.ts';
-import { newID } from '#shared/ids.ts';
 import { createRuns } from '#shared/runs.ts';
 import { createAlarms } from '#workers/engine/alarms.ts';
 import { createKeptRuns } from '#workers/engine/kept-runs.ts';

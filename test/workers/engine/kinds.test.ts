@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { nodes } from '#shared/nodes/index.ts';
 import { usualExitOf } from '#shared/nodes/properties.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';

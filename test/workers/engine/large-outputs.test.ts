@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';

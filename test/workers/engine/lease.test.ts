@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { createByteAccount } from '#shared/byte-account.ts';
-import { newID } from '#shared/ids.ts';
+import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { newID } from '#shared/core/ids.ts';
 import { createLease, type Lease } from '#workers/engine/lease.ts';
 import { createSlots } from '#workers/engine/slots.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { compileGraph, type GraphNode, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';

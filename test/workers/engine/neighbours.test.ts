@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import type { WorkerContext } from '#workers/context.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';
 import { code, graph, noop } from '../../support/graphs.ts';

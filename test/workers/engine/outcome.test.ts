@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AppError, type ErrorCode } from '#shared/errors.ts';
+import { AppError, type ErrorCode } from '#shared/core/errors.ts';
 import type { NodePolicy } from '#shared/workflow/options.ts';
 import { isRepeatable, retryDelay } from '#workers/engine/outcome.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph, noop, noops } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph, noops } from '#test/support/graphs.ts';
 import { type HTTPServer, startHTTP } from '#test/support/http-server.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isJsonObject, type JsonObject } from '#shared/json.ts';
+import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Json } from '#shared/json.ts';
-import { atOnce } from '#shared/pauses.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import type { Json } from '#shared/core/json.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { type ExecutedDrawing, Execution, type Mishap } from '#test/support/executed-runs.ts';
 import { code, graph } from '#test/support/graphs.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { startDeployment } from '#test/support/deployment.ts';
 import { graph } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
-import { atOnce } from '#shared/pauses.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import type { ShownError } from '#shared/run-errors.ts';
 import { pathKey } from '#shared/workflow/frame.ts';
 import { compileGraph, type GraphNode, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';

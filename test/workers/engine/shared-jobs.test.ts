@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createBackplane } from '#shared/backplane/index.ts';
+import { newID } from '#shared/core/ids.ts';
 import { createPool } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
 import { createProducer } from '#shared/producer.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';

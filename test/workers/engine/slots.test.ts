@@ -1,9 +1,9 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createByteAccount } from '#shared/byte-account.ts';
-import { newID } from '#shared/ids.ts';
-import { createLane } from '#shared/lanes.ts';
-import type { Turn } from '#shared/turns.ts';
+import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import { newID } from '#shared/core/ids.ts';
 import { startDeployment } from '#test/support/deployment.ts';
 import { graph, noops } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { countActive } from '#test/support/database.ts';
 import { aDataQuery, aTenant, aWorkflow, type TestTenant } from '#test/support/factories.ts';

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph, noop, noops } from '#test/support/graphs.ts';
 import { type HTTPServer, startHTTP } from '#test/support/http-server.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { createRuns } from '#shared/runs.ts';
 import { createEvents } from '#shared/workflow-events.ts';
 import { createSweep } from '#workers/engine/sweep.ts';

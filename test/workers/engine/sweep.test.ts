@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { createEvents } from '#shared/workflow-events.ts';
 import { createSweep } from '#workers/engine/sweep.ts';
 import { startDeployment } from '../../support/deployment.ts';

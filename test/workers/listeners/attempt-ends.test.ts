@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
 import { failureOf, type OpenEvent } from '#workers/listeners/attempt-ends.ts';
 
 const event = (more: Partial<OpenEvent>) =>

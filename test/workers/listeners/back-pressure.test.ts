@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { WebSocketServer } from 'ws';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { receiveEvents } from '#test/support/received-events.ts';
 import { eventually } from '#test/support/settle.ts';
 import { untilSilent } from '#workers/listeners/sources/alive.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { type AIProviderServer, startAIProvider } from '#test/servers/ai-provider.ts';
 import type { Client } from '#test/support/client.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 import { Operator, type PlainOperator } from '#shared/nodes/operators.ts';
 import { compare } from '#workers/nodes/compare.ts';
 

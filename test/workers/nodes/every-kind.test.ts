@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { ErrorHandling } from '#shared/nodes/common.ts';
 import { type AnyNode, nodes } from '#shared/nodes/index.ts';
 import { isPure } from '#shared/nodes/properties.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { checkNode } from '#shared/workflow/check-node.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';

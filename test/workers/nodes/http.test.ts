@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph } from '#test/support/graphs.ts';
 import { json, startHTTP } from '#test/support/http-server.ts';

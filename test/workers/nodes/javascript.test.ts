@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
-import { createLogger } from '#shared/logger.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import { javascript } from '#shared/nodes/javascript.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { condition } from '#shared/nodes/condition.ts';
 import { type AnyNode, nodes } from '#shared/nodes/index.ts';
 import { Operator } from '#shared/nodes/operators.ts';

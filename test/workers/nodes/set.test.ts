@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { set } from '#shared/nodes/set.ts';
-import { atOnce } from '#shared/pauses.ts';
 import { contextPatch } from '#shared/workflow/arguments.ts';
 import { compileGraph } from '#shared/workflow/graph.ts';
 import { aNodeRun } from '#test/support/node-run.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
-import type { Json } from '#shared/json.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Json } from '#shared/core/json.ts';
 import { subWorkflow } from '#shared/nodes/sub-workflow.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { Fact, NodeContext } from '#workers/nodes/executor.ts';

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import type { Json, JsonObject } from '#shared/json.ts';
-import { createLogger } from '#shared/logger.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import { switchNode } from '#shared/nodes/switch.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
-import { atOnce } from '#shared/pauses.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { nodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import { code, graph } from '#test/support/graphs.ts';

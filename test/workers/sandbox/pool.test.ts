@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createByteAccount } from '#shared/byte-account.ts';
-import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
-import { createLane } from '#shared/lanes.ts';
-import { createLogger } from '#shared/logger.ts';
-import { Place, withBytes } from '#shared/work.ts';
+import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import { Place, withBytes } from '#shared/concurrency/work-context.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
+import { createLogger } from '#shared/core/logger.ts';
 import { heldBy } from '#test/support/held-bytes.ts';
 import { createSandbox, type Sandbox, type SandboxRequest } from '#workers/sandbox/pool.ts';
 
@@ -779,7 +779,7 @@ describe('disposal', () => {
   test('hosts end with the process that started them', async () => {
     const script = `
       import { createSandbox } from '#workers/sandbox/pool.ts';
-      import { createLogger } from '#shared/logger.ts';
+      import { createLogger } from '#shared/core/logger.ts';
       const sandbox = createSandbox({ processes: 1, maxOutputBytes: 1000 }, createLogger({ level: 'silent' }));
       await sandbox.run({ tenantID: 't', code: 'return 1', args: {}, timeoutMs: 5000 }, new AbortController().signal);
       sandbox.run({ tenantID: 't', code: 'for (;;);', args: {}, timeoutMs: 60_000 }, new AbortController().signal);

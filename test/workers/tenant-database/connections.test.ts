@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newID } from '#shared/ids.ts';
-import { createLane } from '#shared/lanes.ts';
-import type { Turn } from '#shared/turns.ts';
-import { Place } from '#shared/work.ts';
+import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import { Place } from '#shared/concurrency/work-context.ts';
+import { newID } from '#shared/core/ids.ts';
 import type { PostgresConnection } from '#workers/postgresql/connection.ts';
 import { executeSQL } from '#workers/tenant-database/execute-sql.ts';
 import { endOrphans } from '#workers/tenant-database/orphans.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createKeyRing } from '#shared/crypto.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
+import { createKeyRing } from '#shared/core/key-ring.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { deleteTenant, resumeDeletions } from '#shared/tenants.ts';
 import { broughtDatabase, onServer, tenantServer } from '../../support/database.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startPostgres } from '#ops/embedded/postgres.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { deleteTenant } from '#shared/tenants.ts';
 import { createCatalogGuard } from '#workers/tenant-database/catalog-guard.ts';
 import { createLockGuard } from '#workers/tenant-database/lock-guard.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createKeyRing } from '#shared/crypto.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
+import { createKeyRing } from '#shared/core/key-ring.ts';
 import { executeSQL } from '#workers/tenant-database/execute-sql.ts';
 import { measureDatabases } from '#workers/tenant-database/quota.ts';
 import { tenantServer } from '../../support/database.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/core/ids.ts';
 import { withTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
-import { newID } from '#shared/ids.ts';
 import { deleteTenant, resumeDeletions } from '#shared/tenants.ts';
 import { tenantServer } from '../../support/database.ts';
 import { eventually } from '../../support/settle.ts';

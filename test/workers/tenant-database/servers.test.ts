@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '#shared/config.ts';
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import { deleteTenant } from '#shared/tenants.ts';
 import { deniedBy } from '#workers/outbound/own-places.ts';
 import { tenantServer } from '../../support/database.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
 import { findWidgetType } from '#shared/widgets/index.ts';
 import { join, type Part, partOf } from '#workers/widgets/shapes.ts';
 

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import { generate, type Packet, parser, type QoS } from 'mqtt-packet';
-import type { HeldBytes } from '#shared/byte-account.ts';
-import { AppError } from '#shared/errors.ts';
-import { createLane, IN_ORDER } from '#shared/lanes.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
+import type { HeldBytes } from '#shared/concurrency/memory-budget.ts';
+import { createLane, IN_ORDER } from '#shared/concurrency/semaphore.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import { tooLarge } from '../../connections/batch.ts';
 import { createMeter } from '../../connections/meter.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
+import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import type { AppError } from '#shared/core/errors.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import type { mqtt } from '#shared/datasources/mqtt.ts';
-import type { AppError } from '#shared/errors.ts';
-import { bytesOfWork } from '#shared/work.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
 import { createBatch } from '../../connections/batch.ts';
 import type { QueryResult } from '../../connections/connection.ts';
 import { bytesOf, writtenBytes } from '../../connections/payload.ts';

@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
 import type { DatasourceItem } from '../../connections/connection.ts';
 import type { MySQLConnection } from './connection.ts';
 import { executeStatement } from './query.ts';

@@ -1,5 +1,5 @@
 import { createConnection, type Connection as Driver } from 'mysql2';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { PooledConnection } from '../../connections/connection-pool.ts';
 import { guarded } from '../../connections/guarded.ts';
 import { createMeter, type Meter } from '../../connections/meter.ts';

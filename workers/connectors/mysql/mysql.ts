@@ -1,10 +1,10 @@
 import type { FieldPacket } from 'mysql2';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import type { mysql } from '#shared/datasources/mysql.ts';
 import { shown } from '#shared/datasources/sql-writes.ts';
-import { AppError } from '#shared/errors.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
 import type { QueryResult } from '../../connections/connection.ts';
 import { createConnectionPool } from '../../connections/connection-pool.ts';
 import { columnKeys, convertInParts, parseJson, rowOf } from '../../connections/rows.ts';

@@ -1,5 +1,5 @@
 import mysql, { type FieldPacket, type ResultSetHeader } from 'mysql2';
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 import { MAX_READ_BYTES } from '../../connections/rows.ts';
 import type { MySQLConnection } from './connection.ts';
 

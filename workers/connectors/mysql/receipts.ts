@@ -1,5 +1,5 @@
-import type { Json } from '#shared/json.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
+import type { Json } from '#shared/core/json.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import type { QueryResult } from '../../connections/connection.ts';
 import {
   cannotCreate,

@@ -1,5 +1,5 @@
 import type { FieldPacket } from 'mysql2';
-import type { Json } from '#shared/json.ts';
+import type { Json } from '#shared/core/json.ts';
 import { numberOrText, parseJson } from '../../connections/rows.ts';
 
 /** The protocol's numbers of types. */

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import { type ChannelModel, connect, type SocketOptions } from 'amqplib';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { tooLarge } from '../../connections/batch.ts';
 import type { Outbound } from '../../outbound/gate.ts';
 import { tlsOptions } from '../../outbound/tls.ts';

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { AbstractConnector, Redis } from 'ioredis';
 import type { z } from 'zod';
+import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import type { redis } from '#shared/datasources/redis.ts';
-import { AppError } from '#shared/errors.ts';
-import { bytesOfWork } from '#shared/work.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
 import type { Certificates } from '../../outbound/tls.ts';
 import { upstreamError } from '../../outbound/upstream-error.ts';
 import { type Reply, sizeOf } from './replies.ts';

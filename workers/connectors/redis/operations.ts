@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
 import type { QueryResult } from '../../connections/connection.ts';
 import { bytesOf } from '../../connections/payload.ts';
 import type { Call } from './client.ts';

@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
 
 /** Replies of the driver: bulk strings as bytes, integers as text, since a double cannot hold all of them. */
 export type Reply = Buffer | string | null | Reply[];

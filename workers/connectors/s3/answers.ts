@@ -1,6 +1,6 @@
 import { parseXml, XmlElement } from '@rgrove/parse-xml';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { type HTTPResponse, whereOf } from '../../outbound/fetch.ts';
 import { upstreamError } from '../../outbound/upstream-error.ts';
 

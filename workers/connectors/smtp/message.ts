@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import type { z } from 'zod';
+import { newID } from '#shared/core/ids.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
 import type { smtp } from '#shared/datasources/smtp.ts';
-import { newID } from '#shared/ids.ts';
-import { invalidField } from '#shared/workflow/issues.ts';
 
 type Query = z.output<(typeof smtp)['query']>;
 

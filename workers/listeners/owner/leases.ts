@@ -1,5 +1,5 @@
+import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { JsonObject } from '#shared/json.ts';
 
 /** What the database says of an owner, at the moment of its renewal. */
 export interface Standing {

@@ -1,4 +1,4 @@
-import type { Metrics } from '#shared/metrics.ts';
+import type { Metrics } from '#shared/core/metrics.ts';
 import type { LeaseState } from './leases.ts';
 import type { Room } from './room.ts';
 

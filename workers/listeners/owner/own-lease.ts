@@ -1,4 +1,4 @@
-import { newID } from '#shared/ids.ts';
+import { newID } from '#shared/core/ids.ts';
 import type { Leases, Standing } from './leases.ts';
 
 /** The lease of the owner in this process. After it was lost, the next renewal begins another. */

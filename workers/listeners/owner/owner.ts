@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { KeyRing } from '#shared/crypto.ts';
+import { keep } from '#shared/concurrency/periodic-task.ts';
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { keep } from '#shared/keep.ts';
-import { createLane } from '#shared/lanes.ts';
 import { findListenerType } from '#shared/listeners/index.ts';
 import { orderBy } from '#shared/listeners/order-key.ts';
 import type { ListenerReader } from '#shared/listeners/read-listeners.ts';
 import type { EventRecorder } from '#shared/listeners/record-events.ts';
-import type { Logger } from '#shared/logger.ts';
 import { createCountedQuota } from '#shared/runs-in-flight.ts';
 import type { Reach } from '../../connectors/reach.ts';
 import { sourceOf, sourceTypes } from '../sources/index.ts';

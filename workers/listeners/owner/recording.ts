@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newID } from '#shared/core/ids.ts';
+import { MAX_LEVELS, readJSON } from '#shared/core/lossless-json.ts';
 import { isRefusedStatement } from '#shared/db/pool.ts';
-import { newID } from '#shared/ids.ts';
-import { MAX_LEVELS, readJSON } from '#shared/json-text.ts';
 import { orderKeyOf } from '#shared/listeners/order-key.ts';
 import type { EventRecorder, NewEvent } from '#shared/listeners/record-events.ts';
 import type { CountedQuota } from '#shared/runs-in-flight.ts';

@@ -1,12 +1,12 @@
-import type { KeyRing } from '#shared/crypto.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import { openSecrets } from '#shared/core/schema/secret.ts';
 import { findDatasourceType } from '#shared/datasources/index.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { JsonObject } from '#shared/json.ts';
 import { findListenerType } from '#shared/listeners/index.ts';
 import type { ListenerReader } from '#shared/listeners/read-listeners.ts';
-import type { Logger } from '#shared/logger.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
-import { openSecrets } from '#shared/secret.ts';
 import type { Reach } from '../../connectors/reach.ts';
 import { sourceOf, sourceTypes } from '../sources/index.ts';
 import type { Left, Source } from '../sources/source.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError, toAppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
-import type { Lane } from '#shared/lanes.ts';
+import type { Lane } from '#shared/concurrency/semaphore.ts';
+import { AppError, toAppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { ReadListener } from '#shared/listeners/read-listeners.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { Reach } from '../../connectors/reach.ts';
 import type { Source, SourceContext } from '../sources/source.ts';
 import type { Report } from './leases.ts';

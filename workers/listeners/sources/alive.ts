@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { upstreamError } from '../../outbound/upstream-error.ts';
 import type { SourceContext } from './source.ts';

@@ -1,6 +1,6 @@
 import type { FetchMessageObject } from 'imapflow';
 import PostalMime, { type Address, type Attachment, type Email } from 'postal-mime';
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 
 interface Limits {
   maxAttachmentBytes: number;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Pgoutput, PgoutputPlugin } from 'pg-logical-replication';
 import type { z } from 'zod';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { namesIn } from '#shared/listeners/names-in.ts';
 import type { postgresql } from '#shared/listeners/postgresql.ts';
 import type { PostgresConnection } from '../../postgresql/connection.ts';

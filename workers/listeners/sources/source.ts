@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { AnyDatasource } from '#shared/datasources/index.ts';
-import type { JsonObject } from '#shared/json.ts';
 import type { AnyLiveListener } from '#shared/listeners/index.ts';
-import type { Logger } from '#shared/logger.ts';
 import type { Reach } from '../../connectors/reach.ts';
 
 /** An event as a server has sent it. */

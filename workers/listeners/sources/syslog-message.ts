@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { severities } from '#shared/listeners/syslog.ts';
 
 const facilities = [

@@ -1,11 +1,11 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
+import { AppError } from '#shared/core/errors.ts';
+import { readNetwork } from '#shared/core/setting-formats.ts';
 import type { syslog as syslogDatasource } from '#shared/datasources/syslog.ts';
-import { AppError } from '#shared/errors.ts';
 import { namesIn } from '#shared/listeners/names-in.ts';
 import { severities, type syslog } from '#shared/listeners/syslog.ts';
-import { readNetwork } from '#shared/setting-formats.ts';
 import { requireOwnPort } from '../../connectors/syslog.ts';
 import { isWithin, networksOf } from '../../outbound/addresses.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';

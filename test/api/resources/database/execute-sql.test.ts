@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createKeyRing } from '#shared/crypto.ts';
+import { createKeyRing } from '#shared/core/key-ring.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import type { Client } from '../../../support/client.ts';
 import { type Cluster, startCluster } from '../../../support/cluster.ts';

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '#shared/core/json.ts';
+import { isDeeper, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
+import { outputText } from '#workers/engine/outputs.ts';
+import { readBody } from '#workers/http/body.ts';
+import { maskOutput } from '#workers/nodes/mask.ts';
+import { leastCostOf } from '../../support/event-loop.ts';
+
+/** Loses every number that is written with more than three characters. */
+const all = { maxLevels: 5, isLost: () => true };
+
+describe('readJSON', () => {
+  test.each([
+    '{"a":1234,"b":[1234567890123456789,-1234.5e+6, 1234 ],"1234567890123456":"1234567890123456"}',
+    '"1234567890123456\\"1234567890123456"',
+    '["\\\\", 12345678901234567, "\\\\\\"]1234", 1]',
+    '1234567890123456789',
+    ' 12345678901234567\n',
+    '[]',
+  ])('finds the numbers of %s as JSON.parse does', (text) => {
+    const asText = (_key: string, value: unknown, { source = '' }: { source?: string }) =>
+      typeof value === 'number' && source.length > 3 ? source : value;
+
+    // TypeScript's declarations lack the third argument.
+    expect(readJSON(text, all)).toEqual(JSON.parse(text, asText as (key: string, value: unknown) => unknown));
+  });
+
+  test.each([
+    '[01234567890123456]',
+    '{1234567890123456:1}',
+    '[1234567890123456-]',
+    '[12345678901234567 1]',
+    '[.1234567890123456]',
+    '1234567890123456 x',
+    '["1234567890123456',
+    '[1',
+  ])('refuses %s, which is not JSON', (text) => {
+    expect(() => readJSON(text, all)).toThrow(SyntaxError);
+  });
+
+  test('refuses more levels than are allowed, however they are written', () => {
+    expect(readJSON('[[[[["[[[[[[", 1]]]]]', all)).toEqual([[[[['[[[[[[', 1]]]]]);
+    expect(() => readJSON('[[[[[{}]]]]]', all)).toThrow(TooDeep);
+    expect(() => readJSON('{"a":{"a":{"a":{"a":{"a":{"a":1}}}}}}', all)).toThrow(TooDeep);
+    expect([isDeeper('[[[[[[]]]]]]', 5), isDeeper('[[[[[]]]]]', 5), isDeeper('[[],[],[],[],[],[]]', 5)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe('an answer of a server', () => {
+  const keys = (count: number, more = '') =>
+    `{${more}${Array.from({ length: count }, (_, at) => `"k${at}":${at}`).join(',')}}`;
+  const list = (count: number, item: string) => `[${Array.from({ length: count }, () => item).join(',')}]`;
+  /** Of about as many bytes. */
+  const unit = leastCostOf(() => JSON.stringify(JSON.parse(keys(100_000))));
+  const answer = (text: string) => ({
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(text),
+    url: new URL('http://127.0.0.1/'),
+  });
+
+  test.each([
+    ['a million levels', `${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}`],
+    ['a million levels of objects', `${'{"a":'.repeat(1_000_000)}1${'}'.repeat(1_000_000)}`],
+    ['a million levels around a long number', `${'['.repeat(1_000_000)}12345678901234567890${']'.repeat(1_000_000)}`],
+  ])('with %s is refused before it is parsed', (_what, text) => {
+    const read = () => expect(() => readBody(answer(text))).toThrow(/nested deeper than 500 levels/);
+
+    expect(leastCostOf(read, unit)).toBeLessThan(unit);
+  });
+
+  test.each([
+    ['100,000 keys', keys(100_000)],
+    ['100,000 keys and a long number', keys(100_000, '"long":12345678901234567890,')],
+    ['long numbers', list(100_000, '12345678901234567')],
+    ['empty objects', list(500_000, '{}')],
+    ['escapes', list(180_000, '"\\u0001"')],
+  ])('with %s is read, masked and written in the time of JSON', (_what, text) => {
+    const body = answer(text);
+    const output = { answer: readBody(body) };
+    const max = 1.5 * unit;
+
+    expect(leastCostOf(() => readBody(body), max)).toBeLessThan(max);
+    expect(leastCostOf(() => maskOutput(output, ['secret']), max)).toBeLessThan(max);
+    expect(leastCostOf(() => outputText(output, 50_000_000), max)).toBeLessThan(max);
+  });
+});
+
+test.each([
+  ['\u0000', 'NUL'],
+  ['\\\u0000', 'NUL'],
+  ['a\ud800', 'surrogate'],
+])('an output with %j is refused', (text, what) => {
+  const outputs: JsonObject[] = [{ text }, { [text]: 1 }, { list: ['\\u0000', text] }];
+  for (const output of outputs) expect(() => outputText(output, 1_000)).toThrow(what);
+});
+
+test.each(['\\u0000', '\\\\u0000', '\\ud800', '💥', '\u001f'])('an output with %j is not', (text) => {
+  expect(JSON.parse(outputText({ text }, 1_000))).toEqual({ text });
+});
