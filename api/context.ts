@@ -7,7 +7,7 @@ import { createTenantLabel } from '#shared/core/counter.ts';
 import { createKeyRing, type KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { PoolState } from '#shared/core/metrics.ts';
-import { lendInTurns } from '#shared/db/lend-in-turns.ts';
+import { lendInTurns } from '#shared/db/fair-checkout.ts';
 import { createOrm } from '#shared/db/orm.ts';
 import { createDispatchPool, createPool, limitAnswers, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';

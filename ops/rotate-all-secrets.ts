@@ -4,7 +4,7 @@ import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { resealSecrets } from '#shared/core/schema/secret.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { type SealedColumn, sealedColumns } from '#shared/sealed-columns.ts';
+import { type SealedColumn, sealedColumns } from '#shared/db/sealed-columns.ts';
 
 interface RotationOptions {
   secrets: KeyRing;

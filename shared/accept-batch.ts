@@ -2,8 +2,6 @@ import { insertRuns, type NewRun } from './accept-runs.ts';
 import type { Caller } from './core/caller.ts';
 import { AppError } from './core/errors.ts';
 import type { JsonObject } from './core/json.ts';
-import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
-import { onClient } from './db/query.ts';
 import {
   claimKey,
   claimRunKeys,
@@ -12,7 +10,9 @@ import {
   notYet,
   storeAnswer,
   whenKeyIsFree,
-} from './idempotency.ts';
+} from './db/idempotency.ts';
+import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
+import { onClient } from './db/query.ts';
 
 export interface NewBatch {
   id: string;

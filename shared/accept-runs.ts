@@ -4,10 +4,10 @@ import type { Caller } from './core/caller.ts';
 import type { AppError } from './core/errors.ts';
 import { newID } from './core/ids.ts';
 import type { JsonObject } from './core/json.ts';
+import { claimKey, type IdempotencyClaim, whenKeyIsFree } from './db/idempotency.ts';
 import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
 import { onClient } from './db/query.ts';
 import { isKept, LINE, SKIPS, WHILE_KEPT } from './db/window.ts';
-import { claimKey, type IdempotencyClaim, whenKeyIsFree } from './idempotency.ts';
 import type { CompletionWebhook, RunClass, RunLimits } from './workflow/limits.ts';
 import type { TestMode } from './workflow/test-mode.ts';
 

@@ -3,6 +3,7 @@ import { type AuditRecord, insertAuditRecords } from './audit/records.ts';
 import type { Caller } from './core/caller.ts';
 import { newID } from './core/ids.ts';
 import type { Json, JsonObject } from './core/json.ts';
+import { claimKey, type IdempotencyClaim, storeAnswer, whenKeyIsFree } from './db/idempotency.ts';
 import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
 import { onClient, onPool } from './db/query.ts';
 import { storableJSON } from './db/storable.ts';
@@ -17,7 +18,6 @@ import {
   MARK_TOLD,
   NO_WORKFLOW,
 } from './db/workflow-events.ts';
-import { claimKey, type IdempotencyClaim, storeAnswer, whenKeyIsFree } from './idempotency.ts';
 import type { Rights } from './policy/rights.ts';
 import { requireQuota } from './quotas.ts';
 import type { Runs } from './runs.ts';

@@ -5,9 +5,7 @@ import { AppError, type ErrorCode, reviveError, toWireError, WireError } from '#
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { createRareWarning } from '#shared/core/throttled-warning.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
-import type { Pool } from '#shared/db/pool.ts';
-import { inEntityTransaction, onEntities, onPool } from '#shared/db/query.ts';
+import type { Trim } from '#shared/db/evict-oldest.ts';
 import {
   claimKey,
   createAnswerTrim,
@@ -19,8 +17,10 @@ import {
   type StoredAnswer,
   storeAnswer,
   whenKeyIsFree,
-} from '#shared/idempotency.ts';
-import type { Trim } from '#shared/trim.ts';
+} from '#shared/db/idempotency.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { inEntityTransaction, onEntities, onPool } from '#shared/db/query.ts';
 import type { Route } from './route.ts';
 import { refuseTooDeep } from './validate.ts';
 

@@ -5,7 +5,7 @@ import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { DataQuery } from '#shared/db/entities/data-query.ts';
-import type { IdempotencyClaim } from '#shared/idempotency.ts';
+import type { IdempotencyClaim } from '#shared/db/idempotency.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { queryRuns } from '#shared/queues/query-runs.ts';
 

@@ -9,10 +9,10 @@ import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createLogger } from '#shared/core/logger.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { createProducer } from '#shared/producer.ts';
 import { queryRuns } from '#shared/queues/query-runs.ts';
 import { tenantDatabase } from '#shared/queues/tenant-database.ts';
-import { sealedColumns } from '#shared/sealed-columns.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';
 import type { Figure } from './row.ts';
 

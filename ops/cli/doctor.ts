@@ -5,7 +5,7 @@ import { type Config, type RedisConfig, readConfig, readEmbeddedConfig } from '#
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
-import { sealedColumns } from '#shared/sealed-columns.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { commandEnvironment } from '../embedded/command-environment.ts';
 
 export interface Finding {

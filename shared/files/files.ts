@@ -1,7 +1,7 @@
 import { AppError } from '../core/errors.ts';
-import { ownRead } from '../db/own-read.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Query } from '../db/query.ts';
+import { ownRead } from '../db/unavailable-store.ts';
 import { createFolderStore } from './folder-store.ts';
 import { createS3Store, type S3Place } from './s3-store.ts';
 import type { BlobStore, ByteRange, StoreName } from './store.ts';

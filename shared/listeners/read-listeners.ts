@@ -7,7 +7,7 @@ import { openSecrets } from '../core/schema/secret.ts';
 import { findDatasourceType } from '../datasources/index.ts';
 import type { Pool } from '../db/pool.ts';
 import { ENDPOINTS, LISTENER_VERSIONS, type ListenerRow, READ_LISTENER } from '../db/read-listeners.ts';
-import { sealedColumns } from '../sealed-columns.ts';
+import { sealedColumns } from '../db/sealed-columns.ts';
 import { createEndpoints, type Endpoints } from './endpoint-path.ts';
 
 /** A listener with the options of its datasource in clear. Shared by all who read it, so it must not be changed. */

@@ -6,7 +6,7 @@ import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { openSecrets, sealSecrets, secret } from '#shared/core/schema/secret.ts';
-import type { SealedColumn } from '#shared/sealed-columns.ts';
+import type { SealedColumn } from '#shared/db/sealed-columns.ts';
 import { type Deployment, startDeployment } from '../support/deployment.ts';
 import { testLogger } from '../support/environment.ts';
 

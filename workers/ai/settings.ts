@@ -1,9 +1,9 @@
 import { type AIProvider, type AISettings, lackOf, noModel } from '#shared/ai/providers.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
-import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { sealedColumns } from '#shared/sealed-columns.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
+import { ownRead } from '#shared/db/unavailable-store.ts';
 
 interface Needs {
   pool: Pool;

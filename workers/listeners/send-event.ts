@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '#shared/core/errors.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
-import type { IdempotencyClaim } from '#shared/idempotency.ts';
+import type { Trim } from '#shared/db/evict-oldest.ts';
+import type { IdempotencyClaim } from '#shared/db/idempotency.ts';
 import { sendEvent } from '#shared/listeners/actions.ts';
-import type { Trim } from '#shared/trim.ts';
 import { resolveTemplates } from '#shared/workflow/arguments.ts';
 import type { Events } from '#shared/workflow-events.ts';
 import type { RunAction } from './action.ts';

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { OAuthConnectionStatus } from '#shared/db/entities/oauth-connection.ts';
-import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import { ownRead } from '#shared/db/unavailable-store.ts';
 
 /** A connection as stored now. */
 export interface Stored {

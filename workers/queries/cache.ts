@@ -3,9 +3,9 @@ import type { Json } from '#shared/core/json.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { createRareWarning } from '#shared/core/throttled-warning.ts';
-import { ownRead } from '#shared/db/own-read.ts';
+import { createTrim, type TrimBounds } from '#shared/db/evict-oldest.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { createTrim, type TrimBounds } from '#shared/trim.ts';
+import { ownRead } from '#shared/db/unavailable-store.ts';
 import type { QueryResult } from '../connections/connection.ts';
 
 /** Cached answers are sealed, since they are the tenant's data. Larger ones are not cached. */

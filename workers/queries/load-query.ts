@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import { ownRead } from '#shared/db/unavailable-store.ts';
 import type { QueryRequest } from './queries.ts';
 
 export interface LoadedQuery {

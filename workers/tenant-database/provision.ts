@@ -4,8 +4,8 @@ import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { withTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
-import { sealedColumns } from '#shared/sealed-columns.ts';
 import { quoteLiteral, quoteName } from './quote.ts';
 import type { TenantServer, TenantServers } from './servers.ts';
 

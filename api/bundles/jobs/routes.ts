@@ -5,7 +5,7 @@ import { BundleImport } from '#shared/db/entities/bundle-import.ts';
 import { ImportJob } from '#shared/db/entities/import-job.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { sealedColumns } from '#shared/sealed-columns.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { requireUnbound } from '../../auth/bounds.ts';
 import type { ApiContext } from '../../context.ts';
 import { Message } from '../../http/answer-parts.ts';

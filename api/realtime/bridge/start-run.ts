@@ -5,7 +5,7 @@ import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { AppPage } from '#shared/db/entities/app-page.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
-import type { IdempotencyClaim } from '#shared/idempotency.ts';
+import type { IdempotencyClaim } from '#shared/db/idempotency.ts';
 import type { ApiContext } from '../../context.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';
 import { createAuthorizer } from '../../http/authorize.ts';

@@ -3,7 +3,7 @@ import type { KeyRing } from '#shared/core/key-ring.ts';
 import { AIConfig } from '#shared/db/entities/ai-config.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { sealedColumns } from '#shared/sealed-columns.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import type { TenantInput } from '../../http/route.ts';
 import type { AIConfigChange } from './schemas.ts';
 import { changeSettings, openSettings } from './settings.ts';

@@ -15,7 +15,7 @@ import {
 } from '#shared/core/schema/secret.ts';
 import { datasourceTypes, findDatasourceType } from '#shared/datasources/index.ts';
 import type { Datasource } from '#shared/db/entities/datasource.ts';
-import { sealedColumns } from '#shared/sealed-columns.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
 
 type Stored = Pick<Datasource, 'id' | 'datasourceType' | 'datasourceOptions'>;

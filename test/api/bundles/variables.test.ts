@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
-import { sealedColumns } from '#shared/sealed-columns.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import type { Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, type TestTenant } from '../../support/factories.ts';

@@ -3,7 +3,7 @@ import { rotateAllSecrets } from '#ops/rotate-all-secrets.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
-import { sealedColumns } from '#shared/sealed-columns.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { createTenantVariables } from '#workers/variables.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { testLogger } from '../../support/environment.ts';

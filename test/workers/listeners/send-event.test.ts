@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { createAnswerTrim } from '#shared/idempotency.ts';
+import { createAnswerTrim } from '#shared/db/idempotency.ts';
 import { createEvents } from '#shared/workflow-events.ts';
 import { createSendEvent } from '#workers/listeners/send-event.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
-import { sealedColumns } from '#shared/sealed-columns.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { deleteTenant, resumeDeletions } from '#shared/tenants.ts';
 import { broughtDatabase, onServer, tenantServer } from '../../support/database.ts';
 import { testServers } from '../../support/environment.ts';

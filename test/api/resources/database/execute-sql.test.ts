@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKeyRing } from '#shared/core/key-ring.ts';
-import { sealedColumns } from '#shared/sealed-columns.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import type { Client } from '../../../support/client.ts';
 import { type Cluster, startCluster } from '../../../support/cluster.ts';
 import { tenantServer } from '../../../support/database.ts';

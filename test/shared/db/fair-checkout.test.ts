@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { expect, test } from 'vitest';
 import { toAppError } from '#shared/core/errors.ts';
 import { User } from '#shared/db/entities/user.ts';
-import { lendInTurns } from '#shared/db/lend-in-turns.ts';
+import { lendInTurns } from '#shared/db/fair-checkout.ts';
 import { createOrm } from '#shared/db/orm.ts';
 import { freshDatabase } from '#test/support/database.ts';
 import { testLogger } from '#test/support/environment.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { onPool } from '#shared/db/query.ts';
+import { createTrim } from '#shared/db/evict-oldest.ts';
 import {
   claimKey,
   createAnswerTrim,
@@ -8,14 +8,14 @@ import {
   notYet,
   storeAnswer,
   TRIM_ANSWERS,
-} from '#shared/idempotency.ts';
-import { createTrim } from '#shared/trim.ts';
+} from '#shared/db/idempotency.ts';
+import { onPool } from '#shared/db/query.ts';
 import { createQueryCache, TRIM } from '#workers/queries/cache.ts';
-import { type Cluster, startCluster } from '../support/cluster.ts';
-import { testLogger } from '../support/environment.ts';
-import { explaining } from '../support/explaining.ts';
-import { aTenant, type TestTenant } from '../support/factories.ts';
-import { eventually } from '../support/settle.ts';
+import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { testLogger } from '../../support/environment.ts';
+import { explaining } from '../../support/explaining.ts';
+import { aTenant, type TestTenant } from '../../support/factories.ts';
+import { eventually } from '../../support/settle.ts';
 
 let cluster: Cluster;
 let tenant: TestTenant;

@@ -1,9 +1,9 @@
-import { AppError } from './core/errors.ts';
-import type { JsonObject } from './core/json.ts';
-import type { Warn } from './core/throttled-warning.ts';
-import type { Pool } from './db/pool.ts';
-import type { Query } from './db/query.ts';
-import { createTrim, type Trim, type TrimBounds } from './trim.ts';
+import { AppError } from '../core/errors.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { Warn } from '../core/throttled-warning.ts';
+import { createTrim, type Trim, type TrimBounds } from './evict-oldest.ts';
+import type { Pool } from './pool.ts';
+import type { Query } from './query.ts';
 
 /** An `Idempotency-Key` with its principal and route, and a digest of its request. */
 export interface IdempotencyClaim {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { upTo } from './core/lru.ts';
-import type { Warn } from './core/throttled-warning.ts';
-import type { Pool } from './db/pool.ts';
+import { upTo } from '../core/lru.ts';
+import type { Warn } from '../core/throttled-warning.ts';
+import type { Pool } from './pool.ts';
 
 /** What a tenant may keep of rows that others can do without. */
 export interface TrimBounds {
