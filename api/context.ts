@@ -1,4 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
+import { createPolicy, type Policy } from '#shared/access/policy/enforcer.ts';
+import { createRights } from '#shared/access/policy/rights.ts';
 import { type Asking, type AskStats, createAsking } from '#shared/ask.ts';
 import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
 import { type ByteAccount, createByteAccount } from '#shared/concurrency/memory-budget.ts';
@@ -14,8 +16,6 @@ import { requireSchema } from '#shared/db/schema.ts';
 import { createStoredFiles, type StoredFiles } from '#shared/files/files.ts';
 import { createFormLinks, type FormLinks } from '#shared/form-links.ts';
 import { createIntake, type Intake } from '#shared/listeners/intake.ts';
-import { createPolicy, type Policy } from '#shared/policy/enforcer.ts';
-import { createRights } from '#shared/policy/rights.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { createEvents, type Events } from '#shared/workflow-events.ts';

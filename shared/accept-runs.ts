@@ -1,5 +1,5 @@
-import { type AuditRecord, insertFrom } from './audit/records.ts';
-import { startEntryOf } from './audit/run-starts.ts';
+import { type AuditRecord, insertFrom } from './access/audit/records.ts';
+import { startEntryOf } from './access/audit/run-starts.ts';
 import type { Caller } from './core/caller.ts';
 import type { AppError } from './core/errors.ts';
 import { newID } from './core/ids.ts';

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AuditRecord, insertAuditRecords } from './audit/records.ts';
+import { type AuditRecord, insertAuditRecords } from './access/audit/records.ts';
+import type { Rights } from './access/policy/rights.ts';
+import { requireQuota } from './access/quotas.ts';
 import type { Caller } from './core/caller.ts';
 import { newID } from './core/ids.ts';
 import type { Json, JsonObject } from './core/json.ts';
@@ -18,8 +20,6 @@ import {
   MARK_TOLD,
   NO_WORKFLOW,
 } from './db/workflow-events.ts';
-import type { Rights } from './policy/rights.ts';
-import { requireQuota } from './quotas.ts';
 import type { Runs } from './runs.ts';
 
 export interface NewEvent {

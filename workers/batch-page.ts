@@ -1,7 +1,7 @@
+import type { Rights } from '#shared/access/policy/rights.ts';
 import type { BatchJob } from '#shared/batch-job.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
-import type { Rights } from '#shared/policy/rights.ts';
 import { joinConditions, type RunFilter, runConditions } from '#shared/run-filter.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { RunsInFlight } from '#shared/runs-in-flight.ts';

@@ -1,4 +1,5 @@
 import { insertRuns } from '#shared/accept-runs.ts';
+import type { Rights } from '#shared/access/policy/rights.ts';
 import { keep } from '#shared/concurrency/periodic-task.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
@@ -7,7 +8,6 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { storable } from '#shared/db/storable.ts';
-import type { Rights } from '#shared/policy/rights.ts';
 import type { Runs } from '#shared/runs.ts';
 import { createRunsInFlight, type RunsInFlight } from '#shared/runs-in-flight.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';

@@ -1,3 +1,5 @@
+import { createPolicy } from '#shared/access/policy/enforcer.ts';
+import { createRights, type Rights } from '#shared/access/policy/rights.ts';
 import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
 import { type ByteAccount, createByteAccount } from '#shared/concurrency/memory-budget.ts';
 import type { Config } from '#shared/config.ts';
@@ -9,8 +11,6 @@ import { createCommitPool, createDispatchPool, createLeasePool, createPool, type
 import { requireSchema } from '#shared/db/schema.ts';
 import { createStoredFiles, type StoredFiles } from '#shared/files/files.ts';
 import { createFormLinks } from '#shared/form-links.ts';
-import { createPolicy } from '#shared/policy/enforcer.ts';
-import { createRights, type Rights } from '#shared/policy/rights.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import { createPublisher, type Publisher } from '#shared/realtime/publish.ts';
 import { createRunEnds } from '#shared/run-ends.ts';

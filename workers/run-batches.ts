@@ -1,7 +1,7 @@
+import type { Rights } from '#shared/access/policy/rights.ts';
 import { keep } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Rights } from '#shared/policy/rights.ts';
 import { resumeCancels } from '#shared/run-batches.ts';
 import type { Runs } from '#shared/runs.ts';
 import { createRunsInFlight } from '#shared/runs-in-flight.ts';

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { isDeepStrictEqual } from 'node:util';
 import { type ChangeSet, type EventSubscriber, type FlushEventArgs, JsonType } from '@mikro-orm/postgresql';
-import { type AuditRecord, insertFrom } from '#shared/audit/records.ts';
+import { type AuditRecord, insertFrom } from '#shared/access/audit/records.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { AuditRecord as Row } from '#shared/db/entities/audit-record.ts';

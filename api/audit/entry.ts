@@ -1,4 +1,4 @@
-import type { AuditRecord } from '#shared/audit/records.ts';
+import type { AuditRecord } from '#shared/access/audit/records.ts';
 import type { Caller } from '#shared/core/caller.ts';
 
 /** The entry of a request in the audit trail of its tenant. */

@@ -1,5 +1,5 @@
-import { readable } from '#shared/audit/readable.ts';
-import { type AuditRecord, wholeEntry } from '#shared/audit/records.ts';
+import { type AuditRecord, wholeEntry } from '#shared/access/audit/records.ts';
+import { readable } from '#shared/access/audit/redact.ts';
 import { toAppError, toWireError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';

@@ -1,5 +1,12 @@
-import { type Hiding, REDACTED, readable, readableHeaders, readableText, readableURL } from '#shared/audit/readable.ts';
-import type { AuditRecord } from '#shared/audit/records.ts';
+import type { AuditRecord } from '#shared/access/audit/records.ts';
+import {
+  type Hiding,
+  REDACTED,
+  readable,
+  readableHeaders,
+  readableText,
+  readableURL,
+} from '#shared/access/audit/redact.ts';
 import { toAppError, toWireError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';

@@ -1,4 +1,4 @@
-import { readable, readableText } from '#shared/audit/readable.ts';
+import { readable, readableText } from '#shared/access/audit/redact.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { storable } from '#shared/db/storable.ts';
 

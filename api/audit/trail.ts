@@ -1,4 +1,4 @@
-import { type AuditRecord, insertAuditRecords } from '#shared/audit/records.ts';
+import { type AuditRecord, insertAuditRecords } from '#shared/access/audit/records.ts';
 import { batched } from '#shared/concurrency/batcher.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';

@@ -1,8 +1,8 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type KeyQuestion, type KeyStanding, readKeyPrefix, readKeys } from '#shared/access/account-status.ts';
 import { batched } from '#shared/concurrency/batcher.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { type KeyQuestion, type KeyStanding, readKeyPrefix, readKeys } from '#shared/db/standing.ts';
 
 const prefixLength = 8;
 const format = /^[0-9a-f]{64}$/;

@@ -1,7 +1,3 @@
-import { batched } from '#shared/concurrency/batcher.ts';
-import { newID } from '#shared/core/ids.ts';
-import type { Logger } from '#shared/core/logger.ts';
-import type { Pool } from '#shared/db/pool.ts';
 import {
   type KeyStanding,
   type Membership,
@@ -13,7 +9,11 @@ import {
   readStandings,
   type Standing,
   type StandingQuestion,
-} from '#shared/db/standing.ts';
+} from '#shared/access/account-status.ts';
+import { batched } from '#shared/concurrency/batcher.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import type { Pool } from '#shared/db/pool.ts';
 import { savePerson } from '../people/people.ts';
 import { createKeyVerifier } from './api-key.ts';
 import type { Identity } from './identity.ts';

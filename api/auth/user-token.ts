@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import type { Person } from '#shared/access/account-status.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { upTo } from '#shared/core/lru.ts';
-import type { Person } from '#shared/db/standing.ts';
 import type { TrustedIssuer } from './trusted-issuer.ts';
 
 /** Answers with the user that a token names; throws the contract's 401 for an expired or invalid token. */

@@ -1,3 +1,4 @@
+import type { Permission } from '#shared/access/policy/permissions.ts';
 import { type Reference, referencesIn } from '#shared/bundles/references.ts';
 import { type BundledType, bundledTypes } from '#shared/bundles/types.ts';
 import { variablesNamedIn } from '#shared/bundles/variables.ts';
@@ -5,7 +6,6 @@ import { inTurns, takingTurns } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import type { Permission } from '#shared/policy/permissions.ts';
 import type { Condition } from '../db/visible.ts';
 import { kinds } from './kinds.ts';
 import { readers } from './payloads.ts';

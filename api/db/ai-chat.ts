@@ -1,3 +1,4 @@
+import { requireQuota } from '#shared/access/quotas.ts';
 import { CHAT_LEASE_MS, CHAT_PATIENCE_MS, CHAT_READER_MS } from '#shared/ai/chat.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError, reviveError, toWireError, WireError } from '#shared/core/errors.ts';
@@ -5,7 +6,6 @@ import { newID } from '#shared/core/ids.ts';
 import { requireRoomForAnswer, settleLostCall } from '#shared/db/ai-usage.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, onPool, type Query } from '#shared/db/query.ts';
-import { requireQuota } from '#shared/quotas.ts';
 import { END_UNCALLED, endCallsOf } from './tool-inputs.ts';
 
 /** The session of a caller: users and API keys have their own. */

@@ -1,5 +1,5 @@
+import { type AuditRecord, insertAuditRecords, wholeEntry } from '#shared/access/audit/records.ts';
 import { ASK_USER, digestOf } from '#shared/ai/tool-calls.ts';
-import { type AuditRecord, insertAuditRecords, wholeEntry } from '#shared/audit/records.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Json } from '#shared/core/json.ts';

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { requireQuota } from '#shared/access/quotas.ts';
 import { nextRound } from '#shared/concurrency/cooperative.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
@@ -7,7 +8,6 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { AssetVersion } from '#shared/db/entities/asset-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { requireQuota } from '#shared/quotas.ts';
 
 /** What a version keeps of its asset. */
 export interface VersionContent {

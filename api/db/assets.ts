@@ -1,10 +1,10 @@
 import type { EntityClass, EntityManager, RequiredEntityData } from '@mikro-orm/postgresql';
+import { changeRules } from '#shared/access/policy/change.ts';
+import type { Resource } from '#shared/access/policy/permissions.ts';
+import { forgetAsset } from '#shared/access/policy/roles.ts';
+import { quotaOfTable } from '#shared/access/quotas.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
-import { changeRules } from '#shared/policy/change.ts';
-import type { Resource } from '#shared/policy/permissions.ts';
-import { forgetAsset } from '#shared/policy/roles.ts';
-import { quotaOfTable } from '#shared/quotas.ts';
 import { requireUnbound } from '../auth/bounds.ts';
 import { addRules, requireRoom } from './created-together.ts';
 import { folderedTypeOf, requireFolder } from './folders.ts';

@@ -1,4 +1,5 @@
 import { type EntityClass, LockMode } from '@mikro-orm/postgresql';
+import type { Resource } from '#shared/access/policy/permissions.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { AppPage } from '#shared/db/entities/app-page.ts';
 import { CronJob } from '#shared/db/entities/cron-job.ts';
@@ -10,7 +11,6 @@ import { Listener } from '#shared/db/entities/listener.ts';
 import { Widget } from '#shared/db/entities/widget.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import type { Resource } from '#shared/policy/permissions.ts';
 
 /** A stored asset that may be in a folder. */
 export interface Foldered {

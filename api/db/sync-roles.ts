@@ -1,6 +1,6 @@
+import { lockRules, writeRules } from '#shared/access/policy/change.ts';
+import { type Difference, rewriteRoles, roleSubject, type StoredRole } from '#shared/access/policy/roles.ts';
 import type { Query } from '#shared/db/query.ts';
-import { lockRules, writeRules } from '#shared/policy/change.ts';
-import { type Difference, rewriteRoles, roleSubject, type StoredRole } from '#shared/policy/roles.ts';
 
 export interface RepairedRole extends Difference {
   roleID: string;

@@ -1,13 +1,13 @@
+import { type AuditRecord, insertAuditRecords, wholeEntry } from '#shared/access/audit/records.ts';
+import { requireQuota } from '#shared/access/quotas.ts';
 import { APPROVAL_HOURS, type ToolApprovalPolicy } from '#shared/ai/tool-approvals.ts';
 import { digestOf, type ToolCallStatus } from '#shared/ai/tool-calls.ts';
-import { type AuditRecord, insertAuditRecords, wholeEntry } from '#shared/audit/records.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Json } from '#shared/core/json.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, onPool, type Query } from '#shared/db/query.ts';
-import { requireQuota } from '#shared/quotas.ts';
 import type { ToolRights } from '../tools/tool-rights.ts';
 
 /** A call of a tool over MCP that waits for a person, or has waited. */

@@ -1,6 +1,6 @@
 import { type RawQueryFragment, raw } from '@mikro-orm/postgresql';
+import type { Reach, Sight } from '#shared/access/policy/rule-index.ts';
 import { plainArray, textArray } from '#shared/db/array.ts';
-import type { Reach, Sight } from '#shared/policy/rule-index.ts';
 
 /** A condition for the entity manager, to be spread into the others. */
 export type Condition = Record<symbol, never[]>;

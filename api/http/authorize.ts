@@ -1,7 +1,7 @@
+import { type Asker, type Extent, type Policy, seesSomething } from '#shared/access/policy/enforcer.ts';
+import { type Permission, type ResourcePermission, splitPermission } from '#shared/access/policy/permissions.ts';
+import type { Sight } from '#shared/access/policy/rule-index.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { type Asker, type Extent, type Policy, seesSomething } from '#shared/policy/enforcer.ts';
-import { type Permission, type ResourcePermission, splitPermission } from '#shared/policy/permissions.ts';
-import type { Sight } from '#shared/policy/rule-index.ts';
 import { type Condition, visibleRows } from '../db/visible.ts';
 import type { Access, Demand } from './route.ts';
 

@@ -1,4 +1,3 @@
-import { AppError } from '#shared/core/errors.ts';
 import {
   type AssetPermission,
   catalogue,
@@ -6,8 +5,9 @@ import {
   type ResourcePermission,
   type RolePermission,
   splitPermission,
-} from '#shared/policy/permissions.ts';
-import type { RoleContent } from '#shared/policy/roles.ts';
+} from '#shared/access/policy/permissions.ts';
+import type { RoleContent } from '#shared/access/policy/roles.ts';
+import { AppError } from '#shared/core/errors.ts';
 import type { Authorizer } from './authorize.ts';
 import type { Demand } from './route.ts';
 

@@ -1,12 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
+import type { StandingWorkflow } from '#shared/access/account-status.ts';
+import type { Extent } from '#shared/access/policy/enforcer.ts';
+import type { Permission, ResourcePermission } from '#shared/access/policy/permissions.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { IdempotencyClaim } from '#shared/db/idempotency.ts';
-import type { StandingWorkflow } from '#shared/db/standing.ts';
-import type { Extent } from '#shared/policy/enforcer.ts';
-import type { Permission, ResourcePermission } from '#shared/policy/permissions.ts';
 import type { RecordPublic, RequestEntry } from '../audit/entry.ts';
 import type { Identified } from '../auth/identify.ts';
 import type { Identity } from '../auth/identity.ts';

@@ -1,6 +1,6 @@
+import { type RuleSpec, writeRules } from '#shared/access/policy/change.ts';
+import { assignRoles, forgetAsset } from '#shared/access/policy/roles.ts';
 import type { Query } from '#shared/db/query.ts';
-import { type RuleSpec, writeRules } from '#shared/policy/change.ts';
-import { assignRoles, forgetAsset } from '#shared/policy/roles.ts';
 
 export interface NewMember {
   tenantID: string;

@@ -1,7 +1,7 @@
+import type { Person } from '#shared/access/account-status.ts';
+import { lockRules } from '#shared/access/policy/change.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, type Query } from '#shared/db/query.ts';
-import type { Person } from '#shared/db/standing.ts';
-import { lockRules } from '#shared/policy/change.ts';
 import { addMember } from './members.ts';
 
 /** How many invitations one request accepts; the next request goes on. */

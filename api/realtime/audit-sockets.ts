@@ -1,4 +1,4 @@
-import { type AuditRecord, wholeEntry } from '#shared/audit/records.ts';
+import { type AuditRecord, wholeEntry } from '#shared/access/audit/records.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { ApiContext } from '../context.ts';
 import type { Grant } from './join.ts';

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
+import { readPolicyVersions } from '#shared/access/account-status.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { readPolicyVersions } from '#shared/db/standing.ts';
 import type { ServerMessage } from '#shared/realtime/events.ts';
 import { isTerminal } from '#shared/workflow/status.ts';
 import { requireStreamRoom, type StreamOwner } from './stream-room.ts';

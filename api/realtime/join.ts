@@ -1,10 +1,10 @@
+import type { Asker, Policy } from '#shared/access/policy/enforcer.ts';
+import type { Permission } from '#shared/access/policy/permissions.ts';
+import { splitPermission } from '#shared/access/policy/permissions.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { Listener } from '#shared/db/entities/listener.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { onEntities } from '#shared/db/query.ts';
-import type { Asker, Policy } from '#shared/policy/enforcer.ts';
-import type { Permission } from '#shared/policy/permissions.ts';
-import { splitPermission } from '#shared/policy/permissions.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../context.ts';
 

@@ -1,5 +1,5 @@
+import { readApproverNames } from '#shared/access/policy/approvers.ts';
 import { onPool } from '#shared/db/query.ts';
-import { readApproverNames } from '#shared/policy/approvers.ts';
 import { holdsAny } from './join.ts';
 import type { Member, RoomContext } from './tenant-room.ts';
 

@@ -1,5 +1,5 @@
+import { readPolicyVersions } from '#shared/access/account-status.ts';
 import { type AppError, toAppError } from '#shared/core/errors.ts';
-import { readPolicyVersions } from '#shared/db/standing.ts';
 import type { WidgetPayload } from '#shared/realtime/widget-events.ts';
 import type { ApiContext } from '../context.ts';
 import { noteOnSocket } from './audit-sockets.ts';

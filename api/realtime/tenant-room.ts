@@ -1,4 +1,4 @@
-import type { Asker } from '#shared/policy/enforcer.ts';
+import type { Asker } from '#shared/access/policy/enforcer.ts';
 import type { AnyServerPayload, events } from '#shared/realtime/events.ts';
 import type { ApiContext } from '../context.ts';
 import { requireGrant } from './join.ts';

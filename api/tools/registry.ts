@@ -1,8 +1,8 @@
+import { seesSomething } from '#shared/access/policy/enforcer.ts';
+import { splitPermission } from '#shared/access/policy/permissions.ts';
 import { inTurns } from '#shared/concurrency/cooperative.ts';
 import { subjectsOf } from '#shared/core/caller.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
-import { seesSomething } from '#shared/policy/enforcer.ts';
-import { splitPermission } from '#shared/policy/permissions.ts';
 import type { Identified } from '../auth/identify.ts';
 import type { ApiContext } from '../context.ts';
 import { callerOf } from '../http/mount.ts';

@@ -1,4 +1,4 @@
-import { REDACTED, readable } from '#shared/audit/readable.ts';
+import { REDACTED, readable } from '#shared/access/audit/redact.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Identified } from '../auth/identify.ts';
 

@@ -1,4 +1,4 @@
-import type { Permission } from '#shared/policy/permissions.ts';
+import type { Permission } from '#shared/access/policy/permissions.ts';
 import type { Schema } from '../http/openapi/types.ts';
 import type { Identity, Route } from '../http/route.ts';
 

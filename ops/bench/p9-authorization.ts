@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { type Enforcer, newEnforcer, newModelFromString } from 'casbin';
+import { createPolicy } from '#shared/access/policy/enforcer.ts';
+import { MODEL } from '#shared/access/policy/model.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createLogger } from '#shared/core/logger.ts';
-import { createPolicy } from '#shared/policy/enforcer.ts';
-import { MODEL } from '#shared/policy/model.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';
 import type { Row } from './row.ts';
 

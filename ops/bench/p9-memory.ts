@@ -1,7 +1,8 @@
 /** `node --expose-gc ops/bench/p9-memory.ts`: memory of the index for one tenant with 100,000 rules and for 1,000 tenants with 1,000 each. */
+
+import { RuleIndex } from '#shared/access/policy/rule-index.ts';
+import type { StoredRule } from '#shared/access/policy/rules.ts';
 import { newID } from '#shared/core/ids.ts';
-import { RuleIndex } from '#shared/policy/rule-index.ts';
-import type { StoredRule } from '#shared/policy/rules.ts';
 
 const users = Array.from({ length: 50 }, () => newID());
 

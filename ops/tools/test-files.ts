@@ -29,7 +29,7 @@ const aboutBackplanes: ReadonlySet<string> = new Set([
   'test/flows/two-of-each.test.ts',
   'test/flows/widget-processes.test.ts',
   'test/shared/admission.test.ts',
-  'test/shared/deployment-roles.test.ts',
+  'test/shared/access/propagate-roles.test.ts',
   'test/workers/engine/alarms.test.ts',
   'test/workers/engine/drain.test.ts',
   'test/workers/engine/hand-back.test.ts',

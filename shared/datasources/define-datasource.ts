@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Permission } from '../policy/permissions.ts';
+import type { Permission } from '../access/policy/permissions.ts';
 
 /** How the values of templates are put into a text of a query. */
 export type TemplateUse =

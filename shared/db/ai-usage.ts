@@ -1,6 +1,6 @@
+import { quotaExceeded, readQuotas } from '../access/quotas.ts';
 import type { Caller } from '../core/caller.ts';
 import { AppError } from '../core/errors.ts';
-import { quotaExceeded, readQuotas } from '../quotas.ts';
 import { inTransaction, type Pool } from './pool.ts';
 import { onClient, type Query } from './query.ts';
 

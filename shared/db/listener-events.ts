@@ -1,4 +1,4 @@
-import { insertFrom } from '../audit/records.ts';
+import { insertFrom } from '../access/audit/records.ts';
 import { keptSeconds } from '../listeners/event-states.ts';
 import { DISPATCHED, HELD_UNTIL, isFirst, MAX_DISPATCHED, placesOf, WAITING } from './held-events.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import type { Permission } from '../access/policy/permissions.ts';
 import { codeFault } from '../code-fault.ts';
 import { Json, JsonObject } from '../core/json.ts';
 import type { Issue } from '../core/schema/issues.ts';
 import { Comparison } from '../nodes/condition.ts';
-import type { Permission } from '../policy/permissions.ts';
 import { faultsOf, hasBraces, textsOf } from '../workflow/templates.ts';
 
 const inputValues = JsonObject.optional().meta({

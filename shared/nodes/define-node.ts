@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Permission } from '../policy/permissions.ts';
+import type { Permission } from '../access/policy/permissions.ts';
 import type { Naming, NamingPath } from './names.ts';
 
 /** A property that is the same for every node of a kind, or follows from a node's config. */

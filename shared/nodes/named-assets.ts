@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { objectType, type Permission, type Resource, splitPermission } from '../policy/permissions.ts';
+import { objectType, type Permission, type Resource, splitPermission } from '../access/policy/permissions.ts';
 import { type AnyNode, nodes } from './index.ts';
 import type { Naming } from './names.ts';
 

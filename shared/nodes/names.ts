@@ -1,5 +1,5 @@
+import type { Permission } from '../access/policy/permissions.ts';
 import type { Json } from '../core/json.ts';
-import type { Permission } from '../policy/permissions.ts';
 
 /** How a node's config uses the assets that one of its fields names. */
 export interface Naming {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Resource } from '../policy/permissions.ts';
+import type { Resource } from '../access/policy/permissions.ts';
 
 /** Assets of whose changes clients hear, with the resource that permissions name. */
 export const changedAssets = {

@@ -3,8 +3,8 @@ import { text as readText } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { changeRules } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
-import { changeRules } from '#shared/policy/change.ts';
 import type { Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import {

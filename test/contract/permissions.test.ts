@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { permissions } from '#shared/policy/permissions.ts';
+import { permissions } from '#shared/access/policy/permissions.ts';
 
 const root = join(import.meta.dirname, '../..');
 

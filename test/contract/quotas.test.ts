@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { quotaNamesOf, readQuotas } from '#shared/access/quotas.ts';
 import { newID } from '#shared/core/ids.ts';
 import { onPool } from '#shared/db/query.ts';
-import { quotaNamesOf, readQuotas } from '#shared/quotas.ts';
 import { startDeployment } from '../support/deployment.ts';
 import { explaining } from '../support/explaining.ts';
 import { addWaitingRuns } from '../support/waiting-runs.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { changeRules, type RuleChange } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
-import { changeRules, type RuleChange } from '#shared/policy/change.ts';
 import type { Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { changeRules, type RuleChange } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
-import { changeRules, type RuleChange } from '#shared/policy/change.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aMember, anApiKey, aTenant, aWorkflow, type TestTenant, type TestUser } from '#test/support/factories.ts';
 

@@ -1,6 +1,6 @@
 import { type Enforcer, newEnforcer, newModelFromString } from 'casbin';
-import { MODEL } from '#shared/policy/model.ts';
-import type { StoredRule } from '#shared/policy/rules.ts';
+import { MODEL } from '#shared/access/policy/model.ts';
+import type { StoredRule } from '#shared/access/policy/rules.ts';
 
 export interface PlainCasbin {
   load(rules: readonly StoredRule[]): Promise<void>;

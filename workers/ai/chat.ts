@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelMessage } from 'ai';
 import type { z } from 'zod';
+import type { Rights } from '#shared/access/policy/rights.ts';
 import { CHAT_CHANNEL, type ChatSignal, MAX_CALLS, MAX_STEPS, TOOLS_CHANNEL } from '#shared/ai/chat.ts';
 import { asData, dataRule } from '#shared/ai/data.ts';
 import type { StoredPart } from '#shared/ai/tool-calls.ts';
@@ -11,7 +12,6 @@ import { AppError, toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Rights } from '#shared/policy/rights.ts';
 import { type AI, type AIRequest, believable, type CountedCall, tokensIn } from './calls.ts';
 import { claimStep, endAnswer, endStep, renewStep, type TakenStep, type WantedCall } from './chat-rows.ts';
 import { ChunkWriter } from './chunk-writer.ts';

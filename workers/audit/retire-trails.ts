@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TrailRetention } from '#shared/audit/seals.ts';
+import type { TrailRetention } from '#shared/access/audit/seals.ts';
 import { keep } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sealNext } from '#shared/audit/seals.ts';
+import { sealNext } from '#shared/access/audit/seals.ts';
 import { keep } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';

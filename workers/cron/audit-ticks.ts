@@ -1,4 +1,4 @@
-import { type AuditRecord, wholeEntry } from '#shared/audit/records.ts';
+import { type AuditRecord, wholeEntry } from '#shared/access/audit/records.ts';
 import type { TickOutcome } from '#shared/cron/job.ts';
 import type { LockedJob, NewTick } from './page.ts';
 

@@ -1,4 +1,4 @@
-import { type AuditRecord, insertFrom } from '#shared/audit/records.ts';
+import { type AuditRecord, insertFrom } from '#shared/access/audit/records.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type {
   CronJobType,

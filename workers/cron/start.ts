@@ -1,10 +1,10 @@
 import type { NewRun } from '#shared/accept-runs.ts';
+import type { Rights } from '#shared/access/policy/rights.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { targetOf } from '#shared/cron/job.ts';
-import type { Rights } from '#shared/policy/rights.ts';
 import type { RunsInFlight } from '#shared/runs-in-flight.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';

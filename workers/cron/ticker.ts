@@ -1,7 +1,7 @@
+import type { Rights } from '#shared/access/policy/rights.ts';
 import { Tally } from '#shared/core/counter.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Rights } from '#shared/policy/rights.ts';
 import type { Runs } from '#shared/runs.ts';
 import { createRunsInFlight } from '#shared/runs-in-flight.ts';
 import { type LookNeeds, lookAt } from './look.ts';

@@ -1,7 +1,7 @@
+import { splitPermission } from '#shared/access/policy/permissions.ts';
+import type { Rights } from '#shared/access/policy/rights.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { assetWords, type NamedAsset, namedAssets } from '#shared/nodes/named-assets.ts';
-import { splitPermission } from '#shared/policy/permissions.ts';
-import type { Rights } from '#shared/policy/rights.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import type { Run } from './run.ts';
 

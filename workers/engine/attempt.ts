@@ -1,3 +1,4 @@
+import type { Rights } from '#shared/access/policy/rights.ts';
 import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
 import type { WorkerConfig } from '#shared/config.ts';
 import { AppError } from '#shared/core/errors.ts';
@@ -5,7 +6,6 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { StoreAway } from '#shared/db/unavailable-store.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
-import type { Rights } from '#shared/policy/rights.ts';
 import { resolveConfig } from '#shared/workflow/arguments.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import { withTimeToAnswer } from '#shared/workflow/options.ts';

@@ -1,8 +1,8 @@
+import type { Rights } from '#shared/access/policy/rights.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { EXPIRE_WAITS, FIND_REMEMBERED, READ_EVENT_WAITS, TAKE_EVENT } from '#shared/db/workflow-events.ts';
-import type { Rights } from '#shared/policy/rights.ts';
 import { accessTo } from '#shared/workflow-events.ts';
 import type { TakenEvent } from '../nodes/executor.ts';
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Rights } from '#shared/access/policy/rights.ts';
 import { batched, batchedInTurns } from '#shared/concurrency/batcher.ts';
 import type { Turn } from '#shared/concurrency/fair-queue.ts';
 import type { ByteAccount, HeldBytes } from '#shared/concurrency/memory-budget.ts';
@@ -16,7 +17,6 @@ import { eventOf } from '#shared/listeners/event.ts';
 import type { FreeTurn } from '#shared/listeners/free-turns.ts';
 import { callerOfListener, type ListenerReader, type ReadListener } from '#shared/listeners/read-listeners.ts';
 import { runIDOf } from '#shared/listeners/run-id.ts';
-import type { Rights } from '#shared/policy/rights.ts';
 import type { listenerEvents } from '#shared/queues/listener-events.ts';
 import type { Publisher } from '#shared/realtime/publish.ts';
 import type { TellEnd } from '#shared/run-ends.ts';

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { Rights } from '#shared/access/policy/rights.ts';
 import { batched } from '#shared/concurrency/batcher.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
@@ -7,7 +8,6 @@ import { requireValue } from '#shared/core/schema/parse.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { triggerWorkflow } from '#shared/listeners/actions.ts';
 import { runIDOf } from '#shared/listeners/run-id.ts';
-import type { Rights } from '#shared/policy/rights.ts';
 import { createRunsInFlight } from '#shared/runs-in-flight.ts';
 import { resolveTemplates } from '#shared/workflow/arguments.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';

@@ -1,4 +1,4 @@
-import { type AuditRecord, insertAuditRecords } from '#shared/audit/records.ts';
+import { type AuditRecord, insertAuditRecords } from '#shared/access/audit/records.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { isRefusedStatement } from '#shared/db/pool.ts';
 import type { auditEntries } from '#shared/queues/audit-entries.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { z } from 'zod';
+import type { Rights } from '#shared/access/policy/rights.ts';
 import type { Backplane, JobWorker, Messages } from '#shared/backplane/index.ts';
 import type { ByteAccount } from '#shared/concurrency/memory-budget.ts';
 import type { Lane } from '#shared/concurrency/semaphore.ts';
@@ -11,7 +12,6 @@ import { describeIssues } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { TenantTurns } from '#shared/db/tenant-creators.ts';
-import type { Rights } from '#shared/policy/rights.ts';
 import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
 import type { AI } from '../ai/calls.ts';

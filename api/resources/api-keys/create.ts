@@ -1,13 +1,13 @@
 import { z } from 'zod';
+import { changeRules } from '#shared/access/policy/change.ts';
+import type { RolePermission } from '#shared/access/policy/permissions.ts';
+import { readRoleIDs, setRoles } from '#shared/access/policy/roles.ts';
 import type { Config } from '#shared/config.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
-import { changeRules } from '#shared/policy/change.ts';
-import type { RolePermission } from '#shared/policy/permissions.ts';
-import { readRoleIDs, setRoles } from '#shared/policy/roles.ts';
 import { createKey } from '../../auth/api-key.ts';
 import { createAsset } from '../../db/assets.ts';
 import { titleOfCopy } from '../../http/copy-title.ts';

@@ -1,9 +1,9 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { readRoleIDs } from '#shared/access/policy/roles.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { readRoleIDs } from '#shared/policy/roles.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { cloneApiKey, createApiKey } from './create.ts';

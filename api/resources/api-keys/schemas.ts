@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RolePermission } from '#shared/policy/permissions.ts';
+import { RolePermission } from '#shared/access/policy/permissions.ts';
 import { Flag } from '../../http/flag.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';

@@ -1,11 +1,11 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { changeRules } from '#shared/access/policy/change.ts';
+import { isCovered } from '#shared/access/policy/permissions.ts';
+import { readRoleIDs, setRoles } from '#shared/access/policy/roles.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { changeRules } from '#shared/policy/change.ts';
-import { isCovered } from '#shared/policy/permissions.ts';
-import { readRoleIDs, setRoles } from '#shared/policy/roles.ts';
 import { type Route, tenantRoute } from '../../http/route.ts';
 import { requireRights, rulesOf } from './permissions.ts';
 import { presentApiKey } from './present.ts';

@@ -1,4 +1,6 @@
 import type { EntityClass } from '@mikro-orm/postgresql';
+import { readActingVersion } from '#shared/access/account-status.ts';
+import { splitPermission } from '#shared/access/policy/permissions.ts';
 import { type Caller, subjectsOf } from '#shared/core/caller.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { type Issue, invalid } from '#shared/core/schema/issues.ts';
@@ -6,9 +8,7 @@ import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { Listener } from '#shared/db/entities/listener.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { readActingVersion } from '#shared/db/standing.ts';
 import { type Binding, bindingsOf, boundTypes, demandsOf } from '#shared/pages/bindings.ts';
-import { splitPermission } from '#shared/policy/permissions.ts';
 import type { ApiContext } from '../../context.ts';
 import type { Access } from '../../http/route.ts';
 

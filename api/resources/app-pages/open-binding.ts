@@ -1,12 +1,12 @@
+import { readActingVersion } from '#shared/access/account-status.ts';
+import { type Permission, splitPermission } from '#shared/access/policy/permissions.ts';
 import { type Caller, subjectsOf } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { readActingVersion } from '#shared/db/standing.ts';
 import { bindingsOf, boundTypes } from '#shared/pages/bindings.ts';
 import { resolveParameters } from '#shared/pages/parameters.ts';
-import { type Permission, splitPermission } from '#shared/policy/permissions.ts';
 import type { ApiContext } from '../../context.ts';
 import { creatorOf } from './check.ts';
 import { getAppPage } from './find.ts';

@@ -6,7 +6,7 @@ import {
   MAX_CHANGES,
   readChanges,
   readEntries,
-} from '#shared/audit/read-records.ts';
+} from '#shared/access/audit/read-records.ts';
 import { nextRound } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';

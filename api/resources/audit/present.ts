@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { AuditEntry } from '#shared/audit/read-records.ts';
+import type { AuditEntry } from '#shared/access/audit/read-records.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { AuditLog } from './schemas.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { countEntries, MAX_NUMBERED, readEntries } from '#shared/audit/read-records.ts';
+import { countEntries, MAX_NUMBERED, readEntries } from '#shared/access/audit/read-records.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { inTransaction } from '#shared/db/pool.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { MAX_NUMBERED } from '#shared/audit/read-records.ts';
-import { auditTypes } from '#shared/audit/records.ts';
+import { MAX_NUMBERED } from '#shared/access/audit/read-records.ts';
+import { auditTypes } from '#shared/access/audit/records.ts';
 import { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { Flag } from '../../http/flag.ts';

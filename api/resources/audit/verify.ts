@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { checkSeals, type SealCheck, type TrailRetention } from '#shared/audit/seals.ts';
+import { checkSeals, type SealCheck, type TrailRetention } from '#shared/access/audit/seals.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { Verification, VerifyQuery } from './schemas.ts';

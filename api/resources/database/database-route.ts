@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import type { Permission } from '#shared/access/policy/permissions.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { Permission } from '#shared/policy/permissions.ts';
 import { type DatabaseOperation, tenantDatabase } from '#shared/queues/tenant-database.ts';
 import type { ApiContext } from '../../context.ts';
 import { type Method, type Parsed, type Route, type TenantInput, tenantRoute, type Verb } from '../../http/route.ts';

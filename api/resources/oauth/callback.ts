@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { readActingVersion } from '#shared/access/account-status.ts';
 import { subjectsOf } from '#shared/core/caller.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { OAuthFlow } from '#shared/db/entities/oauth-flow.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { readActingVersion } from '#shared/db/standing.ts';
 import type { OAuthProvider } from '#shared/oauth-providers.ts';
 import { oauthExchange } from '#shared/queues/oauth-exchange.ts';
 import type { RecordPublic } from '../../audit/entry.ts';

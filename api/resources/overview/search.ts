@@ -1,5 +1,6 @@
 import { type EntityName, type FilterQuery, raw } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
+import type { Permission } from '#shared/access/policy/permissions.ts';
 import { AppPage } from '#shared/db/entities/app-page.ts';
 import { CronJob } from '#shared/db/entities/cron-job.ts';
 import { Dashboard } from '#shared/db/entities/dashboard.ts';
@@ -11,7 +12,6 @@ import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { findRunsByText } from '#shared/find-runs.ts';
-import type { Permission } from '#shared/policy/permissions.ts';
 import { amongNewest } from '../../db/among-newest.ts';
 import { containing } from '../../http/paging.ts';
 import { type TenantInput, tenantRoute } from '../../http/route.ts';

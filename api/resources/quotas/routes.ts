@@ -1,11 +1,11 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { type QuotaName, type QuotaOwner, quotaNamesOf, readQuotas, setQuota } from '#shared/access/quotas.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
 import { User } from '#shared/db/entities/user.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
-import { type QuotaName, type QuotaOwner, quotaNamesOf, readQuotas, setQuota } from '#shared/quotas.ts';
 import { recordUpdate } from '../../audit/changes.ts';
 import { lockTenant } from '../../db/lock-tenant.ts';
 import { containing, findPage } from '../../http/paging.ts';

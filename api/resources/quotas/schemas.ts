@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type QuotaName, quotaNamesOf } from '#shared/quotas.ts';
+import { type QuotaName, quotaNamesOf } from '#shared/access/quotas.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { exampleListedTenant, exampleQuotas } from './examples.ts';

@@ -1,4 +1,4 @@
-import { type Permission, permissions, splitPermission } from '#shared/policy/permissions.ts';
+import { type Permission, permissions, splitPermission } from '#shared/access/policy/permissions.ts';
 import { isAllowed } from '../../http/grant.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { HeldPermissions, HeldQuery } from './schemas.ts';

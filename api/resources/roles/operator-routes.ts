@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { permissions } from '#shared/policy/permissions.ts';
+import { permissions } from '#shared/access/policy/permissions.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { operatorRoute } from '../../http/route.ts';
 import { createGlobalRole, deleteAnyRole, listAllRoles, updateAnyRole } from './of-deployment.ts';

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { quote } from '#shared/core/quote.ts';
 import {
   type AssetPermission as AssetGrant,
   isActionOf,
@@ -7,7 +6,8 @@ import {
   objectType,
   permissions,
   RolePermission,
-} from '#shared/policy/permissions.ts';
+} from '#shared/access/policy/permissions.ts';
+import { quote } from '#shared/core/quote.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { requireOne, Title } from '../../http/text.ts';

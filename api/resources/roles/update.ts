@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { lockRules } from '#shared/access/policy/change.ts';
+import { type AssetPermission, isCovered } from '#shared/access/policy/permissions.ts';
+import { type RoleContent, rewriteRoles } from '#shared/access/policy/roles.ts';
 import type { Role as RoleEntity } from '#shared/db/entities/role.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { lockRules } from '#shared/policy/change.ts';
-import { type AssetPermission, isCovered } from '#shared/policy/permissions.ts';
-import { type RoleContent, rewriteRoles } from '#shared/policy/roles.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { requireHeld } from '../../http/grant.ts';
 import { tenantRoute } from '../../http/route.ts';

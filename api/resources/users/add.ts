@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { lockRules } from '#shared/access/policy/change.ts';
+import { requireRoles } from '#shared/access/policy/roles.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { Invitation } from '#shared/db/entities/invitation.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
-import { lockRules } from '#shared/policy/change.ts';
-import { requireRoles } from '#shared/policy/roles.ts';
 import { recordChanges } from '../../audit/changes.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { requireHeld } from '../../http/grant.ts';

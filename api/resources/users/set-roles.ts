@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import { lockRules } from '#shared/access/policy/change.ts';
+import { requireRoles, setRoles } from '#shared/access/policy/roles.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { Invitation } from '#shared/db/entities/invitation.ts';
 import { Membership } from '#shared/db/entities/membership.ts';
 import type { TenantUser as TenantUserEntity } from '#shared/db/entities/tenant-user.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { lockRules } from '#shared/policy/change.ts';
-import { requireRoles, setRoles } from '#shared/policy/roles.ts';
 import { recordUpdate } from '../../audit/changes.ts';
 import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
 import { Message } from '../../http/answer-parts.ts';

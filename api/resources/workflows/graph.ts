@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LockMode } from '@mikro-orm/postgresql';
+import { objectType, splitPermission } from '#shared/access/policy/permissions.ts';
 import { inTurns } from '#shared/concurrency/cooperative.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
@@ -15,7 +16,6 @@ import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { findNodeKind } from '#shared/nodes/index.ts';
 import { assetWords, type NamedAsset, type NamedResource, namedAssets } from '#shared/nodes/named-assets.ts';
-import { objectType, splitPermission } from '#shared/policy/permissions.ts';
 import {
   type Graph as CompiledGraph,
   compileGraph,

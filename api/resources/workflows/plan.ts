@@ -1,3 +1,4 @@
+import { createRights, type Rights } from '#shared/access/policy/rights.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
@@ -6,7 +7,6 @@ import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { findNodeKind } from '#shared/nodes/index.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
-import { createRights, type Rights } from '#shared/policy/rights.ts';
 import { workflowPlans } from '#shared/queues/workflow-plans.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { findLatestID, findVersionToRun } from '../../db/workflow-versions.ts';

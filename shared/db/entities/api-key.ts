@@ -1,4 +1,4 @@
-import type { RolePermission } from '../../policy/permissions.ts';
+import type { RolePermission } from '../../access/policy/permissions.ts';
 import { defineEntity, owned, p, tenantFilter } from '../base.ts';
 
 /** A credential for programs, acting for its creator. The key itself is not stored, only its first 8 characters and SHA-256. */

@@ -1,4 +1,4 @@
-import type { AuditRecord as Record } from '../../audit/records.ts';
+import type { AuditRecord as Record } from '../../access/audit/records.ts';
 import { newID } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';

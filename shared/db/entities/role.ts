@@ -1,4 +1,4 @@
-import type { AssetPermission, RolePermission } from '../../policy/permissions.ts';
+import type { AssetPermission, RolePermission } from '../../access/policy/permissions.ts';
 import { defineEntity, identified, p } from '../base.ts';
 
 /** A named set of permissions. A tenant sees its own roles and those of the deployment, which have no tenant. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Permission } from '#shared/access/policy/permissions.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
-import type { Permission } from '#shared/policy/permissions.ts';
 import { type Client, lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aWidget, chain, type TestTenant } from '../../support/factories.ts';

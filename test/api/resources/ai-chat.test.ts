@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
-import { changeRules } from '#shared/policy/change.ts';
+import { changeRules } from '#shared/access/policy/change.ts';
 import { type AIProviderServer, startAIProvider } from '../../servers/ai-provider.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, anApiKey, aTenant, type TestTenant, type TestUser } from '../../support/factories.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AuditTrail, createAuditTrail } from '#api/audit/trail.ts';
-import { wholeEntry } from '#shared/audit/records.ts';
+import { wholeEntry } from '#shared/access/audit/records.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Producer } from '#shared/producer.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';

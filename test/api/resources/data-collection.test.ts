@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readApproverNames } from '#shared/access/policy/approvers.ts';
 import { newID } from '#shared/core/ids.ts';
 import { onPool } from '#shared/db/query.ts';
-import { readApproverNames } from '#shared/policy/approvers.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import {
   aMember,

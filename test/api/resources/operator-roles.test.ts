@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { permissions } from '#shared/access/policy/permissions.ts';
 import { newID } from '#shared/core/ids.ts';
-import { permissions } from '#shared/policy/permissions.ts';
 import type { Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, anOperator, aRole, aTenant, type TestTenant } from '../../support/factories.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { changeRules, type RuleSpec } from '#shared/access/policy/change.ts';
+import { permissions } from '#shared/access/policy/permissions.ts';
+import { setRoles } from '#shared/access/policy/roles.ts';
 import { newID } from '#shared/core/ids.ts';
-import { changeRules, type RuleSpec } from '#shared/policy/change.ts';
-import { permissions } from '#shared/policy/permissions.ts';
-import { setRoles } from '#shared/policy/roles.ts';
 import type { Answer } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { denied } from '../../support/error-answers.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { freePort } from '#ops/embedded/ports.ts';
+import { changeRules } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
-import { changeRules } from '#shared/policy/change.ts';
 import { aDatasource, aListener, aMember, aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
 import { spawnNode } from '#test/support/process.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { changeRules } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
-import { changeRules } from '#shared/policy/change.ts';
 import type { Client } from '#test/support/client.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { countActive } from '#test/support/database.ts';

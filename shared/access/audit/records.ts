@@ -1,6 +1,6 @@
-import { newID } from '../core/ids.ts';
-import type { JsonObject } from '../core/json.ts';
-import type { Pool, PoolClient } from '../db/pool.ts';
+import { newID } from '../../core/ids.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Pool, PoolClient } from '../../db/pool.ts';
 
 /**
  * A row of the audit trail. Rows are only ever added: what becomes known later of an entry is a row of its own, because a seal covers

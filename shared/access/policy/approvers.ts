@@ -1,4 +1,4 @@
-import type { Query } from '../db/query.ts';
+import type { Query } from '../../db/query.ts';
 import { readRoleIDs } from './roles.ts';
 
 /** The names by which a list of approvers may mean a user: the id, the verified address, and the ids and names of the user's roles. */

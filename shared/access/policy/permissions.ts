@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { quote } from '../core/quote.ts';
+import { quote } from '../../core/quote.ts';
 
 /** All permissions, by resource. The resource is also the type in a rule's object, `<resource>:<id>`. */
 export const catalogue = {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import type { RolePermission } from '#shared/access/policy/permissions.ts';
+import { setRoles } from '#shared/access/policy/roles.ts';
+import { resumeSpreading, spreadRole } from '#shared/access/propagate-roles.ts';
 import { Role } from '#shared/db/entities/role.ts';
-import { resumeSpreading, spreadRole } from '#shared/deployment-roles.ts';
-import type { RolePermission } from '#shared/policy/permissions.ts';
-import { setRoles } from '#shared/policy/roles.ts';
-import { type Cluster, startCluster } from '../support/cluster.ts';
-import { aMember, aRole, aTenant, type TestTenant, type TestUser } from '../support/factories.ts';
+import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { aMember, aRole, aTenant, type TestTenant, type TestUser } from '../../support/factories.ts';
 
 describe('a role of the deployment', () => {
   let cluster: Cluster;

@@ -1,7 +1,7 @@
-import type { Logger } from '../core/logger.ts';
-import type { Pool } from '../db/pool.ts';
-import { createJudge } from './judge.ts';
-import { createKeptIndexes, type IndexLimits } from './kept-indexes.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Pool } from '../../db/pool.ts';
+import { createJudge } from './evaluator.ts';
+import { createKeptIndexes, type IndexLimits } from './index-cache.ts';
 import type { Sight } from './rule-index.ts';
 
 /** The subjects of a question: a user by id, or an API key and its creator, who must both be allowed. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Logger } from '../core/logger.ts';
-import type { Pool } from '../db/pool.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Pool } from '../../db/pool.ts';
 import { RuleIndex } from './rule-index.ts';
 import { readChanges, readRules, type StoredChange } from './rules.ts';
 

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { newID } from '../core/ids.ts';
-import { inEntityTransaction, onEntities, type Query } from '../db/query.ts';
+import { newID } from '../../core/ids.ts';
+import { inEntityTransaction, onEntities, type Query } from '../../db/query.ts';
 
 /** A rule (what a subject may do) or a grouping (a role that it has). */
 export type RuleSpec =

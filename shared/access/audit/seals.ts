@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from '../db/pool.ts';
+import type { Pool, PoolClient } from '../../db/pool.ts';
 
 /** The hash of a row, as it stands in the table. Text of jsonb is the same for equal values. */
 const ROW_HASH = `sha256(convert_to(jsonb_build_array(r.seq, r.id, r.kind, r.entry_id, r.type, r.action, r.user_id, r.api_key_id, r.path, r.asset_type, r.asset_id,

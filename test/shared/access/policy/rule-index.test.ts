@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createJudge } from '#shared/policy/judge.ts';
-import { RuleIndex, type Sight } from '#shared/policy/rule-index.ts';
-import type { StoredChange, StoredRule } from '#shared/policy/rules.ts';
+import { createJudge } from '#shared/access/policy/evaluator.ts';
+import { RuleIndex, type Sight } from '#shared/access/policy/rule-index.ts';
+import type { StoredChange, StoredRule } from '#shared/access/policy/rules.ts';
 import { type PlainCasbin, plainCasbin } from '#test/support/plain-casbin.ts';
 
 const tenantID = 'tenant';

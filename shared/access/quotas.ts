@@ -1,5 +1,5 @@
-import { AppError } from './core/errors.ts';
-import type { Query } from './db/query.ts';
+import { AppError } from '../core/errors.ts';
+import type { Query } from '../db/query.ts';
 
 interface QuotaDefinition {
   /** Whose use is counted. */

@@ -1,5 +1,5 @@
-import { inTransaction, type Pool } from './db/pool.ts';
-import { onClient, type Query } from './db/query.ts';
+import { inTransaction, type Pool } from '../db/pool.ts';
+import { onClient, type Query } from '../db/query.ts';
 import { lockRules } from './policy/change.ts';
 import { removeRole, rewriteRoles, roleSubject, type StoredRole } from './policy/roles.ts';
 

@@ -2,14 +2,14 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createAsset, deleteAsset } from '#api/db/assets.ts';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { changeRules } from '#shared/access/policy/change.ts';
+import { createPolicy, type Policy } from '#shared/access/policy/enforcer.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { newID } from '#shared/core/ids.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { createOrm } from '#shared/db/orm.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
-import { changeRules } from '#shared/policy/change.ts';
-import { createPolicy, type Policy } from '#shared/policy/enforcer.ts';
 import { type FreshDatabase, freshDatabase } from '#test/support/database.ts';
 import { testLogger } from '#test/support/environment.ts';
 

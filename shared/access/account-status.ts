@@ -1,5 +1,5 @@
 import type { Caller } from '../core/caller.ts';
-import type { Pool } from './pool.ts';
+import type { Pool } from '../db/pool.ts';
 
 /** A person as the identity provider describes them. */
 export interface Person {

@@ -1,6 +1,6 @@
-import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
-import { isSealed } from '../core/key-ring.ts';
-import { storable } from '../db/storable.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isSealed } from '../../core/key-ring.ts';
+import { storable } from '../../db/storable.ts';
 
 /** Characters of a body that the trail keeps. */
 const MAX_BODY_LENGTH = 2_000;

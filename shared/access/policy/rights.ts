@@ -1,6 +1,6 @@
-import { type Caller, subjectsOf } from '../core/caller.ts';
-import type { Pool } from '../db/pool.ts';
-import { readActingVersion } from '../db/standing.ts';
+import { type Caller, subjectsOf } from '../../core/caller.ts';
+import type { Pool } from '../../db/pool.ts';
+import { readActingVersion } from '../account-status.ts';
 import type { Policy } from './enforcer.ts';
 import { type Permission, splitPermission } from './permissions.ts';
 

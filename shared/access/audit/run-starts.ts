@@ -1,4 +1,4 @@
-import type { Caller } from '../core/caller.ts';
+import type { Caller } from '../../core/caller.ts';
 import { type AuditRecord, wholeEntry } from './records.ts';
 
 /** Origins of runs that no request has asked for; the entry of a request stands for the runs that it starts. */

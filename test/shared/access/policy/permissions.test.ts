@@ -6,7 +6,7 @@ import {
   permissions,
   RolePermission,
   splitPermission,
-} from '#shared/policy/permissions.ts';
+} from '#shared/access/policy/permissions.ts';
 
 describe('the catalogue of permissions', () => {
   test('every permission of the contract is in it', () => {

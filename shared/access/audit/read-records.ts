@@ -1,5 +1,5 @@
-import type { JsonObject } from '../core/json.ts';
-import type { Pool } from '../db/pool.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Pool } from '../../db/pool.ts';
 import type { AuditType } from './records.ts';
 
 /** An entry of the trail, with how it ended and what it changed. */

@@ -1,4 +1,4 @@
-import type { Pool } from '../db/pool.ts';
+import type { Pool } from '../../db/pool.ts';
 
 /** A row of `policy_rule`: what a subject may do (`rule`), or a role that it has (`grouping`). */
 export interface StoredRule {

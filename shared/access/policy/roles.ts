@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { AppError } from '../core/errors.ts';
-import { inEntityTransaction, onEntities, type Query } from '../db/query.ts';
+import { AppError } from '../../core/errors.ts';
+import { inEntityTransaction, onEntities, type Query } from '../../db/query.ts';
 import { lockRules, type RuleSpec, writeRules } from './change.ts';
 import { type AssetPermission, type RolePermission, ruleOf } from './permissions.ts';
 
