@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type AISettings, lackOf } from './ai/providers.ts';
+import { type AISettings, lackOf } from './apps/ai/providers.ts';
 import { describeIssues } from './core/schema/issues.ts';
 import { parseValue } from './core/schema/parse.ts';
 import { hostAndPort, OWN_SERVER, type TenantServerPlace } from './core/setting-formats.ts';

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { aiProviders } from './ai/providers.ts';
+import { aiProviders } from './apps/ai/providers.ts';
 import {
   keyRing,
   list,

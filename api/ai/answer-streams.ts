@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { CHAT_CHANNEL, CHAT_READER_MS, ChatSignal } from '#shared/ai/chat.ts';
+import { CHAT_CHANNEL, CHAT_READER_MS, ChatSignal } from '#shared/apps/ai/chat.ts';
 import type { Messages } from '#shared/backplane/index.ts';
 import { keep } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';

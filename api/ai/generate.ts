@@ -1,5 +1,5 @@
-import { dataRule } from '#shared/ai/data.ts';
-import { correction, MAX_FAULTS, objectIn, objectRule } from '#shared/ai/objects.ts';
+import { dataRule } from '#shared/apps/ai/data.ts';
+import { correction, MAX_FAULTS, objectIn, objectRule } from '#shared/apps/ai/objects.ts';
 import type { Asking } from '#shared/ask.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';

@@ -1,9 +1,9 @@
 import { type AuditRecord, insertAuditRecords, wholeEntry } from '#shared/access/audit/records.ts';
-import { ASK_USER, digestOf } from '#shared/ai/tool-calls.ts';
+import { appendChunks } from '#shared/apps/ai/answer-rows.ts';
+import { ASK_USER, digestOf } from '#shared/apps/ai/tool-calls.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Json } from '#shared/core/json.ts';
-import { appendChunks } from '#shared/db/ai-answers.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, type Query } from '#shared/db/query.ts';
 import type { ToolRights } from '../tools/tool-rights.ts';

@@ -1,4 +1,4 @@
-import { presentCall, type StoredPart, TOOL_CALL, type ToolCall } from '#shared/ai/tool-calls.ts';
+import { presentCall, type StoredPart, TOOL_CALL, type ToolCall } from '#shared/apps/ai/tool-calls.ts';
 import { newestWithin, ofCall, ofMessage } from '#shared/db/newest-within-bytes.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Chat } from './ai-chat.ts';

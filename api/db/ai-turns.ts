@@ -1,8 +1,8 @@
-import { CHAT_PATIENCE_MS, MAX_STEPS } from '#shared/ai/chat.ts';
-import { NOT_CALLED, type OfferedTool, type ToolCallStatus } from '#shared/ai/tool-calls.ts';
+import { appendChunks } from '#shared/apps/ai/answer-rows.ts';
+import { CHAT_PATIENCE_MS, MAX_STEPS } from '#shared/apps/ai/chat.ts';
+import { NOT_CALLED, type OfferedTool, type ToolCallStatus } from '#shared/apps/ai/tool-calls.ts';
 import { Caller } from '#shared/core/caller.ts';
 import type { Json } from '#shared/core/json.ts';
-import { appendChunks } from '#shared/db/ai-answers.ts';
 import { settleLostCall } from '#shared/db/ai-usage.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, onPool } from '#shared/db/query.ts';

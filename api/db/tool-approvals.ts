@@ -1,7 +1,7 @@
 import { type AuditRecord, insertAuditRecords, wholeEntry } from '#shared/access/audit/records.ts';
 import { requireQuota } from '#shared/access/quotas.ts';
-import { APPROVAL_HOURS, type ToolApprovalPolicy } from '#shared/ai/tool-approvals.ts';
-import { digestOf, type ToolCallStatus } from '#shared/ai/tool-calls.ts';
+import { APPROVAL_HOURS, type ToolApprovalPolicy } from '#shared/apps/ai/tool-approvals.ts';
+import { digestOf, type ToolCallStatus } from '#shared/apps/ai/tool-calls.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallToolResult, Tool as ListedTool, ServerContext } from '@modelcontextprotocol/server';
 import { readable } from '#shared/access/audit/redact.ts';
-import type { ToolApprovalPolicy } from '#shared/ai/tool-approvals.ts';
-import { read } from '#shared/ai/tool-calls.ts';
+import type { ToolApprovalPolicy } from '#shared/apps/ai/tool-approvals.ts';
+import { read } from '#shared/apps/ai/tool-calls.ts';
 import { isJsonObject } from '#shared/core/json.ts';
 import { hidingOf } from '../audit/request-entry.ts';
 import type { ApiContext } from '../context.ts';

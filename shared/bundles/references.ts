@@ -1,11 +1,11 @@
 import type { Resource } from '../access/policy/permissions.ts';
+import { widgetAssets } from '../apps/widgets/named-assets.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Path } from '../core/schema/issues.ts';
 import { findActionType, namedIn } from '../listeners/actions.ts';
 import { findNodeKind } from '../nodes/index.ts';
 import { namedAssets } from '../nodes/named-assets.ts';
 import { bindingsOf, boundTypes } from '../pages/bindings.ts';
-import { widgetAssets } from '../widgets/named-assets.ts';
 import { mentionsIn } from './mentions.ts';
 import type { BundledType, UnbundledType } from './types.ts';
 

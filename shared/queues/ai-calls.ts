@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AISettings } from '../ai/providers.ts';
+import { AISettings } from '../apps/ai/providers.ts';
 import { Caller } from '../core/caller.ts';
 import { defineAsk } from './define-ask.ts';
 

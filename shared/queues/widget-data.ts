@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { WidgetBindings } from '../apps/widgets/bindings.ts';
 import { Caller } from '../core/caller.ts';
 import { JsonObject, OwnJson } from '../core/json.ts';
-import { WidgetBindings } from '../widgets/bindings.ts';
 import { defineAsk } from './define-ask.ts';
 
 /** How the query of a binding ended. */

@@ -1,6 +1,6 @@
 import type { ModelMessage } from 'ai';
-import { MAX_CALLS, MAX_STEPS } from '#shared/ai/chat.ts';
-import { DESCRIBE_TOOLS, type OfferedTool } from '#shared/ai/tool-calls.ts';
+import { MAX_CALLS, MAX_STEPS } from '#shared/apps/ai/chat.ts';
+import { DESCRIBE_TOOLS, type OfferedTool } from '#shared/apps/ai/tool-calls.ts';
 import { type Actor, boundBy, type Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LanguageModel, ModelMessage } from 'ai';
-import type { AISettings } from '#shared/ai/providers.ts';
-import type { OfferedTool } from '#shared/ai/tool-calls.ts';
+import type { AISettings } from '#shared/apps/ai/providers.ts';
+import type { OfferedTool } from '#shared/apps/ai/tool-calls.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';

@@ -1,7 +1,7 @@
-import { CHAT_LEASE_MS } from '#shared/ai/chat.ts';
-import { digestOf, type OfferedTool, type StoredPart } from '#shared/ai/tool-calls.ts';
+import { appendChunks, saveMessage } from '#shared/apps/ai/answer-rows.ts';
+import { CHAT_LEASE_MS } from '#shared/apps/ai/chat.ts';
+import { digestOf, type OfferedTool, type StoredPart } from '#shared/apps/ai/tool-calls.ts';
 import { type AppError, toWireError } from '#shared/core/errors.ts';
-import { appendChunks, saveMessage } from '#shared/db/ai-answers.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, type Query } from '#shared/db/query.ts';
 

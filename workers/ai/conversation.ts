@@ -1,6 +1,13 @@
 import type { ModelMessage, ToolCallPart, ToolResultPart } from 'ai';
-import { asData } from '#shared/ai/data.ts';
-import { NOT_CALLED, NOT_CONFIRMED, read, type StoredPart, TOOL_CALL, type ToolCall } from '#shared/ai/tool-calls.ts';
+import { asData } from '#shared/apps/ai/data.ts';
+import {
+  NOT_CALLED,
+  NOT_CONFIRMED,
+  read,
+  type StoredPart,
+  TOOL_CALL,
+  type ToolCall,
+} from '#shared/apps/ai/tool-calls.ts';
 import { newestWithin, ofCall, ofMessage } from '#shared/db/newest-within-bytes.ts';
 import type { Pool } from '#shared/db/pool.ts';
 

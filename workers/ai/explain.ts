@@ -1,4 +1,4 @@
-import { type AISettings, addressOf } from '#shared/ai/providers.ts';
+import { type AISettings, addressOf } from '#shared/apps/ai/providers.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { whereOf } from '../outbound/fetch.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';

@@ -1,5 +1,5 @@
 import type { LanguageModel } from 'ai';
-import { type AISettings, addressOf, protocolOf } from '#shared/ai/providers.ts';
+import { type AISettings, addressOf, protocolOf } from '#shared/apps/ai/providers.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { StreamingFetch } from '../outbound/stream.ts';
 

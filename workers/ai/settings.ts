@@ -1,4 +1,4 @@
-import { type AIProvider, type AISettings, lackOf, noModel } from '#shared/ai/providers.ts';
+import { type AIProvider, type AISettings, lackOf, noModel } from '#shared/apps/ai/providers.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Pool } from '#shared/db/pool.ts';

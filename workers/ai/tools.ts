@@ -1,5 +1,5 @@
 import type { ToolSet } from 'ai';
-import type { OfferedTool } from '#shared/ai/tool-calls.ts';
+import type { OfferedTool } from '#shared/apps/ai/tool-calls.ts';
 import { loadSDK } from './load-sdk.ts';
 
 /** Tools for the package. None can be executed here: an answer ends with the calls that it asks for. */

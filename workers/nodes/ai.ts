@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asData, dataRule } from '#shared/ai/data.ts';
-import { correction, MAX_FAULTS, objectIn, objectRule } from '#shared/ai/objects.ts';
-import type { OfferedTool } from '#shared/ai/tool-calls.ts';
+import { asData, dataRule } from '#shared/apps/ai/data.ts';
+import { correction, MAX_FAULTS, objectIn, objectRule } from '#shared/apps/ai/objects.ts';
+import type { OfferedTool } from '#shared/apps/ai/tool-calls.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { describeIssues, invalidField } from '#shared/core/schema/issues.ts';

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
+import { type WidgetBinding, WidgetBindings } from '#shared/apps/widgets/bindings.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { ownRead } from '#shared/db/unavailable-store.ts';
 import type { widgetData } from '#shared/queues/widget-data.ts';
-import { type WidgetBinding, WidgetBindings } from '#shared/widgets/bindings.ts';
 import type { Reuse } from '../queries/queries.ts';
 
 export interface LoadedWidget {

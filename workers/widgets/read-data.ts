@@ -1,10 +1,10 @@
 import type { z } from 'zod';
+import type { WidgetBinding } from '#shared/apps/widgets/bindings.ts';
+import { findWidgetType } from '#shared/apps/widgets/index.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { BindingOutcome, widgetData } from '#shared/queues/widget-data.ts';
-import type { WidgetBinding } from '#shared/widgets/bindings.ts';
-import { findWidgetType } from '#shared/widgets/index.ts';
 import { resolveTemplates } from '#shared/workflow/arguments.ts';
 import { knownError } from '../outbound/upstream-error.ts';
 import type { Queries } from '../queries/queries.ts';

@@ -1,8 +1,8 @@
+import type { Shape } from '#shared/apps/widgets/define-widget.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { Shape } from '#shared/widgets/define-widget.ts';
 
 /** The result of a binding's query, with what the binding says about it. */
 export interface BoundResult {

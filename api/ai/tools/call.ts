@@ -1,6 +1,6 @@
 import { wholeEntry } from '#shared/access/audit/records.ts';
 import { readable } from '#shared/access/audit/redact.ts';
-import { ASK_USER, DESCRIBE_TOOLS } from '#shared/ai/tool-calls.ts';
+import { ASK_USER, DESCRIBE_TOOLS } from '#shared/apps/ai/tool-calls.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { hidingOf } from '../../audit/request-entry.ts';

@@ -1,4 +1,4 @@
-import type { OfferedTool } from '#shared/ai/tool-calls.ts';
+import type { OfferedTool } from '#shared/apps/ai/tool-calls.ts';
 import type { Actor, Caller } from '#shared/core/caller.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Identified } from '../../auth/identify.ts';

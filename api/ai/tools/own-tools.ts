@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ASK_USER, type OfferedTool } from '#shared/ai/tool-calls.ts';
+import { ASK_USER, type OfferedTool } from '#shared/apps/ai/tool-calls.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { describeIssues } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';

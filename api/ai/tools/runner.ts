@@ -1,4 +1,4 @@
-import { CHAT_CHANNEL, CHAT_TIMEOUT_MS, TOOLS_CHANNEL, ToolsSignal } from '#shared/ai/chat.ts';
+import { CHAT_CHANNEL, CHAT_TIMEOUT_MS, TOOLS_CHANNEL, ToolsSignal } from '#shared/apps/ai/chat.ts';
 import { keep } from '#shared/concurrency/periodic-task.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { aiCalls } from '#shared/queues/ai-calls.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ASK_USER } from '#shared/ai/tool-calls.ts';
+import { ASK_USER } from '#shared/apps/ai/tool-calls.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 import type { Decision } from '../../db/ai-decisions.ts';
 import { exampleChat, exampleMessage, examplePart } from './examples.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TOOLS_CHANNEL, type ToolsSignal } from '#shared/ai/chat.ts';
+import { TOOLS_CHANNEL, type ToolsSignal } from '#shared/apps/ai/chat.ts';
 import { newID } from '#shared/core/ids.ts';
 import { beginAnswer, dropAnswer, findOpenAnswer } from '../../db/ai-chat.ts';
 import { decideCalls } from '../../db/ai-decisions.ts';

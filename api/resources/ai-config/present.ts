@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { AISettings } from '#shared/ai/providers.ts';
+import type { AISettings } from '#shared/apps/ai/providers.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
 import type { AIConfig as AIConfigEntity } from '#shared/db/entities/ai-config.ts';
 import type { AIConfig } from './schemas.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { aiProviders } from '#shared/ai/providers.ts';
+import { aiProviders } from '#shared/apps/ai/providers.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { exampleAIConfig, exampleAIConfigChange, exampleAITest, exampleAIUsage } from './examples.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AISettings, aiProviders, lackOf } from '#shared/ai/providers.ts';
+import { AISettings, aiProviders, lackOf } from '#shared/apps/ai/providers.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { destination, keepMasked, MASK, refuseMoved, secret } from '#shared/core/schema/secret.ts';

@@ -1,4 +1,4 @@
-import { noModel } from '#shared/ai/providers.ts';
+import { noModel } from '#shared/apps/ai/providers.ts';
 import { AIConfig } from '#shared/db/entities/ai-config.ts';
 import { aiCalls } from '#shared/queues/ai-calls.ts';
 import { tenantRoute } from '../../http/route.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { asData } from '#shared/ai/data.ts';
+import { asData } from '#shared/apps/ai/data.ts';
 import { JsonObject } from '#shared/core/json.ts';
 import { describeIssues, invalid } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { read } from '#shared/ai/tool-calls.ts';
+import { read } from '#shared/apps/ai/tool-calls.ts';
 import { Caller } from '#shared/core/caller.ts';
 import type { ToolApproval as Entity } from '#shared/db/entities/tool-approval.ts';
 import type { ToolApproval } from './schemas.ts';

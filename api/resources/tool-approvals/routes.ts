@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TOOLS_CHANNEL } from '#shared/ai/chat.ts';
+import { TOOLS_CHANNEL } from '#shared/apps/ai/chat.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
 import { ToolApproval as Entity } from '#shared/db/entities/tool-approval.ts';

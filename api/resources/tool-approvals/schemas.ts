@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ToolApprovalPolicy as Policy } from '#shared/ai/tool-approvals.ts';
+import { ToolApprovalPolicy as Policy } from '#shared/apps/ai/tool-approvals.ts';
 import { Json } from '#shared/core/json.ts';
 import { exampleIDs, exampleTimes } from '../../http/example-ids.ts';
 import { Flag } from '../../http/flag.ts';

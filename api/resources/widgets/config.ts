@@ -1,12 +1,12 @@
 import type { EntityClass } from '@mikro-orm/postgresql';
+import { WidgetBindings } from '#shared/apps/widgets/bindings.ts';
+import { type WidgetAsset, widgetAssets } from '#shared/apps/widgets/named-assets.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { type Issue, invalid, type Path, within } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { WidgetBindings } from '#shared/widgets/bindings.ts';
-import { type WidgetAsset, widgetAssets } from '#shared/widgets/named-assets.ts';
 import type { Access } from '../../http/route.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
 

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import { configOf, eventsOf } from '#shared/apps/widgets/config.ts';
+import type { WidgetDefinition } from '#shared/apps/widgets/define-widget.ts';
+import { findWidgetType, widgets } from '#shared/apps/widgets/index.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { configOf, eventsOf } from '#shared/widgets/config.ts';
-import type { WidgetDefinition } from '#shared/widgets/define-widget.ts';
-import { findWidgetType, widgets } from '#shared/widgets/index.ts';
 import { formOf } from '../../http/form.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { SchemasQuery, WidgetSchemas } from './schemas.ts';

@@ -1,7 +1,7 @@
+import { widgetAssets } from '#shared/apps/widgets/named-assets.ts';
 import { newID } from '#shared/core/ids.ts';
 import { Widget } from '#shared/db/entities/widget.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { widgetAssets } from '#shared/widgets/named-assets.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { bindingAccess, findMissing } from './config.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { asData } from '#shared/ai/data.ts';
+import { asData } from '#shared/apps/ai/data.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { describeIssues } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';

@@ -1,4 +1,4 @@
-import type { AIProvider } from '../../ai/providers.ts';
+import type { AIProvider } from '../../apps/ai/providers.ts';
 import { defineEntity, identified, p, tenantFilter } from '../base.ts';
 
 /** The language model of a tenant, and its own budgets; at most one row of each tenant. */

@@ -1,4 +1,4 @@
-import type { ToolApprovalPolicy } from '../../ai/tool-approvals.ts';
+import type { ToolApprovalPolicy } from '../../apps/ai/tool-approvals.ts';
 import { defineEntity, identified, p } from '../base.ts';
 
 export const TenantSchema = defineEntity({

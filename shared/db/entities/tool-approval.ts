@@ -1,4 +1,4 @@
-import type { ToolCallStatus } from '../../ai/tool-calls.ts';
+import type { ToolCallStatus } from '../../apps/ai/tool-calls.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** A call of a tool over MCP that a person decides. The calls that chats and nodes ask for are in the same table, without an origin. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { type MCP, startMCP } from '#api/mcp/listen.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
-import type { ToolApprovalPolicy } from '#shared/ai/tool-approvals.ts';
+import type { ToolApprovalPolicy } from '#shared/apps/ai/tool-approvals.ts';
 import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aMember, anApiKey, aTenant, aWorkflow, type TestTenant } from '#test/support/factories.ts';

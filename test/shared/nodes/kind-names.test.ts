@@ -70,7 +70,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['shared/realtime/run-shapes.ts', ['delay'], 'a reason why a run waits'],
   ['shared/run-batches.ts', ['end'], 'a field of a status'],
   ['shared/tenants.ts', ['end'], 'a method'],
-  ['shared/widgets/types/inputs.ts', ['switch'], 'a type of widget'],
+  ['shared/apps/widgets/types/inputs.ts', ['switch'], 'a type of widget'],
   ['workers/ai/ask-with-tools.ts', ['ai'], 'a package'],
   ['workers/ai/calls.ts', ['ai'], 'a package'],
   ['workers/ai/chat.ts', ['ai'], 'a package'],

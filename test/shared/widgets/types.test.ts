@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { formOf } from '#api/http/form.ts';
-import { configOf, eventsOf } from '#shared/widgets/config.ts';
-import { widgets } from '#shared/widgets/index.ts';
+import { configOf, eventsOf } from '#shared/apps/widgets/config.ts';
+import { widgets } from '#shared/apps/widgets/index.ts';
 
 /** The contract's list, and the charts that the server computes. */
 const described =

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { findWidgetType } from '#shared/apps/widgets/index.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import { findWidgetType } from '#shared/widgets/index.ts';
 import { join, type Part, partOf } from '#workers/widgets/shapes.ts';
 
 interface Given {

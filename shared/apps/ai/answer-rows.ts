@@ -1,5 +1,5 @@
-import type { StoredPart } from '../ai/tool-calls.ts';
-import type { Query } from './query.ts';
+import type { Query } from '../../db/query.ts';
+import type { StoredPart } from './tool-calls.ts';
 
 /** Adds chunks behind those of an answer, whose row the transaction has locked. */
 export async function appendChunks(query: Query, answerID: string, chunks: readonly object[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Json, JsonObject } from '../core/json.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 
 /** A tool as a model is offered it. */
 export interface OfferedTool {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '../core/json.ts';
+import { JsonObject } from '../../core/json.ts';
 
 /** The data queries that one widget may bind. */
 export const MAX_BINDINGS = 20;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
-import type { Path } from '../core/schema/issues.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { Path } from '../../core/schema/issues.ts';
 
 /** An asset that a widget's config names, in a binding or in an action of an event. */
 export interface WidgetAsset {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '../core/json.ts';
+import { JsonObject } from '../../core/json.ts';
 
 /** Properties that widget types share. All are optional: a browser has a default for each. */
 

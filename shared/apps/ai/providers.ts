@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../core/errors.ts';
+import { AppError } from '../../core/errors.ts';
 
 /** A language model's provider, its address and the key that is sent there. */
 export const AISettings = z.object({
