@@ -6,10 +6,10 @@ import { quote } from './core/quote.ts';
 import { invalidField } from './core/schema/issues.ts';
 import type { RunError } from './db/entities/workflow-instance.ts';
 import type { Pool } from './db/pool.ts';
-import { compileStored, type Graph, WorkflowEdge, WorkflowNode } from './workflow/graph.ts';
-import { nodeAt } from './workflow/order.ts';
-import { findReuse, leadsPast, outermostOf, type Reuse } from './workflow/reuse.ts';
-import { isTerminal, type RunStatus } from './workflow/status.ts';
+import { compileStored, type Graph, WorkflowEdge, WorkflowNode } from './workflow/graph/graph.ts';
+import { nodeAt } from './workflow/graph/order.ts';
+import { findReuse, leadsPast, outermostOf, type Reuse } from './workflow/progress/reuse.ts';
+import { isTerminal, type RunStatus } from './workflow/progress/status.ts';
 
 export interface RerunSource {
   id: string;

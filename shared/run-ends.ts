@@ -3,7 +3,7 @@ import type { Messages } from './backplane/index.ts';
 import { OwnJson } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
 import { storableJSON } from './db/storable.ts';
-import { moreOfRunError } from './run-errors.ts';
+import { moreOfRunError } from './workflow/run-error.ts';
 
 const RunOutcome = z.object({
   status: z.enum(['COMPLETED', 'FAILED', 'CANCELLED']),

@@ -5,7 +5,7 @@ import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import { joinConditions, type RunFilter, runConditions } from '#shared/run-filter.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { RunsInFlight } from '#shared/runs-in-flight.ts';
-import type { RunStatus } from '#shared/workflow/status.ts';
+import type { RunStatus } from '#shared/workflow/progress/status.ts';
 
 /** Runs of a page. The batch is locked while they are written. */
 export const PAGE = 50;

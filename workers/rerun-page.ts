@@ -9,7 +9,7 @@ import type { RunsInFlight } from '#shared/runs-in-flight.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
-import type { RunStatus } from '#shared/workflow/status.ts';
+import type { RunStatus } from '#shared/workflow/progress/status.ts';
 import {
   type Doing,
   type FillNeeds,

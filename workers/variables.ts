@@ -6,7 +6,7 @@ import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { ownRead } from '#shared/db/unavailable-store.ts';
-import { VARIABLES_CHANNEL } from '#shared/variables.ts';
+import { VARIABLES_CHANNEL } from '#shared/workflow/variables.ts';
 
 /** A variable of a tenant; a secret is opened when a node names it. */
 export type TenantVariable = { isSecret: false; value: Json } | { isSecret: true; open(): string };

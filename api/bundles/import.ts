@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { takingTurns } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
-import { changedPaths, type PathBudget, partOf } from '#shared/workflow/changed-paths.ts';
+import { changedPaths, type PathBudget, partOf } from '#shared/workflow/graph/changed-paths.ts';
 import type { ApiContext } from '../context.ts';
 import { createTogether } from '../db/created-together.ts';
 import { isAllowed } from '../http/grant.ts';

@@ -2,9 +2,9 @@ import { bytesOfWork } from '#shared/concurrency/work-context.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { ShownError } from '#shared/run-errors.ts';
-import { changedPaths, type Path, type PathBudget, partOf, pathBudget } from '#shared/workflow/changed-paths.ts';
-import type { IterationPath } from '#shared/workflow/frame.ts';
+import { changedPaths, type Path, type PathBudget, partOf, pathBudget } from '#shared/workflow/graph/changed-paths.ts';
+import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { ShownError } from '#shared/workflow/run-error.ts';
 
 /** A value that differs. Without `from` or `to` it is only in the other run. */
 interface Change {

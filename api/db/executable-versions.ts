@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Pool } from '#shared/db/pool.ts';
-import { findNodeKind } from '#shared/nodes/index.ts';
-import { type NamedAsset, namedAssets } from '#shared/nodes/named-assets.ts';
-import { WorkflowNode } from '#shared/workflow/graph.ts';
+import { WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import type { InputDefinition } from '#shared/workflow/inputs.ts';
 import { type Governance, governanceOf } from '#shared/workflow/limits.ts';
+import { findNodeKind } from '#shared/workflow/nodes/index.ts';
+import { type NamedAsset, namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 
 /** A version without its graph, which only workers need. */

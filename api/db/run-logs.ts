@@ -1,8 +1,8 @@
 import type { Json } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { LogLevel } from '#shared/nodes/log.ts';
-import { wordCut } from '#shared/run-logs.ts';
-import type { IterationPath } from '#shared/workflow/frame.ts';
+import { LogLevel } from '#shared/workflow/nodes/kinds/log.ts';
+import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import { wordCut } from '#shared/workflow/run-log.ts';
 
 export interface LogRow {
   seq: number;

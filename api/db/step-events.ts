@@ -2,9 +2,9 @@ import type { Json } from '#shared/core/json.ts';
 import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { LargeOutput, Repeat } from '#shared/realtime/run-events.ts';
-import type { ShownError } from '#shared/run-errors.ts';
-import type { IterationPath } from '#shared/workflow/frame.ts';
-import type { NodeStatus } from '#shared/workflow/status.ts';
+import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { NodeStatus } from '#shared/workflow/progress/status.ts';
+import type { ShownError } from '#shared/workflow/run-error.ts';
 
 /** An attempt of a node in one iteration. */
 export interface Attempt {

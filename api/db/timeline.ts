@@ -1,7 +1,7 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { eventsOf, type RunEventPayload, type Started } from '#shared/realtime/run-events.ts';
-import type { IterationPath } from '#shared/workflow/frame.ts';
-import type { NodeStatus } from '#shared/workflow/status.ts';
+import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { NodeStatus } from '#shared/workflow/progress/status.ts';
 import { holdText } from './page-size.ts';
 
 export interface TimelineRow {

@@ -1,5 +1,5 @@
 import type { Pool } from '#shared/db/pool.ts';
-import { fieldsNaming, type NamedResource } from '#shared/nodes/named-assets.ts';
+import { fieldsNaming, type NamedResource } from '#shared/workflow/nodes/named-assets.ts';
 
 /** The workflows whose graph names a data query of this datasource. Ids that come from templates are not found. */
 export async function findWorkflowsThatRun(

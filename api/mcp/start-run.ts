@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { isTerminal, type RunStatus } from '#shared/workflow/status.ts';
+import { isTerminal, type RunStatus } from '#shared/workflow/progress/status.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { ToolAnswer, ToolArguments, ToolCaller } from '../tools/tool.ts';
 

@@ -4,7 +4,7 @@ import { toAppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { ServerMessage } from '#shared/realtime/events.ts';
-import { isTerminal } from '#shared/workflow/status.ts';
+import { isTerminal } from '#shared/workflow/progress/status.ts';
 import { requireStreamRoom, type StreamOwner } from './stream-room.ts';
 import type { RunWatch } from './watch.ts';
 

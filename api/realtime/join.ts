@@ -5,7 +5,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { Listener } from '#shared/db/entities/listener.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { onEntities } from '#shared/db/query.ts';
-import type { RunStatus } from '#shared/workflow/status.ts';
+import type { RunStatus } from '#shared/workflow/progress/status.ts';
 import type { ApiContext } from '../context.ts';
 
 /** One of the permissions on an object. */

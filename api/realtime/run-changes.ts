@@ -1,6 +1,6 @@
 import type { Caller } from '#shared/core/caller.ts';
 import { AT_ONCE, type RunChange } from '#shared/realtime/run-changes.ts';
-import type { RunStatus } from '#shared/workflow/status.ts';
+import type { RunStatus } from '#shared/workflow/progress/status.ts';
 import { followHeads } from './follow-heads.ts';
 import { findGrant, holdsAny } from './join.ts';
 import { type Member, type RoomContext, type Sockets, tellMembers, tenantsWithRoom } from './tenant-room.ts';

@@ -1,8 +1,8 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import type { AnyNode } from '#shared/nodes/index.ts';
-import { evaluate, expressionsOf, fillParts, type Template } from '#shared/workflow/templates.ts';
-import { templatesOf } from '#shared/workflow/variable-uses.ts';
+import { templatesOf } from '#shared/workflow/graph/variable-uses.ts';
+import type { AnyNode } from '#shared/workflow/nodes/index.ts';
+import { evaluate, expressionsOf, fillParts, type Template } from '#shared/workflow/templates/templates.ts';
 
 /** Why a text of the settings is not, or not exactly, what the step worked with. */
 export const doubts = ['notKept', 'omitted', 'tooLong', 'plain'] as const;

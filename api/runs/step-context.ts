@@ -2,13 +2,13 @@ import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { AnyNode } from '#shared/nodes/index.ts';
-import { isSpread } from '#shared/nodes/properties.ts';
-import { ERROR_AROUND_KEY, ERROR_KEY, passedError } from '#shared/run-errors.ts';
-import { contextPatch } from '#shared/workflow/arguments.ts';
-import type { CheckedNode } from '#shared/workflow/check-node.ts';
-import { type IterationPath, innermost } from '#shared/workflow/frame.ts';
-import { nodesBefore } from '#shared/workflow/nodes-before.ts';
+import type { CheckedNode } from '#shared/workflow/graph/check-node.ts';
+import { nodesBefore } from '#shared/workflow/graph/nodes-before.ts';
+import type { AnyNode } from '#shared/workflow/nodes/index.ts';
+import { isSpread } from '#shared/workflow/nodes/properties.ts';
+import { type IterationPath, innermost } from '#shared/workflow/progress/activation.ts';
+import { contextPatch } from '#shared/workflow/resolve-arguments.ts';
+import { ERROR_AROUND_KEY, ERROR_KEY, passedError } from '#shared/workflow/run-error.ts';
 import {
   findBounds,
   findOutputs,

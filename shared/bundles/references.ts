@@ -3,9 +3,9 @@ import { widgetAssets } from '../apps/widgets/named-assets.ts';
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Path } from '../core/schema/issues.ts';
 import { findActionType, namedIn } from '../listeners/actions.ts';
-import { findNodeKind } from '../nodes/index.ts';
-import { namedAssets } from '../nodes/named-assets.ts';
 import { bindingsOf, boundTypes } from '../pages/bindings.ts';
+import { findNodeKind } from '../workflow/nodes/index.ts';
+import { namedAssets } from '../workflow/nodes/named-assets.ts';
 import { mentionsIn } from './mentions.ts';
 import type { BundledType, UnbundledType } from './types.ts';
 

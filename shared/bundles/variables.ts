@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../core/json.ts';
-import { findNodeKind } from '../nodes/index.ts';
-import { variableUses } from '../workflow/variable-uses.ts';
+import { variableUses } from '../workflow/graph/variable-uses.ts';
+import { findNodeKind } from '../workflow/nodes/index.ts';
 
 /** The names of variables that a workflow has in templates and options, and in code where they are written out. */
 export function variablesNamedIn({ workflowNodes, workflowOptions }: JsonObject): string[] {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Permission } from '../access/policy/permissions.ts';
-import { codeFault } from '../code-fault.ts';
 import { Json, JsonObject } from '../core/json.ts';
 import type { Issue } from '../core/schema/issues.ts';
-import { Comparison } from '../nodes/condition.ts';
-import { faultsOf, hasBraces, textsOf } from '../workflow/templates.ts';
+import { codeFault } from '../workflow/check-syntax.ts';
+import { Comparison } from '../workflow/nodes/kinds/condition.ts';
+import { faultsOf, hasBraces, textsOf } from '../workflow/templates/templates.ts';
 
 const inputValues = JsonObject.optional().meta({
   title: 'Inputs',

@@ -3,9 +3,9 @@ import { quote } from '../core/quote.ts';
 import { firstIssues, type Issue, invalid, invalidField } from '../core/schema/issues.ts';
 import { parseValue, requireValue } from '../core/schema/parse.ts';
 import type { DatasourceDefinition, OneUse } from '../datasources/define-datasource.ts';
-import { resolveTemplates } from '../workflow/arguments.ts';
-import { fillJSON } from '../workflow/fill-json.ts';
-import { parseAround } from '../workflow/parse-around.ts';
+import { resolveTemplates } from '../workflow/resolve-arguments.ts';
+import { fillJSON } from '../workflow/templates/fill-json.ts';
+import { parseAround } from '../workflow/templates/parse-around.ts';
 import {
   asText,
   evaluate,
@@ -18,7 +18,7 @@ import {
   type Template,
   type Text,
   textsOf,
-} from '../workflow/templates.ts';
+} from '../workflow/templates/templates.ts';
 import { QueryOptions } from './options.ts';
 import { bindStatement, type Statement, statementFaults } from './statement.ts';
 

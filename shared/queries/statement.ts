@@ -9,7 +9,7 @@ import {
   findTemplate,
   shownSource,
   type Template,
-} from '../workflow/templates.ts';
+} from '../workflow/templates/templates.ts';
 import { type SqlToken, tokenize } from './sql-tokens.ts';
 
 /** SQL, split at its bound values: there is one text more than values. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '../core/json.ts';
 import { givenInputs, type InputsByName } from '../core/schema/field-aliases.ts';
-import { RunStatus } from '../workflow/status.ts';
+import { RunStatus } from '../workflow/progress/status.ts';
 import { BridgeMode } from './widget-events.ts';
 
 /** In lower case, as in policy and rows. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '../core/json.ts';
-import { MapProgress } from '../map-plan.ts';
-import { LogLevel } from '../nodes/log.ts';
-import { IterationPath } from '../workflow/frame.ts';
-import { NodeStatus, RunStatus } from '../workflow/status.ts';
+import { MapProgress } from '../workflow/map-plan.ts';
+import { LogLevel } from '../workflow/nodes/kinds/log.ts';
+import { IterationPath } from '../workflow/progress/activation.ts';
+import { NodeStatus, RunStatus } from '../workflow/progress/status.ts';
 import { AssetChange } from './asset-changes.ts';
 import { clientEvents } from './client-events.ts';
 import { ImportJobUpdate } from './import-jobs.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RunStatus } from '../workflow/status.ts';
+import { RunStatus } from '../workflow/progress/status.ts';
 
 /** Changes that a socket is told one by one; of more in a moment, it is told as one. */
 export const AT_ONCE = 50;

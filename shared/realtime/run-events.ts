@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../core/json.ts';
-import type { MapProgress } from '../map-plan.ts';
-import type { ShownError } from '../run-errors.ts';
-import { type LogSize, type Printed, wordCut } from '../run-logs.ts';
-import { type IterationPath, innermost } from '../workflow/frame.ts';
-import type { NodeStatus, RunStatus } from '../workflow/status.ts';
+import type { MapProgress } from '../workflow/map-plan.ts';
+import { type IterationPath, innermost } from '../workflow/progress/activation.ts';
+import type { NodeStatus, RunStatus } from '../workflow/progress/status.ts';
+import type { ShownError } from '../workflow/run-error.ts';
+import { type LogSize, type Printed, wordCut } from '../workflow/run-log.ts';
 import type { ServerMessage } from './events.ts';
 import type { RunWait } from './run-shapes.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { moreOfError, moreOfRunError } from '../run-errors.ts';
+import { moreOfError, moreOfRunError } from '../workflow/run-error.ts';
 
 /** The error of an attempt. */
 export const AttemptErrorShape = z.object({ code: z.string(), message: z.string(), ...moreOfError });

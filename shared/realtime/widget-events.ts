@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '../core/json.ts';
-import { IterationPath } from '../workflow/frame.ts';
-import { RunStatus } from '../workflow/status.ts';
+import { IterationPath } from '../workflow/progress/activation.ts';
+import { RunStatus } from '../workflow/progress/status.ts';
 import { RunErrorShape, RunWait } from './run-shapes.ts';
 
 /** How a widget is connected to a run. */

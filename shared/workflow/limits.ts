@@ -5,7 +5,15 @@ import type { JsonObject } from '../core/json.ts';
 import { quote } from '../core/quote.ts';
 import type { Issue } from '../core/schema/issues.ts';
 import { Duration, parseDuration } from './duration.ts';
-import { asText, evaluate, expressionsOf, faultsOf, fillParts, findTemplate, shownSource } from './templates.ts';
+import {
+  asText,
+  evaluate,
+  expressionsOf,
+  faultsOf,
+  fillParts,
+  findTemplate,
+  shownSource,
+} from './templates/templates.ts';
 
 export const RunClass = z.enum(['interactive', 'webhook', 'cron', 'batch']);
 export type RunClass = z.infer<typeof RunClass>;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { isJsonObject } from '../core/json.ts';
 import { readBy } from '../core/schema/walk.ts';
-import { ErrorHandling, RetryClass } from '../nodes/common.ts';
 import { Duration, parseDuration } from './duration.ts';
-import type { GraphNode } from './graph.ts';
+import type { GraphNode } from './graph/graph.ts';
 import { InputDefinition } from './inputs.ts';
 import { governance } from './limits.ts';
+import { ErrorHandling, RetryClass } from './nodes/common.ts';
 
 const timeoutSeconds = z.int().min(1).max(3600).optional();
 const retryLimit = z.int().min(0).max(10).optional();

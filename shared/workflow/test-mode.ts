@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { JsonObject } from '../core/json.ts';
 import type { Issue } from '../core/schema/issues.ts';
-import { exitsOf, usualExitOf } from '../nodes/properties.ts';
-import type { Graph, GraphNode } from './graph.ts';
+import type { Graph, GraphNode } from './graph/graph.ts';
+import { exitsOf, usualExitOf } from './nodes/properties.ts';
 
 /** What a node gives without being executed. */
 const PinnedOutput = z

@@ -9,7 +9,7 @@ import { choicesOf, type Layout, layoutOf, wordsOf } from '#ops/console/ui/schem
 import { standing, withValueAt } from '#ops/console/ui/schema-value.ts';
 import { parseTemplateJSON } from '#ops/console/ui/template-json.ts';
 import { datasources } from '#shared/datasources/index.ts';
-import { nodes } from '#shared/nodes/index.ts';
+import { nodes } from '#shared/workflow/nodes/index.ts';
 
 const schema = {
   type: 'object',

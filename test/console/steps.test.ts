@@ -6,8 +6,8 @@ import { leadsBack, pathAround } from '#ops/console/run/lay-out.ts';
 import { scaleOf } from '#ops/console/run/scale.ts';
 import { failedItemsOf, mergeTimeline, nodesOf, type Span, spansOf, stepKey } from '#ops/console/run/steps.ts';
 import { type Exits, takenEdges } from '#ops/console/run/taken.ts';
-import type { NodeDefinition } from '#shared/nodes/define-node.ts';
-import { type AnyNode, nodes } from '#shared/nodes/index.ts';
+import type { NodeDefinition } from '#shared/workflow/nodes/define-node.ts';
+import { type AnyNode, nodes } from '#shared/workflow/nodes/index.ts';
 
 describe('steps', () => {
   test('a node has one for each iteration, and a failed one is looked at first', () => {

@@ -1,7 +1,7 @@
 /** What the console says of two versions of a workflow. */
 import { expect, test } from 'vitest';
 import { changesOf, linesOf } from '#ops/console/editor/version-changes.ts';
-import { diffGraphs } from '#shared/workflow/diff.ts';
+import { diffGraphs } from '#shared/workflow/graph/diff.ts';
 
 const node = (id: string, data: object, x = 0) => ({ id, type: 'set', position: { x, y: 0 }, data });
 const edge = (id: string, source: string, target: string, sourceHandle?: string) => ({

@@ -14,9 +14,9 @@ import type { Issue } from '#shared/core/schema/issues.ts';
 import { type choicesFor, defOf, type Schema, wrappedIn } from '#shared/core/schema/walk.ts';
 import { datasources } from '#shared/datasources/index.ts';
 import { Environment } from '#shared/environment.ts';
-import { nodes } from '#shared/nodes/index.ts';
 import { checkQuery } from '#shared/queries/bind.ts';
-import { checkNode } from '#shared/workflow/check-node.ts';
+import { checkNode } from '#shared/workflow/graph/check-node.ts';
+import { nodes } from '#shared/workflow/nodes/index.ts';
 import { nameOf } from '../support/route-calls.ts';
 
 /** Values of each type in several sizes: every field refuses some of them. */

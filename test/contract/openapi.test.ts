@@ -9,7 +9,7 @@ import { exampleDataQueryCreate } from '#api/resources/queries/examples.ts';
 import { exampleWorkflowCreate } from '#api/resources/workflows/examples.ts';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { findDatasourceType } from '#shared/datasources/index.ts';
-import { checkGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { checkGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 
 const document = describeRoutes(routeGroups);
 const operations = new Map(

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { publicRoute, TENANT_PREFIX, type TenantRouteDefinition, tenantRoute } from '#api/http/route.ts';
 import { JsonObject } from '#shared/core/json.ts';
-import { defineNode } from '#shared/nodes/define-node.ts';
-import type { end } from '#shared/nodes/end.ts';
-import type { javascript } from '#shared/nodes/javascript.ts';
 import type { Producer } from '#shared/producer.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import { defineNode } from '#shared/workflow/nodes/define-node.ts';
+import type { end } from '#shared/workflow/nodes/kinds/end.ts';
+import type { javascript } from '#shared/workflow/nodes/kinds/javascript.ts';
 import type { Executor } from '#workers/nodes/executor.ts';
 import type { Processor } from '#workers/processors/consume.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
-import { nodes } from '#shared/nodes/index.ts';
-import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
+import { nodes } from '#shared/workflow/nodes/index.ts';
 import { redisURL } from '#test/support/backplane.ts';
 import { graphOf } from '../chaos/graph.ts';
 import { planProgram } from '../chaos/program.ts';

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { readConfig } from '#shared/config.ts';
 import { datasourceTypes } from '#shared/datasources/index.ts';
 import { EmbeddedEnvironment, Environment } from '#shared/environment.ts';
-import { nodes } from '#shared/nodes/index.ts';
+import { nodes } from '#shared/workflow/nodes/index.ts';
 import { retentions } from '#workers/retention/tables.ts';
 import { proseIn } from '../support/prose.ts';
 

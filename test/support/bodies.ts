@@ -1,5 +1,5 @@
-import type { Graph } from '#shared/workflow/graph.ts';
-import { divide } from '#shared/workflow/regions.ts';
+import type { Graph } from '#shared/workflow/graph/graph.ts';
+import { divide } from '#shared/workflow/graph/regions.ts';
 
 /** The graph as if the exit `exit` of some nodes led to a body that they repeat. */
 export function withBodies(graph: Graph, exit: string, repeats: (nodeID: string) => boolean): Graph {

@@ -1,6 +1,6 @@
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Chunk } from '#workers/engine/chunk.ts';
 import { Run } from '#workers/engine/run.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import type { ExecutedDrawing } from './executed-runs.ts';
 import { code, graph } from './graphs.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
-import { compileGraph, type Graph, type WorkflowEdge, type WorkflowNode } from '#shared/workflow/graph.ts';
+import { compileGraph, type Graph, type WorkflowEdge, type WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { withBodies } from './bodies.ts';
 
 const BODY = 'error';

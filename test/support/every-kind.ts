@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import type { AnyNode } from '#shared/nodes/index.ts';
+import type { AnyNode } from '#shared/workflow/nodes/index.ts';
 
 /** A config of a kind, with what becomes of it. */
 export interface Way {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Route } from '#api/http/route.ts';
 import { datasources } from '#shared/datasources/index.ts';
-import { nodes } from '#shared/nodes/index.ts';
+import { nodes } from '#shared/workflow/nodes/index.ts';
 import type { JsonSchema } from './from-schema.ts';
 
 const repeat = (bytes: number, unit: string) => unit.repeat(Math.max(1, Math.floor(bytes / Buffer.byteLength(unit))));

@@ -9,7 +9,7 @@ const without = (process.env.WITHOUT_KINDS ?? '').split(',').filter((kind) => ki
 registerHooks({
   load(url, context, next) {
     const loaded = next(url, context);
-    if (without.length === 0 || !url.endsWith('/shared/nodes/index.ts') || !loaded.source) return loaded;
+    if (without.length === 0 || !url.endsWith('/shared/workflow/nodes/index.ts') || !loaded.source) return loaded;
     let source = Buffer.from(loaded.source as Uint8Array).toString('utf8');
     for (const kind of without) {
       const shorter = source.replace(`\n  ${kind},\n`, '\n');

@@ -12,7 +12,7 @@ import {
 import type { presets } from '#shared/datasources/presets/index.ts';
 import { restapi } from '#shared/datasources/restapi.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
-import { asText } from '#shared/workflow/templates.ts';
+import { asText } from '#shared/workflow/templates/templates.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { fieldsOf, readBody } from '../http/body.ts';
 import { at } from '../http/pages.ts';

@@ -9,7 +9,7 @@ import type { RunsInFlight } from '#shared/runs-in-flight.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
-import { evaluateIn, findTemplate, type Roots } from '#shared/workflow/templates.ts';
+import { evaluateIn, findTemplate, type Roots } from '#shared/workflow/templates/templates.ts';
 import type { LockedJob, OpenTick } from './page.ts';
 
 export interface StartNeeds {

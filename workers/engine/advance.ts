@@ -1,5 +1,5 @@
-import { resolveConfig } from '#shared/workflow/arguments.ts';
-import type { Frame } from '#shared/workflow/progress.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
+import { resolveConfig } from '#shared/workflow/resolve-arguments.ts';
 import type { Fact } from '../nodes/executor.ts';
 import { executorOf } from '../nodes/index.ts';
 import { attempt, endChunk, type Process } from './attempt.ts';

@@ -1,8 +1,8 @@
 import { splitPermission } from '#shared/access/policy/permissions.ts';
 import type { Rights } from '#shared/access/policy/rights.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { assetWords, type NamedAsset, namedAssets } from '#shared/nodes/named-assets.ts';
-import type { GraphNode } from '#shared/workflow/graph.ts';
+import type { GraphNode } from '#shared/workflow/graph/graph.ts';
+import { assetWords, type NamedAsset, namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import type { Run } from './run.ts';
 
 type Holder = Pick<Run, 'tenantID' | 'caller' | 'workflowID'>;

@@ -1,7 +1,7 @@
 import { newID } from '#shared/core/ids.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import { chunkSizeOf, type MapPlan } from '#shared/map-plan.ts';
-import type { Frame } from '#shared/workflow/progress.ts';
+import { chunkSizeOf, type MapPlan } from '#shared/workflow/map-plan.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
 import { outputText } from './outputs.ts';
 import type { Parked } from './park.ts';
 import type { Run } from './run.ts';

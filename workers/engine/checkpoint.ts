@@ -1,4 +1,4 @@
-import type { PassSnapshot } from '#shared/workflow/progress.ts';
+import type { PassSnapshot } from '#shared/workflow/progress/progress.ts';
 import type { RepetitionSnapshot } from './repetitions.ts';
 import type { ScopeSnapshot } from './scopes.ts';
 

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import type { MapPlan } from '#shared/map-plan.ts';
+import type { MapPlan } from '#shared/workflow/map-plan.ts';
 
 /** What a run works off that is a chunk of a map: a part of its items. */
 export interface Chunk {

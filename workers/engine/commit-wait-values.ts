@@ -1,8 +1,8 @@
 import { limitColumns } from '#shared/accept-runs.ts';
 import { storableJSON } from '#shared/db/storable.ts';
-import { innermost, pathKey } from '#shared/workflow/frame.ts';
 import { limitsOf } from '#shared/workflow/limits.ts';
-import type { Frame } from '#shared/workflow/progress.ts';
+import { innermost, pathKey } from '#shared/workflow/progress/activation.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
 import type { Entry } from './commit-values.ts';
 import type { Run } from './run.ts';
 import type { AwaitedEvent, PendingMap } from './step.ts';

@@ -1,5 +1,5 @@
 import type { RunEventPayload, RunEventRow } from '#shared/realtime/run-events.ts';
-import { innermost } from '#shared/workflow/frame.ts';
+import { innermost } from '#shared/workflow/progress/activation.ts';
 import { type Entry, pathOf, startedBy } from './commit-values.ts';
 import { briefOf } from './large-outputs.ts';
 import type { PendingEvent } from './step.ts';

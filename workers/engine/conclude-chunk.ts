@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { Repeat } from '#shared/realtime/run-events.ts';
-import type { Frame } from '#shared/workflow/progress.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
 import type { Fact } from '../nodes/executor.ts';
 import type { Chunk } from './chunk.ts';
 import type { Conclusion } from './conclude.ts';

@@ -1,7 +1,7 @@
 import { newID } from '#shared/core/ids.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { nodes } from '#shared/nodes/index.ts';
+import { nodes } from '#shared/workflow/nodes/index.ts';
 
 /** 2: executes test runs by their mode. A trigger keeps those from workers of earlier versions. */
 const VERSION = '2';

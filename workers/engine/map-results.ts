@@ -2,9 +2,9 @@ import { AppError, type ErrorCode } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { MapPlan } from '#shared/map-plan.ts';
-import { causedBy } from '#shared/run-errors.ts';
-import type { Graph, GraphNode } from '#shared/workflow/graph.ts';
+import type { Graph, GraphNode } from '#shared/workflow/graph/graph.ts';
+import type { MapPlan } from '#shared/workflow/map-plan.ts';
+import { causedBy } from '#shared/workflow/run-error.ts';
 import type { Fact, MapOutcome } from '../nodes/executor.ts';
 import { Results, readOutcomes } from './iterations.ts';
 

@@ -1,8 +1,8 @@
-import type { Snippet } from '#shared/nodes/define-node.ts';
-import { isPure } from '#shared/nodes/properties.ts';
-import type { Graph, GraphNode } from '#shared/workflow/graph.ts';
-import { expressionsOf } from '#shared/workflow/templates.ts';
-import { templatesOf } from '#shared/workflow/variable-uses.ts';
+import type { Graph, GraphNode } from '#shared/workflow/graph/graph.ts';
+import { templatesOf } from '#shared/workflow/graph/variable-uses.ts';
+import type { Snippet } from '#shared/workflow/nodes/define-node.ts';
+import { isPure } from '#shared/workflow/nodes/properties.ts';
+import { expressionsOf } from '#shared/workflow/templates/templates.ts';
 import type { Keys } from './scopes.ts';
 
 const known = new WeakMap<GraphNode, Keys>();

@@ -1,10 +1,10 @@
 import { AppError, type ErrorCode, isErrorCode } from '#shared/core/errors.ts';
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
-import type { RetryClass } from '#shared/nodes/common.ts';
-import { failedExitOf, needsEdge } from '#shared/nodes/properties.ts';
-import type { ErrorCause, ShownError } from '#shared/run-errors.ts';
-import type { GraphNode } from '#shared/workflow/graph.ts';
+import type { GraphNode } from '#shared/workflow/graph/graph.ts';
+import type { RetryClass } from '#shared/workflow/nodes/common.ts';
+import { failedExitOf, needsEdge } from '#shared/workflow/nodes/properties.ts';
 import type { NodePolicy } from '#shared/workflow/options.ts';
+import type { ErrorCause, ShownError } from '#shared/workflow/run-error.ts';
 
 /** Characters of details and of causes that are kept with an outcome. */
 const MAX_DETAILS = 4_000;

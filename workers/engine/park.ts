@@ -5,7 +5,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
-import type { Frame } from '#shared/workflow/progress.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
 import type { Park } from '../nodes/executor.ts';
 import { noSuchAsset } from './asset-rights.ts';
 import { nextMoment } from './reminders.ts';

@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { MapPlan } from '#shared/map-plan.ts';
-import { bodyGraph } from '#shared/workflow/body-graph.ts';
+import { bodyGraph } from '#shared/workflow/graph/body.ts';
+import type { MapPlan } from '#shared/workflow/map-plan.ts';
 import type { Chunk } from './chunk.ts';
 import type { LoadedVersion } from './run.ts';
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import type { ReminderNotice } from '#shared/realtime/reminders.ts';
-import { innermost, pathKey } from '#shared/workflow/frame.ts';
-import type { Frame } from '#shared/workflow/progress.ts';
+import { innermost, pathKey } from '#shared/workflow/progress/activation.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
 import type { Run } from './run.ts';
 
 /** A question that waits for its answer. */

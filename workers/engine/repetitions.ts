@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Repeat } from '#shared/realtime/run-events.ts';
-import type { ShownError } from '#shared/run-errors.ts';
-import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
-import type { Frame } from '#shared/workflow/progress.ts';
+import { type IterationPath, pathKey } from '#shared/workflow/progress/activation.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { ShownError } from '#shared/workflow/run-error.ts';
 import type { Source } from './source.ts';
 
 /** Why an item has failed: the first of its frames, in the order of the graph, whose failure its body does not handle. */

@@ -1,5 +1,12 @@
-import { type LogLine, type LogSize, MAX_NODE_LOG, MAX_RUN_LOG, type Printed, sizeOfLine } from '#shared/run-logs.ts';
-import type { Frame } from '#shared/workflow/progress.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
+import {
+  type LogLine,
+  type LogSize,
+  MAX_NODE_LOG,
+  MAX_RUN_LOG,
+  type Printed,
+  sizeOfLine,
+} from '#shared/workflow/run-log.ts';
 
 /** The columns that count what is cut are of type integer. A loop of `console.log` prints more within seconds. */
 const MAX_INTEGER = 2_147_483_647;

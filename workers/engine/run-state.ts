@@ -1,11 +1,11 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { LargeOutput, Repeat } from '#shared/realtime/run-events.ts';
-import { ERROR_AROUND_KEY, ERROR_KEY, passedError, type ShownError } from '#shared/run-errors.ts';
-import { contextPatch } from '#shared/workflow/arguments.ts';
-import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
-import type { Graph, GraphNode } from '#shared/workflow/graph.ts';
-import { nodesBefore } from '#shared/workflow/nodes-before.ts';
-import { type Frame, Progress } from '#shared/workflow/progress.ts';
+import type { Graph, GraphNode } from '#shared/workflow/graph/graph.ts';
+import { nodesBefore } from '#shared/workflow/graph/nodes-before.ts';
+import { type IterationPath, pathKey } from '#shared/workflow/progress/activation.ts';
+import { type Frame, Progress } from '#shared/workflow/progress/progress.ts';
+import { contextPatch } from '#shared/workflow/resolve-arguments.ts';
+import { ERROR_AROUND_KEY, ERROR_KEY, passedError, type ShownError } from '#shared/workflow/run-error.ts';
 import { CHECKPOINT_VERSION, type Checkpoint } from './checkpoint.ts';
 import type { Chunk } from './chunk.ts';
 import { LARGE_LENGTH, largeOf } from './large-outputs.ts';

@@ -2,8 +2,8 @@ import type { Turn } from '#shared/concurrency/fair-queue.ts';
 import type { ByteAccount } from '#shared/concurrency/memory-budget.ts';
 import { createLane } from '#shared/concurrency/semaphore.ts';
 import { Place, type PlacesOf } from '#shared/concurrency/work-context.ts';
-import { isPure } from '#shared/nodes/properties.ts';
-import type { GraphNode } from '#shared/workflow/graph.ts';
+import type { GraphNode } from '#shared/workflow/graph/graph.ts';
+import { isPure } from '#shared/workflow/nodes/properties.ts';
 import type { Lease } from './lease.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { RunError } from '#shared/db/entities/workflow-instance.ts';
-import type { MapPlan } from '#shared/map-plan.ts';
 import type { ReminderNotice } from '#shared/realtime/reminders.ts';
 import type { Governance } from '#shared/workflow/limits.ts';
-import type { Frame } from '#shared/workflow/progress.ts';
-import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
+import type { MapPlan } from '#shared/workflow/map-plan.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';
 import type { EventLog } from './run-logs.ts';
 import type { Source } from './source.ts';
 

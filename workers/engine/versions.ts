@@ -3,8 +3,8 @@ import { inTurns } from '#shared/concurrency/cooperative.ts';
 import type { Actor } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { nodes } from '#shared/nodes/index.ts';
-import { compileStored, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { compileStored, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
+import { nodes } from '#shared/workflow/nodes/index.ts';
 import { nodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { LoadedVersion } from './run.ts';
 

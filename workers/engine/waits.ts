@@ -1,5 +1,5 @@
 import type { RunWait } from '#shared/realtime/run-shapes.ts';
-import type { Frame } from '#shared/workflow/progress.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
 import type { AwaitedEvent, PendingChild, PendingMap, PendingRequest } from './step.ts';
 
 export interface Wait {

@@ -2,7 +2,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 import { MAX_LEVELS, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import { asText } from '#shared/workflow/templates.ts';
+import { asText } from '#shared/workflow/templates/templates.ts';
 import { type HTTPResponse, whereOf } from '../outbound/fetch.ts';
 
 export type BodyFormat = 'json' | 'xml' | 'text' | 'form';

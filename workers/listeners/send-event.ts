@@ -4,7 +4,7 @@ import { requireValue } from '#shared/core/schema/parse.ts';
 import type { Trim } from '#shared/db/evict-oldest.ts';
 import type { IdempotencyClaim } from '#shared/db/idempotency.ts';
 import { sendEvent } from '#shared/listeners/actions.ts';
-import { resolveTemplates } from '#shared/workflow/arguments.ts';
+import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
 import type { Events } from '#shared/workflow-events.ts';
 import type { RunAction } from './action.ts';
 

@@ -9,10 +9,10 @@ import type { Pool } from '#shared/db/pool.ts';
 import { triggerWorkflow } from '#shared/listeners/actions.ts';
 import { runIDOf } from '#shared/listeners/run-id.ts';
 import { createRunsInFlight } from '#shared/runs-in-flight.ts';
-import { resolveTemplates } from '#shared/workflow/arguments.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
+import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
 import type { RunAction } from './action.ts';
 import { creatorMayNot } from './standing.ts';
 

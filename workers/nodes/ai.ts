@@ -6,10 +6,10 @@ import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { describeIssues, invalidField } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
-import type { ai } from '#shared/nodes/ai.ts';
-import { VARIABLES_ROOT } from '#shared/variables.ts';
 import { readFormSchema } from '#shared/workflow/form-schema.ts';
-import { asText, evaluateIn, Filled, findTemplate } from '#shared/workflow/templates.ts';
+import type { ai } from '#shared/workflow/nodes/kinds/ai.ts';
+import { asText, evaluateIn, Filled, findTemplate } from '#shared/workflow/templates/templates.ts';
+import { VARIABLES_ROOT } from '#shared/workflow/variables.ts';
 import { askWithTools, describeNamed, type ToolMessage } from '../ai/ask-with-tools.ts';
 import type { Executor, NodeRun, Task } from './executor.ts';
 

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
-import type { approval } from '#shared/nodes/approval.ts';
-import { Decision } from '#shared/nodes/decision.ts';
+import { Decision } from '#shared/workflow/nodes/decision.ts';
+import type { approval } from '#shared/workflow/nodes/kinds/approval.ts';
 import { ask } from './ask.ts';
 import type { Executor, Task } from './executor.ts';
 

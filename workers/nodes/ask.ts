@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import { reminderTimes } from '#shared/nodes/reminders.ts';
+import { reminderTimes } from '#shared/workflow/nodes/reminders.ts';
 import type { Park } from './executor.ts';
 
 interface Asking {

@@ -1,5 +1,5 @@
 import type { Json } from '#shared/core/json.ts';
-import type { PlainOperator } from '#shared/nodes/operators.ts';
+import type { PlainOperator } from '#shared/workflow/nodes/operators.ts';
 
 /** Equality and search convert both values to text, order converts both to numbers. Values that cannot be converted do not match. */
 export function compare(operator: PlainOperator, left: Json, right: Json | undefined): boolean {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import type { Branch, Comparison, condition } from '#shared/nodes/condition.ts';
+import type { Branch, Comparison, condition } from '#shared/workflow/nodes/kinds/condition.ts';
 import { decide, evaluate, type Test } from './evaluate.ts';
 import type { Executor, NodeContext, Task } from './executor.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/core/errors.ts';
-import type { dataCollection } from '#shared/nodes/data-collection.ts';
+import type { dataCollection } from '#shared/workflow/nodes/kinds/data-collection.ts';
 import { ask } from './ask.ts';
 import type { Executor } from './executor.ts';
 

@@ -1,5 +1,5 @@
 import type { Caller } from '#shared/core/caller.ts';
-import type { dataQuery } from '#shared/nodes/data-query.ts';
+import type { dataQuery } from '#shared/workflow/nodes/kinds/data-query.ts';
 import type { Executor, NodeRun } from './executor.ts';
 import { maskOutput } from './mask.ts';
 

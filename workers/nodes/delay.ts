@@ -1,6 +1,6 @@
 import { quote } from '#shared/core/quote.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { delay } from '#shared/nodes/delay.ts';
+import type { delay } from '#shared/workflow/nodes/kinds/delay.ts';
 import type { Executor, Task } from './executor.ts';
 
 const MAX_DELAY_MS = 24 * 3600 * 1000;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import type { end } from '#shared/nodes/end.ts';
+import type { end } from '#shared/workflow/nodes/kinds/end.ts';
 import type { Executor } from './executor.ts';
 
 export const runEnd: Executor<typeof end> = ({ config }) => {

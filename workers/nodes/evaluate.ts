@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
-import { isPlain, type Operator } from '#shared/nodes/operators.ts';
+import { isPlain, type Operator } from '#shared/workflow/nodes/operators.ts';
 import type { Sandbox, SandboxRequest } from '../sandbox/pool.ts';
 import { compare, toText } from './compare.ts';
 import type { NodeContext, NodeRun } from './executor.ts';

@@ -1,4 +1,4 @@
-import type { fanout } from '#shared/nodes/fanout.ts';
+import type { fanout } from '#shared/workflow/nodes/kinds/fanout.ts';
 import type { Executor } from './executor.ts';
 
 export const runFanout: Executor<typeof fanout> = ({ config }) => ({

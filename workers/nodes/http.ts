@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Json } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { http } from '#shared/nodes/http.ts';
-import { LINKS_ROOT } from '#shared/nodes/links-root.ts';
-import { VARIABLES_ROOT } from '#shared/variables.ts';
-import { resolveTemplates } from '#shared/workflow/arguments.ts';
-import { fillJSON } from '#shared/workflow/fill-json.ts';
-import { evaluateIn, findTemplate, type Roots } from '#shared/workflow/templates.ts';
+import type { http } from '#shared/workflow/nodes/kinds/http.ts';
+import { LINKS_ROOT } from '#shared/workflow/nodes/links-root.ts';
+import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
+import { fillJSON } from '#shared/workflow/templates/fill-json.ts';
+import { evaluateIn, findTemplate, type Roots } from '#shared/workflow/templates/templates.ts';
+import { VARIABLES_ROOT } from '#shared/workflow/variables.ts';
 import { RefusedWrite } from '../dry-run.ts';
 import { mediaTypeOf, readBody, writeBody } from '../http/body.ts';
 import { addParams } from '../http/endpoint.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import type { AnyNode } from '#shared/nodes/index.ts';
+import type { AnyNode } from '#shared/workflow/nodes/index.ts';
 import { runAI } from './ai.ts';
 import { runApproval } from './approval.ts';
 import { runCondition } from './condition.ts';

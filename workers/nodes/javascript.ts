@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject } from '#shared/core/json.ts';
-import type { javascript } from '#shared/nodes/javascript.ts';
+import type { javascript } from '#shared/workflow/nodes/kinds/javascript.ts';
 import type { Executor } from './executor.ts';
 
 const WRAPPED = 'return (async () => {';

@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
-import type { join } from '#shared/nodes/join.ts';
+import type { join } from '#shared/workflow/nodes/kinds/join.ts';
 import type { Executor } from './executor.ts';
 
 const MAX_NAMED = 20;

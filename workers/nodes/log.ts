@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import type { log } from '#shared/nodes/log.ts';
-import { type LogLine, MAX_LINE_LENGTH } from '#shared/run-logs.ts';
+import type { log } from '#shared/workflow/nodes/kinds/log.ts';
+import { type LogLine, MAX_LINE_LENGTH } from '#shared/workflow/run-log.ts';
 import { toText } from './compare.ts';
 import type { Executor } from './executor.ts';
 

@@ -1,4 +1,4 @@
-import type { loop } from '#shared/nodes/loop.ts';
+import type { loop } from '#shared/workflow/nodes/kinds/loop.ts';
 import type { Executor } from './executor.ts';
 import { listOf } from './list-of.ts';
 

@@ -1,4 +1,4 @@
-import type { map } from '#shared/nodes/map.ts';
+import type { map } from '#shared/workflow/nodes/kinds/map.ts';
 import type { Executor } from './executor.ts';
 import { listOf } from './list-of.ts';
 

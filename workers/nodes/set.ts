@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import type { set } from '#shared/nodes/set.ts';
+import type { set } from '#shared/workflow/nodes/kinds/set.ts';
 import type { Executor } from './executor.ts';
 
 export const runSet: Executor<typeof set> = ({ config }) => {

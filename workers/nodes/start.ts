@@ -1,4 +1,4 @@
-import type { start } from '#shared/nodes/start.ts';
+import type { start } from '#shared/workflow/nodes/kinds/start.ts';
 import type { Executor } from './executor.ts';
 
 export const runStart: Executor<typeof start> = ({ run }) => ({

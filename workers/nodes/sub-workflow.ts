@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject } from '#shared/core/json.ts';
-import type { subWorkflow } from '#shared/nodes/sub-workflow.ts';
-import { causedBy } from '#shared/run-errors.ts';
+import type { subWorkflow } from '#shared/workflow/nodes/kinds/sub-workflow.ts';
+import { causedBy } from '#shared/workflow/run-error.ts';
 import type { ChildError, Executor } from './executor.ts';
 
 export const runSubWorkflow: Executor<typeof subWorkflow> = async ({ config, fact, run }) => {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import type { SwitchCase, switchNode } from '#shared/nodes/switch.ts';
+import type { SwitchCase, switchNode } from '#shared/workflow/nodes/kinds/switch.ts';
 import { decide, evaluate, type Test } from './evaluate.ts';
 import type { Executor, NodeContext, Task } from './executor.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/core/errors.ts';
-import type { waitForEvent } from '#shared/nodes/wait-for-event.ts';
+import type { waitForEvent } from '#shared/workflow/nodes/kinds/wait-for-event.ts';
 import type { Executor } from './executor.ts';
 
 const MINUTE_MS = 60_000;

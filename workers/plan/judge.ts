@@ -1,10 +1,10 @@
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
-import { exitsOf, isPure, isSpread, usualExitOf } from '#shared/nodes/properties.ts';
 import type { PlannedNode } from '#shared/queues/workflow-plans.ts';
-import { contextPatch, resolveConfig } from '#shared/workflow/arguments.ts';
-import type { GraphNode } from '#shared/workflow/graph.ts';
-import { takenFrom } from '#shared/workflow/progress.ts';
+import type { GraphNode } from '#shared/workflow/graph/graph.ts';
+import { exitsOf, isPure, isSpread, usualExitOf } from '#shared/workflow/nodes/properties.ts';
+import { takenFrom } from '#shared/workflow/progress/progress.ts';
+import { contextPatch, resolveConfig } from '#shared/workflow/resolve-arguments.ts';
 import { exitAfterFailure, shownError } from '../engine/outcome.ts';
 import type { LoadedVersion } from '../engine/run.ts';
 import type { NodeContext, NodeRun } from '../nodes/executor.ts';

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { PlannedEdge, PlannedNode } from '#shared/queues/workflow-plans.ts';
-import type { GraphNode } from '#shared/workflow/graph.ts';
-import { inOrder } from '#shared/workflow/order.ts';
+import type { GraphNode } from '#shared/workflow/graph/graph.ts';
+import { inOrder } from '#shared/workflow/graph/order.ts';
 import type { LoadedVersion } from '../engine/run.ts';
 import { any, both, type Certainty, no, shownCertainty, yes } from './certainty.ts';
 import { judge } from './judge.ts';

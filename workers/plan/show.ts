@@ -1,7 +1,7 @@
 import type { PlannedNode } from '#shared/queues/workflow-plans.ts';
-import { resolveTemplates } from '#shared/workflow/arguments.ts';
-import type { GraphNode } from '#shared/workflow/graph.ts';
-import { hasBraces, textsOf } from '#shared/workflow/templates.ts';
+import type { GraphNode } from '#shared/workflow/graph/graph.ts';
+import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
+import { hasBraces, textsOf } from '#shared/workflow/templates/templates.ts';
 import { type Dependencies, union } from './certainty.ts';
 import { unreadRoots } from './unread-roots.ts';
 import type { PlannedScope } from './values.ts';

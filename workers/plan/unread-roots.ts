@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import { LINKS_ROOT } from '#shared/nodes/links-root.ts';
 import type { Dependency } from '#shared/queues/workflow-plans.ts';
-import { VARIABLES_ROOT } from '#shared/variables.ts';
-import type { Roots } from '#shared/workflow/templates.ts';
+import { LINKS_ROOT } from '#shared/workflow/nodes/links-root.ts';
+import type { Roots } from '#shared/workflow/templates/templates.ts';
+import { VARIABLES_ROOT } from '#shared/workflow/variables.ts';
 import { type Dependencies, onlyOn } from './certainty.ts';
 
 /** Values under roots other than `ctx`. They are not read: a plan shows no variables, and there are no links before the run. */

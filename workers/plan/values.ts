@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import { ERROR_KEY } from '#shared/run-errors.ts';
-import type { GraphNode } from '#shared/workflow/graph.ts';
+import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { isReservedKey } from '#shared/workflow/reserved.ts';
+import { ERROR_KEY } from '#shared/workflow/run-error.ts';
 import { type Certainty, type Dependencies, onlyOn, union } from './certainty.ts';
 
 /** A value of `ctx`, or what it depends on. */

@@ -1,6 +1,6 @@
 import type { Turn } from '#shared/concurrency/fair-queue.ts';
 import type { Json } from '#shared/core/json.ts';
-import type { Printed } from '#shared/run-logs.ts';
+import type { Printed } from '#shared/workflow/run-log.ts';
 import type { Job } from './protocol.ts';
 
 interface Asked {

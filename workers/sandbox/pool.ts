@@ -5,8 +5,8 @@ import { bytesOfWork, placeOfWork, turnOf } from '#shared/concurrency/work-conte
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import type { LogLevel } from '#shared/nodes/log.ts';
-import type { Printed } from '#shared/run-logs.ts';
+import type { LogLevel } from '#shared/workflow/nodes/kinds/log.ts';
+import type { Printed } from '#shared/workflow/run-log.ts';
 import { Call } from './call.ts';
 import { HostProcess } from './host-process.ts';
 import type { CallOutcome, HostReply, Job, PrintedText } from './protocol.ts';

@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { isJsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { AnyNode } from '#shared/nodes/index.ts';
-import { checkNode } from '#shared/workflow/check-node.ts';
-import { WorkflowNode } from '#shared/workflow/graph.ts';
+import { checkNode } from '#shared/workflow/graph/check-node.ts';
+import { WorkflowNode } from '#shared/workflow/graph/graph.ts';
+import type { AnyNode } from '#shared/workflow/nodes/index.ts';
 
 /** What a bridge has to know of a node. */
 export interface GraphPart {

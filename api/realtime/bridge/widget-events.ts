@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { WidgetConnect, WidgetInput, WidgetRefresh } from '#shared/realtime/client-events.ts';
 import { type BridgeMode, WIDGET_INPUT, type WidgetPayload } from '#shared/realtime/widget-events.ts';
-import { isTerminal } from '#shared/workflow/status.ts';
+import { isTerminal } from '#shared/workflow/progress/status.ts';
 import type { ApiContext } from '../../context.ts';
 import { noteOnSocket, socketEntry } from '../audit-sockets.ts';
 import { enter, leave, requirePlace, type Work } from '../enter.ts';

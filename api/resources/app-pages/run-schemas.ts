@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
-import { RunStatus } from '#shared/workflow/status.ts';
+import { RunStatus } from '#shared/workflow/progress/status.ts';
 import { WorkError } from '../../http/answer-parts.ts';
 import { exampleIDs } from '../../http/example-ids.ts';
 import { ID } from '../../http/id.ts';

@@ -1,7 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { requireQuota } from '#shared/access/quotas.ts';
-import { codeFault } from '#shared/code-fault.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { invalid, invalidField, within } from '#shared/core/schema/issues.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
@@ -14,6 +13,7 @@ import { onEntities } from '#shared/db/query.ts';
 import { codeIssues, findActionType, namedIn, templateIssues } from '#shared/listeners/actions.ts';
 import { shapeOf } from '#shared/listeners/endpoint-path.ts';
 import { findListenerType, listenerTypes } from '#shared/listeners/index.ts';
+import { codeFault } from '#shared/workflow/check-syntax.ts';
 import { asStoredConfig } from '../../http/config-size.ts';
 import type { Access } from '../../http/route.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';

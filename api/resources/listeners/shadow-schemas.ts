@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { IterationPath } from '#shared/workflow/frame.ts';
+import { IterationPath } from '#shared/workflow/progress/activation.ts';
 import { WorkError } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { exampleShadow } from './event-examples.ts';

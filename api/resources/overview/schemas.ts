@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RunStatus } from '#shared/workflow/status.ts';
+import { RunStatus } from '#shared/workflow/progress/status.ts';
 
 export const searchedTypes = [
   'workflow',

@@ -1,6 +1,6 @@
 import type { Backplane } from '#shared/backplane/index.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import { VARIABLES_CHANNEL } from '#shared/variables.ts';
+import { VARIABLES_CHANNEL } from '#shared/workflow/variables.ts';
 
 /** Called after the commit. A worker that does not get the message notices the change within a second. */
 export function tellWorkers({ messages }: Backplane, log: Logger, tenantID: string): void {

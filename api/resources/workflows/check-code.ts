@@ -1,10 +1,10 @@
-import { codeFault } from '#shared/code-fault.ts';
 import { isJsonObject } from '#shared/core/json.ts';
 import type { Issue } from '#shared/core/schema/issues.ts';
-import type { NodeDefinition } from '#shared/nodes/define-node.ts';
+import { codeFault } from '#shared/workflow/check-syntax.ts';
 import { readFormSchema } from '#shared/workflow/form-schema.ts';
-import type { Graph, GraphNode } from '#shared/workflow/graph.ts';
-import { isTemplate } from '#shared/workflow/parse-around.ts';
+import type { Graph, GraphNode } from '#shared/workflow/graph/graph.ts';
+import type { NodeDefinition } from '#shared/workflow/nodes/define-node.ts';
+import { isTemplate } from '#shared/workflow/templates/parse-around.ts';
 
 /**
  * Finds the code and the expressions of nodes that do not parse, forms whose answers cannot be checked, and results without a fixed

@@ -3,8 +3,8 @@ import { AppError } from '#shared/core/errors.ts';
 import { hasMoreParts, isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { type Issue, invalid, within } from '#shared/core/schema/issues.ts';
 import { mismatch, parseValue } from '#shared/core/schema/parse.ts';
-import { CollectionField } from '#shared/nodes/data-collection.ts';
 import { readFormSchema } from '#shared/workflow/form-schema.ts';
+import { CollectionField } from '#shared/workflow/nodes/kinds/data-collection.ts';
 
 /**
  * Converts a submission to the fields of its request; unknown keys are dropped. Without fields it is checked by the form's schema.

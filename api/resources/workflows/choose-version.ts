@@ -3,7 +3,7 @@ import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { compileGraph } from '#shared/workflow/graph.ts';
+import { compileGraph } from '#shared/workflow/graph/graph.ts';
 import type { ApiContext } from '../../context.ts';
 import type { ExecutableVersion } from '../../db/executable-versions.ts';
 import { findLatestID, findVersionToRun, type VersionName } from '../../db/workflow-versions.ts';

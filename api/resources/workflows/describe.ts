@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { sharedFields } from '#shared/nodes/common.ts';
-import { type AnyNode, findNodeKind, nodes } from '#shared/nodes/index.ts';
-import { exitsOf, usualExitOf } from '#shared/nodes/properties.ts';
+import { sharedFields } from '#shared/workflow/nodes/common.ts';
+import { type AnyNode, findNodeKind, nodes } from '#shared/workflow/nodes/index.ts';
+import { exitsOf, usualExitOf } from '#shared/workflow/nodes/properties.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { formOf } from '../../http/form.ts';
 import { tenantRoute } from '../../http/route.ts';

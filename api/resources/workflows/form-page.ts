@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { z } from 'zod';
 import { isJsonObject } from '#shared/core/json.ts';
-import { CollectionField } from '#shared/nodes/data-collection.ts';
-import { Decision } from '#shared/nodes/decision.ts';
+import { Decision } from '#shared/workflow/nodes/decision.ts';
+import { CollectionField } from '#shared/workflow/nodes/kinds/data-collection.ts';
 import { HTML, html } from '../../http/html.ts';
 import type { Response } from '../../http/route.ts';
 import type { ShownToHolder } from './request-schemas.ts';

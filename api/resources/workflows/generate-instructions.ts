@@ -1,5 +1,5 @@
-import { sharedFields } from '#shared/nodes/common.ts';
-import { type AnyNode, nodes } from '#shared/nodes/index.ts';
+import { sharedFields } from '#shared/workflow/nodes/common.ts';
+import { type AnyNode, nodes } from '#shared/workflow/nodes/index.ts';
 import { formOf } from '../../http/form.ts';
 
 let written: string | undefined;

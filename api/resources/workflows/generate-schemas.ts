@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { exampleGenerate, exampleGenerated } from './examples.ts';

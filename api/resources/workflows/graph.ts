@@ -14,16 +14,16 @@ import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { findNodeKind } from '#shared/nodes/index.ts';
-import { assetWords, type NamedAsset, type NamedResource, namedAssets } from '#shared/nodes/named-assets.ts';
 import {
   type Graph as CompiledGraph,
   compileGraph,
   type WorkflowEdge,
   type WorkflowNode,
-} from '#shared/workflow/graph.ts';
+} from '#shared/workflow/graph/graph.ts';
+import { usesVariables } from '#shared/workflow/graph/variable-uses.ts';
+import { findNodeKind } from '#shared/workflow/nodes/index.ts';
+import { assetWords, type NamedAsset, type NamedResource, namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
-import { usesVariables } from '#shared/workflow/variable-uses.ts';
 import type { Access } from '../../http/route.ts';
 import { codeIssues } from './check-code.ts';
 

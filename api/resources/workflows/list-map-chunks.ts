@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { IterationPath } from '#shared/workflow/frame.ts';
-import type { RunStatus } from '#shared/workflow/status.ts';
+import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { RunStatus } from '#shared/workflow/progress/status.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { findReadableRun, VALUES } from './find-run.ts';
 import { MapChunkList, MapChunks, MapID } from './map-schemas.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { IterationPath } from '#shared/workflow/frame.ts';
+import { IterationPath } from '#shared/workflow/progress/activation.ts';
 import { ID } from '../../http/id.ts';
 import { exampleMapChunk } from './examples.ts';
 import { Status } from './run-schemas.ts';

@@ -1,6 +1,6 @@
 import { invalid } from '#shared/core/schema/issues.ts';
-import { findNodeKind } from '#shared/nodes/index.ts';
-import type { WorkflowNode } from '#shared/workflow/graph.ts';
+import type { WorkflowNode } from '#shared/workflow/graph/graph.ts';
+import { findNodeKind } from '#shared/workflow/nodes/index.ts';
 import { requireUnbound } from '../../auth/bounds.ts';
 import type { Identified } from '../../auth/identify.ts';
 import type { ApiContext } from '../../context.ts';

@@ -5,9 +5,9 @@ import type { Issue } from '#shared/core/schema/issues.ts';
 import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { findNodeKind } from '#shared/nodes/index.ts';
-import { namedAssets } from '#shared/nodes/named-assets.ts';
-import { variableUses } from '#shared/workflow/variable-uses.ts';
+import { variableUses } from '#shared/workflow/graph/variable-uses.ts';
+import { findNodeKind } from '#shared/workflow/nodes/index.ts';
+import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { checkGraph, findAssetFaults, type Graph } from './graph.ts';
 import type { PlanProblem } from './plan-schemas.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
-import { IterationPath } from '#shared/workflow/frame.ts';
+import { IterationPath } from '#shared/workflow/progress/activation.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { exampleCollectionRequest, exampleForm, exampleSubmission } from './examples.ts';

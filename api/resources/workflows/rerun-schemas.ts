@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { IterationPath } from '#shared/workflow/frame.ts';
+import { IterationPath } from '#shared/workflow/progress/activation.ts';
 import { VersionInBody } from '../../http/version-name.ts';
 import { argsOf, runInputs } from '../../runs/run-inputs.ts';
 import { exampleRerun, exampleRerunAnswer, exampleRerunPreview } from './examples.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { MapProgress } from '#shared/map-plan.ts';
-import { moreOfError, moreOfRunError } from '#shared/run-errors.ts';
-import { IterationPath } from '#shared/workflow/frame.ts';
 import { Priority, RunClass } from '#shared/workflow/limits.ts';
-import { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
+import { MapProgress } from '#shared/workflow/map-plan.ts';
+import { IterationPath } from '#shared/workflow/progress/activation.ts';
+import { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';
+import { moreOfError, moreOfRunError } from '#shared/workflow/run-error.ts';
 import { WorkError } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { within } from '#shared/core/schema/issues.ts';
-import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { definitionIssues } from '#shared/workflow/inputs.ts';
 import { keyIssues } from '#shared/workflow/limits.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { quote } from '#shared/core/quote.ts';
-import { IterationPath } from '#shared/workflow/frame.ts';
+import { IterationPath } from '#shared/workflow/progress/activation.ts';
 import { ID } from '../../http/id.ts';
 import { doubts } from '../../runs/fill-settings.ts';
 import { exampleStepInput } from './examples.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { subjectsOf } from '#shared/core/caller.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import { isTerminal } from '#shared/workflow/status.ts';
+import { isTerminal } from '#shared/workflow/progress/status.ts';
 import { createAuthorizer, denied } from '../../http/authorize.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { streamOwner } from '../../realtime/stream-room.ts';

@@ -4,7 +4,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Runs } from '#shared/runs.ts';
-import { isTerminal, type RunStatus } from '#shared/workflow/status.ts';
+import { isTerminal, type RunStatus } from '#shared/workflow/progress/status.ts';
 import { checkSubmission } from './check-submission.ts';
 
 interface Asked {

@@ -4,7 +4,7 @@ import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { diffGraphs } from '#shared/workflow/diff.ts';
+import { diffGraphs } from '#shared/workflow/graph/diff.ts';
 import { holdVersion, isTestedAs } from '../../db/workflow-versions.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';

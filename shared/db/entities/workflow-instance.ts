@@ -1,7 +1,7 @@
 import type { Caller } from '../../core/caller.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import type { ShownError } from '../../run-errors.ts';
-import type { IterationPath } from '../../workflow/frame.ts';
+import type { IterationPath } from '../../workflow/progress/activation.ts';
+import type { ShownError } from '../../workflow/run-error.ts';
 import type { TestMode } from '../../workflow/test-mode.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 

@@ -6,7 +6,7 @@ import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { MAX_BYTES } from '#api/realtime/gateway.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
-import { isTerminal } from '#shared/workflow/status.ts';
+import { isTerminal } from '#shared/workflow/progress/status.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aUser, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
 import { code, noop } from '../../support/graphs.ts';

@@ -3,7 +3,7 @@ import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { nodes as nodeKinds } from '#shared/nodes/index.ts';
+import { nodes as nodeKinds } from '#shared/workflow/nodes/index.ts';
 import { lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, anApiKey, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { nodes } from '#shared/nodes/index.ts';
-import { exitsOf } from '#shared/nodes/properties.ts';
-import { checkGraph } from '#shared/workflow/graph.ts';
+import { checkGraph } from '#shared/workflow/graph/graph.ts';
+import { nodes } from '#shared/workflow/nodes/index.ts';
+import { exitsOf } from '#shared/workflow/nodes/properties.ts';
 
 /** Templates may not read them. */
 const unreadable = ['__proto__', 'prototype', 'constructor'];

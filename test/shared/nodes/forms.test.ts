@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { formOf } from '#api/http/form.ts';
 import type { Schema } from '#api/http/openapi/types.ts';
-import { sharedFields } from '#shared/nodes/common.ts';
-import { nodes } from '#shared/nodes/index.ts';
+import { sharedFields } from '#shared/workflow/nodes/common.ts';
+import { nodes } from '#shared/workflow/nodes/index.ts';
 
 describe.each(nodes)('the form of $kind', ({ config, defaultValue }) => {
   const { schema, uischema } = formOf(config, sharedFields);

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { nodes } from '#shared/nodes/index.ts';
+import { nodes } from '#shared/workflow/nodes/index.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -118,7 +118,7 @@ test('the ways to name a kind are found', () => {
     `case "delay":`,
     `  where node->>'type' = 'dataQuery' and q.tenant_id = $1`,
     `  subWorkflow: ['inputMapping'],`,
-    `import { condition } from '#shared/nodes/condition.ts';`,
+    `import { condition } from '#shared/workflow/nodes/kinds/condition.ts';`,
     `type Last = D['kind'] extends 'end' ? null : never;`,
   ])
     expect(mentionsIn(line), line).toHaveLength(1);
@@ -127,7 +127,7 @@ test('the ways to name a kind are found', () => {
     `await once(stream, 'end');`,
     `client.removeAllListeners('end');`,
     `/** As 'end' does. */`,
-    `import { CollectionField } from '#shared/nodes/data-collection.ts';`,
+    `import { CollectionField } from '#shared/workflow/nodes/kinds/data-collection.ts';`,
     `const end = start + 1;`,
   ])
     expect(mentionsIn(line), line).toEqual([]);

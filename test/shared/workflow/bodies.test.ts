@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
-import { checkGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { checkGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { graph, noop } from '#test/support/graphs.ts';
 
 const start = { type: 'start' };

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type IterationPath, idempotencyKey, innermost, pathKey } from '#shared/workflow/frame.ts';
-import type { Graph } from '#shared/workflow/graph.ts';
-import { type Frame, Progress } from '#shared/workflow/progress.ts';
-import { divide } from '#shared/workflow/regions.ts';
+import type { Graph } from '#shared/workflow/graph/graph.ts';
+import { divide } from '#shared/workflow/graph/regions.ts';
+import { type IterationPath, idempotencyKey, innermost, pathKey } from '#shared/workflow/progress/activation.ts';
+import { type Frame, Progress } from '#shared/workflow/progress/progress.ts';
 import { AFTER, type Drawing, draw, type Item, items } from '#test/support/drawn-loops.ts';
 
 type Operation = { node: string; key: string } & ({ enters: number } | { exit: string });

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { usualExitOf } from '#shared/nodes/properties.ts';
-import { compileGraph, type Graph, type WorkflowNode } from '#shared/workflow/graph.ts';
-import { type Frame, Progress } from '#shared/workflow/progress.ts';
+import { compileGraph, type Graph, type WorkflowNode } from '#shared/workflow/graph/graph.ts';
+import { usualExitOf } from '#shared/workflow/nodes/properties.ts';
+import { type Frame, Progress } from '#shared/workflow/progress/progress.ts';
 
 /** A graph written as `from:exit>to` (`from>to` for the plain exit). Ids beginning with `c` are conditions, `f` fan-outs, `e` ends, `any` joins. */
 function draw(...arrows: string[]): Graph {

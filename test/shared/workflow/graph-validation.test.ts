@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { end } from '#shared/nodes/end.ts';
-import { checkGraph, compileGraph, compileStored, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { checkGraph, compileGraph, compileStored, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
+import { end } from '#shared/workflow/nodes/kinds/end.ts';
 
 function node(id: string, type: string, data: JsonObject = {}): WorkflowNode {
   return { id, type, data };

@@ -3,7 +3,7 @@ import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { parseDuration } from '#shared/workflow/duration.ts';
-import { compileGraph, type GraphNode } from '#shared/workflow/graph.ts';
+import { compileGraph, type GraphNode } from '#shared/workflow/graph/graph.ts';
 import { nodePolicy, runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 
 function aNode(data: JsonObject, type = 'javascript'): GraphNode {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nodes } from '#shared/nodes/index.ts';
+import { nodes } from '#shared/workflow/nodes/index.ts';
 import { drawGraph, parts } from '#test/support/drawn-graphs.ts';
 import { Execution, type Keeping, type Mishap } from '#test/support/executed-runs.ts';
 

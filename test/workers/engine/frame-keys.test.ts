@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { newID } from '#shared/core/ids.ts';
-import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
-import type { Frame } from '#shared/workflow/progress.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
 import { withBodies } from '#test/support/bodies.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';

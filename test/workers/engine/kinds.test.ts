@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { JsonObject } from '#shared/core/json.ts';
-import { nodes } from '#shared/nodes/index.ts';
-import { usualExitOf } from '#shared/nodes/properties.ts';
+import { nodes } from '#shared/workflow/nodes/index.ts';
+import { usualExitOf } from '#shared/workflow/nodes/properties.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';

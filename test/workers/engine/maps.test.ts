@@ -4,7 +4,7 @@ import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { compileGraph, type GraphNode, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { compileGraph, type GraphNode, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { code, graph } from '#test/support/graphs.ts';

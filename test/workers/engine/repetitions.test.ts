@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import type { Json } from '#shared/core/json.ts';
-import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { type ExecutedDrawing, Execution, type Mishap } from '#test/support/executed-runs.ts';
 import { code, graph } from '#test/support/graphs.ts';
 import type { Chunk } from '#workers/engine/chunk.ts';

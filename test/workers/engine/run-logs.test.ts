@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { MAX_NODE_LOG, MAX_RUN_LOG } from '#shared/run-logs.ts';
-import type { Frame } from '#shared/workflow/progress.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
+import { MAX_NODE_LOG, MAX_RUN_LOG } from '#shared/workflow/run-log.ts';
 import { aClaimedRun } from '#test/support/claimed-run.ts';
 import { noops } from '#test/support/graphs.ts';
 import { maskLine } from '#workers/engine/node-variables.ts';

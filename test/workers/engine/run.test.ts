@@ -1,6 +1,6 @@
 /** A held run, without a database. */
 import { expect, test } from 'vitest';
-import type { Frame } from '#shared/workflow/progress.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
 import { aClaimedRun } from '#test/support/claimed-run.ts';
 import { noops } from '#test/support/graphs.ts';
 import { replayAll } from '#workers/engine/restore.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { approval } from '#shared/nodes/approval.ts';
-import { failedExitOf } from '#shared/nodes/properties.ts';
+import { approval } from '#shared/workflow/nodes/kinds/approval.ts';
+import { failedExitOf } from '#shared/workflow/nodes/properties.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import { runApproval } from '#workers/nodes/approval.ts';
 import type { Fact, NodeContext } from '#workers/nodes/executor.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Json } from '#shared/core/json.ts';
-import { Operator, type PlainOperator } from '#shared/nodes/operators.ts';
+import { Operator, type PlainOperator } from '#shared/workflow/nodes/operators.ts';
 import { compare } from '#workers/nodes/compare.ts';
 
 const cases: [PlainOperator, Json, Json | undefined, boolean][] = [

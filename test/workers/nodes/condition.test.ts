@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { createLogger } from '#shared/core/logger.ts';
-import { condition } from '#shared/nodes/condition.ts';
+import { condition } from '#shared/workflow/nodes/kinds/condition.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import { runCondition } from '#workers/nodes/condition.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dataCollection } from '#shared/nodes/data-collection.ts';
+import { dataCollection } from '#shared/workflow/nodes/kinds/data-collection.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import { runDataCollection } from '#workers/nodes/data-collection.ts';
 import type { Fact, NodeContext } from '#workers/nodes/executor.ts';

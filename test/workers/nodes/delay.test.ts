@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { delay } from '#shared/nodes/delay.ts';
+import { delay } from '#shared/workflow/nodes/kinds/delay.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import { runDelay } from '#workers/nodes/delay.ts';
 import type { Fact, NodeContext } from '#workers/nodes/executor.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { end } from '#shared/nodes/end.ts';
+import { end } from '#shared/workflow/nodes/kinds/end.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import { runEnd } from '#workers/nodes/end.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';

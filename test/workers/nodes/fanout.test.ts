@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fanout } from '#shared/nodes/fanout.ts';
+import { fanout } from '#shared/workflow/nodes/kinds/fanout.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';
 import { runFanout } from '#workers/nodes/fanout.ts';

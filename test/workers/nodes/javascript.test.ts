@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import type { JsonObject } from '#shared/core/json.ts';
 import { createLogger } from '#shared/core/logger.ts';
-import { javascript } from '#shared/nodes/javascript.ts';
+import { javascript } from '#shared/workflow/nodes/kinds/javascript.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';
 import { runJavascript } from '#workers/nodes/javascript.ts';

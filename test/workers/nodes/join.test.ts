@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { join } from '#shared/nodes/join.ts';
+import { join } from '#shared/workflow/nodes/kinds/join.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';
 import { runJoin } from '#workers/nodes/join.ts';

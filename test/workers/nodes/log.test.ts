@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { log } from '#shared/nodes/log.ts';
+import { log } from '#shared/workflow/nodes/kinds/log.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';
 import { runLog } from '#workers/nodes/log.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '#shared/core/json.ts';
-import { map as definition } from '#shared/nodes/map.ts';
+import { map as definition } from '#shared/workflow/nodes/kinds/map.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';

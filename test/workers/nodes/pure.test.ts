@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '#shared/core/json.ts';
-import { condition } from '#shared/nodes/condition.ts';
-import { type AnyNode, nodes } from '#shared/nodes/index.ts';
-import { Operator } from '#shared/nodes/operators.ts';
-import { isPure } from '#shared/nodes/properties.ts';
-import { switchNode } from '#shared/nodes/switch.ts';
+import { type AnyNode, nodes } from '#shared/workflow/nodes/index.ts';
+import { condition } from '#shared/workflow/nodes/kinds/condition.ts';
+import { switchNode } from '#shared/workflow/nodes/kinds/switch.ts';
+import { Operator } from '#shared/workflow/nodes/operators.ts';
+import { isPure } from '#shared/workflow/nodes/properties.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';
 import { executorOf } from '#workers/nodes/index.ts';

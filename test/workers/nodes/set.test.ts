@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { set } from '#shared/nodes/set.ts';
-import { contextPatch } from '#shared/workflow/arguments.ts';
-import { compileGraph } from '#shared/workflow/graph.ts';
+import { compileGraph } from '#shared/workflow/graph/graph.ts';
+import { set } from '#shared/workflow/nodes/kinds/set.ts';
+import { contextPatch } from '#shared/workflow/resolve-arguments.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';
 import { runSet } from '#workers/nodes/set.ts';

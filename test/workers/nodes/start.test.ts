@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { start } from '#shared/nodes/start.ts';
+import { start } from '#shared/workflow/nodes/kinds/start.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';
 import { runStart } from '#workers/nodes/start.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import type { Json } from '#shared/core/json.ts';
-import { subWorkflow } from '#shared/nodes/sub-workflow.ts';
+import { subWorkflow } from '#shared/workflow/nodes/kinds/sub-workflow.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { Fact, NodeContext } from '#workers/nodes/executor.ts';
 import { runSubWorkflow } from '#workers/nodes/sub-workflow.ts';

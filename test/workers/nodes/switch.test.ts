@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { createLogger } from '#shared/core/logger.ts';
-import { switchNode } from '#shared/nodes/switch.ts';
+import { switchNode } from '#shared/workflow/nodes/kinds/switch.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';
 import { runSwitch } from '#workers/nodes/switch.ts';

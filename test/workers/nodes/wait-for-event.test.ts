@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { waitForEvent } from '#shared/nodes/wait-for-event.ts';
+import { waitForEvent } from '#shared/workflow/nodes/kinds/wait-for-event.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { Fact, NodeContext } from '#workers/nodes/executor.ts';
 import { runWaitForEvent } from '#workers/nodes/wait-for-event.ts';

@@ -1,0 +1,62 @@
+import { quote } from '../../core/quote.ts';
+import type { Issue } from '../../core/schema/issues.ts';
+import { elseExitOf } from '../nodes/properties.ts';
+import type { CheckedNode } from './check-node.ts';
+
+interface Edge {
+  id: string;
+  source: string;
+  target: string;
+  sourceHandle?: string | null | undefined;
+}
+
+export interface CheckedEdge {
+  /** Absent if a node of the edge is missing. The exit is '' if the source has no exit of that name. */
+  readonly link: { id: string; source: number; target: number; exit: string } | undefined;
+  readonly issues: readonly Issue[];
+}
+
+export interface EdgeContext {
+  readonly nodes: readonly CheckedNode[];
+  readonly indexOf: ReadonlyMap<string, number>;
+}
+
+/** Checks that an edge leads from an exit of its source to a node that can be entered. */
+export function checkEdge(edge: Edge, { nodes, indexOf }: EdgeContext): CheckedEdge {
+  const source = indexOf.get(edge.source) ?? -1;
+  const target = indexOf.get(edge.target) ?? -1;
+  const from = nodes[source];
+  const to = nodes[target];
+  const issues: Issue[] = [];
+  if (!from) issues.push({ path: ['source'], message: `there is no node ${quote(edge.source)}` });
+  if (!to) issues.push({ path: ['target'], message: `there is no node ${quote(edge.target)}` });
+  if (from?.definition?.ends) issues.push({ path: ['source'], message: 'an end node cannot have outgoing edges' });
+  if (to?.definition?.begins) issues.push({ path: ['target'], message: 'the start node cannot have incoming edges' });
+
+  const exit = from && findExit(from, edge.sourceHandle);
+  if (exit === undefined && from?.exits?.size) issues.push(undeclared(from.exits, edge.sourceHandle));
+  return { link: from && to ? { id: edge.id, source, target, exit: exit ?? '' } : undefined, issues };
+}
+
+/**
+ * Finds the exit of an edge; undefined if the node has no exit of that name. Editors leave the handle out or call it `output`
+ * for the usual exit, and call a condition's default branch `else`.
+ */
+function findExit({ definition, config, exits }: CheckedNode, handle: string | null | undefined): string | undefined {
+  if (!definition || !exits) return undefined;
+  const wanted = handle || 'output';
+  if (exits.has(wanted)) return wanted;
+  if (wanted === 'output' && typeof definition.usualExit === 'string') return definition.usualExit;
+  const alias = definition.exitAliases && Object.hasOwn(definition.exitAliases, wanted);
+  if (alias) return definition.exitAliases?.[wanted];
+  return wanted === 'else' ? elseExitOf(definition, config) : undefined;
+}
+
+const maxNamed = 20;
+
+function undeclared(exits: ReadonlySet<string>, handle: string | null | undefined): Issue {
+  const known = [...exits.values().take(maxNamed)].map(quote);
+  if (exits.size > maxNamed) known.push('…');
+  const message = handle ? `there is no exit ${quote(handle)}, only` : 'must name an exit:';
+  return { path: ['sourceHandle'], message: `${message} ${known.join(', ')}` };
+}

@@ -1,0 +1,41 @@
+import { type AnyNode, findNodeKind } from '../nodes/index.ts';
+import { hasBraces, type Text, textsOf } from '../templates/templates.ts';
+import { VARIABLES_ROOT } from '../variables.ts';
+
+/** How a saved node uses the tenant's variables. */
+export interface VariableUses {
+  /** In templates. */
+  readonly named: readonly { name: string; path: readonly (string | number)[] }[];
+  /** Code may read any of them, by names that are known only when it runs. */
+  readonly inCode: boolean;
+}
+
+/** Null if the node uses none. */
+export function variableUses(definition: AnyNode, data: unknown): VariableUses | null {
+  const inCode = definition.snippets?.(data).some(({ text }) => inText.test(text)) ?? false;
+  const named = templatesOf(definition, data).flatMap(({ path, template }) =>
+    (template?.parts ?? []).flatMap((part) => {
+      if (typeof part === 'string' || part.fault !== null || part.root !== VARIABLES_ROOT) return [];
+      return [{ name: String(part.keys[0] ?? ''), path }];
+    }),
+  );
+  return inCode || named.length > 0 ? { named, inCode } : null;
+}
+
+/** Whether a graph uses variables, for the permission to save it. */
+export function usesVariables(nodes: readonly { type: string; data: unknown }[]): boolean {
+  return nodes.some(({ type, data }) => {
+    const definition = findNodeKind(type);
+    return definition !== undefined && variableUses(definition, data) !== null;
+  });
+}
+
+/** A name in other words, in a text or in a comment, costs no more than a read of the variables. */
+const inText = /(?<![\w$.])vars(?![\w$])/;
+
+/** The texts of a saved node whose templates are filled. */
+export function templatesOf({ raw = [], filled = [] }: AnyNode, data: unknown): Text[] {
+  const kept = raw.filter((field) => !(filled as readonly string[]).includes(field));
+  // Data of a node is JSON: it came in a body.
+  return textsOf(data as Parameters<typeof textsOf>[0], kept, hasBraces);
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { Json } from '../../../core/json.ts';
+import { parseValue } from '../../../core/schema/parse.ts';
+import { findTemplate } from '../../templates/templates.ts';
+import { working } from '../common.ts';
+import { defineNode } from '../define-node.ts';
+import { isPlain, Operator } from '../operators.ts';
+
+export const Comparison = z.object({
+  leftValue: Json.meta({
+    title: 'Value',
+    description: 'What is compared, mostly a template; JavaScript for the operator `expression`',
+  }),
+  operator: Operator.meta({ title: 'Operator', description: 'How it is compared' }),
+  rightValue: Json.optional().meta({ title: 'Compared with', description: 'Not needed by every operator' }),
+});
+export type Comparison = z.infer<typeof Comparison>;
+
+export const Branch = z.object({
+  id: z.string().min(1).meta({ title: 'Exit', description: 'The exit of the branch, which its edge names' }),
+  label: z.string().optional().meta({ title: 'Label', description: 'Name of the branch in the editor' }),
+  name: z.string().optional().meta({ title: 'Name', description: 'Another name of the branch in the editor' }),
+  conditionLogic: z
+    .enum(['AND', 'OR'])
+    .default('AND')
+    .meta({ title: 'Logic', description: 'Whether all conditions must hold, or one' }),
+  conditions: z.array(Comparison).min(1).meta({ title: 'Conditions', description: 'What is compared' }),
+});
+export type Branch = z.infer<typeof Branch>;
+
+/** The parts of a saved config that may hold expressions; templates may stand everywhere else. */
+const Expressions = z.object({
+  branches: z.array(z.object({ conditions: z.array(z.object({ operator: Operator, leftValue: z.unknown() })) })),
+});
+
+/** Leaves by the first branch that holds, else by `defaultBranch`. */
+export const condition = defineNode({
+  kind: 'condition',
+  label: 'Condition',
+  config: z
+    .object({
+      ...working,
+      branches: z
+        .array(Branch)
+        .min(1)
+        .meta({ title: 'Branches', description: 'In this order; the first that holds is taken' }),
+      defaultBranch: z
+        .string()
+        .min(1)
+        .default('default')
+        .meta({ title: 'Default exit', description: 'Taken if no branch holds' }),
+      evaluationMode: z
+        .literal('first_match')
+        .default('first_match')
+        .meta({ title: 'Evaluation', description: 'The first branch that holds is taken' }),
+    })
+    .refine(({ branches }) => new Set(branches.map((branch) => branch.id)).size === branches.length, {
+      path: ['branches'],
+      message: 'branch ids must be unique',
+    }),
+  names: {},
+  exits: (config) => [...config.branches.map((branch) => branch.id), config.defaultBranch, 'error'],
+  usualExit: ({ defaultBranch }) => defaultBranch,
+  elseExit: ({ defaultBranch }) => defaultBranch,
+  pure: ({ branches }) => branches.every(({ conditions }) => conditions.every(({ operator }) => isPlain(operator))),
+  clocked: false,
+  snippets(config) {
+    // `safeParse` would word each of a million faults.
+    const parsed = parseValue(Expressions, config);
+    const branches = parsed.success ? parsed.data.branches : [];
+    return branches.flatMap(({ conditions }, branch) =>
+      conditions.flatMap(({ operator, leftValue }, at) => {
+        // A template is replaced before the expression is compiled.
+        if (operator !== 'expression' || typeof leftValue !== 'string' || findTemplate(leftValue)) return [];
+        return [
+          { path: ['branches', branch, 'conditions', at, 'leftValue'], text: leftValue, form: 'expression' as const },
+        ];
+      }),
+    );
+  },
+  timeoutSeconds: 60,
+  defaultValue: {
+    title: 'Condition',
+    branches: [
+      { id: 'yes', conditions: [{ operator: 'equals', leftValue: '{{ctx.input.value}}', rightValue: 'yes' }] },
+    ],
+  },
+});

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { JsonObject } from '../../../core/json.ts';
+import { OutputVariable, working } from '../common.ts';
+import { defineNode } from '../define-node.ts';
+
+/** Runs a stored data query; its result is the node's value. */
+export const dataQuery = defineNode({
+  kind: 'dataQuery',
+  label: 'Data query',
+  config: z.object({
+    ...working,
+    dataQueryID: z.uuid().toLowerCase().meta({ title: 'Query', description: 'The id of the query to run' }),
+    inputValues: JsonObject.default({}).meta({
+      title: 'Inputs',
+      description: 'By the names of its inputs; templates are filled',
+    }),
+    exactlyOnce: z.boolean().default(false).meta({
+      title: 'Exactly once',
+      description:
+        'Writes a receipt into the transaction of the query, so that a repeated attempt changes nothing and gets the result of the first; for PostgreSQL, MySQL and the tenant database',
+    }),
+    outputVariable: OutputVariable('queryResult'),
+  }),
+  names: { dataQueryID: { permission: 'dataquery.execute', neededBy: 'author' } },
+  exits: ['success', 'error'],
+  usualExit: 'success',
+  pure: false,
+  clocked: true,
+  templated: ['inputValues.*'],
+  links: ['inputValues'],
+  timeoutSeconds: 120,
+  defaultValue: { title: 'Data query', dataQueryID: '00000000-0000-4000-8000-000000000000' },
+});

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { Json } from '../../../core/json.ts';
+import { readable } from '../../reserved.ts';
+import { described } from '../common.ts';
+import { defineNode } from '../define-node.ts';
+
+export const EndStatus = z.enum(['success', 'failure', 'cancelled']);
+export type EndStatus = z.infer<typeof EndStatus>;
+
+/** Ends a branch and says what the run answers. The run ends when every branch has, or here, if it cancels the others. */
+export const end = defineNode({
+  kind: 'end',
+  label: 'End',
+  config: z.object({
+    ...described,
+    status: EndStatus.default('success').meta({
+      title: 'Status',
+      description: '`failure` fails the run, `cancelled` cancels it; of several ends the worst counts',
+    }),
+    message: z
+      .string()
+      .max(10_000)
+      .optional()
+      .meta({ title: 'Message', description: 'Error message of a run that fails here' }),
+    cancelOthers: z.boolean().optional().meta({
+      title: 'Cancel the rest',
+      description: 'Whether what still runs is cancelled. Without a choice: yes, unless the status is `success`',
+    }),
+    outputParameters: z
+      .array(
+        z.object({
+          id: z.string().optional().meta({ title: 'ID', description: 'Of the row in the editor; it has no effect' }),
+          name: z
+            .string()
+            .min(1)
+            .max(255)
+            .refine(...readable)
+            .meta({ title: 'Name', description: 'The key in the output of the run' }),
+          sourceVariable: Json.meta({ title: 'Value', description: 'Mostly a template' }),
+          description: z
+            .string()
+            .optional()
+            .meta({ title: 'Description', description: 'A note for readers; it has no effect' }),
+        }),
+      )
+      .default([])
+      .meta({ title: 'Output', description: 'What the run answers' }),
+  }),
+  names: {},
+  exits: [],
+  usualExit: null,
+  ends: true,
+  // Except for `completedAt`, which no later node reads.
+  pure: true,
+  clocked: false,
+  templated: ['outputParameters.*.sourceVariable'],
+  timeoutSeconds: 60,
+  defaultValue: { title: 'End', status: 'success', outputParameters: [] },
+});

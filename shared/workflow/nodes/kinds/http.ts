@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { Json } from '../../../core/json.ts';
+import { Pairs } from '../../../datasources/http-fields.ts';
+import { faultsOf, findTemplate, hasBraces, textsOf } from '../../templates/templates.ts';
+import { VARIABLES_ROOT } from '../../variables.ts';
+import { OutputVariable, working } from '../common.ts';
+import { defineNode } from '../define-node.ts';
+import { LINKS_ROOT } from '../links-root.ts';
+
+/** One request to any address. A workflow stores no secrets: they are variables of the tenant, or belong to a datasource. */
+export const http = defineNode({
+  kind: 'http',
+  label: 'HTTP request',
+  config: z
+    .object({
+      ...working,
+      url: z
+        .string()
+        .min(1)
+        .max(8_000)
+        .superRefine(checkTemplates)
+        .meta({ title: 'URL', description: 'Address of the request; templates in it are encoded for their place' }),
+      method: z
+        .enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])
+        .default('GET')
+        .meta({ title: 'Method', description: 'GET and HEAD read; the others change something there' }),
+      headers: Pairs.meta({ title: 'Headers', description: 'Headers of the request' }),
+      queryParams: Pairs.meta({ title: 'Query', description: 'Parameters that are added to the URL' }),
+      bodyType: z
+        .enum(['json', 'text', 'form'])
+        .default('json')
+        .meta({ title: 'Body type', description: 'How the body is written, and its content type' }),
+      body: Json.default(null).superRefine(checkTemplates).meta({
+        title: 'Body',
+        description: 'What is sent: JSON, or a text in the type; nothing if null or empty',
+        contentMediaType: 'application/json',
+      }),
+      responseType: z
+        .enum(['auto', 'json', 'text', 'base64'])
+        .default('auto')
+        .meta({ title: 'Answer type', description: 'How the answer is read; `auto` follows its content type' }),
+      followRedirects: z
+        .boolean()
+        .default(true)
+        .meta({ title: 'Follow redirects', description: 'Ask again where the answer points to' }),
+      failOnStatus: z
+        .boolean()
+        .default(true)
+        .meta({ title: 'Fail on error status', description: 'A status of 400 or above fails the node' }),
+      outputVariable: OutputVariable('httpResponse'),
+    })
+    .refine(({ bodyType, body }) => bodyType === 'text' || typeof body !== 'string' || mayBeJSON(body), {
+      path: ['body'],
+      message: 'is not valid JSON: with the body type "text", a text is sent as it is',
+    }),
+  names: {},
+  exits: ['success', 'error'],
+  usualExit: 'success',
+  pure: false,
+  clocked: true,
+  // Resolved by the executor, which encodes values for their place in the URL, or in JSON.
+  raw: ['url', 'body'],
+  filled: ['url', 'body'],
+  secrets: ['url', 'headers', 'queryParams', 'body'],
+  links: ['url', 'headers', 'queryParams', 'body'],
+  timeoutSeconds: 60,
+  defaultValue: {
+    title: 'HTTP request',
+    url: 'https://api.example.com/items',
+    method: 'GET',
+    outputVariable: 'httpResponse',
+  },
+});
+
+function checkTemplates(value: Json, issues: z.core.$RefinementCtx): void {
+  for (const { path, template } of textsOf(value, [], hasBraces))
+    for (const message of faultsOf(template, 'ctx', VARIABLES_ROOT, LINKS_ROOT).take(1))
+      issues.addIssue({ code: 'custom', path, message });
+}
+
+/** A text with templates is known only when it has its values. */
+function mayBeJSON(text: string): boolean {
+  if (text.trim() === '' || findTemplate(text)) return true;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { OutputVariable, working } from '../common.ts';
+import { defineNode } from '../define-node.ts';
+
+const Sources = z.object({ sourceVariables: z.array(z.string()).default([]) });
+
+/** Collects what the branches before it have put into `ctx`. Which of them it waits for says `joinMode`, as for every kind. */
+export const join = defineNode({
+  kind: 'join',
+  label: 'Join',
+  config: z.object({
+    ...working,
+    sourceVariables: z.array(z.string().min(1).max(255)).max(1000).default([]).meta({
+      title: 'Results to collect',
+      description: 'The names under which the branches before have put their results',
+    }),
+    outputVariable: OutputVariable('joined'),
+    requireAll: z
+      .boolean()
+      .default(true)
+      .meta({ title: 'All required', description: 'A missing result fails the node' }),
+  }),
+  names: {},
+  exits: ['output', 'error'],
+  usualExit: 'output',
+  pure: true,
+  clocked: false,
+  reads(config) {
+    const { data } = Sources.safeParse(config);
+    return data && !data.sourceVariables.some((name) => name.includes('{{')) ? data.sourceVariables : null;
+  },
+  timeoutSeconds: 30,
+  defaultValue: { title: 'Join', sourceVariables: [], outputVariable: 'joined' },
+});

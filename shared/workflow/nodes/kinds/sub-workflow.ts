@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { JsonObject } from '../../../core/json.ts';
+import { OutputVariable, working } from '../common.ts';
+import { defineNode } from '../define-node.ts';
+
+/** Runs another workflow of the tenant and waits for it; its `end` outputs are the node's value. */
+export const subWorkflow = defineNode({
+  kind: 'subWorkflow',
+  label: 'Sub-workflow',
+  config: z.object({
+    ...working,
+    childWorkflowID: z.uuid().toLowerCase().meta({ title: 'Workflow', description: 'The id of the workflow to run' }),
+    inputMapping: JsonObject.default({}).meta({
+      title: 'Inputs',
+      description: 'By the names of its inputs; templates are filled',
+    }),
+    outputVariable: OutputVariable('subResult'),
+    mergeOutputs: z.boolean().default(false).meta({
+      title: 'Merge outputs',
+      description: 'Each output of the workflow also becomes a key of `ctx`',
+    }),
+    maxDepth: z
+      .int()
+      .min(1)
+      .max(10)
+      .default(5)
+      .meta({ title: 'Most levels', description: 'How deep sub-workflows may be nested' }),
+    ctxMode: z
+      .literal('isolated')
+      .default('isolated')
+      .meta({ title: 'Context', description: 'The workflow sees its inputs alone' }),
+  }),
+  names: { childWorkflowID: { permission: 'workflow.execute', neededBy: 'caller' } },
+  exits: ['success', 'error'],
+  usualExit: 'success',
+  pure: false,
+  clocked: false,
+  spreads: ({ mergeOutputs }) => mergeOutputs,
+  templated: ['inputMapping.*'],
+  timeoutSeconds: 300,
+  defaultValue: { title: 'Sub-workflow', childWorkflowID: '00000000-0000-4000-8000-000000000000' },
+});

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { OutputVariable, working } from '../common.ts';
+import { defineNode } from '../define-node.ts';
+
+/**
+ * Waits for an event of this name with this key, which `POST T/workflows/events` sends. An event that came before is taken if it is
+ * still remembered.
+ */
+export const waitForEvent = defineNode({
+  kind: 'waitForEvent',
+  label: 'Wait for event',
+  config: z.object({
+    ...working,
+    eventName: z.string().min(1).max(255).meta({ title: 'Event', description: 'The name that it is sent with' }),
+    // Empty is refused, because a template that is empty by mistake would wait for the events of others.
+    eventKey: z
+      .union([z.string().min(1).max(255), z.number()])
+      .optional()
+      .meta({
+        title: 'Key',
+        description:
+          'To what it has happened: an order, a customer. Nearly always a template. Without it, to this run: the key is its `instanceID`, as that of inputs of widgets',
+      }),
+    lookbackMinutes: z
+      .number()
+      .min(0)
+      .max(10_080)
+      .default(60)
+      .meta({ title: 'Looks back (min)', description: 'How old an event may be that came before; 0: later ones only' }),
+    expiryMinutes: z
+      .number()
+      .min(0)
+      .max(525_600)
+      .default(60)
+      .meta({ title: 'Expires after (min)', description: 'How long the node waits for an event; 0 for ever' }),
+    onTimeout: z.enum(['expired', 'fail']).default('expired').meta({
+      title: 'Without an event in time',
+      description: 'Leave by the exit `expired`, or fail',
+    }),
+    outputVariable: OutputVariable('event'),
+  }),
+  names: {},
+  exits: ['received', 'expired', 'error'],
+  usualExit: 'received',
+  // A failure must not count as an event.
+  failedExit: 'expired',
+  needsEdge: ['expired'],
+  pure: false,
+  clocked: false,
+  templated: ['eventKey'],
+  timeoutSeconds: 60,
+  defaultValue: {
+    title: 'Wait for event',
+    eventName: 'order.paid',
+    eventKey: '{{ctx.input.orderID}}',
+    expiryMinutes: 60,
+  },
+});

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { Json } from '../../core/json.ts';
+import { described, IterationVariable } from './common.ts';
+
+/** Shared by kinds that repeat a body for the items of a list. */
+export const repeating = {
+  ...described,
+  sourceVariable: Json.meta({
+    title: 'Items',
+    description: 'A list, mostly a template. Another value is a list of one, and null an empty list',
+  }),
+  itemVariable: IterationVariable('item'),
+  indexVariable: IterationVariable('index'),
+};
+
+/** How many items the list may have. */
+export function MaxIterations(count: number) {
+  return z
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(count)
+    .meta({ title: 'Most items', description: 'A longer list fails the node' });
+}
+
+export function checkIterationVariables(
+  { itemVariable, indexVariable }: { itemVariable: string; indexVariable: string },
+  check: z.RefinementCtx,
+): void {
+  if (itemVariable === indexVariable)
+    check.addIssue({ code: 'custom', path: ['indexVariable'], message: 'must differ from itemVariable' });
+}

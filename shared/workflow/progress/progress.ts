@@ -1,0 +1,278 @@
+import type { Graph, GraphNode } from '../graph/graph.ts';
+import { elseExitOf, usualExitOf } from '../nodes/properties.ts';
+import type { IterationPath } from './activation.ts';
+
+/** A node together with the iterations around it. One object for each in a run, so frames are compared by identity. */
+export interface Frame {
+  readonly node: GraphNode;
+  readonly path: IterationPath;
+}
+
+/** `called`: at least one edge was taken, others are pending. */
+const state = { waiting: 0, called: 1, ready: 2, settled: 3, dead: 4 } as const;
+
+/** One time through a region: through the nodes outside of bodies, or through a body. */
+interface Pass {
+  readonly path: IterationPath;
+  readonly nodes: readonly number[];
+  /** Per place, the edges that are neither taken nor dead yet. */
+  readonly pending: Uint32Array;
+  readonly state: Uint8Array;
+  readonly frames: (Frame | undefined)[];
+  /** Passes through the bodies of its nodes, by node and iteration. */
+  readonly inner: Map<string, Pass>;
+  /** Nodes that became ready and have not been settled. */
+  unsettled: number;
+}
+
+/** One pass as JSON: the state of each place, and the places that wait for the rest of their edges. */
+export interface PassSnapshot {
+  path: IterationPath;
+  states: string;
+  pending: [place: number, edges: number][];
+}
+
+/**
+ * Where a run is in its graph. Pure: it follows from the exits by which frames were left and the iterations that were entered, in
+ * their order.
+ */
+export class Progress {
+  readonly #graph: Graph;
+  readonly #root: Pass;
+  readonly #passOf = new WeakMap<Frame, Pass>();
+
+  constructor(graph: Graph) {
+    this.#graph = graph;
+    this.#root = this.#createPass(0, []);
+  }
+
+  /** Whether all frames outside of bodies that became ready are settled. */
+  get isFinished(): boolean {
+    return this.#root.unsettled === 0;
+  }
+
+  /** Whether no edge into a node outside of bodies can be taken any more. */
+  isDead({ place, region }: GraphNode): boolean {
+    return region === 0 && this.#root.state[place] === state.dead;
+  }
+
+  /** All passes as JSON, each after the one around it. */
+  snapshot(): PassSnapshot[] {
+    const passes = [this.#root];
+    for (const { inner } of passes) passes.push(...inner.values());
+    return passes.map((pass) => ({ path: pass.path, states: pass.state.join(''), pending: this.#partlyArrived(pass) }));
+  }
+
+  /** Of a node that is ready, settled or dead no edge counts any more. */
+  #partlyArrived({ nodes, state: states, pending }: Pass): PassSnapshot['pending'] {
+    const found: PassSnapshot['pending'] = [];
+    for (const [place, index] of nodes.entries()) {
+      const isWaiting = states[place] === state.waiting || states[place] === state.called;
+      const edges = pending[place] ?? 0;
+      if (isWaiting && edges !== this.#node(index).incoming.length) found.push([place, edges]);
+    }
+    return found;
+  }
+
+  /** Goes on from a snapshot, in place of `begin`. Returns the frames that are ready. */
+  load(snapshot: readonly PassSnapshot[]): Frame[] {
+    return snapshot.flatMap(({ path, states, pending }) => {
+      const pass = this.#passAt(path);
+      for (const [place, digit] of [...states].entries()) pass.state[place] = Number(digit);
+      for (const [place, edges] of pending) pass.pending[place] = edges;
+      const ready = pass.nodes.filter((_, place) => pass.state[place] === state.ready);
+      pass.unsettled = ready.length;
+      return ready.map((index) => this.#frame(pass, this.#node(index)));
+    });
+  }
+
+  /** Begins the iterations of a path, those that have not begun. Returns the path that their frames share. */
+  enterAll(path: IterationPath): IterationPath {
+    return this.#passAt(path).path;
+  }
+
+  /** The pass of a path, which begins if it has not yet. */
+  #passAt(path: IterationPath): Pass {
+    let pass = this.#root;
+    for (const { nodeID, iteration } of path) {
+      const node = this.#node(this.#graph.indexOf.get(nodeID) ?? -1);
+      this.enter(this.#frame(pass, node), iteration);
+      pass = pass.inner.get(innerKey(node.index, iteration)) ?? pass;
+    }
+    return pass;
+  }
+
+  /** Makes the start node ready. Returns the frames that became ready. */
+  begin(): Frame[] {
+    const start = this.#node(this.#graph.startIndex);
+    if (this.#root.state[start.place] !== state.waiting) return [];
+    this.#root.state[start.place] = state.ready;
+    this.#root.unsettled += 1;
+    return [this.#frame(this.#root, start)];
+  }
+
+  /**
+   * Settles a frame that left by an exit, or by none: an end node, a failed node. Returns the frames that become ready, in the order
+   * of their edges. Settling a frame again changes nothing.
+   */
+  settle(frame: Frame, exit: string | null): Frame[] {
+    const { node } = frame;
+    const pass = this.#passOf.get(frame);
+    if (pass?.state[node.place] === state.settled) return [];
+    if (pass?.state[node.place] !== state.ready) throw new Error(`Node ${node.id} is settled before it is ready`);
+
+    pass.state[node.place] = state.settled;
+    const wave: Wave = { pass, ready: [], dead: [] };
+    this.#leaveNode(wave, node, exit);
+    // The list grows in the loop: a dead node may make the nodes after it dead.
+    for (const dead of wave.dead) this.#leaveNode(wave, dead, null);
+    pass.unsettled += wave.ready.length - 1;
+    return wave.ready.map((ready) => this.#frame(pass, ready));
+  }
+
+  /** Settles a frame that failed its iteration: no node that waits for it becomes ready. */
+  fail(frame: Frame): void {
+    const pass = this.#passOf.get(frame);
+    if (pass?.state[frame.node.place] !== state.ready) return;
+    pass.state[frame.node.place] = state.settled;
+    pass.unsettled -= 1;
+  }
+
+  /** Begins an iteration of a ready frame's body. Returns the frames that become ready in it; none if it has begun before. */
+  enter(frame: Frame, iteration: number): Frame[] {
+    const outer = this.#passOf.get(frame);
+    const region = frame.node.body;
+    if (!outer || region === null) throw new Error(`Node ${frame.node.id} has no body`);
+    const key = innerKey(frame.node.index, iteration);
+    if (outer.inner.has(key)) return [];
+    const pass = this.#createPass(region, [...frame.path, { nodeID: frame.node.id, iteration }]);
+    outer.inner.set(key, pass);
+    const wave: Wave = { pass, ready: [], dead: [] };
+    for (const entry of this.#graph.regions[region]?.entries ?? [])
+      arrive(wave, this.#node(this.#graph.edges[entry]?.target ?? -1), 'taken');
+    pass.unsettled = wave.ready.length;
+    return wave.ready.map((ready) => this.#frame(pass, ready));
+  }
+
+  /** Whether all frames of an iteration that became ready are settled. */
+  isOver(frame: Frame, iteration: number): boolean {
+    return this.#passOf.get(frame)?.inner.get(innerKey(frame.node.index, iteration))?.unsettled === 0;
+  }
+
+  /** Forgets an iteration. Returns the path of its frames; undefined if it had not begun. */
+  leave(frame: Frame, iteration: number): IterationPath | undefined {
+    const inner = this.#passOf.get(frame)?.inner;
+    const key = innerKey(frame.node.index, iteration);
+    const path = inner?.get(key)?.path;
+    inner?.delete(key);
+    return path;
+  }
+
+  /** The frame of a node by the key of its path; undefined if one of the iterations has not begun, or is forgotten. */
+  find(nodeID: string, key: string): Frame | undefined {
+    const node = this.#graph.nodes[this.#graph.indexOf.get(nodeID) ?? -1];
+    if (!node) return undefined;
+    const around = this.#containersOf(node);
+    const iterations = key.split('.').map(Number);
+    let pass: Pass | undefined = this.#root;
+    for (const [depth, container] of around.entries())
+      pass = pass?.inner.get(innerKey(container.index, iterations[depth] ?? -1));
+    return pass && this.#frame(pass, node);
+  }
+
+  /** The nodes whose bodies a node lies in, outermost first. */
+  #containersOf({ region }: GraphNode): GraphNode[] {
+    const container = this.#graph.regions[region]?.container ?? null;
+    if (container === null) return [];
+    const node = this.#node(container);
+    return [...this.#containersOf(node), node];
+  }
+
+  #createPass(region: number, path: IterationPath): Pass {
+    const nodes = this.#graph.regions[region]?.nodes ?? [];
+    const pending = Uint32Array.from(nodes, (index) => this.#node(index).incoming.length);
+    return {
+      path,
+      nodes,
+      pending,
+      state: new Uint8Array(nodes.length),
+      frames: [],
+      inner: new Map(),
+      unsettled: 0,
+    };
+  }
+
+  #frame(pass: Pass, node: GraphNode): Frame {
+    const known = pass.frames[node.place];
+    if (known) return known;
+    const frame: Frame = { node, path: pass.path };
+    pass.frames[node.place] = frame;
+    this.#passOf.set(frame, pass);
+    return frame;
+  }
+
+  #node(index: number): GraphNode {
+    const node = this.#graph.nodes[index];
+    if (!node) throw new Error(`The graph has no node ${index}`);
+    return node;
+  }
+
+  /** The edges into a body are taken by `enter`, once for each iteration. */
+  #leaveNode(wave: Wave, node: GraphNode, exit: string | null): void {
+    const isTaken = takenFrom(node, exit);
+    for (const [name, edges] of node.exits) {
+      const edge = isTaken(name) ? 'taken' : 'dead';
+      for (const index of edges) {
+        const target = this.#node(this.#graph.edges[index]?.target ?? -1);
+        if (target.region === node.region) arrive(wave, target, edge);
+      }
+    }
+  }
+}
+
+/** Whether a branch of the region ends with a node that leaves by this exit. */
+export function isLast(graph: Graph, node: GraphNode, exit: string | null): boolean {
+  const isTaken = takenFrom(node, exit);
+  return ![...node.exits].some(([name, edges]) => isTaken(name) && edges.some((index) => leadsOn(graph, node, index)));
+}
+
+function leadsOn(graph: Graph, { region }: GraphNode, edge: number): boolean {
+  return graph.nodes[graph.edges[edge]?.target ?? -1]?.region === region;
+}
+
+function innerKey(index: number, iteration: number): string {
+  return `${index}.${iteration}`;
+}
+
+/** Tells the exits whose edges are taken when a node leaves by an exit. */
+export function takenFrom({ definition, config, exits }: GraphNode, exit: string | null): (name: string) => boolean {
+  if (exit === null) return () => false;
+  if (definition.forks && exit === usualExitOf(definition, config)) return (name) => name !== 'error';
+  const taken = exits.has(exit) || exit === 'error' ? exit : (elseExitOf(definition, config) ?? exit);
+  return (name) => name === taken;
+}
+
+/** The effects of settling one frame. */
+interface Wave {
+  readonly pass: Pass;
+  readonly ready: GraphNode[];
+  readonly dead: GraphNode[];
+}
+
+function arrive({ pass, ready, dead }: Wave, target: GraphNode, edge: 'taken' | 'dead'): void {
+  const { place, joinMode } = target;
+  const pending = (pass.pending[place] ?? 0) - 1;
+  pass.pending[place] = pending;
+  const before = pass.state[place];
+  if (before === state.ready || before === state.settled) return; // joinMode any: an earlier edge was enough
+
+  const isCalled = edge === 'taken' || before === state.called;
+  if (isCalled && (pending === 0 || joinMode === 'any')) {
+    pass.state[place] = state.ready;
+    ready.push(target);
+  } else if (isCalled) pass.state[place] = state.called;
+  else if (pending === 0) {
+    pass.state[place] = state.dead;
+    dead.push(target);
+  }
+}

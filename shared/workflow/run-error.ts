@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { JsonObject } from '../core/json.ts';
+import { IterationPath } from './progress/activation.ts';
+
+/** Of code, of a statement, or of an answer. */
+const details = JsonObject.optional().describe('Such as `line` and `column` of code, or the `status` of an answer');
+
+const ErrorCause = z
+  .object({
+    code: z.string(),
+    message: z.string(),
+    nodeID: z.string().nullish(),
+    frame: IterationPath.optional(),
+    attempt: z.int().nullish(),
+    instanceID: z.uuid().optional().describe('The run that has failed, if it is another one'),
+    details,
+    cause: JsonObject.optional().describe('What led to this, in the same form'),
+  })
+  .meta({ id: 'ErrorCause', description: 'The error of a sub-workflow, or of an item, that led to another' });
+export type ErrorCause = z.infer<typeof ErrorCause>;
+
+/** What an error of a node has beside its code and message, as far as there is something to say. */
+export const moreOfError = { details, cause: ErrorCause.optional() };
+
+/** What an error of a run has beside those. Absent in rows of earlier versions. */
+export const moreOfRunError = {
+  frame: IterationPath.optional().describe('The iterations around the node'),
+  ...moreOfError,
+};
+
+/** An error as it is stored with the outcome of an attempt. */
+export interface ShownError {
+  code: string;
+  message: string;
+  details?: JsonObject | undefined;
+  cause?: ErrorCause | undefined;
+}
+
+/** The key of `ctx` with the error of the last node before a node that failed and was left all the same. */
+export const ERROR_KEY = 'error';
+/** The same in what a map passes on to its chunks, where a node may have set a value of its own under that key. */
+export const ERROR_AROUND_KEY = '__error';
+
+/** Characters of the message in `ctx`. */
+const MAX_PASSED = 2_000;
+
+/** An error as later nodes see it. */
+export function passedError(
+  { code, message, details, cause }: ShownError,
+  { nodeID, frame, attempt }: { nodeID: string; frame: IterationPath; attempt: number },
+): JsonObject {
+  const error = {
+    code,
+    message: message.slice(0, MAX_PASSED).toWellFormed(),
+    nodeID,
+    attempt,
+    frame,
+    ...(details && { details }),
+    ...(cause && { cause }),
+  };
+  // Made of JSON only.
+  return error as unknown as JsonObject;
+}
+
+/** The details of an error that another one has led to. */
+export function causedBy({ details, ...cause }: ErrorCause): JsonObject {
+  return { cause: { ...cause, ...(details && { details }) } as unknown as JsonObject };
+}

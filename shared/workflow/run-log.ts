@@ -1,0 +1,38 @@
+import type { Json } from '../core/json.ts';
+import type { LogLevel } from './nodes/kinds/log.ts';
+
+/** A line that a node has written, as it is stored. */
+export interface LogLine {
+  level: LogLevel;
+  /** By the clock of the worker. */
+  at: string;
+  message: string;
+  data?: Json;
+}
+
+/** How much of something there is: lines, and the bytes of their texts. */
+export interface LogSize {
+  lines: number;
+  bytes: number;
+}
+
+/** What an attempt of a node has written, and how much of it was not kept. */
+export interface Printed {
+  lines: LogLine[];
+  cut: LogSize;
+}
+
+/** A longer message ends with a mark; larger data are left out. */
+export const MAX_LINE_LENGTH = 8_000;
+/** Of all attempts of a node, in all iterations. */
+export const MAX_NODE_LOG: LogSize = { lines: 5_000, bytes: 1024 * 1024 };
+export const MAX_RUN_LOG: LogSize = { lines: 20_000, bytes: 4 * 1024 * 1024 };
+
+export function sizeOfLine({ message, data }: LogLine): number {
+  return Buffer.byteLength(message) + (data === undefined ? 0 : Buffer.byteLength(JSON.stringify(data)));
+}
+
+/** Says what is missing from a log. */
+export function wordCut({ lines, bytes }: LogSize): string {
+  return `${lines} ${lines === 1 ? 'line' : 'lines'} (${bytes} bytes) of this attempt were not kept: the log of an attempt, a node or the run is full`;
+}
