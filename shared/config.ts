@@ -3,8 +3,8 @@ import { type AISettings, lackOf } from './apps/ai/providers.ts';
 import { describeIssues } from './core/schema/issues.ts';
 import { parseValue } from './core/schema/parse.ts';
 import { hostAndPort, OWN_SERVER, type TenantServerPlace } from './core/setting-formats.ts';
+import type { S3Place } from './datasources/files/s3-store.ts';
 import { EmbeddedEnvironment, Environment } from './environment.ts';
-import type { S3Place } from './files/s3-store.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { type Issue, invalid } from '#shared/core/schema/issues.ts';
 import { MASK, maskSecrets } from '#shared/core/schema/secret.ts';
-import { findDatasourceType } from '#shared/datasources/index.ts';
+import { findDatasourceType } from '#shared/datasources/types/index.ts';
 import { placeOf } from './keys.ts';
 import { kinds } from './kinds.ts';
 import type { ImportBody } from './schemas.ts';

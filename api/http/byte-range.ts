@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { AppError } from '#shared/core/errors.ts';
-import type { ByteRange } from '#shared/files/store.ts';
+import type { ByteRange } from '#shared/datasources/files/store.ts';
 
 /**
  * The range of bytes that a request asks for. Undefined is the whole file, also if the header is malformed, names several ranges or

@@ -1,6 +1,6 @@
 import { splitPermission } from '#shared/access/policy/permissions.ts';
-import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
-import { findDatasourceType } from '#shared/datasources/index.ts';
+import type { DatasourceDefinition } from '#shared/datasources/types/define-datasource.ts';
+import { findDatasourceType } from '#shared/datasources/types/index.ts';
 import type { Access } from './route.ts';
 
 /**

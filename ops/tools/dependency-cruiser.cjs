@@ -46,7 +46,11 @@ const packageRules = [
   only('mcp-only-in-its-service', ['@modelcontextprotocol'], '^api/mcp/'),
   only('requests-without-a-network-only-of-tools', ['light-my-request'], '^api/tools/'),
   only('drivers-only-in-connectors', ['graphql', 'ws', '@rgrove'], '^workers/(connectors|listeners/sources)/'),
-  only('signatures-of-s3-only-where-it-is', ['aws4fetch'], '^workers/connectors/s3/|^shared/files/s3-store\\.ts'),
+  only(
+    'signatures-of-s3-only-where-it-is',
+    ['aws4fetch'],
+    '^workers/connectors/s3/|^shared/datasources/files/s3-store\\.ts',
+  ),
   only('oauth-only-where-tokens-come-from', ['oauth4webapi'], '^workers/oauth/|^ops/console/app/sign-in\\.ts'),
   only('undici-only-behind-the-gate', ['undici'], '^workers/outbound/fetch\\.ts'),
   only('models-only-in-ai', ['ai', '@ai-sdk'], '^workers/ai/'),

@@ -4,7 +4,7 @@ import type { Caller } from '../core/caller.ts';
 import type { KeyRing } from '../core/key-ring.ts';
 import { upTo } from '../core/lru.ts';
 import { openSecrets } from '../core/schema/secret.ts';
-import { findDatasourceType } from '../datasources/index.ts';
+import { findDatasourceType } from '../datasources/types/index.ts';
 import type { Pool } from '../db/pool.ts';
 import { ENDPOINTS, LISTENER_VERSIONS, type ListenerRow, READ_LISTENER } from '../db/read-listeners.ts';
 import { sealedColumns } from '../db/sealed-columns.ts';

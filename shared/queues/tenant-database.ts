@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { Json, OwnJsonObject } from '../core/json.ts';
-import { DatabaseFilterObject } from '../database-filter.ts';
-import { DatabaseColumn, DatabaseConstraint, DatabaseName, DatabaseOrder, DatabaseRow } from '../database-table.ts';
+import { DatabaseFilterObject } from '../datasources/tenant-database/filter.ts';
+import {
+  DatabaseColumn,
+  DatabaseConstraint,
+  DatabaseName,
+  DatabaseOrder,
+  DatabaseRow,
+} from '../datasources/tenant-database/table.ts';
 import { defineAsk } from './define-ask.ts';
 
 const ofSchema = { schema: DatabaseName };

@@ -8,7 +8,7 @@ import { errorsOf, faultAround, faultWithin, hasFault } from '#ops/console/ui/sc
 import { choicesOf, type Layout, layoutOf, wordsOf } from '#ops/console/ui/schema-shape.ts';
 import { standing, withValueAt } from '#ops/console/ui/schema-value.ts';
 import { parseTemplateJSON } from '#ops/console/ui/template-json.ts';
-import { datasources } from '#shared/datasources/index.ts';
+import { datasources } from '#shared/datasources/types/index.ts';
 import { nodes } from '#shared/workflow/nodes/index.ts';
 
 const schema = {

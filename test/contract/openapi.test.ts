@@ -8,7 +8,7 @@ import { routeGroups, routes } from '#api/resources/index.ts';
 import { exampleDataQueryCreate } from '#api/resources/queries/examples.ts';
 import { exampleWorkflowCreate } from '#api/resources/workflows/examples.ts';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
-import { findDatasourceType } from '#shared/datasources/index.ts';
+import { findDatasourceType } from '#shared/datasources/types/index.ts';
 import { checkGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 
 const document = describeRoutes(routeGroups);

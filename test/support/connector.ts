@@ -1,9 +1,9 @@
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
-import type { AnyDatasource } from '#shared/datasources/index.ts';
-import { bindQuery } from '#shared/queries/bind.ts';
+import { bindQuery } from '#shared/datasources/queries/bind.ts';
+import type { DatasourceDefinition } from '#shared/datasources/types/define-datasource.ts';
+import type { AnyDatasource } from '#shared/datasources/types/index.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '#workers/connections/connection.ts';
 import { connectorOf } from '#workers/connectors/index.ts';
 import type { Files } from '#workers/files/files.ts';

@@ -12,7 +12,7 @@ import type { Caller } from '#shared/core/caller.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { sealSecrets } from '#shared/core/schema/secret.ts';
-import { findDatasourceType } from '#shared/datasources/index.ts';
+import { findDatasourceType } from '#shared/datasources/types/index.ts';
 import { ApiKey } from '#shared/db/entities/api-key.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { Datasource } from '#shared/db/entities/datasource.ts';

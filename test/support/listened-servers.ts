@@ -15,7 +15,7 @@ import { Redis } from 'ioredis';
 import { WebSocketServer } from 'ws';
 import { freePort } from '#ops/embedded/ports.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { mqtt as mqttDatasource } from '#shared/datasources/mqtt.ts';
+import { mqtt as mqttDatasource } from '#shared/datasources/types/mqtt.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { startDovecot } from '../servers/dovecot.ts';
 import { startMosquitto } from '../servers/mosquitto.ts';

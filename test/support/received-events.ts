@@ -1,6 +1,6 @@
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { findDatasourceType } from '#shared/datasources/index.ts';
+import { findDatasourceType } from '#shared/datasources/types/index.ts';
 import { findListenerType } from '#shared/listeners/index.ts';
 import type { NewEvent } from '#shared/listeners/record-events.ts';
 import { createRecording } from '#workers/listeners/owner/recording.ts';

@@ -1,4 +1,4 @@
-import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
+import type { DatasourceDefinition } from '#shared/datasources/types/define-datasource.ts';
 import { createFiles, type Files } from '#workers/files/files.ts';
 import { type Cluster, startCluster } from './cluster.ts';
 import { type OpenedDatasource, openDatasource } from './connector.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import type { AnyDatasource } from '#shared/datasources/index.ts';
-import type { BoundQuery } from '#shared/queries/bind.ts';
+import type { BoundQuery } from '#shared/datasources/queries/bind.ts';
+import type { AnyDatasource } from '#shared/datasources/types/index.ts';
 
 /** How a query is executed. */
 export interface ExecuteOptions {

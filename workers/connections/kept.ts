@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import type { AnyDatasource } from '#shared/datasources/index.ts';
+import type { AnyDatasource } from '#shared/datasources/types/index.ts';
 import type { Connection } from './connection.ts';
 
 type AnyConnection = Connection<AnyDatasource>;

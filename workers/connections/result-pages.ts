@@ -3,9 +3,9 @@ import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
+import { forgetResult, pageContext, type ResultOwner } from '#shared/datasources/result-pages.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient } from '#shared/db/query.ts';
-import { forgetResult, pageContext, type ResultOwner } from '#shared/result-pages.ts';
 
 /** Stores a result in pages while it comes in, so that at most one page is in memory. */
 export interface ResultPages extends AsyncDisposable {

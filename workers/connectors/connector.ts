@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Logger } from '#shared/core/logger.ts';
-import type { AnyDatasource } from '#shared/datasources/index.ts';
+import type { AnyDatasource } from '#shared/datasources/types/index.ts';
 import type { Connection } from '../connections/connection.ts';
 import type { Reach } from './reach.ts';
 

@@ -1,4 +1,4 @@
-import type { duckdb } from '#shared/datasources/duckdb.ts';
+import type { duckdb } from '#shared/datasources/types/duckdb.ts';
 import { openFileDatabase } from '../files/sql-connection.ts';
 import type { Connector } from './connector.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/core/errors.ts';
-import type { excelcsv } from '#shared/datasources/excelcsv.ts';
+import type { excelcsv } from '#shared/datasources/types/excelcsv.ts';
 import type { DatasourceItem, QueryResult } from '../connections/connection.ts';
 import type { ReadableFile, ReadRequest, ReadResult, SheetRequest } from '../files/protocol.ts';
 import type { Connector } from './connector.ts';

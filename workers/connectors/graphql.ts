@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { graphql } from '#shared/datasources/graphql.ts';
+import type { graphql } from '#shared/datasources/types/graphql.ts';
 import type { DatasourceItem } from '../connections/connection.ts';
 import { basic, bearer, type Credentials, inHeader, nothing } from '../http/auth.ts';
 import { readBody } from '../http/body.ts';

@@ -4,7 +4,7 @@ import { ImapFlow, type ImapTransport } from 'imapflow';
 import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { imap } from '#shared/datasources/imap.ts';
+import type { imap } from '#shared/datasources/types/imap.ts';
 import type { Outbound } from '../outbound/gate.ts';
 import { openStream, tlsOptions } from '../outbound/tls.ts';
 import { unlessAborted } from '../outbound/unless-aborted.ts';

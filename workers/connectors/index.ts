@@ -1,12 +1,12 @@
-import type { AnyDatasource } from '#shared/datasources/index.ts';
-import { airtable } from '#shared/datasources/presets/airtable.ts';
-import type { presets } from '#shared/datasources/presets/index.ts';
-import { jira } from '#shared/datasources/presets/jira.ts';
-import { notion } from '#shared/datasources/presets/notion.ts';
-import { sendgrid } from '#shared/datasources/presets/sendgrid.ts';
-import { slack } from '#shared/datasources/presets/slack.ts';
-import { stripe } from '#shared/datasources/presets/stripe.ts';
-import { twilio } from '#shared/datasources/presets/twilio.ts';
+import type { AnyDatasource } from '#shared/datasources/types/index.ts';
+import { airtable } from '#shared/datasources/types/presets/airtable.ts';
+import type { presets } from '#shared/datasources/types/presets/index.ts';
+import { jira } from '#shared/datasources/types/presets/jira.ts';
+import { notion } from '#shared/datasources/types/presets/notion.ts';
+import { sendgrid } from '#shared/datasources/types/presets/sendgrid.ts';
+import { slack } from '#shared/datasources/types/presets/slack.ts';
+import { stripe } from '#shared/datasources/types/presets/stripe.ts';
+import { twilio } from '#shared/datasources/types/presets/twilio.ts';
 import type { Connection } from '../connections/connection.ts';
 import type { Connector, ConnectorContext } from './connector.ts';
 

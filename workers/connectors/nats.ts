@@ -6,7 +6,7 @@ import { bytesOfWork } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { nats } from '#shared/datasources/nats.ts';
+import type { nats } from '#shared/datasources/types/nats.ts';
 import type { QueryResult } from '../connections/connection.ts';
 import { bytesOf, writtenBytes } from '../connections/payload.ts';
 import { createSharedConnection } from '../connections/shared-connection.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { readConnectionURL } from '#shared/connection-url.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { postgresql } from '#shared/datasources/postgresql.ts';
+import { readConnectionURL } from '#shared/datasources/connection-url.ts';
+import type { postgresql } from '#shared/datasources/types/postgresql.ts';
 import { createConnectionPool } from '../connections/connection-pool.ts';
 import { placeOf } from '../outbound/upstream-error.ts';
 import { openPostgresConnection, type PostgresConnection } from '../postgresql/connection.ts';

@@ -2,16 +2,16 @@ import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
+import type { BoundQuery } from '#shared/datasources/queries/bind.ts';
 import {
   callName,
   isEmpty,
   type PresetBody,
   type PresetCall,
   type PresetDefinition,
-} from '#shared/datasources/presets/define-preset.ts';
-import type { presets } from '#shared/datasources/presets/index.ts';
-import { restapi } from '#shared/datasources/restapi.ts';
-import type { BoundQuery } from '#shared/queries/bind.ts';
+} from '#shared/datasources/types/presets/define-preset.ts';
+import type { presets } from '#shared/datasources/types/presets/index.ts';
+import { restapi } from '#shared/datasources/types/restapi.ts';
 import { asText } from '#shared/workflow/templates/templates.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { fieldsOf, readBody } from '../http/body.ts';

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { restapi } from '#shared/datasources/restapi.ts';
+import type { restapi } from '#shared/datasources/types/restapi.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import {
   type Authentication,

@@ -1,4 +1,4 @@
-import type { sqlite } from '#shared/datasources/sqlite.ts';
+import type { sqlite } from '#shared/datasources/types/sqlite.ts';
 import { openFileDatabase } from '../files/sql-connection.ts';
 import type { Connector } from './connector.ts';
 

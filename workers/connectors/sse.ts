@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { sse } from '#shared/datasources/sse.ts';
+import type { sse } from '#shared/datasources/types/sse.ts';
 import { whereOf } from '../outbound/fetch.ts';
 import type { Outbound } from '../outbound/gate.ts';
 import { headersOf } from '../outbound/headers.ts';

@@ -1,5 +1,5 @@
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { syslog } from '#shared/datasources/syslog.ts';
+import type { syslog } from '#shared/datasources/types/syslog.ts';
 import type { Connector } from './connector.ts';
 
 export const connectSyslog: Connector<typeof syslog> = ({ port }, { tenantID, syslogPorts }) => ({

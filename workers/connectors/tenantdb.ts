@@ -1,4 +1,4 @@
-import type { tenantdb } from '#shared/datasources/tenantdb.ts';
+import type { tenantdb } from '#shared/datasources/types/tenantdb.ts';
 import { createDatasourceConnection } from '../postgresql/datasource-connection.ts';
 import type { Connector } from './connector.ts';
 

@@ -1,5 +1,5 @@
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { webhook } from '#shared/datasources/webhook.ts';
+import type { webhook } from '#shared/datasources/types/webhook.ts';
 import type { Connector } from './connector.ts';
 
 /** Senders call this service, so there is no server to reach. */

@@ -5,7 +5,7 @@ import { bytesOfWork } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import { MAX_LEVELS, readJSON } from '#shared/core/lossless-json.ts';
-import type { websocket } from '#shared/datasources/websocket.ts';
+import type { websocket } from '#shared/datasources/types/websocket.ts';
 import { createMeter } from '../connections/meter.ts';
 import { whereOf } from '../outbound/fetch.ts';
 import { headersOf } from '../outbound/headers.ts';

@@ -1,6 +1,6 @@
 import { keep } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import type { StoredFiles } from '#shared/files/files.ts';
+import type { StoredFiles } from '#shared/datasources/files/files.ts';
 
 /** Deletes the bytes of deleted files and of uploads that were broken off. Every worker does so; they take different ones. */
 export function createGarbageCollector(files: StoredFiles, logger: Logger): AsyncDisposable {

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { fileTypes } from '#shared/file-types.ts';
+import { fileTypes } from '#shared/datasources/files/types.ts';
 import { type ReadableFile, ReadFailure } from './protocol.ts';
 
 const PIECE = 64 * 1024;

@@ -1,7 +1,7 @@
 import type { Logger } from '#shared/core/logger.ts';
-import { fileIDOf } from '#shared/datasources/file-info.ts';
+import { fileIDOf } from '#shared/datasources/fields/file-info.ts';
+import type { StoredFiles } from '#shared/datasources/files/files.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { StoredFiles } from '#shared/files/files.ts';
 import type { ReadableFile, ReadRequest, ReadResult } from './protocol.ts';
 import { createReaders } from './readers.ts';
 import { createFileStore } from './store.ts';

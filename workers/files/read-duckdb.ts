@@ -21,7 +21,7 @@ import {
   StatementType,
 } from '@duckdb/node-api';
 import type { Json } from '#shared/core/json.ts';
-import { fileTypes } from '#shared/file-types.ts';
+import { fileTypes } from '#shared/datasources/files/types.ts';
 import { exactCsv } from './exact-csv.ts';
 import { InvalidField, type ReadableFile, ReadFailure, type SqlRequest } from './protocol.ts';
 import { collectRows, exactNumber } from './rows.ts';

@@ -1,5 +1,5 @@
 import type { Json } from '#shared/core/json.ts';
-import { fileTypes } from '#shared/file-types.ts';
+import { fileTypes } from '#shared/datasources/files/types.ts';
 import { csvRows } from './csv-rows.ts';
 import { InvalidField, type SheetNamesRequest, type SheetRequest } from './protocol.ts';
 import { columnName, parseRange, type Range } from './range.ts';

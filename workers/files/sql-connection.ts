@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import { renderStatement, type Statement } from '#shared/queries/statement.ts';
+import { renderStatement, type Statement } from '#shared/datasources/queries/statement.ts';
 import type { Connection, ExecuteOptions } from '../connections/connection.ts';
 import type { Files } from './files.ts';
 import type { SqlRequest } from './protocol.ts';

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '#shared/core/errors.ts';
+import type { StoredFiles } from '#shared/datasources/files/files.ts';
+import type { StoreName } from '#shared/datasources/files/store.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { ownRead } from '#shared/db/unavailable-store.ts';
-import type { StoredFiles } from '#shared/files/files.ts';
-import type { StoreName } from '#shared/files/store.ts';
 import { makeFolder, removeFolder } from './folder.ts';
 
 /** A file on the disk of this worker, which stays there until it is disposed of. */

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import type { Json } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { postgresql } from '#shared/datasources/postgresql.ts';
-import { shown } from '#shared/datasources/sql-writes.ts';
-import { renderStatement, type Statement } from '#shared/queries/statement.ts';
+import { shown } from '#shared/datasources/fields/sql-writes.ts';
+import { renderStatement, type Statement } from '#shared/datasources/queries/statement.ts';
+import type { postgresql } from '#shared/datasources/types/postgresql.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { convertInParts, MAX_READ_BYTES } from '../connections/rows.ts';
 import { RefusedWrite } from '../dry-run.ts';

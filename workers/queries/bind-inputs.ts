@@ -1,8 +1,8 @@
 import { inTurns } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
-import { type BoundQuery, bindQuery } from '#shared/queries/bind.ts';
-import { QueryOptions } from '#shared/queries/options.ts';
+import { type BoundQuery, bindQuery } from '#shared/datasources/queries/bind.ts';
+import { QueryOptions } from '#shared/datasources/queries/options.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { definitionOf } from './datasources.ts';
 import type { LoadedQuery } from './load-query.ts';

@@ -5,7 +5,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
 import { openSecrets } from '#shared/core/schema/secret.ts';
-import { type AnyDatasource, findDatasourceType } from '#shared/datasources/index.ts';
+import { type AnyDatasource, findDatasourceType } from '#shared/datasources/types/index.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { ownRead } from '#shared/db/unavailable-store.ts';

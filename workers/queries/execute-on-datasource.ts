@@ -1,8 +1,8 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import { receiptFault } from '#shared/datasources/receipts.ts';
-import type { BoundQuery } from '#shared/queries/bind.ts';
-import { nextCursorOf, type ResultOwner } from '#shared/result-pages.ts';
+import type { BoundQuery } from '#shared/datasources/queries/bind.ts';
+import { nextCursorOf, type ResultOwner } from '#shared/datasources/result-pages.ts';
+import { receiptFault } from '#shared/datasources/types/receipts.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { createResultPages } from '../connections/result-pages.ts';
 import { RefusedWrite } from '../dry-run.ts';

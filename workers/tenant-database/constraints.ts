@@ -1,5 +1,5 @@
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { DatabaseColumn, DatabaseConstraint } from '#shared/database-table.ts';
+import type { DatabaseColumn, DatabaseConstraint } from '#shared/datasources/tenant-database/table.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { findTables, type TableName } from './catalog.ts';
 import { quoteName } from './quote.ts';

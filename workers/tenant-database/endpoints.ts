@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import { readDatabaseURL } from '#shared/database-url.ts';
+import { readDatabaseURL } from '#shared/datasources/tenant-database/url.ts';
 import { unlessAborted } from '../outbound/unless-aborted.ts';
 import { placeOf } from '../outbound/upstream-error.ts';
 import { type PostgresEndpoint, securityOf } from '../postgresql/endpoint.ts';

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { invalid, type Path } from '#shared/core/schema/issues.ts';
-import { type DatabaseFilter, type Operator, readFilter } from '#shared/database-filter.ts';
+import { type DatabaseFilter, type Operator, readFilter } from '#shared/datasources/tenant-database/filter.ts';
 import { type Column, columnOf, type Table } from './catalog.ts';
 import { encode } from './encode.ts';
 import { quoteName } from './quote.ts';

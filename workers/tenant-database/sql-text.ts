@@ -1,6 +1,6 @@
 import { createPauses, type Pauses } from '#shared/concurrency/cooperative.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import { type SqlToken, tokenize } from '#shared/queries/sql-tokens.ts';
+import { type SqlToken, tokenize } from '#shared/datasources/queries/sql-tokens.ts';
 
 interface SqlStatement {
   text: string;

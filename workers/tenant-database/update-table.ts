@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { DatabaseColumn } from '#shared/database-table.ts';
+import type { DatabaseColumn } from '#shared/datasources/tenant-database/table.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { applyDDL } from './apply-ddl.ts';

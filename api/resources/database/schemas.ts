@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { isJsonObject, Json } from '#shared/core/json.ts';
-import { DatabaseFilterObject } from '#shared/database-filter.ts';
+import { DatabaseFilterObject } from '#shared/datasources/tenant-database/filter.ts';
 import {
   DatabaseColumn,
   DatabaseConstraint,
   DatabaseName,
   type DatabaseOrder,
   DatabaseRow,
-} from '#shared/database-table.ts';
+} from '#shared/datasources/tenant-database/table.ts';
 import { Flag } from '../../http/flag.ts';
 import { ID } from '../../http/id.ts';
 import type { Spellings } from '../../http/spelling.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { filePathOf } from '#shared/datasources/file-info.ts';
+import { filePathOf } from '#shared/datasources/fields/file-info.ts';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import { TenantFile } from '#shared/db/entities/tenant-file.ts';
 import { findDatasourcesOfFile } from '../../db/datasources-of-file.ts';

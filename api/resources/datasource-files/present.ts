@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { filePathOf } from '#shared/datasources/file-info.ts';
+import { filePathOf } from '#shared/datasources/fields/file-info.ts';
 import type { TenantFile } from '#shared/db/entities/tenant-file.ts';
 import type { File } from './schemas.ts';
 

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { datasourceGroups } from '#shared/core/schema/form-groups.ts';
-import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
-import { datasources, findDatasourceType } from '#shared/datasources/index.ts';
+import type { DatasourceDefinition } from '#shared/datasources/types/define-datasource.ts';
+import { datasources, findDatasourceType } from '#shared/datasources/types/index.ts';
 import { formOf } from '../../http/form.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { DatasourceSchemas, SchemasQuery } from './schemas.ts';

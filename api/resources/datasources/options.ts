@@ -13,7 +13,7 @@ import {
   sealSecrets,
   withoutMasked,
 } from '#shared/core/schema/secret.ts';
-import { datasourceTypes, findDatasourceType } from '#shared/datasources/index.ts';
+import { datasourceTypes, findDatasourceType } from '#shared/datasources/types/index.ts';
 import type { Datasource } from '#shared/db/entities/datasource.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';

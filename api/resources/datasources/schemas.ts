@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
-import { datasourceTypes } from '#shared/datasources/index.ts';
+import { datasourceTypes } from '#shared/datasources/types/index.ts';
 import { DatasourceItem } from '#shared/queues/datasource-metadata.ts';
 import { Message, WorkflowReference } from '../../http/answer-parts.ts';
 import { FormsByType } from '../../http/form.ts';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { queryGroups } from '#shared/core/schema/form-groups.ts';
-import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
-import { datasources } from '#shared/datasources/index.ts';
-import { QueryOptions } from '#shared/queries/options.ts';
+import { QueryOptions } from '#shared/datasources/queries/options.ts';
+import type { DatasourceDefinition } from '#shared/datasources/types/define-datasource.ts';
+import { datasources } from '#shared/datasources/types/index.ts';
 import { formOf, joinForms } from '../../http/form.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { DataQuerySchemas, SchemasQuery } from './schemas.ts';

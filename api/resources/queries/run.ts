@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { invalid, within } from '#shared/core/schema/issues.ts';
-import { nextCursorOf, type ResultCursor, type ResultOwner, readResultPage } from '#shared/result-pages.ts';
+import { nextCursorOf, type ResultCursor, type ResultOwner, readResultPage } from '#shared/datasources/result-pages.ts';
 import type { ApiContext } from '../../context.ts';
 import { type Access, tenantRoute } from '../../http/route.ts';
 import { DataQueryAnswer } from '../../queries/answer.ts';

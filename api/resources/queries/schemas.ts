@@ -3,7 +3,7 @@ import { Caller } from '#shared/core/caller.ts';
 import { Json, JsonObject } from '#shared/core/json.ts';
 import { givenInputs } from '#shared/core/schema/field-aliases.ts';
 import { readBy } from '#shared/core/schema/walk.ts';
-import { ResultCursor } from '#shared/result-pages.ts';
+import { ResultCursor } from '#shared/datasources/result-pages.ts';
 import { Message, WorkError } from '../../http/answer-parts.ts';
 import { Flag } from '../../http/flag.ts';
 import { FormsByType } from '../../http/form.ts';

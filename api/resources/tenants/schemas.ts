@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DatabaseURL } from '#shared/database-url.ts';
+import { DatabaseURL } from '#shared/datasources/tenant-database/url.ts';
 import { RoleReference } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';

@@ -3,7 +3,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
-import type { WebhookOptions } from '#shared/datasources/webhook.ts';
+import type { WebhookOptions } from '#shared/datasources/types/webhook.ts';
 import { orderKeyOf } from '#shared/listeners/order-key.ts';
 import type { ReadListener } from '#shared/listeners/read-listeners.ts';
 import type { NewEvent } from '#shared/listeners/record-events.ts';

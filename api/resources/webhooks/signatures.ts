@@ -1,6 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { WebhookOptions } from '#shared/datasources/webhook.ts';
+import type { WebhookOptions } from '#shared/datasources/types/webhook.ts';
 
 /** A delivery, as far as its signature can be about it. */
 export interface Delivery {

@@ -8,7 +8,7 @@ import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { type Issue, invalid } from '#shared/core/schema/issues.ts';
-import { receiptFault } from '#shared/datasources/receipts.ts';
+import { receiptFault } from '#shared/datasources/types/receipts.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';

@@ -1,4 +1,4 @@
-import type { StoreName } from '../../files/store.ts';
+import type { StoreName } from '../../datasources/files/store.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** What a file was uploaded for; it is used for nothing else. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readOptions } from '#api/resources/datasources/options.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { MASK, maskSecrets } from '#shared/core/schema/secret.ts';
-import { datasources, findDatasourceType } from '#shared/datasources/index.ts';
+import { datasources, findDatasourceType } from '#shared/datasources/types/index.ts';
 
 interface Case {
   options: JsonObject;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import { MASK, openSecrets } from '#shared/core/schema/secret.ts';
-import { datasourceTypes, findDatasourceType } from '#shared/datasources/index.ts';
+import { datasourceTypes, findDatasourceType } from '#shared/datasources/types/index.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { type Client, lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';

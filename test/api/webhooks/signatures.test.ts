@@ -1,7 +1,7 @@
 import { createHmac, hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { type Delivery, deliveryIDOf, faultOf } from '#api/resources/webhooks/signatures.ts';
-import { type WebhookOptions, webhook } from '#shared/datasources/webhook.ts';
+import { type WebhookOptions, webhook } from '#shared/datasources/types/webhook.ts';
 
 interface Example {
   options: Partial<WebhookOptions> & Pick<WebhookOptions, 'authType'>;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { datasources } from '#shared/datasources/index.ts';
+import { datasources } from '#shared/datasources/types/index.ts';
 
 /** Option texts that every reader of the datasource sees. All others are secrets, which are encrypted and masked. */
 const plain =

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
-import { datasources } from '#shared/datasources/index.ts';
-import { presets } from '#shared/datasources/presets/index.ts';
+import type { DatasourceDefinition } from '#shared/datasources/types/define-datasource.ts';
+import { datasources } from '#shared/datasources/types/index.ts';
+import { presets } from '#shared/datasources/types/presets/index.ts';
 
 /** Texts of queries that are in no language: a template in them is replaced by its value. All others are in `templates`. */
 const plain: Record<string, string> = {

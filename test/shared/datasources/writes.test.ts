@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type AnyDatasource, datasources } from '#shared/datasources/index.ts';
-import { sqlWrite } from '#shared/datasources/sql-writes.ts';
+import { sqlWrite } from '#shared/datasources/fields/sql-writes.ts';
+import { type AnyDatasource, datasources } from '#shared/datasources/types/index.ts';
 
 /** By type: queries that read, and those that write with what a dry run calls them. The compiler refuses a table without a type. */
 const queries: Readonly<Record<AnyDatasource['type'], { reads: object[]; writes: [object, string][] }>> = {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
 import { withBytes } from '#shared/concurrency/work-context.ts';
 import { newID } from '#shared/core/ids.ts';
-import { postgresql } from '#shared/datasources/postgresql.ts';
+import { postgresql } from '#shared/datasources/types/postgresql.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
 import { testServers } from '#test/support/environment.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { duckdb } from '#shared/datasources/duckdb.ts';
+import { duckdb } from '#shared/datasources/types/duckdb.ts';
 import type { OpenedDatasource } from '#test/support/connector.ts';
 import { aTenant } from '#test/support/factories.ts';
 import { type FileWorld, startFileWorld } from '#test/support/tenant-files.ts';

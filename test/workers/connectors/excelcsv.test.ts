@@ -3,7 +3,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import writeExcelFile from 'write-excel-file/node';
 import type { JsonObject } from '#shared/core/json.ts';
-import { excelcsv } from '#shared/datasources/excelcsv.ts';
+import { excelcsv } from '#shared/datasources/types/excelcsv.ts';
 import { aTenant } from '#test/support/factories.ts';
 import { type FileWorld, startFileWorld } from '#test/support/tenant-files.ts';
 

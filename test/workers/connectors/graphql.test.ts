@@ -1,7 +1,7 @@
 import { buildSchema, graphql as execute, parse } from 'graphql';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '#shared/core/json.ts';
-import { graphql } from '#shared/datasources/graphql.ts';
+import { graphql } from '#shared/datasources/types/graphql.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { json, startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';

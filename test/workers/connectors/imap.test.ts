@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { imap } from '#shared/datasources/imap.ts';
+import { imap } from '#shared/datasources/types/imap.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';

@@ -7,7 +7,7 @@ import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { mqtt } from '#shared/datasources/mqtt.ts';
+import { mqtt } from '#shared/datasources/types/mqtt.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { heldBy } from '#test/support/held-bytes.ts';

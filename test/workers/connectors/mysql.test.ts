@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import { mysql } from '#shared/datasources/mysql.ts';
+import { mysql } from '#shared/datasources/types/mysql.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { startCluster } from '#test/support/cluster.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';

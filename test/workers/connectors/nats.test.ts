@@ -6,7 +6,7 @@ import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { nats } from '#shared/datasources/nats.ts';
+import { nats } from '#shared/datasources/types/nats.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { heldBy } from '#test/support/held-bytes.ts';

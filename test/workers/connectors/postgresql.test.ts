@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EmbeddedPostgres } from '#ops/embedded/postgres.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import { postgresql } from '#shared/datasources/postgresql.ts';
+import { postgresql } from '#shared/datasources/types/postgresql.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
 import { testServers } from '#test/support/environment.ts';

@@ -8,7 +8,7 @@ import { type ChannelModel, connect } from 'amqplib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import { rabbitmq } from '#shared/datasources/rabbitmq.ts';
+import { rabbitmq } from '#shared/datasources/types/rabbitmq.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
 import { heldBy } from '#test/support/held-bytes.ts';

@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
-import { redis } from '#shared/datasources/redis.ts';
+import { redis } from '#shared/datasources/types/redis.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
 import { heldBy } from '#test/support/held-bytes.ts';

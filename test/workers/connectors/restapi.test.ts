@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import { restapi } from '#shared/datasources/restapi.ts';
+import { restapi } from '#shared/datasources/types/restapi.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { json, startHTTP } from '#test/support/http-server.ts';
 import { selfSigned } from '#test/support/self-signed.ts';

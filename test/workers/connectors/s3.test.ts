@@ -7,7 +7,7 @@ import { AwsClient } from 'aws4fetch';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { s3 } from '#shared/datasources/s3.ts';
+import { s3 } from '#shared/datasources/types/s3.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { startTCP } from '#test/support/tcp.ts';

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import { expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
-import { smtp } from '#shared/datasources/smtp.ts';
+import { smtp } from '#shared/datasources/types/smtp.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { startTCP } from '#test/support/tcp.ts';

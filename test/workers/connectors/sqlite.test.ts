@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sqlite } from '#shared/datasources/sqlite.ts';
+import { sqlite } from '#shared/datasources/types/sqlite.ts';
 import type { OpenedDatasource } from '#test/support/connector.ts';
 import { type FileWorld, startFileWorld } from '#test/support/tenant-files.ts';
 

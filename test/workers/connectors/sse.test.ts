@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sse } from '#shared/datasources/sse.ts';
+import { sse } from '#shared/datasources/types/sse.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { syslog } from '#shared/datasources/syslog.ts';
+import { syslog } from '#shared/datasources/types/syslog.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { requireOwnPort } from '#workers/connectors/syslog.ts';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
-import { tenantdb } from '#shared/datasources/tenantdb.ts';
+import { tenantdb } from '#shared/datasources/types/tenantdb.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
 import { broughtDatabase, tenantServer } from '#test/support/database.ts';

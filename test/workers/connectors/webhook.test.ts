@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { maskSecrets } from '#shared/core/schema/secret.ts';
-import { webhook } from '#shared/datasources/webhook.ts';
+import { webhook } from '#shared/datasources/types/webhook.ts';
 import { openDatasource } from '#test/support/connector.ts';
 
 test('there is no server to reach, and no query', async () => {

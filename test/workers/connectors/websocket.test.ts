@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { JsonObject } from '#shared/core/json.ts';
-import { websocket } from '#shared/datasources/websocket.ts';
+import { websocket } from '#shared/datasources/types/websocket.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { heldBy } from '#test/support/held-bytes.ts';
 import { startHTTP } from '#test/support/http-server.ts';

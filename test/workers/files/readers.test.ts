@@ -8,7 +8,7 @@ import type { Turn } from '#shared/concurrency/fair-queue.ts';
 import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
 import { createLane } from '#shared/concurrency/semaphore.ts';
 import { Place, withBytes } from '#shared/concurrency/work-context.ts';
-import { fileTypes } from '#shared/file-types.ts';
+import { fileTypes } from '#shared/datasources/files/types.ts';
 import { createReaders, type Readers } from '#workers/files/readers.ts';
 import { testLogger } from '../../support/environment.ts';
 import { heldBy } from '../../support/held-bytes.ts';

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { bytesOfWork } from '#shared/concurrency/work-context.ts';
 import type { AppError } from '#shared/core/errors.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { mqtt } from '#shared/datasources/mqtt.ts';
+import type { mqtt } from '#shared/datasources/types/mqtt.ts';
 import { createBatch } from '../../connections/batch.ts';
 import type { QueryResult } from '../../connections/connection.ts';
 import { bytesOf, writtenBytes } from '../../connections/payload.ts';

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import type { z } from 'zod';
-import { readConnectionURL } from '#shared/connection-url.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { mysql } from '#shared/datasources/mysql.ts';
+import { readConnectionURL } from '#shared/datasources/connection-url.ts';
+import type { mysql } from '#shared/datasources/types/mysql.ts';
 
 type Options = z.output<typeof mysql.options>;
 type Details = Extract<Options, { connectionOption: 'connectionDetails' }>['connectionDetails'];

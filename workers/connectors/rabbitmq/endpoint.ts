@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { AppError } from '#shared/core/errors.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { rabbitmq } from '#shared/datasources/rabbitmq.ts';
+import type { rabbitmq } from '#shared/datasources/types/rabbitmq.ts';
 import type { Certificates } from '../../outbound/tls.ts';
 
 export interface RabbitMQEndpoint {

@@ -6,7 +6,7 @@ import { bytesOfWork } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { rabbitmq } from '#shared/datasources/rabbitmq.ts';
+import type { rabbitmq } from '#shared/datasources/types/rabbitmq.ts';
 import { createBatch } from '../../connections/batch.ts';
 import type { QueryResult } from '../../connections/connection.ts';
 import { bytesOf, type Encoding, writtenBytes } from '../../connections/payload.ts';

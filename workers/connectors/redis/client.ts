@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { bytesOfWork } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { redis } from '#shared/datasources/redis.ts';
+import type { redis } from '#shared/datasources/types/redis.ts';
 import type { Certificates } from '../../outbound/tls.ts';
 import { upstreamError } from '../../outbound/upstream-error.ts';
 import { type Reply, sizeOf } from './replies.ts';

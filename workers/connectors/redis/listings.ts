@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Json } from '#shared/core/json.ts';
-import type { redis } from '#shared/datasources/redis.ts';
+import type { redis } from '#shared/datasources/types/redis.ts';
 import type { QueryResult } from '../../connections/connection.ts';
 import type { Call } from './client.ts';
 import { listed, type Reply, sizeOf, textOf, written } from './replies.ts';

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { redis } from '#shared/datasources/redis.ts';
+import type { redis } from '#shared/datasources/types/redis.ts';
 import { createSharedConnection } from '../../connections/shared-connection.ts';
 import { openStream } from '../../outbound/tls.ts';
 import { placeOf } from '../../outbound/upstream-error.ts';

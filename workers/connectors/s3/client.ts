@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
 import type { z } from 'zod';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { s3 } from '#shared/datasources/s3.ts';
+import type { s3 } from '#shared/datasources/types/s3.ts';
 import type { HTTPResponse, OutboundFetch } from '../../outbound/fetch.ts';
 import { responseError } from './answers.ts';
 

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { s3 } from '#shared/datasources/s3.ts';
+import type { s3 } from '#shared/datasources/types/s3.ts';
 import type { DatasourceItem, ExecuteOptions, QueryResult } from '../../connections/connection.ts';
 import { MAX_READ_BYTES } from '../../connections/rows.ts';
 import { readBody } from '../../http/body.ts';

@@ -3,7 +3,7 @@ import MailComposer from 'nodemailer/lib/mail-composer';
 import type { z } from 'zod';
 import { newID } from '#shared/core/ids.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { smtp } from '#shared/datasources/smtp.ts';
+import type { smtp } from '#shared/datasources/types/smtp.ts';
 
 type Query = z.output<(typeof smtp)['query']>;
 

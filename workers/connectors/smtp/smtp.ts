@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { AppError } from '#shared/core/errors.ts';
-import type { smtp } from '#shared/datasources/smtp.ts';
+import type { smtp } from '#shared/datasources/types/smtp.ts';
 import { openStream, tlsOptions } from '../../outbound/tls.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { placeOf, reasonOf, upstreamError } from '../../outbound/upstream-error.ts';

@@ -2,7 +2,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { openSecrets } from '#shared/core/schema/secret.ts';
-import { findDatasourceType } from '#shared/datasources/index.ts';
+import { findDatasourceType } from '#shared/datasources/types/index.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { findListenerType } from '#shared/listeners/index.ts';

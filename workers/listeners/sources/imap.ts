@@ -1,7 +1,7 @@
 import type { FetchMessageObject, ImapFlow, MailboxObject, MessageStructureObject } from 'imapflow';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { imap as imapDatasource } from '#shared/datasources/imap.ts';
+import type { imap as imapDatasource } from '#shared/datasources/types/imap.ts';
 import type { imap } from '#shared/listeners/imap.ts';
 import { type ImapConnection, MAX_ANSWER_BYTES, openImap } from '../../connectors/imap.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { mqtt as mqttDatasource } from '#shared/datasources/mqtt.ts';
+import type { mqtt as mqttDatasource } from '#shared/datasources/types/mqtt.ts';
 import type { mqtt } from '#shared/listeners/mqtt.ts';
 import { namesIn } from '#shared/listeners/names-in.ts';
 import { type MqttConnection, openMqttConnection, type Receiver } from '../../connectors/mqtt/connection.ts';

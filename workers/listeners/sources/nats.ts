@@ -1,7 +1,7 @@
 import type { JsMsg } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '#shared/core/errors.ts';
-import type { nats as natsDatasource } from '#shared/datasources/nats.ts';
+import type { nats as natsDatasource } from '#shared/datasources/types/nats.ts';
 import { namesIn } from '#shared/listeners/names-in.ts';
 import type { nats } from '#shared/listeners/nats.ts';
 import { openFirst, serversOf } from '../../connectors/nats.ts';

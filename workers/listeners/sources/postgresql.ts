@@ -1,4 +1,4 @@
-import type { postgresql as postgresqlDatasource } from '#shared/datasources/postgresql.ts';
+import type { postgresql as postgresqlDatasource } from '#shared/datasources/types/postgresql.ts';
 import { namesIn } from '#shared/listeners/names-in.ts';
 import type { postgresql } from '#shared/listeners/postgresql.ts';
 import { endpointOf } from '../../connectors/postgresql.ts';

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Json } from '#shared/core/json.ts';
-import type { redis as redisDatasource } from '#shared/datasources/redis.ts';
+import type { redis as redisDatasource } from '#shared/datasources/types/redis.ts';
 import { namesIn } from '#shared/listeners/names-in.ts';
 import type { redis } from '#shared/listeners/redis.ts';
 import { type Call, callOn, clientOn, endpointOf, signIn } from '../../connectors/redis/client.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { AppError } from '#shared/core/errors.ts';
-import type { sse as sseDatasource } from '#shared/datasources/sse.ts';
+import type { sse as sseDatasource } from '#shared/datasources/types/sse.ts';
 import { namesIn } from '#shared/listeners/names-in.ts';
 import type { sse } from '#shared/listeners/sse.ts';
 import { openEvents } from '../../connectors/sse.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { AppError } from '#shared/core/errors.ts';
 import { readNetwork } from '#shared/core/setting-formats.ts';
-import type { syslog as syslogDatasource } from '#shared/datasources/syslog.ts';
+import type { syslog as syslogDatasource } from '#shared/datasources/types/syslog.ts';
 import { namesIn } from '#shared/listeners/names-in.ts';
 import { severities, type syslog } from '#shared/listeners/syslog.ts';
 import { requireOwnPort } from '../../connectors/syslog.ts';

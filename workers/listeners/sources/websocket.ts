@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import WebSocket, { type RawData } from 'ws';
-import type { websocket as websocketDatasource } from '#shared/datasources/websocket.ts';
+import type { websocket as websocketDatasource } from '#shared/datasources/types/websocket.ts';
 import type { websocket } from '#shared/listeners/websocket.ts';
 import { explain } from '../../connectors/websocket.ts';
 import { whereOf } from '../../outbound/fetch.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { isSecretName, readable, readableHeaders, readableText, readableURL } from '#shared/access/audit/redact.ts';
-import { datasources } from '#shared/datasources/index.ts';
+import { datasources } from '#shared/datasources/types/index.ts';
 
 test('values whose names say that they are secret are hidden, at any depth', () => {
   expect(

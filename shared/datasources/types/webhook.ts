@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { secret } from '../../core/schema/secret.ts';
+import { connectionName } from '../fields/connection.ts';
+import { defineDatasource } from './define-datasource.ts';
+
+const text = z.string().max(8_000);
+const header = z
+  .string()
+  .max(200)
+  .regex(/^[\w!#$%&'*+.^`|~-]*$/, 'must be the name of a header');
+
+/** How a delivery proves where it comes from. The last seven are those of providers. */
+const AuthType = z.enum([
+  'none',
+  'basic',
+  'bearer',
+  'header',
+  'query_param',
+  'hmac',
+  'standard_webhooks',
+  'stripe',
+  'github',
+  'slack',
+  'shopify',
+  'gitlab',
+  'twilio',
+]);
+
+/** The option that an authentication cannot do without. */
+const needed: Readonly<Partial<Record<z.infer<typeof AuthType>, 'password' | 'bearerToken' | 'authSecret'>>> = {
+  basic: 'password',
+  bearer: 'bearerToken',
+  header: 'authSecret',
+  query_param: 'authSecret',
+  hmac: 'authSecret',
+  standard_webhooks: 'authSecret',
+  stripe: 'authSecret',
+  github: 'authSecret',
+  slack: 'authSecret',
+  shopify: 'authSecret',
+  gitlab: 'authSecret',
+  twilio: 'authSecret',
+};
+
+/** Senders that call an address of this service. Listeners of the type receive what they send. */
+export const webhook = defineDatasource({
+  type: 'webhook',
+  label: 'Webhook',
+  category: 'api',
+  listensOnly: true,
+  options: z
+    .object({
+      connectionName,
+      allowedMethods: z.enum(['POST', 'PUT', 'PATCH', 'GET', 'DELETE', 'ANY']).default('POST').meta({
+        title: 'Methods',
+        description: 'What senders may use; `ANY` is all of these. Others are answered with 405',
+      }),
+      authType: AuthType.default('none').meta({
+        title: 'Authentication',
+        description:
+          'How a delivery proves where it comes from. `header`, `query_param`: it has the secret. `hmac`: it is signed with the secret. `standard_webhooks` and names of providers: signed as they do it',
+      }),
+      username: text.default('').meta({ title: 'User', description: 'For `basic`: name that senders sign in with' }),
+      password: secret(text).default('').meta({
+        title: 'Password',
+        description: 'For `basic`: password of senders. It is stored encrypted',
+      }),
+      bearerToken: secret(text).default('').meta({
+        title: 'Bearer token',
+        description: 'For `bearer`: what senders send as `Authorization: Bearer …`. It is stored encrypted',
+      }),
+      authHeaderName: header.default('').meta({
+        title: 'Header or parameter',
+        description:
+          'For `header` and `query_param`: name of what has the secret. Empty: x-api-key, or api_key as a parameter',
+      }),
+      authSecret: secret(text).default('').meta({
+        title: 'Secret',
+        description: 'What the sender sends or signs with, as the provider shows it. It is stored encrypted',
+      }),
+      previousSecret: secret(text).default('').meta({
+        title: 'Previous secret',
+        description: 'The old password, token or secret, which is accepted too until this field is cleared',
+      }),
+      algorithm: z
+        .enum(['sha1', 'sha256', 'sha384', 'sha512'])
+        .default('sha256')
+        .meta({ title: 'Algorithm', description: 'For `hmac`: the hash that signatures are made with' }),
+      signatureHeader: header
+        .default('x-signature')
+        .meta({ title: 'Header with the signature', description: 'For `hmac`: name of the header' }),
+      signatureEncoding: z.enum(['hex', 'base64', 'base64url']).default('hex').meta({
+        title: 'Encoding of the signature',
+        description: 'For `hmac`: how the bytes of the signature are written',
+      }),
+      signaturePrefix: z.string().max(50).default('').meta({
+        title: 'Before the signature',
+        description: 'For `hmac`: a text in the header that is no part of the signature, such as sha256=',
+      }),
+      timestampHeader: header.default('').meta({
+        title: 'Header with the time',
+        description:
+          'For `hmac`: seconds or milliseconds since 1970, which are signed as well. Empty: there is no time',
+      }),
+      signedContent: z.string().max(200).default('{timestamp}.{body}').meta({
+        title: 'What is signed with a time',
+        description: 'For `hmac`: {timestamp} and {body} stand for the header and the body',
+      }),
+      toleranceSeconds: z
+        .int()
+        .min(1)
+        .max(86_400)
+        .default(300)
+        .meta({ title: 'Tolerance (s)', description: 'Seconds that a signed time may be away from now' }),
+      publicUrl: z
+        .union([z.literal(''), z.url({ protocol: /^https?$/ }).max(2_000)])
+        .default('')
+        .meta({
+          title: 'URL at the sender',
+          description: 'For senders that sign the URL, as Twilio does, if it is not the one that requests have here',
+        }),
+    })
+    .superRefine((options, check) => {
+      const field = needed[options.authType];
+      if (field && options[field] === '') check.addIssue({ code: 'custom', path: [field], message: 'is required' });
+      if (options.authType === 'hmac' && options.signatureHeader === '')
+        check.addIssue({ code: 'custom', path: ['signatureHeader'], message: 'is required' });
+      if (options.authType === 'hmac' && options.timestampHeader !== '' && !options.signedContent.includes('{body}'))
+        check.addIssue({ code: 'custom', path: ['signedContent'], message: 'expected a text with {body}' });
+    }),
+  query: z.object({}),
+  templates: {},
+  // It has no queries.
+  writes: () => null,
+  defaults: { options: {}, query: {} },
+});
+export type WebhookOptions = z.output<(typeof webhook)['options']>;
