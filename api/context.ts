@@ -1,8 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { createPolicy, type Policy } from '#shared/access/policy/enforcer.ts';
 import { createRights } from '#shared/access/policy/rights.ts';
-import { type Asking, type AskStats, createAsking } from '#shared/ask.ts';
-import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
 import { type ByteAccount, createByteAccount } from '#shared/concurrency/memory-budget.ts';
 import type { Config } from '#shared/config.ts';
 import { createTenantLabel } from '#shared/core/counter.ts';
@@ -16,7 +14,9 @@ import { createDispatchPool, createPool, limitAnswers, type Pool } from '#shared
 import { requireSchema } from '#shared/db/schema.ts';
 import { createFormLinks, type FormLinks } from '#shared/form-links.ts';
 import { createIntake, type Intake } from '#shared/listeners/intake.ts';
-import { createProducer, type Producer } from '#shared/producer.ts';
+import { type Backplane, createBackplane } from '#shared/messaging/backplane/index.ts';
+import { createProducer, type Producer } from '#shared/messaging/producer.ts';
+import { type Asking, type AskStats, createAsking } from '#shared/messaging/rpc.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { createEvents, type Events } from '#shared/workflow-events.ts';
 import { type AnswerStreams, createAnswerStreams } from './ai/answer-streams.ts';

@@ -1,9 +1,9 @@
-import type { Backplane } from '#shared/backplane/index.ts';
 import type { Config } from '#shared/config.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { createOrm } from '#shared/db/orm.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { migrate } from '#shared/db/schema.ts';
+import type { Backplane } from '#shared/messaging/backplane/index.ts';
 
 /** Migrates our own tables, then the storage of the queues; answers with the names of the migrations that ran. */
 export async function migrateAll(config: Config, backplane: Backplane, logger: Logger): Promise<string[]> {

@@ -1,7 +1,8 @@
 /** `npm run migrate`: brings the schema and the queues' storage up to date. Safe to run from several places at once. */
-import { createBackplane } from '#shared/backplane/index.ts';
+
 import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
+import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { migrateAll } from './migrate-all.ts';
 
 try {

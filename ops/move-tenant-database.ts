@@ -3,12 +3,13 @@
  * TENANT_DATABASES_URL (`ops/guides/tenant-databases.md`). Work of the tenant on it waits meanwhile. Without DATABASE_URL it works
  * on the embedded Gantry of this folder, while that runs.
  */
-import { createBackplane } from '#shared/backplane/index.ts';
+
 import { readConfig } from '#shared/config.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
+import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { moveDatabase } from '#workers/tenant-database/move.ts';
 import { createTenantServers } from '#workers/tenant-database/servers.ts';
 import { commandEnvironment } from './embedded/command-environment.ts';

@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
-import type { Backplane } from './backplane/index.ts';
 import { AppError } from './core/errors.ts';
 import type { Pool } from './db/pool.ts';
 import { requireSchema } from './db/schema.ts';
+import type { Backplane } from './messaging/backplane/index.ts';
 
 /** What `GET /ready` of a process answers. */
 export interface Readiness {

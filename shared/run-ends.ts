@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Messages } from './backplane/index.ts';
 import { OwnJson } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
 import { storableJSON } from './db/storable.ts';
+import type { Messages } from './messaging/backplane/index.ts';
 import { moreOfRunError } from './workflow/run-error.ts';
 
 const RunOutcome = z.object({

@@ -1,8 +1,8 @@
 import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
 import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
+import { type QueueName, queues } from '#shared/messaging/queues/index.ts';
 import { servePages } from '#shared/process-pages.ts';
-import { type QueueName, queues } from '#shared/queues/index.ts';
 import { closeAndExit, stopSignal } from '#shared/stop-signal.ts';
 import { createWorker } from './context.ts';
 

@@ -1,6 +1,5 @@
 import { createPolicy } from '#shared/access/policy/enforcer.ts';
 import { createRights, type Rights } from '#shared/access/policy/rights.ts';
-import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
 import { type ByteAccount, createByteAccount } from '#shared/concurrency/memory-budget.ts';
 import type { Config } from '#shared/config.ts';
 import { createTenantLabel } from '#shared/core/counter.ts';
@@ -11,8 +10,9 @@ import { createStoredFiles, type StoredFiles } from '#shared/datasources/files/f
 import { createCommitPool, createDispatchPool, createLeasePool, createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
 import { createFormLinks } from '#shared/form-links.ts';
-import { createProducer, type Producer } from '#shared/producer.ts';
-import { createPublisher, type Publisher } from '#shared/realtime/publish.ts';
+import { type Backplane, createBackplane } from '#shared/messaging/backplane/index.ts';
+import { createProducer, type Producer } from '#shared/messaging/producer.ts';
+import { createPublisher, type Publisher } from '#shared/messaging/realtime/publish.ts';
 import { createRunEnds } from '#shared/run-ends.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';

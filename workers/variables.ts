@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import type { Messages } from '#shared/backplane/index.ts';
 import { batched } from '#shared/concurrency/batcher.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { ownRead } from '#shared/db/unavailable-store.ts';
+import type { Messages } from '#shared/messaging/backplane/index.ts';
 import { VARIABLES_CHANNEL } from '#shared/workflow/variables.ts';
 
 /** A variable of a tenant; a secret is opened when a node names it. */

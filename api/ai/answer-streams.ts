@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { CHAT_CHANNEL, CHAT_READER_MS, ChatSignal } from '#shared/apps/ai/chat.ts';
-import type { Messages } from '#shared/backplane/index.ts';
 import { keep } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { Messages } from '#shared/messaging/backplane/index.ts';
 import { type AnswerState, endLostAnswer, keepReading, readAnswer } from '../db/ai-chat.ts';
 import { requireStreamRoom, type StreamOwner } from '../realtime/stream-room.ts';
 

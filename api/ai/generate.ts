@@ -1,10 +1,10 @@
 import { dataRule } from '#shared/apps/ai/data.ts';
 import { correction, MAX_FAULTS, objectIn, objectRule } from '#shared/apps/ai/objects.ts';
-import type { Asking } from '#shared/ask.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { type AIMessage, aiCalls } from '#shared/queues/ai-calls.ts';
+import { type AIMessage, aiCalls } from '#shared/messaging/queues/ai-calls.ts';
+import type { Asking } from '#shared/messaging/rpc.ts';
 
 export type Checked<T> = { value: T; faults?: never } | { value?: never; faults: string };
 

@@ -4,8 +4,8 @@ import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
-import type { Producer } from '#shared/producer.ts';
-import { auditEntries } from '#shared/queues/audit-entries.ts';
+import type { Producer } from '#shared/messaging/producer.ts';
+import { auditEntries } from '#shared/messaging/queues/audit-entries.ts';
 
 /** Records that wait together are sent when they are so many, or after some time. */
 const BATCH = 50;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Backplane, Limiter } from '#shared/backplane/index.ts';
 import { AppError } from '#shared/core/errors.ts';
+import type { Backplane, Limiter } from '#shared/messaging/backplane/index.ts';
 
 export interface LoginThrottle {
   /** By one network, on all accounts together. */

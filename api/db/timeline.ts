@@ -1,5 +1,5 @@
 import type { Pool } from '#shared/db/pool.ts';
-import { eventsOf, type RunEventPayload, type Started } from '#shared/realtime/run-events.ts';
+import { eventsOf, type RunEventPayload, type Started } from '#shared/messaging/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import type { NodeStatus } from '#shared/workflow/progress/status.ts';
 import { holdText } from './page-size.ts';

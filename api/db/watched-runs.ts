@@ -1,5 +1,5 @@
 import type { Pool } from '#shared/db/pool.ts';
-import type { RunEventRow } from '#shared/realtime/run-events.ts';
+import type { RunEventRow } from '#shared/messaging/realtime/run-events.ts';
 
 /** Events of a run, oldest first. */
 export interface EventPage {

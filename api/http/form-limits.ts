@@ -1,5 +1,5 @@
-import type { Backplane, Limiter } from '#shared/backplane/index.ts';
 import { AppError } from '#shared/core/errors.ts';
+import type { Backplane, Limiter } from '#shared/messaging/backplane/index.ts';
 import { networkOf } from '../auth/network.ts';
 
 /** Counts requests to forms, whose callers do not sign in. All API processes count together. */

@@ -1,6 +1,6 @@
 import type { Response } from 'express';
-import type { Allowance, Backplane, Limiter } from '#shared/backplane/index.ts';
 import { AppError } from '#shared/core/errors.ts';
+import type { Allowance, Backplane, Limiter } from '#shared/messaging/backplane/index.ts';
 import type { Identity } from '../auth/identity.ts';
 
 /** Counts the requests of users and API keys. All API processes count together; while the store is away, each counts for itself. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
-import type { Messages } from '#shared/backplane/types.ts';
+import type { Messages } from '#shared/messaging/backplane/types.ts';
 
 const CHANNEL = 'mcp.cancelled';
 const SESSION = 'mcp-session-id';

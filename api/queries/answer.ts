@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { QueryAnswer } from '#shared/queues/query-runs.ts';
+import { QueryAnswer } from '#shared/messaging/queues/query-runs.ts';
 import { ResultColumn } from '../http/answer-parts.ts';
 
 const exampleAnswer = {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Messages } from '#shared/backplane/index.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { Messages } from '#shared/messaging/backplane/index.ts';
 import { RunEnd, type RunOutcome } from '#shared/run-ends.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { findEnded, readOutcome } from '../db/run-outcomes.ts';

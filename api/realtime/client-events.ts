@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
-import { type ClientEvent, clientEvents } from '#shared/realtime/client-events.ts';
+import { type ClientEvent, clientEvents } from '#shared/messaging/realtime/client-events.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
 import type { ApiContext } from '../context.ts';
 import { ID } from '../http/id.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { ClientFailure, clientAnswers } from '#shared/realtime/client-events.ts';
-import { events, operatorEvents } from '#shared/realtime/events.ts';
+import { ClientFailure, clientAnswers } from '#shared/messaging/realtime/client-events.ts';
+import { events, operatorEvents } from '#shared/messaging/realtime/events.ts';
 import { createComponents } from '../http/openapi/components.ts';
 import type { Schema } from '../http/openapi/types.ts';
 

@@ -3,7 +3,7 @@ import { readPolicyVersions } from '#shared/access/account-status.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { ServerMessage } from '#shared/realtime/events.ts';
+import type { ServerMessage } from '#shared/messaging/realtime/events.ts';
 import { isTerminal } from '#shared/workflow/progress/status.ts';
 import { requireStreamRoom, type StreamOwner } from './stream-room.ts';
 import type { RunWatch } from './watch.ts';

@@ -2,7 +2,7 @@ import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import { type DefaultEventsMap, type Namespace, Server, type Socket } from 'socket.io';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import type { AnyServerPayload, operatorEvents } from '#shared/realtime/events.ts';
+import type { AnyServerPayload, operatorEvents } from '#shared/messaging/realtime/events.ts';
 import type { FleetView } from '../fleet/fleet.ts';
 import { ID } from '../http/id.ts';
 import { presentFleet, presentTenantState } from '../resources/fleet/present.ts';

@@ -1,12 +1,12 @@
 import { type Server as HttpServer, type IncomingMessage, ServerResponse } from 'node:http';
 import { Server } from 'socket.io';
 import { toAppError } from '#shared/core/errors.ts';
-import { IMPORT_CHANNEL, ImportJobUpdate } from '#shared/realtime/import-jobs.ts';
-import { INTAKE_CHANNEL, IntakeUpdate } from '#shared/realtime/intake.ts';
-import { LISTENER_BROADCAST } from '#shared/realtime/listener-events.ts';
-import { TEST_BROADCAST } from '#shared/realtime/listener-tests.ts';
-import { RUN_BROADCAST } from '#shared/realtime/publish.ts';
-import { REMINDER_BROADCAST } from '#shared/realtime/reminders.ts';
+import { IMPORT_CHANNEL, ImportJobUpdate } from '#shared/messaging/realtime/import-jobs.ts';
+import { INTAKE_CHANNEL, IntakeUpdate } from '#shared/messaging/realtime/intake-pause.ts';
+import { LISTENER_BROADCAST } from '#shared/messaging/realtime/listener-events.ts';
+import { TEST_BROADCAST } from '#shared/messaging/realtime/listener-tests.ts';
+import { RUN_BROADCAST } from '#shared/messaging/realtime/publish.ts';
+import { REMINDER_BROADCAST } from '#shared/messaging/realtime/reminders.ts';
 import { ACCESS_CHANNEL, AccessSignal } from '../auth/access-signals.ts';
 import type { ApiContext } from '../context.ts';
 import type { ConnectionLimit } from '../http/connections.ts';

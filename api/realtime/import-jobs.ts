@@ -1,4 +1,4 @@
-import type { ImportJobUpdate } from '#shared/realtime/import-jobs.ts';
+import type { ImportJobUpdate } from '#shared/messaging/realtime/import-jobs.ts';
 import type { ApiContext } from '../context.ts';
 import { type ClientSocket, hasRoom } from './socket.ts';
 

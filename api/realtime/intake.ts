@@ -1,4 +1,4 @@
-import type { IntakeUpdate } from '#shared/realtime/intake.ts';
+import type { IntakeUpdate } from '#shared/messaging/realtime/intake-pause.ts';
 import { rooms } from './rooms.ts';
 import { type ClientSocket, hasRoom } from './socket.ts';
 

@@ -1,4 +1,4 @@
-import { ListenerNotice } from '#shared/realtime/listener-events.ts';
+import { ListenerNotice } from '#shared/messaging/realtime/listener-events.ts';
 import { rooms } from './rooms.ts';
 import { type ClientSocket, hasRoom } from './socket.ts';
 

@@ -1,6 +1,6 @@
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { ListenerTest } from '#shared/realtime/listener-tests.ts';
+import { ListenerTest } from '#shared/messaging/realtime/listener-tests.ts';
 import { rooms } from './rooms.ts';
 import { type ClientSocket, hasRoom } from './socket.ts';
 

@@ -1,4 +1,4 @@
-import { Notification } from '#shared/realtime/notifications.ts';
+import { Notification } from '#shared/messaging/realtime/notifications.ts';
 import type { ApiContext } from '../context.ts';
 import { followRows } from './follow-rows.ts';
 import { type ClientSocket, hasRoom } from './socket.ts';

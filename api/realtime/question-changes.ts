@@ -1,4 +1,4 @@
-import { AT_ONCE, type QuestionChange } from '#shared/realtime/run-changes.ts';
+import { AT_ONCE, type QuestionChange } from '#shared/messaging/realtime/run-changes.ts';
 import { followHeads } from './follow-heads.ts';
 import { mayAnswer } from './may-answer.ts';
 import { type Member, type RoomContext, type Sockets, tellMembers, tenantsWithRoom } from './tenant-room.ts';

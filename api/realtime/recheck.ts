@@ -1,6 +1,6 @@
 import { readPolicyVersions } from '#shared/access/account-status.ts';
 import { type AppError, toAppError } from '#shared/core/errors.ts';
-import type { WidgetPayload } from '#shared/realtime/widget-events.ts';
+import type { WidgetPayload } from '#shared/messaging/realtime/widget-events.ts';
 import type { ApiContext } from '../context.ts';
 import { noteOnSocket } from './audit-sockets.ts';
 import { stillSignedIn } from './client-events.ts';

@@ -1,4 +1,4 @@
-import { ReminderNotice } from '#shared/realtime/reminders.ts';
+import { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
 import type { ApiContext } from '../context.ts';
 import { mayAnswer } from './may-answer.ts';
 import { type Member, type RoomContext, type Sockets, tellMembers } from './tenant-room.ts';

@@ -1,5 +1,5 @@
 import type { Caller } from '#shared/core/caller.ts';
-import { AT_ONCE, type RunChange } from '#shared/realtime/run-changes.ts';
+import { AT_ONCE, type RunChange } from '#shared/messaging/realtime/run-changes.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
 import { followHeads } from './follow-heads.ts';
 import { findGrant, holdsAny } from './join.ts';

@@ -1,4 +1,4 @@
-import type { ServerMessage } from '#shared/realtime/events.ts';
+import type { ServerMessage } from '#shared/messaging/realtime/events.ts';
 import { type ClientSocket, type Follower, sendTo, type Told } from './socket.ts';
 import type { RunWatch } from './watch.ts';
 

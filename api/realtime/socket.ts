@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DefaultEventsMap, Server, Socket } from 'socket.io';
-import type { AnyServerEvent, AnyServerPayload, ServerMessage } from '#shared/realtime/events.ts';
-import type { LISTENER_BROADCAST, ListenerNotice } from '#shared/realtime/listener-events.ts';
-import type { ListenerTest, TEST_BROADCAST } from '#shared/realtime/listener-tests.ts';
-import type { RUN_BROADCAST, RunBroadcast } from '#shared/realtime/publish.ts';
-import type { REMINDER_BROADCAST, ReminderNotice } from '#shared/realtime/reminders.ts';
-import type { WidgetMessage } from '#shared/realtime/widget-events.ts';
+import type { AnyServerEvent, AnyServerPayload, ServerMessage } from '#shared/messaging/realtime/events.ts';
+import type { LISTENER_BROADCAST, ListenerNotice } from '#shared/messaging/realtime/listener-events.ts';
+import type { ListenerTest, TEST_BROADCAST } from '#shared/messaging/realtime/listener-tests.ts';
+import type { RUN_BROADCAST, RunBroadcast } from '#shared/messaging/realtime/publish.ts';
+import type { REMINDER_BROADCAST, ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
+import type { WidgetMessage } from '#shared/messaging/realtime/widget-events.ts';
 import type { Grant } from './join.ts';
 import type { Deliver } from './watched-run.ts';
 

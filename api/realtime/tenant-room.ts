@@ -1,5 +1,5 @@
 import type { Asker } from '#shared/access/policy/enforcer.ts';
-import type { AnyServerPayload, events } from '#shared/realtime/events.ts';
+import type { AnyServerPayload, events } from '#shared/messaging/realtime/events.ts';
 import type { ApiContext } from '../context.ts';
 import { requireGrant } from './join.ts';
 import { rooms } from './rooms.ts';

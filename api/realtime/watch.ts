@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Backplane } from '#shared/backplane/index.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { RunBroadcast } from '#shared/realtime/publish.ts';
+import type { Backplane } from '#shared/messaging/backplane/index.ts';
+import type { RunBroadcast } from '#shared/messaging/realtime/publish.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { beginWatching, findMoved, keepWatching, readRunEvents } from '../db/watched-runs.ts';
 import { type Deliver, WatchedRun } from './watched-run.ts';

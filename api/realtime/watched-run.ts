@@ -1,5 +1,5 @@
-import type { ServerMessage } from '#shared/realtime/events.ts';
-import { presentRunEvent, type RunEventRow } from '#shared/realtime/run-events.ts';
+import type { ServerMessage } from '#shared/messaging/realtime/events.ts';
+import { presentRunEvent, type RunEventRow } from '#shared/messaging/realtime/run-events.ts';
 import { isTerminal } from '#shared/workflow/progress/status.ts';
 
 /** Takes messages in order, each once. A watcher that answers with a promise gets the next messages when it has resolved. */

@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAsking } from '#shared/ask.ts';
-import { createBackplane } from '#shared/backplane/index.ts';
 import { createLane, IN_ORDER } from '#shared/concurrency/semaphore.ts';
 import { readConfig } from '#shared/config.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createLogger } from '#shared/core/logger.ts';
-import { createProducer } from '#shared/producer.ts';
-import { tenantDatabase } from '#shared/queues/tenant-database.ts';
+import { createBackplane } from '#shared/messaging/backplane/index.ts';
+import { createProducer } from '#shared/messaging/producer.ts';
+import { tenantDatabase } from '#shared/messaging/queues/tenant-database.ts';
+import { createAsking } from '#shared/messaging/rpc.ts';
 import { startPostgres } from '../embedded/postgres.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';
 import type { Figure } from './row.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createLogger } from '#shared/core/logger.ts';
-import { createProducer } from '#shared/producer.ts';
+import { createBackplane } from '#shared/messaging/backplane/index.ts';
+import { createProducer } from '#shared/messaging/producer.ts';
 import { createRuns } from '#shared/runs.ts';
 import { createEvents } from '#shared/workflow-events.ts';
 import { addWaitingRuns } from '#test/support/waiting-runs.ts';

@@ -5,7 +5,7 @@ import { presentFleet, presentFound, presentTenantState } from '#api/resources/f
 import { TenantID, TenantSearch } from '#api/resources/fleet/schemas.ts';
 import type { Config } from '#shared/config.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { queues } from '#shared/queues/index.ts';
+import { queues } from '#shared/messaging/queues/index.ts';
 
 /** The fleet page for people on call, and what it reads, at the addresses and with the answers of the API. */
 export function fleetPages(config: Config, fleet: FleetView): Router {

@@ -69,7 +69,7 @@ function openClient(url: string): pg.Client {
 async function reachRedis(config: RedisConfig): Promise<string> {
   const place = placeOf(config);
   // Loaded only with a Redis.
-  const { probeRedis } = await import('#shared/backplane/redis.ts');
+  const { probeRedis } = await import('#shared/messaging/backplane/redis.ts');
   try {
     await probeRedis(config, PATIENCE_MS);
   } catch (error) {

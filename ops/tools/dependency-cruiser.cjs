@@ -11,7 +11,7 @@ const packageRules = [
   only(
     'bullmq-only-at-the-queue',
     ['bullmq'],
-    '^(shared/producer|workers/processors/(consume|schedules|dead-letters)|ops/board)\\.ts|^shared/backplane/',
+    '^(shared/messaging/producer|workers/processors/(consume|schedules|dead-letters)|ops/board)\\.ts|^shared/backplane/',
   ),
   only(
     'express-only-at-the-door',
@@ -144,7 +144,7 @@ module.exports = {
       from: { path: '^ops/console/' },
       to: {
         path: '^(api|workers|shared|ops|test)/',
-        pathNot: '^ops/console/|^ops/client/rest\\.ts$|^shared/realtime/events\\.ts$',
+        pathNot: '^ops/console/|^ops/client/rest\\.ts$|^shared/messaging/realtime/events\\.ts$',
       },
     },
     {

@@ -2,8 +2,8 @@ import { batched } from '../concurrency/batcher.ts';
 import type { Logger } from '../core/logger.ts';
 import { FREE_TURNS } from '../db/held-events.ts';
 import type { Pool } from '../db/pool.ts';
-import type { Producer } from '../producer.ts';
-import { listenerEvents } from '../queues/listener-events.ts';
+import type { Producer } from '../messaging/producer.ts';
+import { listenerEvents } from '../messaging/queues/listener-events.ts';
 
 /** Events of one key of a listener are processed one after the other. */
 export interface Line {

@@ -2,7 +2,7 @@ import { createPace, type Pace } from '../concurrency/pace.ts';
 import type { KeyRing } from '../core/key-ring.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Pool } from '../db/pool.ts';
-import type { Producer } from '../producer.ts';
+import type { Producer } from '../messaging/producer.ts';
 import { type CountedQuota, createCountedQuota } from '../runs-in-flight.ts';
 import { createListenerReader, type ListenerReader } from './read-listeners.ts';
 import { createEventRecorder, type EventRecorder } from './record-events.ts';

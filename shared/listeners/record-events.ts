@@ -5,7 +5,7 @@ import type { Logger } from '../core/logger.ts';
 import { RECORD_EVENTS } from '../db/listener-events.ts';
 import { isRefusedStatement, type Pool } from '../db/pool.ts';
 import { storable, storableJSON } from '../db/storable.ts';
-import type { Producer } from '../producer.ts';
+import type { Producer } from '../messaging/producer.ts';
 import { createReceived } from './count-received.ts';
 import { createFreeTurn, giveJobs } from './free-turns.ts';
 

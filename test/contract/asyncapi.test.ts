@@ -1,7 +1,7 @@
 import { Parser } from '@asyncapi/parser';
 import { expect, test } from 'vitest';
 import { describeEvents } from '#api/realtime/describe-events.ts';
-import { events } from '#shared/realtime/events.ts';
+import { events } from '#shared/messaging/realtime/events.ts';
 
 const document = describeEvents();
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { Caller } from '#shared/core/caller.ts';
-import type { QueueDefinition } from '#shared/queues/define-queue.ts';
-import { type AnyAsk, type QueueName, queues } from '#shared/queues/index.ts';
-import { tenantDatabase } from '#shared/queues/tenant-database.ts';
+import type { QueueDefinition } from '#shared/messaging/queues/define-queue.ts';
+import { type AnyAsk, type QueueName, queues } from '#shared/messaging/queues/index.ts';
+import { tenantDatabase } from '#shared/messaging/queues/tenant-database.ts';
 
 const ask = {
   askID: '01976e1c-0000-7000-8000-000000000001',

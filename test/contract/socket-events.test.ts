@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type ClientEvent, ClientFailure, clientAnswers } from '#shared/realtime/client-events.ts';
-import { events } from '#shared/realtime/events.ts';
+import { type ClientEvent, ClientFailure, clientAnswers } from '#shared/messaging/realtime/client-events.ts';
+import { events } from '#shared/messaging/realtime/events.ts';
 
 const id = '01976e1c-0000-7000-8000-000000000001';
 const at = '2026-03-02T09:30:00.000Z';

@@ -6,7 +6,7 @@ import { QueryOptions } from '#shared/datasources/queries/options.ts';
 import type { DatasourceDefinition } from '#shared/datasources/types/define-datasource.ts';
 import { datasources } from '#shared/datasources/types/index.ts';
 import { presets } from '#shared/datasources/types/presets/index.ts';
-import { queues } from '#shared/queues/index.ts';
+import { queues } from '#shared/messaging/queues/index.ts';
 import { nodes } from '#shared/workflow/nodes/index.ts';
 import { vendors } from '#test/support/preset-expectations.ts';
 import { connectorOf } from '#workers/connectors/index.ts';

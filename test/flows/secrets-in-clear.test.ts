@@ -9,7 +9,7 @@ import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import { queues } from '#shared/queues/index.ts';
+import { queues } from '#shared/messaging/queues/index.ts';
 import { redisURL } from '../support/backplane.ts';
 import { createBrowser } from '../support/browser.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { WireError } from '#shared/core/errors.ts';
-import { queues } from '#shared/queues/index.ts';
+import { queues } from '#shared/messaging/queues/index.ts';
 import { documentedMetrics } from '../support/metrics.ts';
 
 const Dashboard = z.object({

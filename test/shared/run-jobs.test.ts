@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import type { Fleet } from '#shared/fleet.ts';
-import { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import { cutIntoJobs, type HandedOver } from '#shared/run-jobs.ts';
 
 const tenantID = newID();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { createPool, inTransaction } from '#shared/db/pool.ts';
-import { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { createRuns } from '#shared/runs.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';

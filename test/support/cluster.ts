@@ -7,7 +7,7 @@ import { createGantry, type Gantry } from '#ops/client/index.ts';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import type { QueueName } from '#shared/queues/index.ts';
+import type { QueueName } from '#shared/messaging/queues/index.ts';
 import { type Client, createClient } from './client.ts';
 import { allQueues, type Deployment, startDeployment } from './deployment.ts';
 import { testLogger } from './environment.ts';

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 import { createLogger } from '#shared/core/logger.ts';
-import type { RunEventPayload } from '#shared/realtime/run-events.ts';
+import type { RunEventPayload } from '#shared/messaging/realtime/run-events.ts';
 import type { Graph } from '#shared/workflow/graph/graph.ts';
 import { nodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import { pathKey } from '#shared/workflow/progress/activation.ts';

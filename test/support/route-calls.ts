@@ -1,5 +1,5 @@
 import type { Access, Route } from '#api/http/route.ts';
-import type { QueueName } from '#shared/queues/index.ts';
+import type { QueueName } from '#shared/messaging/queues/index.ts';
 import type { Answer, Client } from './client.ts';
 import type { Cluster } from './cluster.ts';
 import { anOperator, type TestTenant } from './factories.ts';

@@ -9,7 +9,7 @@ import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { type AIEnd, type AIPurpose, reserveCall, settleCall } from '#shared/db/ai-usage.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { AIMessage } from '#shared/queues/ai-calls.ts';
+import type { AIMessage } from '#shared/messaging/queues/ai-calls.ts';
 import type { Outbound } from '../outbound/gate.ts';
 import { createStreamingFetch } from '../outbound/stream.ts';
 import { explainCall } from './explain.ts';

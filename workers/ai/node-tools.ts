@@ -4,11 +4,11 @@ import { insertAuditRecords, wholeEntry } from '#shared/access/audit/records.ts'
 import { requireQuota } from '#shared/access/quotas.ts';
 import { TOOLS_CHANNEL } from '#shared/apps/ai/chat.ts';
 import { digestOf, TOOL_CALL, type ToolCall } from '#shared/apps/ai/tool-calls.ts';
-import type { Messages } from '#shared/backplane/index.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient } from '#shared/db/query.ts';
+import type { Messages } from '#shared/messaging/backplane/index.ts';
 
 /** A call of a tool that a node asks for. */
 export interface NodeCall {

@@ -1,6 +1,6 @@
-import type { Backplane } from '#shared/backplane/index.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { cronTicks } from '#shared/queues/cron-ticks.ts';
+import type { Backplane } from '#shared/messaging/backplane/index.ts';
+import { cronTicks } from '#shared/messaging/queues/cron-ticks.ts';
 
 /** Alarms that one round sets at most, and at once. */
 const MAX_SET = 2_000;

@@ -3,7 +3,7 @@ import type { Caller } from '#shared/core/caller.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { READY_BY_ID } from '#shared/db/ready.ts';
-import type { Claimable } from '#shared/queues/workflow-runs.ts';
+import type { Claimable } from '#shared/messaging/queues/workflow-runs.ts';
 import type { TestMode } from '#shared/workflow/test-mode.ts';
 
 export interface ClaimedRow {

@@ -1,6 +1,6 @@
 import { plainArray, textArray } from '#shared/db/array.ts';
 import { storable, storableJSON } from '#shared/db/storable.ts';
-import type { Started } from '#shared/realtime/run-events.ts';
+import type { Started } from '#shared/messaging/realtime/run-events.ts';
 import { type IterationPath, innermost } from '#shared/workflow/progress/activation.ts';
 import { briefOf } from './large-outputs.ts';
 import type { Run } from './run.ts';

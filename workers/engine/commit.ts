@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '#shared/core/logger.ts';
 import { mayPass, type Pool } from '#shared/db/pool.ts';
-import type { RunEventRow } from '#shared/realtime/run-events.ts';
+import type { RunEventRow } from '#shared/messaging/realtime/run-events.ts';
 import { CommitQueue } from './commit-queue.ts';
 import { type CommitRow, statementOf } from './commit-statement.ts';
 import { readStates, stateOf } from './commit-states.ts';

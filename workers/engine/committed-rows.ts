@@ -1,4 +1,4 @@
-import type { RunEventPayload, RunEventRow } from '#shared/realtime/run-events.ts';
+import type { RunEventPayload, RunEventRow } from '#shared/messaging/realtime/run-events.ts';
 import { innermost } from '#shared/workflow/progress/activation.ts';
 import { type Entry, pathOf, startedBy } from './commit-values.ts';
 import { briefOf } from './large-outputs.ts';

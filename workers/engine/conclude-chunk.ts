@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
-import type { Repeat } from '#shared/realtime/run-events.ts';
+import type { Repeat } from '#shared/messaging/realtime/run-events.ts';
 import type { Frame } from '#shared/workflow/progress/progress.ts';
 import type { Fact } from '../nodes/executor.ts';
 import type { Chunk } from './chunk.ts';

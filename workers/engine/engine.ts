@@ -5,7 +5,7 @@ import { Tally, type TenantLabel } from '#shared/core/counter.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Publisher } from '#shared/realtime/publish.ts';
+import type { Publisher } from '#shared/messaging/realtime/publish.ts';
 import { MAX_OUTCOME_BYTES, type RunOutcome, type TellEnd } from '#shared/run-ends.ts';
 import type { RunSignal } from '#shared/run-signals.ts';
 import type { Runs } from '#shared/runs.ts';

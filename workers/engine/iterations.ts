@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Repeat } from '#shared/realtime/run-events.ts';
+import type { Repeat } from '#shared/messaging/realtime/run-events.ts';
 import type { Graph } from '#shared/workflow/graph/graph.ts';
 import { type IterationPath, innermost } from '#shared/workflow/progress/activation.ts';
 import { type Frame, isLast } from '#shared/workflow/progress/progress.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
-import type { LargeOutput } from '#shared/realtime/run-events.ts';
+import type { LargeOutput } from '#shared/messaging/realtime/run-events.ts';
 import type { PendingEvent } from './step.ts';
 
 /**

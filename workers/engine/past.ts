@@ -1,6 +1,6 @@
 import { batched } from '#shared/concurrency/batcher.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
-import type { RunEventPayload, Started } from '#shared/realtime/run-events.ts';
+import type { RunEventPayload, Started } from '#shared/messaging/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import { type Checkpoint, READ_VERSIONS } from './checkpoint.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import type { ReminderNotice } from '#shared/realtime/reminders.ts';
+import type { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
 import { innermost, pathKey } from '#shared/workflow/progress/activation.ts';
 import type { Frame } from '#shared/workflow/progress/progress.ts';
 import type { Run } from './run.ts';

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Backplane } from '#shared/backplane/index.ts';
 import { Tally } from '#shared/core/counter.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -7,8 +6,9 @@ import { FIND_FORGOTTEN } from '#shared/db/accounting.ts';
 import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { createEndEach } from '#shared/end-each.ts';
-import type { Producer } from '#shared/producer.ts';
-import { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import type { Backplane } from '#shared/messaging/backplane/index.ts';
+import type { Producer } from '#shared/messaging/producer.ts';
+import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import type { Runs } from '#shared/runs.ts';
 import { MAX_LOSSES } from './claim.ts';
 import { mayExpire } from './leader.ts';

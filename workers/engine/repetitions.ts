@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import type { Repeat } from '#shared/realtime/run-events.ts';
+import type { Repeat } from '#shared/messaging/realtime/run-events.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/progress/activation.ts';
 import type { Frame } from '#shared/workflow/progress/progress.ts';
 import type { ShownError } from '#shared/workflow/run-error.ts';

@@ -1,6 +1,6 @@
 import { isJsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Started } from '#shared/realtime/run-events.ts';
+import type { Started } from '#shared/messaging/realtime/run-events.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/progress/activation.ts';
 import type { Frame } from '#shared/workflow/progress/progress.ts';
 import type { ReadWaits, WaitRow } from './facts.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
-import type { RunEventPayload } from '#shared/realtime/run-events.ts';
+import type { RunEventPayload } from '#shared/messaging/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import type { Source } from './source.ts';
 import type { Step } from './step.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
-import type { LargeOutput, Repeat } from '#shared/realtime/run-events.ts';
+import type { LargeOutput, Repeat } from '#shared/messaging/realtime/run-events.ts';
 import type { Graph, GraphNode } from '#shared/workflow/graph/graph.ts';
 import { nodesBefore } from '#shared/workflow/graph/nodes-before.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/progress/activation.ts';

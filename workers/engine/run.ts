@@ -2,7 +2,7 @@ import type { Turn } from '#shared/concurrency/fair-queue.ts';
 import type { Actor, Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
-import type { ReminderNotice } from '#shared/realtime/reminders.ts';
+import type { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
 import type { Graph } from '#shared/workflow/graph/graph.ts';
 import type { NodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Frame } from '#shared/workflow/progress/progress.ts';

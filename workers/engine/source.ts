@@ -1,5 +1,5 @@
 import type { Json } from '#shared/core/json.ts';
-import type { LargeOutput } from '#shared/realtime/run-events.ts';
+import type { LargeOutput } from '#shared/messaging/realtime/run-events.ts';
 
 /** An output that has set values, and where it is kept. */
 export class Source {

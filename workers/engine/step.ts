@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { RunError } from '#shared/db/entities/workflow-instance.ts';
-import type { ReminderNotice } from '#shared/realtime/reminders.ts';
+import type { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
 import type { Governance } from '#shared/workflow/limits.ts';
 import type { MapPlan } from '#shared/workflow/map-plan.ts';
 import type { Frame } from '#shared/workflow/progress/progress.ts';

@@ -1,9 +1,9 @@
-import type { Backplane } from '#shared/backplane/index.ts';
 import type { Tally } from '#shared/core/counter.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { HAS_WAITING } from '#shared/db/admission.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Producer } from '#shared/producer.ts';
+import type { Backplane } from '#shared/messaging/backplane/index.ts';
+import type { Producer } from '#shared/messaging/producer.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { Events } from '#shared/workflow-events.ts';
 import { createAlarms } from './alarms.ts';

@@ -1,4 +1,4 @@
-import type { RunWait } from '#shared/realtime/run-shapes.ts';
+import type { RunWait } from '#shared/messaging/realtime/run-shapes.ts';
 import type { Frame } from '#shared/workflow/progress/progress.ts';
 import type { AwaitedEvent, PendingChild, PendingMap, PendingRequest } from './step.ts';
 

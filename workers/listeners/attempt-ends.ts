@@ -3,7 +3,7 @@ import type { RecordedEvent } from '#shared/listeners/event.ts';
 import type { HeldBy } from '#shared/listeners/event-states.ts';
 import { findListenerType } from '#shared/listeners/index.ts';
 import type { ReadListener } from '#shared/listeners/read-listeners.ts';
-import type { ListenerTest } from '#shared/realtime/listener-tests.ts';
+import type { ListenerTest } from '#shared/messaging/realtime/listener-tests.ts';
 import type { AttemptEnd } from './end-attempts.ts';
 import type { OfTarget } from './note-targets.ts';
 import { type ActionRecords, type Performed, storedRecords } from './run-actions.ts';

@@ -10,7 +10,7 @@ import {
 } from '#shared/db/listener-breakers.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { freeTurns, type Line } from '#shared/listeners/free-turns.ts';
-import type { Producer } from '#shared/producer.ts';
+import type { Producer } from '#shared/messaging/producer.ts';
 
 const START: Line = { listenerID: '00000000-0000-0000-0000-000000000000', orderKey: '' };
 /** Keys of one round. The next goes on behind them. */

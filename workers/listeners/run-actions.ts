@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '#shared/core/json.ts';
 import { isRefusedStatement } from '#shared/db/pool.ts';
 import type { ActionType } from '#shared/listeners/actions.ts';
 import type { ReadListener } from '#shared/listeners/read-listeners.ts';
-import type { ListenerNotice } from '#shared/realtime/listener-events.ts';
+import type { ListenerNotice } from '#shared/messaging/realtime/listener-events.ts';
 import type { ActionContext, ActionOutcome, BufferedEvent, RunAction } from './action.ts';
 import { isCreatorRefused } from './standing.ts';
 

@@ -3,7 +3,7 @@ import type { Actor, Caller } from '#shared/core/caller.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { FormLinks } from '#shared/form-links.ts';
-import type { Repeat } from '#shared/realtime/run-events.ts';
+import type { Repeat } from '#shared/messaging/realtime/run-events.ts';
 import type { MapPlan } from '#shared/workflow/map-plan.ts';
 import type { AnyNode } from '#shared/workflow/nodes/index.ts';
 import type { EndStatus } from '#shared/workflow/nodes/kinds/end.ts';

@@ -1,9 +1,9 @@
-import type { Messages } from '#shared/backplane/index.ts';
 import { keep } from '#shared/concurrency/periodic-task.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { REVOCATIONS_CHANNEL } from '#shared/oauth-revocations.ts';
+import type { Messages } from '#shared/messaging/backplane/index.ts';
+import { REVOCATIONS_CHANNEL } from '#shared/messaging/oauth-revocations.ts';
 import { TENANT_DELETED_CHANNEL } from '#shared/tenants.ts';
 import type { LeftTokens, OAuthConnections } from './connections.ts';
 

@@ -1,4 +1,4 @@
-import type { Dependency } from '#shared/queues/workflow-plans.ts';
+import type { Dependency } from '#shared/messaging/queues/workflow-plans.ts';
 
 /** Whether something happens in a run: decided, or by what it is decided. */
 export type Certainty = { is: true } | { is: false } | { is: 'depends'; on: Dependencies };

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
-import type { PlannedNode } from '#shared/queues/workflow-plans.ts';
+import type { PlannedNode } from '#shared/messaging/queues/workflow-plans.ts';
 import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { exitsOf, isPure, isSpread, usualExitOf } from '#shared/workflow/nodes/properties.ts';
 import { takenFrom } from '#shared/workflow/progress/progress.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { PlannedEdge, PlannedNode } from '#shared/queues/workflow-plans.ts';
+import type { PlannedEdge, PlannedNode } from '#shared/messaging/queues/workflow-plans.ts';
 import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { inOrder } from '#shared/workflow/graph/order.ts';
 import type { LoadedVersion } from '../engine/run.ts';

@@ -1,4 +1,4 @@
-import type { PlannedNode } from '#shared/queues/workflow-plans.ts';
+import type { PlannedNode } from '#shared/messaging/queues/workflow-plans.ts';
 import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
 import { hasBraces, textsOf } from '#shared/workflow/templates/templates.ts';

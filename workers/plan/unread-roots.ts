@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import type { Dependency } from '#shared/queues/workflow-plans.ts';
+import type { Dependency } from '#shared/messaging/queues/workflow-plans.ts';
 import { LINKS_ROOT } from '#shared/workflow/nodes/links-root.ts';
 import type { Roots } from '#shared/workflow/templates/templates.ts';
 import { VARIABLES_ROOT } from '#shared/workflow/variables.ts';

@@ -1,4 +1,4 @@
-import type { aiCalls } from '#shared/queues/ai-calls.ts';
+import type { aiCalls } from '#shared/messaging/queues/ai-calls.ts';
 import { answerChat } from '../ai/chat.ts';
 import type { Answerer } from './answer-questions.ts';
 

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { type AskOutcome, claimQuestion, replyMarginMs, tooLate } from '#shared/ask.ts';
 import { bytesOfWork, Place } from '#shared/concurrency/work-context.ts';
 import { AppError, type ErrorCode, toWireError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
-import { askContext } from '#shared/queues/define-ask.ts';
-import type { AnyAsk } from '#shared/queues/index.ts';
+import { askContext } from '#shared/messaging/queues/define-ask.ts';
+import type { AnyAsk } from '#shared/messaging/queues/index.ts';
+import { type AskOutcome, claimQuestion, replyMarginMs, tooLate } from '#shared/messaging/rpc.ts';
 import { knownError } from '../outbound/upstream-error.ts';
 import type { ProcessorContext } from './consume.ts';
 

@@ -1,7 +1,7 @@
 import { type AuditRecord, insertAuditRecords } from '#shared/access/audit/records.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { isRefusedStatement } from '#shared/db/pool.ts';
-import type { auditEntries } from '#shared/queues/audit-entries.ts';
+import type { auditEntries } from '#shared/messaging/queues/audit-entries.ts';
 import type { Processor } from './consume.ts';
 
 export const storeAuditEntries: Processor<typeof auditEntries> = async ({ payload }, { pool, logger }) => {

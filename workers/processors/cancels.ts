@@ -1,6 +1,6 @@
-import { tooLate } from '#shared/ask.ts';
-import type { Messages } from '#shared/backplane/index.ts';
-import { ASK_CANCEL, AskCancel } from '#shared/queues/define-ask.ts';
+import type { Messages } from '#shared/messaging/backplane/index.ts';
+import { ASK_CANCEL, AskCancel } from '#shared/messaging/queues/define-ask.ts';
+import { tooLate } from '#shared/messaging/rpc.ts';
 
 /** Questions under way in this process, to be aborted when no process waits for the answer any more. */
 export interface Cancels extends Disposable {

@@ -1,4 +1,4 @@
-import type { cronTicks } from '#shared/queues/cron-ticks.ts';
+import type { cronTicks } from '#shared/messaging/queues/cron-ticks.ts';
 import type { Processor } from './consume.ts';
 
 export const processCronTick: Processor<typeof cronTicks> = async ({ payload: { tenantID, cronJobID } }, context) => {

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/core/errors.ts';
-import type { datasourceMetadata } from '#shared/queues/datasource-metadata.ts';
+import type { datasourceMetadata } from '#shared/messaging/queues/datasource-metadata.ts';
 import type { Answerer } from './answer-questions.ts';
 
 export const answerDatasourceMetadata: Answerer<typeof datasourceMetadata> = async (

@@ -1,4 +1,4 @@
-import type { datasourceTests } from '#shared/queues/datasource-tests.ts';
+import type { datasourceTests } from '#shared/messaging/queues/datasource-tests.ts';
 import { openPostgresConnection } from '../postgresql/connection.ts';
 import { endpointOfURL } from '../tenant-database/endpoints.ts';
 import type { Answerer } from './answer-questions.ts';

@@ -1,4 +1,4 @@
-import type { listenerEvents } from '#shared/queues/listener-events.ts';
+import type { listenerEvents } from '#shared/messaging/queues/listener-events.ts';
 import type { Processor } from './consume.ts';
 
 export const processListenerEvents: Processor<typeof listenerEvents> = async ({ payload, signal }, { events }) => ({

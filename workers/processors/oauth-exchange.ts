@@ -1,4 +1,4 @@
-import type { oauthExchange } from '#shared/queues/oauth-exchange.ts';
+import type { oauthExchange } from '#shared/messaging/queues/oauth-exchange.ts';
 import type { Answerer } from './answer-questions.ts';
 
 export const answerOAuthExchange: Answerer<typeof oauthExchange> = ({ question }, { oauthConnections }) =>

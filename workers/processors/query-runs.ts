@@ -1,4 +1,4 @@
-import type { queryRuns } from '#shared/queues/query-runs.ts';
+import type { queryRuns } from '#shared/messaging/queues/query-runs.ts';
 import type { Answerer } from './answer-questions.ts';
 
 export const answerQueryRun: Answerer<typeof queryRuns> = ({ question, signal }, { queries }) =>

@@ -1,4 +1,4 @@
-import type { tenantDatabase } from '#shared/queues/tenant-database.ts';
+import type { tenantDatabase } from '#shared/messaging/queues/tenant-database.ts';
 import { operate } from '../tenant-database/operations.ts';
 import type { Answerer } from './answer-questions.ts';
 

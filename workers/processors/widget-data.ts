@@ -1,4 +1,4 @@
-import type { widgetData } from '#shared/queues/widget-data.ts';
+import type { widgetData } from '#shared/messaging/queues/widget-data.ts';
 import { loadWidget } from '../widgets/load-widget.ts';
 import { readData } from '../widgets/read-data.ts';
 import type { Answerer } from './answer-questions.ts';

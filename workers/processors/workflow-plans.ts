@@ -1,5 +1,5 @@
 import { AppError } from '#shared/core/errors.ts';
-import type { workflowPlans } from '#shared/queues/workflow-plans.ts';
+import type { workflowPlans } from '#shared/messaging/queues/workflow-plans.ts';
 import { createVersions } from '../engine/versions.ts';
 import { planRun } from '../plan/plan-run.ts';
 import type { Answerer } from './answer-questions.ts';

@@ -1,4 +1,4 @@
-import type { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import type { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import type { Processor } from './consume.ts';
 
 export const processWorkflowRuns: Processor<typeof workflowRuns> = ({ payload }, { engine }) => {

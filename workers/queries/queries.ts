@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Json } from '#shared/core/json.ts';
-import type { queryRuns } from '#shared/queues/query-runs.ts';
+import type { queryRuns } from '#shared/messaging/queues/query-runs.ts';
 
 /** For whom a result is kept. */
 export interface Reuse {

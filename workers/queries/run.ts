@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import type { queryRuns } from '#shared/queues/query-runs.ts';
+import type { queryRuns } from '#shared/messaging/queues/query-runs.ts';
 import type { QueryResult } from '../connections/connection.ts';
 import { knownError } from '../outbound/upstream-error.ts';
 import { bindInputs, type RunnableQuery } from './bind-inputs.ts';

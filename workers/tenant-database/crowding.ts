@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Messages } from '#shared/backplane/index.ts';
 import { createLane, type Lane } from '#shared/concurrency/semaphore.ts';
+import type { Messages } from '#shared/messaging/backplane/index.ts';
 
 /** What workers tell each other about servers that have no connection left. A worker alone sees only its own. */
 export interface Crowding extends Disposable {

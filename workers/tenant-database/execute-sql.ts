@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import type { DatabaseOperationOf } from '#shared/messaging/queues/tenant-database.ts';
 import type { Notice, PostgresConnection } from '../postgresql/connection.ts';
 import { type Budget, type RawResult, readTag, runPortal } from '../postgresql/portal.ts';
 import { typeRows, writeParams } from '../postgresql/rows.ts';

@@ -1,6 +1,10 @@
 import { toAppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { DATABASE_EXPORT, type DatabaseExport, type DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import {
+  DATABASE_EXPORT,
+  type DatabaseExport,
+  type DatabaseOperationOf,
+} from '#shared/messaging/queues/tenant-database.ts';
 import { createResultPages } from '../connections/result-pages.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { streamRows } from '../postgresql/rows.ts';

@@ -1,10 +1,10 @@
 import { resumeSpreading } from '#shared/access/propagate-roles.ts';
-import type { Messages } from '#shared/backplane/index.ts';
 import { keep, type Step } from '#shared/concurrency/periodic-task.ts';
 import { isConnectionError } from '#shared/core/errors.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { Messages } from '#shared/messaging/backplane/index.ts';
 import type { Runs } from '#shared/runs.ts';
 import { resumeDeletions, TENANT_DELETED_CHANNEL } from '#shared/tenants.ts';
 import { createCatalogGuard } from './catalog-guard.ts';

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import type { DatabaseOperationOf } from '#shared/messaging/queues/tenant-database.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { runPortal } from '../postgresql/portal.ts';
 import { typeRows } from '../postgresql/rows.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import type { DatabaseOperation } from '#shared/queues/tenant-database.ts';
+import type { DatabaseOperation } from '#shared/messaging/queues/tenant-database.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import type { OperationContext } from './context.ts';
 import { createTable } from './create-table.ts';

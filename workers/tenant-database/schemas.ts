@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import type { DatabaseOperationOf } from '#shared/messaging/queues/tenant-database.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { isOwnSchema, requireSchema } from './catalog.ts';

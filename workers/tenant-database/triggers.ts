@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import type { DatabaseOperationOf } from '#shared/messaging/queues/tenant-database.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { findTable, isOwnSchema, quoteTable, requireSchema, type Table } from './catalog.ts';

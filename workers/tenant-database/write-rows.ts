@@ -2,7 +2,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { type Issue, invalid, invalidField, type Path, within } from '#shared/core/schema/issues.ts';
 import { isEmptyFilter } from '#shared/datasources/tenant-database/filter.ts';
-import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import type { DatabaseOperationOf } from '#shared/messaging/queues/tenant-database.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { statementError } from '../postgresql/errors.ts';
 import { type RawResult, readTag, runPortal } from '../postgresql/portal.ts';

@@ -5,7 +5,7 @@ import type { Json } from '#shared/core/json.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { ownRead } from '#shared/db/unavailable-store.ts';
-import type { widgetData } from '#shared/queues/widget-data.ts';
+import type { widgetData } from '#shared/messaging/queues/widget-data.ts';
 import type { Reuse } from '../queries/queries.ts';
 
 export interface LoadedWidget {

@@ -4,7 +4,7 @@ import { findWidgetType } from '#shared/apps/widgets/index.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import type { BindingOutcome, widgetData } from '#shared/queues/widget-data.ts';
+import type { BindingOutcome, widgetData } from '#shared/messaging/queues/widget-data.ts';
 import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
 import { knownError } from '../outbound/upstream-error.ts';
 import type { Queries } from '../queries/queries.ts';

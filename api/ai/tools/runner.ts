@@ -1,7 +1,7 @@
 import { CHAT_CHANNEL, CHAT_TIMEOUT_MS, TOOLS_CHANNEL, ToolsSignal } from '#shared/apps/ai/chat.ts';
 import { keep } from '#shared/concurrency/periodic-task.ts';
 import { toAppError } from '#shared/core/errors.ts';
-import { aiCalls } from '#shared/queues/ai-calls.ts';
+import { aiCalls } from '#shared/messaging/queues/ai-calls.ts';
 import type { ApiContext } from '../../context.ts';
 import { failStep } from '../../db/ai-chat.ts';
 import {

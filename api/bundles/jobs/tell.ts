@@ -1,4 +1,4 @@
-import { IMPORT_CHANNEL, type ImportJobUpdate } from '#shared/realtime/import-jobs.ts';
+import { IMPORT_CHANNEL, type ImportJobUpdate } from '#shared/messaging/realtime/import-jobs.ts';
 import type { ApiContext } from '../../context.ts';
 import type { Progress } from '../progress.ts';
 import type { ClaimedJob } from './store.ts';

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { ServerMessage, ServerPayload } from '#shared/realtime/events.ts';
-import { presentRunEvent, type RunEventRow } from '#shared/realtime/run-events.ts';
+import type { ServerMessage, ServerPayload } from '#shared/messaging/realtime/events.ts';
+import { presentRunEvent, type RunEventRow } from '#shared/messaging/realtime/run-events.ts';
 import { contextPatch } from '#shared/workflow/resolve-arguments.ts';
 import type { GraphPart, GraphParts } from './graph-nodes.ts';
 

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { ServerMessage, ServerPayload } from '#shared/realtime/events.ts';
-import type { WidgetMessage } from '#shared/realtime/widget-events.ts';
+import type { ServerMessage, ServerPayload } from '#shared/messaging/realtime/events.ts';
+import type { WidgetMessage } from '#shared/messaging/realtime/widget-events.ts';
 import { isTerminal } from '#shared/workflow/progress/status.ts';
 import type { GraphParts } from './graph-nodes.ts';
 import { hasLeft, type RunContext, readRunContext, type ShownContext } from './run-context.ts';

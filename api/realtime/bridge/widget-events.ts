@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
-import type { WidgetConnect, WidgetInput, WidgetRefresh } from '#shared/realtime/client-events.ts';
-import { type BridgeMode, WIDGET_INPUT, type WidgetPayload } from '#shared/realtime/widget-events.ts';
+import type { WidgetConnect, WidgetInput, WidgetRefresh } from '#shared/messaging/realtime/client-events.ts';
+import { type BridgeMode, WIDGET_INPUT, type WidgetPayload } from '#shared/messaging/realtime/widget-events.ts';
 import { isTerminal } from '#shared/workflow/progress/status.ts';
 import type { ApiContext } from '../../context.ts';
 import { noteOnSocket, socketEntry } from '../audit-sockets.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Permission } from '#shared/access/policy/permissions.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { type DatabaseOperation, tenantDatabase } from '#shared/queues/tenant-database.ts';
+import { type DatabaseOperation, tenantDatabase } from '#shared/messaging/queues/tenant-database.ts';
 import type { ApiContext } from '../../context.ts';
 import { type Method, type Parsed, type Route, type TenantInput, tenantRoute, type Verb } from '../../http/route.ts';
 import type { Spellings } from '../../http/spelling.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { forgetResult, type ResultOwner, readResultPage } from '#shared/datasources/result-pages.ts';
-import { DATABASE_EXPORT, DatabaseExport } from '#shared/queues/tenant-database.ts';
+import { DATABASE_EXPORT, DatabaseExport } from '#shared/messaging/queues/tenant-database.ts';
 import type { ApiContext } from '../../context.ts';
 import { exportFormats, type Portions } from '../../http/export-formats.ts';
 import { tenantRoute } from '../../http/route.ts';

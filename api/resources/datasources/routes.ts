@@ -1,7 +1,7 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { Datasource as DatasourceEntity } from '#shared/db/entities/datasource.ts';
-import { datasourceMetadata } from '#shared/queues/datasource-metadata.ts';
+import { datasourceMetadata } from '#shared/messaging/queues/datasource-metadata.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';

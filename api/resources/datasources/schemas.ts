@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
 import { datasourceTypes } from '#shared/datasources/types/index.ts';
-import { DatasourceItem } from '#shared/queues/datasource-metadata.ts';
+import { DatasourceItem } from '#shared/messaging/queues/datasource-metadata.ts';
 import { Message, WorkflowReference } from '../../http/answer-parts.ts';
 import { FormsByType } from '../../http/form.ts';
 import { ID } from '../../http/id.ts';

@@ -4,7 +4,7 @@ import { isJsonObject } from '#shared/core/json.ts';
 import { invalid } from '#shared/core/schema/issues.ts';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { datasourceTests } from '#shared/queues/datasource-tests.ts';
+import { datasourceTests } from '#shared/messaging/queues/datasource-tests.ts';
 import { type Access, tenantRoute } from '../../http/route.ts';
 import { usesConnection } from './check-connection.ts';
 import { getDatasource } from './find.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Notification as Entity } from '#shared/db/entities/notification.ts';
-import type { Notification } from '#shared/realtime/notifications.ts';
+import type { Notification } from '#shared/messaging/realtime/notifications.ts';
 
 export function presentNotification(notification: Entity): z.input<typeof Notification> {
   const { id, userID, tenantID, kind, title, action, actionText, notifierID } = notification;

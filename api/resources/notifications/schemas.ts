@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Notification } from '#shared/realtime/notifications.ts';
+import { Notification } from '#shared/messaging/realtime/notifications.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { Flag } from '../../http/flag.ts';
 import { ID } from '../../http/id.ts';

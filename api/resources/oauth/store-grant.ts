@@ -6,7 +6,7 @@ import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
 import type { OAuthFlow } from '#shared/db/entities/oauth-flow.ts';
 import { OAuthRevocation } from '#shared/db/entities/oauth-revocation.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { tellRevokers } from '#shared/oauth-revocations.ts';
+import { tellRevokers } from '#shared/messaging/oauth-revocations.ts';
 import type { ApiContext } from '../../context.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Asking } from '#shared/ask.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { datasourceMetadata } from '#shared/queues/datasource-metadata.ts';
-import { tenantDatabase } from '#shared/queues/tenant-database.ts';
+import { datasourceMetadata } from '#shared/messaging/queues/datasource-metadata.ts';
+import { tenantDatabase } from '#shared/messaging/queues/tenant-database.ts';
+import type { Asking } from '#shared/messaging/rpc.ts';
 
 interface Reading {
   tenantID: string;

@@ -21,7 +21,7 @@ import { checkTarget, targetAccess } from './target.ts';
  * A run passes through these stages, in this order:
  *
  * 1. `runDataQuery` (here): finds the query, or a further page of an earlier result; `askWorker` (`api/queries/`) → `producer.ask`.
- * 2. `ask` (`shared/ask.ts`): `waitForPlaces`, `sendQuestion`, `awaitReply`, `openReply`.
+ * 2. `ask` (`shared/messaging/rpc.ts`): `waitForPlaces`, `sendQuestion`, `awaitReply`, `openReply`.
  * 3. `answerQuestions` (`workers/processors/answer-questions.ts`): `claimQuestion`, `openQuestion`, `answerQueryRun`, `sendReply`.
  * 4. `queries.run` (`workers/queries/run.ts`; nodes of workflows begin here): `loadQuery`, `bindInputs`, the cache,
  *    `executeOnDatasource`, `applyTransform` or `storePages`, `recordRun`.

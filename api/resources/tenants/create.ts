@@ -9,7 +9,7 @@ import { Membership } from '#shared/db/entities/membership.ts';
 import { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import { datasourceTests } from '#shared/queues/datasource-tests.ts';
+import { datasourceTests } from '#shared/messaging/queues/datasource-tests.ts';
 import { userRoute } from '../../http/route.ts';
 import { presentTenant } from './present.ts';
 import { DatabaseConnection, Tenant, TenantCreate } from './schemas.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { datasourceTests } from '#shared/queues/datasource-tests.ts';
+import { datasourceTests } from '#shared/messaging/queues/datasource-tests.ts';
 import { userRoute } from '../../http/route.ts';
 import { DatabaseTest } from './schemas.ts';
 

@@ -1,5 +1,5 @@
-import type { Backplane } from '#shared/backplane/index.ts';
 import type { Logger } from '#shared/core/logger.ts';
+import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import { VARIABLES_CHANNEL } from '#shared/workflow/variables.ts';
 
 /** Called after the commit. A worker that does not get the message notices the change within a second. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
-import { WidgetAnswer } from '#shared/queues/widget-data.ts';
+import { WidgetAnswer } from '#shared/messaging/queues/widget-data.ts';
 import { Message, WorkError } from '../../http/answer-parts.ts';
 import { Flag } from '../../http/flag.ts';
 import { ID } from '../../http/id.ts';

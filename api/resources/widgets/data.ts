@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import { WidgetBindings } from '#shared/apps/widgets/bindings.ts';
-import type { Asking } from '#shared/ask.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { invalid, within } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import { Widget } from '#shared/db/entities/widget.ts';
-import { widgetData } from '#shared/queues/widget-data.ts';
+import { widgetData } from '#shared/messaging/queues/widget-data.ts';
+import type { Asking } from '#shared/messaging/rpc.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { bindingAccess } from './config.ts';
 import { DataQuery, FreshQuery, WidgetData, WidgetDataBulk, WidgetDataRequest, WidgetsData } from './data-schemas.ts';

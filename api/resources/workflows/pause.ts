@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient } from '#shared/db/query.ts';
-import { INTAKE_CHANNEL, type IntakeUpdate } from '#shared/realtime/intake.ts';
+import { INTAKE_CHANNEL, type IntakeUpdate } from '#shared/messaging/realtime/intake-pause.ts';
 import { recordUpdate } from '../../audit/changes.ts';
 import type { ApiContext } from '../../context.ts';
 import { ID } from '../../http/id.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PlannedEdge, PlannedNode } from '#shared/queues/workflow-plans.ts';
+import { PlannedEdge, PlannedNode } from '#shared/messaging/queues/workflow-plans.ts';
 import { exampleIDs } from '../../http/example-ids.ts';
 import { VersionName } from '../../http/version-name.ts';
 import { argsOf, runInputs } from '../../runs/run-inputs.ts';

@@ -5,7 +5,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { workflowPlans } from '#shared/queues/workflow-plans.ts';
+import { workflowPlans } from '#shared/messaging/queues/workflow-plans.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { findNodeKind } from '#shared/workflow/nodes/index.ts';
 import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';

@@ -4,7 +4,7 @@ import { RunEvent } from '#shared/db/entities/run-event.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { RunEventPayload } from '#shared/realtime/run-events.ts';
+import type { RunEventPayload } from '#shared/messaging/realtime/run-events.ts';
 import { hasLiveWorker } from '../../db/live-worker.ts';
 import type { Waiting } from '../../runs/wait-schemas.ts';
 

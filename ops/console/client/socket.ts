@@ -1,9 +1,9 @@
 import { useEffect, useSyncExternalStore } from 'react';
 import { io, type Socket } from 'socket.io-client';
-import type { AnyServerEvent, AnyServerPayload } from '../../../shared/realtime/events.ts';
+import type { AnyServerEvent, AnyServerPayload } from '#shared/messaging/realtime/events.ts';
 import { currentToken, getSession, subscribe as onSession } from '../app/session.ts';
 
-export type { AnyServerPayload, ServerPayload } from '../../../shared/realtime/events.ts';
+export type { AnyServerPayload, ServerPayload } from '#shared/messaging/realtime/events.ts';
 
 type ServerEvents = { [E in AnyServerEvent]: (payload: AnyServerPayload<E>) => void };
 

@@ -1,4 +1,4 @@
-import type { Notification as Message } from '../../realtime/notifications.ts';
+import type { Notification as Message } from '../../messaging/realtime/notifications.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** Something that a user should know. Triggers write it in the transaction of its cause, and keep the last 200 of a user. */

@@ -10,7 +10,7 @@ import { WorkflowExecute } from '#api/resources/workflows/run-schemas.ts';
 import { WorkflowTest } from '#api/resources/workflows/schemas.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
-import { clientEvents } from '#shared/realtime/client-events.ts';
+import { clientEvents } from '#shared/messaging/realtime/client-events.ts';
 
 const id = '01890a5d-ac96-774b-bcce-b302099a8057';
 const query = { dataQueryOptions: { query: 'SELECT 1' } };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { coalesce } from '#api/realtime/asset-changes.ts';
 import { newID } from '#shared/core/ids.ts';
-import { AssetChange } from '#shared/realtime/asset-changes.ts';
+import { AssetChange } from '#shared/messaging/realtime/asset-changes.ts';
 import type { Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, anApiKey, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';

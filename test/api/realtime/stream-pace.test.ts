@@ -9,7 +9,7 @@ import { createRunWatch } from '#api/realtime/watch.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { presentRunEvent } from '#shared/realtime/run-events.ts';
+import { presentRunEvent } from '#shared/messaging/realtime/run-events.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';
 import { testLogger } from '../../support/environment.ts';
 import { eventually } from '../../support/settle.ts';

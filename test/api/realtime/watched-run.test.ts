@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { WatchedRun } from '#api/realtime/watched-run.ts';
-import type { ServerMessage } from '#shared/realtime/events.ts';
-import { presentRunEvent, type RunEventRow } from '#shared/realtime/run-events.ts';
+import type { ServerMessage } from '#shared/messaging/realtime/events.ts';
+import { presentRunEvent, type RunEventRow } from '#shared/messaging/realtime/run-events.ts';
 import { eventually } from '../../support/settle.ts';
 
 test('live messages that arrive while a page is being read are delivered once and in order', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AuditTrail, createAuditTrail } from '#api/audit/trail.ts';
 import { wholeEntry } from '#shared/access/audit/records.ts';
 import { newID } from '#shared/core/ids.ts';
-import type { Producer } from '#shared/producer.ts';
+import type { Producer } from '#shared/messaging/producer.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aCronJob, aTicker } from '../../support/cron.ts';
 import { testLogger } from '../../support/environment.ts';

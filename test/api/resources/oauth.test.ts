@@ -5,7 +5,7 @@ import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import { REVOCATIONS_CHANNEL } from '#shared/oauth-revocations.ts';
+import { REVOCATIONS_CHANNEL } from '#shared/messaging/oauth-revocations.ts';
 import { createConnectionRows } from '#workers/oauth/rows.ts';
 import { type Browser, createBrowser, type Visit } from '../../support/browser.ts';
 import type { Answer, Client } from '../../support/client.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { JsonObject } from '#shared/core/json.ts';
-import { presentRunEvent, type RunEventRow } from '#shared/realtime/run-events.ts';
+import { presentRunEvent, type RunEventRow } from '#shared/messaging/realtime/run-events.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
 import { code, graph } from '../../support/graphs.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, test, vi } from 'vitest';
-import { createPostgresBackplane } from '#shared/backplane/postgres.ts';
 import { newID } from '#shared/core/ids.ts';
+import { createPostgresBackplane } from '#shared/messaging/backplane/postgres.ts';
 import { testLogger, testServers } from '#test/support/environment.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startTCPProxy } from '#test/support/tcp-proxy.ts';

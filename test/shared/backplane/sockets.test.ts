@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Server } from 'socket.io';
 import { expect, test } from 'vitest';
-import { createBackplane } from '#shared/backplane/index.ts';
 import { newID } from '#shared/core/ids.ts';
+import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { redisURL as url } from '#test/support/backplane.ts';
 import { freshDatabase } from '#test/support/database.ts';
 import { testLogger, testServers } from '#test/support/environment.ts';
@@ -21,7 +21,7 @@ test('a process that stops while the adapter connects exits', async () => {
   const script = `
     import { Redis } from 'ioredis';
 import { Server } from 'socket.io';
-    import { createBackplane } from '#shared/backplane/index.ts';
+    import { createBackplane } from '#shared/messaging/backplane/index.ts';
     import { createLogger } from '#shared/core/logger.ts';
     const backplane = await createBackplane(${JSON.stringify(config)}, createLogger({ level: 'silent' }));
     const { adapter } = new Server({ adapter: backplane.adapter() }).of('/');

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createBackplane } from '#shared/backplane/index.ts';
-import { workerSettings } from '#shared/backplane/types.ts';
 import { newID } from '#shared/core/ids.ts';
-import { createProducer } from '#shared/producer.ts';
-import { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import { createBackplane } from '#shared/messaging/backplane/index.ts';
+import { workerSettings } from '#shared/messaging/backplane/types.ts';
+import { createProducer } from '#shared/messaging/producer.ts';
+import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { eventually } from '#test/support/settle.ts';

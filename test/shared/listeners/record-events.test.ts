@@ -29,7 +29,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { freeTurns } from '#shared/listeners/free-turns.ts';
 import { createListenerReader } from '#shared/listeners/read-listeners.ts';
 import { createEventRecorder, type NewEvent } from '#shared/listeners/record-events.ts';
-import type { Producer } from '#shared/producer.ts';
+import type { Producer } from '#shared/messaging/producer.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { explaining } from '#test/support/explaining.ts';

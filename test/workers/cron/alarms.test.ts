@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import { calendarOf } from '#shared/cron/calendar.ts';
-import { cronTicks } from '#shared/queues/cron-ticks.ts';
+import { cronTicks } from '#shared/messaging/queues/cron-ticks.ts';
 import { createCronAlarms } from '#workers/cron/alarms.ts';
 import type { ProcessorContext } from '#workers/processors/consume.ts';
 import { processCronTick } from '#workers/processors/cron-ticks.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { graph, noop, noops } from '#test/support/graphs.ts';

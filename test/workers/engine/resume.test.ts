@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readRunEvents } from '#api/db/watched-runs.ts';
-import { presentRunEvent } from '#shared/realtime/run-events.ts';
+import { presentRunEvent } from '#shared/messaging/realtime/run-events.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph, noop } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';

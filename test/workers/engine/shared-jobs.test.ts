@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createBackplane } from '#shared/backplane/index.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createPool } from '#shared/db/pool.ts';
-import { createProducer } from '#shared/producer.ts';
-import { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import { createBackplane } from '#shared/messaging/backplane/index.ts';
+import { createProducer } from '#shared/messaging/producer.ts';
+import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import { checkNode } from '#shared/workflow/graph/check-node.ts';
 import { ErrorHandling } from '#shared/workflow/nodes/common.ts';
 import { type AnyNode, nodes } from '#shared/workflow/nodes/index.ts';

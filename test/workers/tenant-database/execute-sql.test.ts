@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AppError, toWireError } from '#shared/core/errors.ts';
-import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import type { DatabaseOperationOf } from '#shared/messaging/queues/tenant-database.ts';
 import { executeSQL } from '#workers/tenant-database/execute-sql.ts';
 import { aTenantDatabases, type TestDatabases } from '../../support/tenant-databases.ts';
 

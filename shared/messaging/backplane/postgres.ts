@@ -1,0 +1,276 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createAdapter } from '@socket.io/postgres-adapter';
+import { createPostgresBackend, type PgPool, type Queue, runMigrations, type Worker, withBackend } from 'bullmq';
+import pg from 'pg';
+import { RateLimiterPostgres } from 'rate-limiter-flexible';
+import { batched } from '../../concurrency/batcher.ts';
+import type { BackplaneConfig } from '../../config.ts';
+import type { Logger } from '../../core/logger.ts';
+import { createRareWarning, type Warn } from '../../core/throttled-warning.ts';
+import { limitAnswers, surviveLostConnections } from '../../db/pool.ts';
+import { createLimiter } from './limiter.ts';
+import { createChannels } from './postgres-channels.ts';
+import { createSocketPool, type SocketPool } from './socket-pool.ts';
+import {
+  alarmSettings,
+  type Backplane,
+  type JobWorker,
+  type Limiter,
+  type NewJob,
+  removeEndedJobs,
+  setAlarm,
+  workerSettings,
+} from './types.ts';
+import { watchListeners } from './watch-listeners.ts';
+
+// On a pool that is lent to it BullMQ uses its default schema.
+const schema = 'bullmq';
+// Jobs do not wait for the disk: the record of the work is its row, and the sweep adds a job again that Postgres lost in a
+// crash.
+const LAZY = '-c synchronous_commit=off';
+/** More are added by one statement, which makes two temporary tables: 7 ms, and 0.1 for each job. One alone takes 1 ms. */
+const FEW_JOBS = 8;
+/** How long a message to sockets may take; its connection is closed then, and others go on another one. */
+const SEND_MS = 10_000;
+/** Characters of a job's payload. Larger ones are added alone, so that a statement stays below 8 MB. */
+const LARGE_JOB = 16_384;
+
+type PoolOptions = pg.PoolConfig & { answerMs?: number };
+
+/** Backplane on one database alone: queues in a schema of their own, sockets and messages by NOTIFY. */
+export function createPostgresBackplane(config: BackplaneConfig, logger: Logger): Backplane {
+  const { prefix, databaseURL: connectionString } = config;
+  const classes = withBackend(createPostgresBackend);
+  /** Pools, with their connections that are in use. */
+  const pools = new Map<pg.Pool, Set<pg.PoolClient>>();
+  const socketPools: { pool: SocketPool; sending: pg.Pool }[] = [];
+  const queues = new Map<string, Queue>();
+  const limiters: Limiter[] = [];
+  const warnRarely = createRareWarning(logger);
+  let isClosed = false;
+  const warn: Warn = (...warning) => {
+    // Connections that are closed say so.
+    if (!isClosed) warnRarely(...warning);
+  };
+
+  function open(max: number, { answerMs = config.answerMs, ...options }: PoolOptions = {}): pg.Pool {
+    const pool = new pg.Pool({
+      connectionString,
+      max,
+      keepAlive: true,
+      connectionTimeoutMillis: 5000,
+      application_name: `gantry.${prefix}`,
+      ...options,
+    });
+    surviveLostConnections(pool, (error) => warn(error, 'a connection of the queues broke'));
+    if (answerMs) limitAnswers(pool, answerMs);
+    // Each queue listens for its errors; from eleven on Node would warn of a leak.
+    pool.setMaxListeners(0);
+    const taken = new Set<pg.PoolClient>();
+    pool.on('acquire', (client) => taken.add(client));
+    pool.on('release', (_error, client) => taken.delete(client));
+    pools.set(pool, taken);
+    return pool;
+  }
+
+  /** On which BullMQ waits for jobs, which it also asks for every five seconds, and socket adapters for messages. */
+  function* listeners(): Iterable<pg.PoolClient> {
+    for (const taken of pools.values())
+      for (const client of taken) if (client.listenerCount('notification') > 0) yield client;
+  }
+  const watch = config.answerMs ? watchListeners(listeners, config.answerMs) : undefined;
+
+  // The schema must be on the search path: BullMQ sets it only on pools that it makes itself.
+  const producers = open(5, { options: `-c search_path=${schema} ${LAZY}` });
+  /** By queue: adds a job together with those that others add meanwhile. 600 at once took 330 ms one by one, 60 ms so. */
+  const gathering = new Map<string, (job: NewJob) => Promise<void>>();
+  const messages = createChannels(connectionString, `gantry.${prefix}`, producers, {
+    ...{ logger, warn },
+    answerMs: config.answerMs,
+  });
+
+  function openQueue(name: string): Queue {
+    let queue = queues.get(name);
+    if (!queue) {
+      queue = new classes.Queue(name, {
+        connection: producers as unknown as PgPool,
+        settings: alarmSettings,
+      }) as unknown as Queue;
+      queue.on('error', (error) => warn(error, 'a queue does not work', { queue: name }));
+      queue.waitUntilReady().catch(() => queues.delete(name));
+      queues.set(name, queue);
+    }
+    return queue;
+  }
+
+  async function addTogether(name: string, jobs: readonly NewJob[]): Promise<void> {
+    const queue = openQueue(name);
+    if (jobs.length > FEW_JOBS) await queue.addBulk([...jobs]);
+    else await Promise.all(jobs.map((job) => queue.add(job.name, job.data, job.opts)));
+  }
+
+  function gather(name: string, job: NewJob): Promise<void> {
+    const known = gathering.get(name);
+    if (known) return known(job);
+    const add = batched<NewJob, void>(async (jobs) => {
+      await addTogether(name, jobs);
+      return jobs.map(() => undefined);
+    });
+    gathering.set(name, add);
+    return add(job);
+  }
+
+  function socketAdapter() {
+    const sending = open(1, { answerMs: SEND_MS });
+    const pool = createSocketPool(open(1), sending);
+    socketPools.push({ pool, sending });
+    return createAdapter(pool as unknown as pg.Pool, {
+      channelPrefix: `${prefix}.io`,
+      tableName: 'socket_io_attachments',
+      errorHandler: (error) => warn(error, 'the socket adapter does not work'),
+    });
+  }
+
+  return {
+    kind: 'postgres',
+    queue: openQueue,
+    async add(name, jobs) {
+      const [first, ...others] = jobs;
+      if (first && others.length === 0 && !isLarge(first)) await gather(name, first);
+      else await addTogether(name, jobs);
+    },
+    setAlarm: (name, id, alarm) => setAlarm(openQueue(name), id, alarm),
+    removeAlarm: async (name, id) => void (await openQueue(name).removeJobScheduler(id)),
+    removeEnded: (name, ids) => removeEndedJobs(openQueue(name), ids),
+    worker(name, process, options) {
+      const settings = workerSettings(options);
+      // One of them listens. On a pool of its own BullMQ would open that one, and hear its errors a moment too late.
+      const connection = open(options.hasFewJobs ? 2 : 3, {
+        options: `-c search_path=${schema} ${LAZY}`,
+        application_name: `gantry.${prefix}.worker`,
+      });
+      return startedAgain(() => {
+        const worker = new classes.Worker(name, (job, _token, signal) => process(job as never, signal), {
+          connection: connection as unknown as PgPool,
+          ...settings,
+          settings: alarmSettings,
+        }) as unknown as Worker;
+        worker.on('error', (error) => warn(error, 'a consumer does not work', { queue: name }));
+        return worker;
+      });
+    },
+    adapter: socketAdapter,
+    // Its adapters find each other by heartbeats, so one that only sends would be asked and never answer.
+    sendingAdapter: socketAdapter,
+    messages,
+    limiter(limit) {
+      const { name, points, seconds: duration } = limit;
+      const store = new RateLimiterPostgres({
+        storeClient: producers,
+        storeType: 'pool',
+        schemaName: 'public',
+        tableName: 'rate_limit',
+        // A migration creates the table, and the sweep clears it.
+        tableCreated: true,
+        clearExpiredByTimeout: false,
+        keyPrefix: `${prefix}.limit.${name}`,
+        points,
+        duration,
+      });
+      const limiter = createLimiter(store, limit, logger);
+      limiters.push(limiter);
+      return limiter;
+    },
+    pools() {
+      const [sockets] = socketPools;
+      return { backplane: producers, ...(sockets && { 'backplane.sockets': sockets.sending }) };
+    },
+    async ping() {
+      await producers.query('select 1');
+    },
+    async sentinel() {
+      const { rows } = await producers.query<{ value: string }>(
+        `select value #>> '{}' as value from public.service_state where key = 'queues'`,
+      );
+      return rows[0]?.value ?? null;
+    },
+    async markAlive(sentinel) {
+      await producers.query(
+        `insert into public.service_state (key, value) values ('queues', to_jsonb($1::text)) on conflict (key) do update set value = excluded.value, updated_at = now()`,
+        [sentinel],
+      );
+    },
+    async migrate() {
+      const client = await producers.connect();
+      try {
+        // Unlike jobs, the schema must outlive a crash of Postgres.
+        await client.query('set synchronous_commit = on');
+        await runMigrations(client as never, schema);
+      } finally {
+        client.release(true);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      watch?.[Symbol.dispose]();
+      await messages.close();
+      await Promise.allSettled([...queues.values(), ...limiters].map((part) => part?.close()));
+      for (const { pool } of socketPools) pool.close();
+      await Promise.allSettled([...pools].map(([pool, taken]) => endPool(pool, taken)));
+    },
+  };
+}
+
+function isLarge({ data }: NewJob): boolean {
+  const length = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).length;
+  return Object.values(data).some((value) => length(value) > LARGE_JOB);
+}
+
+/**
+ * A consumer whose BullMQ worker is made anew until it is connected. BullMQ remembers for ever that the first connection failed: a
+ * worker that was started while Postgres restarted would ask in an endless loop and never get a job. For the same reason queues
+ * are forgotten when they did not get ready.
+ */
+function startedAgain(open: () => Worker): JobWorker {
+  let worker = open();
+  let isEnding = false;
+
+  return {
+    async run() {
+      while (!isEnding && !(await isReady(worker))) {
+        await worker.close(true).catch(() => undefined);
+        await sleep(500);
+        worker = open();
+      }
+      if (!isEnding) await worker.run();
+    },
+    pause(doNotWait) {
+      isEnding = true;
+      return worker.pause(doNotWait);
+    },
+    close(force) {
+      isEnding = true;
+      return worker.close(force);
+    },
+  };
+}
+
+function isReady(worker: Worker): Promise<boolean> {
+  return worker.waitUntilReady().then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Ends a pool even if a connection is never given back: when the socket adapter is closed, it may forget one that it opens. */
+async function endPool(pool: pg.Pool, taken: ReadonlySet<pg.PoolClient>): Promise<void> {
+  const ended = pool.end();
+  const timer = setInterval(() => {
+    for (const client of taken) {
+      client.removeAllListeners('end');
+      client.release(true);
+    }
+  }, 500);
+  await ended;
+  clearInterval(timer);
+}

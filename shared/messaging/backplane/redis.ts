@@ -1,0 +1,235 @@
+import { createAdapter } from '@socket.io/redis-adapter';
+import { Queue, Worker } from 'bullmq';
+import { Redis, type RedisOptions } from 'ioredis';
+import { RateLimiterRedis } from 'rate-limiter-flexible';
+import type { Namespace } from 'socket.io';
+import type { BackplaneConfig, RedisConfig } from '../../config.ts';
+import type { Logger } from '../../core/logger.ts';
+import { createRareWarning } from '../../core/throttled-warning.ts';
+import { endingRedis } from './ending-redis.ts';
+import { createLimiter } from './limiter.ts';
+import { createSubscriptions } from './subscriptions.ts';
+import {
+  alarmSettings,
+  type Backplane,
+  type JobWorker,
+  type Limiter,
+  type ProcessJob,
+  removeEndedJobs,
+  setAlarm,
+  type WorkerOptions,
+  workerSettings,
+} from './types.ts';
+
+/** Without an answer for this long a command fails, and its connection is made anew, so that commands do not pile up. */
+const SILENCE_MS = 5_000;
+
+/** How often a consumer that closes asks whether Redis is there. */
+const CLOSING_LOOK_MS = 3_000;
+
+/** Backplane for production, on standalone Redis or Sentinel. */
+export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig, logger: Logger): Backplane {
+  const clients: Redis[] = [];
+  const queues = new Map<string, Queue>();
+  const limiters: Limiter[] = [];
+  const { prefix } = config;
+  const warnRarely = createRareWarning(logger);
+  let isClosed = false;
+  const warn: typeof warnRarely = (...warning) => {
+    // Connections that are closed say so.
+    if (!isClosed) warnRarely(...warning);
+  };
+
+  function connect(options: RedisOptions): Redis {
+    const client = openRedis(redis, options);
+    client.on('error', (error) => warn(error, 'a connection to Redis broke'));
+    clients.push(client);
+    return client;
+  }
+
+  /**
+   * The adapter does not handle the rejections of its commands. A process that is stopped while it connects, or while Redis
+   * is away, would end with exit code 1 instead of handing back its work.
+   */
+  function connectAdapter(): Redis {
+    const client = connect({ maxRetriesPerRequest: null });
+    const send = client.sendCommand.bind(client);
+    client.sendCommand = (command, stream) => {
+      command.promise.catch(() => undefined);
+      return send(command, stream);
+    };
+    return client;
+  }
+
+  // Commands of the producer fail soon after Redis is gone, also if it is only silent: TCP would wait for a quarter of an hour, and with
+  // it the sweep. `maxRetriesPerRequest` does not end those that were sent before. The record of the work is a row in Postgres.
+  const producer = connect({
+    maxRetriesPerRequest: 1,
+    connectTimeout: 2000,
+    commandTimeout: SILENCE_MS,
+    socketTimeout: SILENCE_MS,
+  });
+  const subscriber = connect({ maxRetriesPerRequest: null });
+  const subscriptions = createSubscriptions(logger);
+  subscriber.on('message', (channel: string, text: string) =>
+    subscriptions.deliver(channel.slice(prefix.length + 1), text),
+  );
+
+  function openQueue(name: string): Queue {
+    let queue = queues.get(name);
+    if (!queue) {
+      queue = new Queue(name, {
+        connection: producer,
+        prefix,
+        skipWaitingForReady: true,
+        // BullMQ asks once for the version. Without an answer, because Redis is away, the queue would fail for as long as the process lives.
+        skipVersionCheck: true,
+        streams: { events: { maxLen: 100 } },
+        settings: alarmSettings,
+      });
+      queue.on('error', (error) => warn(error, 'a queue does not work', { queue: name }));
+      queues.set(name, queue);
+    }
+    return queue;
+  }
+
+  function openWorker(name: string, process: ProcessJob, options: WorkerOptions): JobWorker {
+    const connection = connect({ maxRetriesPerRequest: null });
+    const worker = new Worker(name, (job, _token, signal) => process(job, signal), {
+      connection,
+      prefix,
+      ...workerSettings(options),
+      settings: alarmSettings,
+    });
+    worker.on('error', (error) => warn(error, 'a consumer does not work', { queue: name }));
+    return {
+      run: () => worker.run(),
+      pause: (doNotWait) => worker.pause(doNotWait),
+      async close(force) {
+        // While Redis is away, it would wait for the answers to its commands. What they were to say is found by its lock, which ends.
+        const look = () => void producer.ping().catch(() => connection.disconnect());
+        const timer = setInterval(look, CLOSING_LOOK_MS);
+        await worker.close(force).finally(() => clearInterval(timer));
+      },
+    };
+  }
+
+  function socketAdapter() {
+    return createAdapter(connectAdapter(), connectAdapter(), { key: `${prefix}.io`, requestsTimeout: 5000 });
+  }
+
+  return {
+    kind: 'redis',
+    queue: openQueue,
+    async add(name, jobs) {
+      await openQueue(name).addBulk([...jobs]);
+    },
+    setAlarm: (name, id, alarm) => setAlarm(openQueue(name), id, alarm),
+    removeAlarm: async (name, id) => void (await openQueue(name).removeJobScheduler(id)),
+    removeEnded: (name, ids) => removeEndedJobs(openQueue(name), ids),
+    worker(name, process, options) {
+      // A BullMQ worker fetches jobs one after the other: with one worker, one place in five is empty when runs are short.
+      const { concurrency } = options;
+      const workers = [Math.ceil(concurrency / 2), Math.floor(concurrency / 2)]
+        .filter((places) => places > 0)
+        .map((places) => openWorker(name, process, { ...options, concurrency: places }));
+      return {
+        run: async () => void (await Promise.all(workers.map((worker) => worker.run()))),
+        pause: async (doNotWait) => void (await Promise.all(workers.map((worker) => worker.pause(doNotWait)))),
+        close: async (force) => void (await Promise.all(workers.map((worker) => worker.close(force)))),
+      };
+    },
+    adapter: socketAdapter,
+    sendingAdapter() {
+      const create = socketAdapter();
+      // No arrow function: a server calls it with `new`.
+      return function sendingAdapter(namespace: Namespace) {
+        const adapter = create(namespace);
+        // This ends the subscriptions, and no more: sending needs only the other connection.
+        void adapter.close();
+        return adapter;
+      };
+    },
+    messages: {
+      async publish(channel, message) {
+        await producer.publish(`${prefix}.${channel}`, JSON.stringify(message));
+      },
+      subscribe(channel, listener) {
+        if (subscriptions.add(channel, listener)) subscriber.subscribe(`${prefix}.${channel}`).catch(() => undefined);
+        return () => subscriptions.remove(channel, listener);
+      },
+    },
+    limiter(limit) {
+      const { name, points, seconds: duration } = limit;
+      const keyPrefix = `${prefix}.limit.${name}`;
+      const store = new RateLimiterRedis({ storeClient: producer, keyPrefix, points, duration });
+      const limiter = createLimiter(store, limit, logger);
+      limiters.push(limiter);
+      return limiter;
+    },
+    pools() {
+      const waitingCount = clients.filter(({ status }) => status !== 'ready').length;
+      return { backplane: { totalCount: clients.length, idleCount: 0, waitingCount } };
+    },
+    async ping() {
+      await producer.ping();
+    },
+    sentinel: () => producer.get(`${prefix}.alive`),
+    async markAlive(sentinel) {
+      await producer.set(`${prefix}.alive`, sentinel);
+    },
+    async migrate() {},
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      await Promise.allSettled([...queues.values(), ...limiters].map((part) => part.close()));
+      for (const client of clients) client.disconnect();
+    },
+  };
+}
+
+/** Tries once to use the Redis; rejects with the connection's first error, which the errors of commands would hide. */
+export async function probeRedis(redis: RedisConfig, patienceMs: number): Promise<void> {
+  await askOnce(redis, patienceMs, (client) => client.ping());
+}
+
+/** What the Redis says of itself (INFO). */
+export function readRedisInfo(redis: RedisConfig, patienceMs: number): Promise<string> {
+  return askOnce(redis, patienceMs, (client) => client.info());
+}
+
+async function askOnce(
+  redis: RedisConfig,
+  patienceMs: number,
+  ask: (client: Redis) => Promise<string>,
+): Promise<string> {
+  const client = openRedis(redis, {
+    lazyConnect: true,
+    connectTimeout: patienceMs,
+    retryStrategy: () => null,
+    sentinelRetryStrategy: () => null,
+  });
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  client.on('error', reject);
+  const timer = setTimeout(() => reject(new Error('timeout expired')), patienceMs);
+  try {
+    return await Promise.race([failed, client.connect().then(() => ask(client))]);
+  } finally {
+    clearTimeout(timer);
+    client.disconnect();
+  }
+}
+
+function openRedis(redis: RedisConfig, options: RedisOptions): Redis {
+  const common: RedisOptions = { retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1000), ...options };
+  if (redis.sentinels.length === 0) return endingRedis(new Redis(redis.url, common));
+  const { username, password, pathname } = new URL(redis.url);
+  const client = new Redis({
+    ...common,
+    sentinels: redis.sentinels,
+    name: redis.sentinelMaster,
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+    db: Number(pathname.slice(1) || 0),
+  });
+  return endingRedis(client);
+}

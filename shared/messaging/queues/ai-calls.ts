@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { AISettings } from '../../apps/ai/providers.ts';
+import { Caller } from '../../core/caller.ts';
+import { defineAsk } from './define-ask.ts';
+
+export const AIMessage = z.object({ role: z.enum(['user', 'assistant']), content: z.string() });
+export type AIMessage = z.output<typeof AIMessage>;
+
+const asked = { tenantID: z.uuid(), caller: Caller };
+
+/** A call of a language model, with the tenant's configuration or the deployment's. Permissions have been checked by the API. */
+export const aiCalls = defineAsk({
+  name: 'ai.calls',
+  question: z.discriminatedUnion('kind', [
+    /** With the stored settings, or with those of the request. */
+    z.object({ kind: z.literal('test'), ...asked, settings: AISettings.nullable() }),
+    z.object({
+      kind: z.literal('text'),
+      ...asked,
+      /** What the tokens are counted for. */
+      purpose: z.enum(['query', 'workflow']),
+      instructions: z.string(),
+      messages: z.array(AIMessage).min(1),
+      maxOutputTokens: z.int().positive(),
+    }),
+    /** Answers a session up to the next calls of tools; what it is to be answered, and the answer, are rows. */
+    z.object({
+      kind: z.literal('chat'),
+      ...asked,
+      answerID: z.uuid(),
+      place: z.string().nullable(),
+      step: z.int().optional(),
+    }),
+  ]),
+  answer: z.object({ text: z.string(), model: z.string(), inputTokens: z.int(), outputTokens: z.int() }),
+  timeoutMs: 120_000,
+  hasFewJobs: true,
+  perLane: { tenant: 8 },
+});

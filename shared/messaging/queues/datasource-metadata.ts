@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { JsonObject } from '../../core/json.ts';
+import { defineAsk } from './define-ask.ts';
+
+export const DatasourceItem = z.object({
+  name: z.string(),
+  kind: z.string(),
+  isContainer: z.boolean(),
+  type: z.string().optional(),
+  details: JsonObject.optional(),
+});
+
+/** Entries of a stored datasource below a path, for browsing. */
+export const datasourceMetadata = defineAsk({
+  name: 'datasource.metadata',
+  question: z.object({ tenantID: z.uuid(), datasourceID: z.uuid(), path: z.array(z.string()) }),
+  answer: z.object({ items: z.array(DatasourceItem) }),
+  timeoutMs: 20_000,
+  hasFewJobs: true,
+  perLane: { target: 4, tenant: 8 },
+  isShort: () => true,
+});

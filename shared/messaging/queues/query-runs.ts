@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { Caller } from '../../core/caller.ts';
+import { JsonObject, OwnJson } from '../../core/json.ts';
+import { defineAsk } from './define-ask.ts';
+
+/** A query that is not stored; `datasourceID` is null where the type needs no datasource. */
+export const GivenQuery = z.object({
+  datasourceID: z.uuid().nullable(),
+  datasourceType: z.string(),
+  dataQueryOptions: JsonObject,
+});
+
+export const QueryAnswer = z.object({
+  dataQueryResult: OwnJson,
+  columns: z.array(z.object({ name: z.string(), type: z.string() })).optional(),
+  rowCount: z.int().optional(),
+  affectedRows: z.int().optional(),
+  truncated: z.boolean().optional(),
+  notices: z.array(z.string()).optional(),
+  /** With `rowsPerPage`: rows of all pages, and the cursor of the next page. */
+  totalCount: z.int().optional(),
+  nextCursor: z.string().nullable().optional(),
+  durationMs: z.number(),
+  isCached: z.boolean(),
+});
+
+/** A query and its answer. Permissions have been checked by the API. */
+export const queryRuns = defineAsk({
+  name: 'query.runs',
+  question: z.object({
+    tenantID: z.uuid(),
+    caller: Caller,
+    query: z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('stored'), dataQueryID: z.uuid() }),
+      z.object({ kind: z.literal('given'), ...GivenQuery.shape }),
+    ]),
+    inputs: JsonObject,
+    mode: z.enum(['run', 'explain']),
+    /** Bypasses the cache. */
+    isFresh: z.boolean(),
+    /** The client can ask for further pages. */
+    isPaged: z.boolean().default(false),
+    /** The same for every attempt at the same work, for servers that accept a key. */
+    idempotencyKey: z.string().nullable().default(null),
+    /** Writes are refused. */
+    isDryRun: z.boolean().default(false),
+  }),
+  answer: QueryAnswer,
+  timeoutMs: 65_000,
+  perLane: { target: 8, tenant: 16 },
+});

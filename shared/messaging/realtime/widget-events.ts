@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { Json, JsonObject } from '../../core/json.ts';
+import { IterationPath } from '../../workflow/progress/activation.ts';
+import { RunStatus } from '../../workflow/progress/status.ts';
+import { RunErrorShape, RunWait } from './run-shapes.ts';
+
+/** How a widget is connected to a run. */
+export const BridgeMode = z.enum(['execute', 'subscribe', 'replay']);
+export type BridgeMode = z.infer<typeof BridgeMode>;
+
+/** Of one widget and run; several messages may tell of one change, as those of the run do. */
+const ofBridge = {
+  widgetID: z.string(),
+  instanceID: z.uuid(),
+  seq: z.int(),
+  /** Another message of the same change follows. */
+  more: z.literal(true).optional(),
+};
+
+/** Keys of `ctx` whose values are too large for a message: clients read the outputs of the run. */
+const contextOmitted = z.array(z.string()).optional();
+
+/**
+ * Events to the sockets whose widgets are connected to a run. Through an app page, the context stays with those who may read the
+ * workflow: it is empty or null, and no node is told of.
+ */
+export const widgetEvents = {
+  widget_workflow_connected: z.object({
+    widgetID: z.string(),
+    instanceID: z.uuid(),
+    /** Null for the test of an unsaved graph. */
+    workflowID: z.uuid().nullable(),
+    mode: BridgeMode,
+    /** `ctx` after the event `seq`; null if it is too large for a message. */
+    initialContext: JsonObject.nullable(),
+    contextOmitted,
+    /** Of a run that was there before. */
+    workflowMeta: z.object({ status: RunStatus }).nullable(),
+    /** With `replay`. */
+    workflowStatus: RunStatus.optional(),
+    seq: z.int(),
+  }),
+  widget_context_update: z.object({
+    ...ofBridge,
+    update: z.object({
+      type: z.literal('NODE_COMPLETE'),
+      nodeID: z.string(),
+      nodeType: z.string(),
+      iteration: z.int(),
+      frame: IterationPath,
+      outputVariable: z.string().nullable(),
+      /** What later nodes see; for a node without a variable, its output. */
+      value: Json,
+      /** The value is too large for a message. */
+      valueOmitted: z.literal(true).optional(),
+      status: z.enum(['SUCCESS', 'FAILED']),
+      /** `ctx` outside of bodies after this node; null if it is too large to be sent with each. */
+      contextSnapshot: JsonObject.nullable(),
+      contextOmitted,
+    }),
+    timestamp: z.iso.datetime(),
+  }),
+  widget_workflow_status: z.object({
+    ...ofBridge,
+    status: RunStatus,
+    /** At the end of the run; null before, and if it is too large for a message. */
+    finalContext: JsonObject.nullable(),
+    contextOmitted,
+    output: Json,
+    outputOmitted: z.boolean().optional(),
+    error: RunErrorShape.nullable(),
+    waiting: RunWait.optional(),
+    timestamp: z.iso.datetime(),
+  }),
+  /** Beside the acknowledgement, for clients that ask for none. */
+  widget_workflow_error: z.object({
+    /** Null if the client has named none. */
+    widgetID: z.string().nullable(),
+    error: z.object({
+      code: z.enum(['CONNECTION_FAILED', 'INPUT_FAILED', 'REFRESH_FAILED']),
+      message: z.string(),
+      /** The code of the error, as over HTTP. */
+      reason: z.string(),
+      /** The same event may succeed later. */
+      recoverable: z.boolean(),
+    }),
+    timestamp: z.iso.datetime(),
+  }),
+  widget_input_received: z.object({
+    widgetID: z.string(),
+    instanceID: z.uuid(),
+    inputType: z.string(),
+    success: z.literal(true),
+  }),
+  widget_workflow_disconnected: z.object({ widgetID: z.string(), success: z.literal(true) }),
+} as const;
+
+export type WidgetEvent = keyof typeof widgetEvents;
+export type WidgetPayload<E extends WidgetEvent> = z.input<(typeof widgetEvents)[E]>;
+
+/** The name under which inputs of widgets reach a run. Its key is the id of the run. */
+export const WIDGET_INPUT = 'widget_input';
+
+type Numbered = 'widget_context_update' | 'widget_workflow_status';
+/** What a bridge tells of a change of its run. */
+export type WidgetMessage = { [E in Numbered]: { event: E; payload: WidgetPayload<E> } }[Numbered];

@@ -1,0 +1,300 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { createLanes, IN_ORDER } from '../concurrency/semaphore.ts';
+import { bytesOfWork } from '../concurrency/work-context.ts';
+import { createTenantLabel, Tally, type TenantLabel } from '../core/counter.ts';
+import { AppError, reviveError, toAppError, WireError } from '../core/errors.ts';
+import { newID } from '../core/ids.ts';
+import { OwnJson } from '../core/json.ts';
+import type { KeyRing } from '../core/key-ring.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Backplane, Messages } from './backplane/index.ts';
+import type { Producer } from './producer.ts';
+import { ASK_CANCEL, AskReply, askContext } from './queues/define-ask.ts';
+import type { AnyAsk } from './queues/index.ts';
+
+export interface AskOptions {
+  timeoutMs?: number;
+  /** Aborted when the client no longer waits for the answer. */
+  signal?: AbortSignal;
+  /** Name of each lane of the definition: `{ tenant: tenantID }`. The time limit includes the wait for a place. */
+  lanes?: Readonly<Record<string, string>>;
+}
+
+/** Questions to a worker, answered while the asker waits. */
+export interface Asking extends AsyncDisposable {
+  /** The answer, or the error that the worker threw; UPSTREAM_TIMEOUT when none came in time. Never asked twice. */
+  ask<D extends AnyAsk>(
+    definition: D,
+    question: z.input<D['question']>,
+    options?: AskOptions,
+  ): Promise<z.output<D['answer']>>;
+  /** Totals so far, for metrics. */
+  readonly stats: AskStats;
+}
+
+export interface AskStats {
+  /** By queue, and `answered` or the code of the error. */
+  readonly ended: Tally<'queue' | 'outcome'>;
+  readonly seconds: Tally<'queue'>;
+  /** Under way, by queue. */
+  readonly waiting: ReadonlyMap<string, number>;
+}
+
+/** A worker's reply, sealed. */
+export const AskOutcome = z.union([z.object({ error: WireError }), z.object({ answer: OwnJson })]);
+
+/** A reply as it was announced: sealed, or so many bytes in the table. */
+type Reply = Omit<z.output<typeof AskReply>, 'askID'>;
+
+/** Longer than for a job that has a row: a question that was not enqueued is not found by the sweep. */
+const ENQUEUE_PATIENCE_MS = 2_000;
+
+interface Needs {
+  backplane: Backplane;
+  producer: Producer;
+  pool: Pool;
+  secrets: KeyRing;
+  logger: Logger;
+  tenant?: TenantLabel;
+}
+
+export function createAsking({
+  backplane,
+  producer,
+  pool,
+  secrets,
+  logger,
+  tenant = createTenantLabel(),
+}: Needs): Asking {
+  // A channel's name is at most 63 bytes long on Postgres, the deployment's prefix included.
+  const replyTo = `asks.${randomBytes(8).toString('hex')}`;
+  const waiting = new Map<string, (reply: Reply) => void>();
+  const lanes = createLanes();
+  const channel = openChannel(backplane.messages, replyTo, (message) => {
+    const { askID, ...reply } = AskReply.parse(message);
+    waiting.get(askID)?.(reply);
+  });
+
+  const ended = new Tally<'queue' | 'outcome'>();
+  const seconds = new Tally<'queue'>();
+  const underWay = new Map<string, number>();
+
+  async function countedAsk(definition: AnyAsk, question: unknown, options: AskOptions): Promise<unknown> {
+    const { name: queue } = definition;
+    const labels = { queue, ...tenant.of(options.lanes?.tenant) };
+    const began = performance.now();
+    underWay.set(queue, (underWay.get(queue) ?? 0) + 1);
+    let outcome = 'answered';
+    try {
+      return await ask(definition, question, options);
+    } catch (error) {
+      outcome = toAppError(error).code;
+      throw error;
+    } finally {
+      underWay.set(queue, (underWay.get(queue) ?? 1) - 1);
+      ended.add({ ...labels, outcome });
+      seconds.add(labels, (performance.now() - began) / 1000);
+    }
+  }
+
+  /** Stage by stage: waitForPlaces, sendQuestion, awaitReply, openReply; giveUp when there is no reply. */
+  async function ask(definition: AnyAsk, question: unknown, options: AskOptions): Promise<unknown> {
+    const { timeoutMs = definition.timeoutMs, signal } = options;
+    const deadline = Date.now() + timeoutMs;
+    using _places = await waitForPlaces(definition, options, timeoutMs);
+    if (signal?.aborted) throw tooLate({ begun: false, gone: true });
+    await channel.ready();
+    const askID = newID();
+    using replies = expectReply(askID);
+    const tenantID = options.lanes?.tenant ?? options.lanes?.user;
+    await sendQuestion(definition, question, { askID, deadline, tenantID });
+    const sealed = await awaitReply(askID, replies.first, { deadline, signal });
+    if (sealed !== undefined) return definition.answer.parse(openReply(askID, sealed));
+    throw await giveUp(definition, askID, signal);
+  }
+
+  /** Takes a place in every lane of the definition, in the same order for all questions. The stack gives them back. */
+  async function waitForPlaces(
+    definition: AnyAsk,
+    { signal, lanes: names = {} }: AskOptions,
+    timeoutMs: number,
+  ): Promise<DisposableStack> {
+    // A question that got its places later than this would be begun and then broken off.
+    const patience = AbortSignal.timeout(Math.ceil(timeoutMs - 2 * replyMarginMs(timeoutMs)));
+    const until = signal ? AbortSignal.any([signal, patience]) : patience;
+    using places = new DisposableStack();
+    for (const [kind, maxAtOnce] of Object.entries<number>(definition.perLane)) {
+      if (names[kind] === undefined) continue;
+      const lane = { name: `${definition.name} ${kind} ${names[kind]}`, places: maxAtOnce };
+      const leave = await lanes.enter(lane, IN_ORDER, until);
+      if (!leave) throw tooLate({ begun: false, gone: signal?.aborted ?? false });
+      places.defer(leave);
+    }
+    return places.move();
+  }
+
+  /** Listens for the reply to a question that is about to be sent. */
+  function expectReply(askID: string): { first: Promise<Reply> } & Disposable {
+    const { promise: first, resolve } = Promise.withResolvers<Reply>();
+    waiting.set(askID, resolve);
+    return { first, [Symbol.dispose]: () => void waiting.delete(askID) };
+  }
+
+  async function sendQuestion(
+    definition: AnyAsk,
+    question: unknown,
+    sent: { askID: string; deadline: number; tenantID: string | undefined },
+  ): Promise<void> {
+    const { askID } = sent;
+    const parsed = definition.question.parse(question);
+    // Safe: it was parsed with the definition's own schema.
+    const isShort = definition.isShort(parsed as never);
+    const sealed = secrets.seal(JSON.stringify(parsed), askContext(askID, 'question'));
+    try {
+      await producer.enqueue(definition, [{ ...sent, replyTo, sealed, isShort }], { patienceMs: ENQUEUE_PATIENCE_MS });
+    } catch (error) {
+      // A queue that is slow to take a job may have taken it all the same.
+      if (await withdrawQuestion(definition, askID)) throw error;
+      throw tooLate({ begun: true });
+    }
+  }
+
+  /** The sealed reply, or undefined when none came before the deadline or the caller's abort. */
+  async function awaitReply(
+    askID: string,
+    first: Promise<Reply>,
+    { deadline, signal }: { deadline: number; signal: AbortSignal | undefined },
+  ): Promise<string | undefined> {
+    const message = await firstOf(first, Math.max(deadline - Date.now(), 0), signal);
+    // A message may be lost; a reply in the table is not.
+    return message?.sealed ?? (await takeStoredReply(askID, message?.bytes));
+  }
+
+  async function takeStoredReply(askID: string, bytes: number | undefined): Promise<string | undefined> {
+    // Also its text, and the answer to the client.
+    await bytesOfWork()?.draw(2 * (bytes ?? (await lengthOfReply(askID))));
+    const { rows } = await pool.query<{ sealed: string }>('delete from ask_reply where ask_id = $1 returning sealed', [
+      askID,
+    ]);
+    return rows[0]?.sealed;
+  }
+
+  async function lengthOfReply(askID: string): Promise<number> {
+    const { rows } = await pool.query<{ bytes: number }>(
+      'select octet_length(sealed) as bytes from ask_reply where ask_id = $1',
+      [askID],
+    );
+    return rows[0]?.bytes ?? 0;
+  }
+
+  /** The answer; throws the error that the worker sent instead of one. */
+  function openReply(askID: string, sealed: string): unknown {
+    const outcome = AskOutcome.parse(JSON.parse(secrets.open(sealed, askContext(askID, 'answer'))));
+    if ('error' in outcome) throw reviveError(outcome.error);
+    return outcome.answer;
+  }
+
+  /** Withdraws the question, or tells its worker to stop. The error says whether a worker has begun. */
+  async function giveUp(definition: AnyAsk, askID: string, signal: AbortSignal | undefined): Promise<AppError> {
+    const begun = !(await withdrawQuestion(definition, askID));
+    // The message may be lost. The worker then stops, or stops to wait for its turn, at the deadline.
+    await backplane.messages.publish(ASK_CANCEL, { askID }).catch(() => undefined);
+    return tooLate({ begun, gone: signal?.aborted ?? false });
+  }
+
+  /** Claims the question itself: true when no worker had, and then none ever will. */
+  async function withdrawQuestion(definition: AnyAsk, askID: string): Promise<boolean> {
+    backplane
+      .queue(definition.name)
+      .remove(askID)
+      .catch((error) =>
+        logger.debug({ err: error, askID }, 'an abandoned question stays in the queue until its deadline'),
+      );
+    try {
+      return await claimQuestion(pool, askID);
+    } catch (error) {
+      logger.warn({ err: error, askID }, 'a question could not be withdrawn');
+      return false;
+    }
+  }
+
+  return {
+    // The definition pairs question and answer; parsing with its own schemas keeps the pair.
+    ask: (definition, question, options = {}) => countedAsk(definition, question, options) as never,
+    stats: { ended, seconds, waiting: underWay },
+    async [Symbol.asyncDispose]() {
+      channel.close();
+    },
+  };
+}
+
+/** A subscription that knows when it receives: a reply that is published before would be lost. */
+function openChannel(messages: Messages, name: string, listener: (message: unknown) => void) {
+  const { promise: heard, resolve } = Promise.withResolvers<void>();
+  let isHeard = false;
+  const unsubscribe = messages.subscribe(name, (message) => {
+    if (message !== HELLO) return listener(message);
+    isHeard = true;
+    clearInterval(timer);
+    resolve();
+  });
+  const greet = () => void messages.publish(name, HELLO).catch(() => undefined);
+  const timer = setInterval(greet, 100).unref();
+  greet();
+  return {
+    async ready(): Promise<void> {
+      if (!isHeard) await Promise.race([heard, sleep(READY_PATIENCE_MS, undefined, { ref: false })]);
+    },
+    close() {
+      clearInterval(timer);
+      unsubscribe();
+    },
+  };
+}
+
+const HELLO = 'hello';
+const READY_PATIENCE_MS = 2_000;
+
+/** True for the first claim of a question, false for all later ones: of its asker or of a worker. */
+export async function claimQuestion(pool: Pool, askID: string): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `insert into ask_claim (ask_id, expires_at) values ($1, now() + interval '1 hour') on conflict do nothing`,
+    [askID],
+  );
+  return rowCount === 1;
+}
+
+/** The reply, or undefined when the time is up or the signal aborts. */
+async function firstOf<T>(
+  reply: Promise<T>,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<T | undefined> {
+  const { promise: ended, resolve } = Promise.withResolvers<undefined>();
+  const stop = () => resolve(undefined);
+  const timer = setTimeout(stop, timeoutMs);
+  signal?.addEventListener('abort', stop);
+  if (signal?.aborted) stop();
+  try {
+    return await Promise.race([reply, ended]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', stop);
+  }
+}
+
+/** A worker ends this much before the deadline: the asker does not hear a later reply. */
+export function replyMarginMs(leftMs: number): number {
+  return Math.floor(Math.min(250, leftMs / 4));
+}
+
+/** The same error, whether the asker or the worker notices first. */
+export function tooLate({ begun, gone = false }: { begun: boolean; gone?: boolean }): AppError {
+  const what = begun
+    ? 'A worker has begun and did not answer in time: the outcome is unknown'
+    : 'No worker was free to take this in time, and nothing was done';
+  return new AppError('UPSTREAM_TIMEOUT', gone ? `The client went away. ${what}` : what, { details: { begun } });
+}
