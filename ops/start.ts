@@ -14,7 +14,7 @@ import { createLogger, type Logger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { stopSignal } from '#shared/stop-signal.ts';
-import { EMBEDDED_SERVER } from '#shared/tenant-servers.ts';
+import { EMBEDDED_SERVER } from '#shared/tenants/embedded-server.ts';
 import { startBoard } from './board.ts';
 import { superviseChild } from './embedded/child.ts';
 import { consoleFolder, startConsoleBuild } from './embedded/console.ts';

@@ -17,7 +17,7 @@ import type { Producer } from './messaging/producer.ts';
 import { type Claimable, workflowRuns } from './messaging/queues/workflow-runs.ts';
 import { cutIntoJobs } from './run-jobs.ts';
 import { MAX_SIGNALS, RUN_CHANNEL, type RunSignal } from './run-signals.ts';
-import { createRunsInFlight } from './runs-in-flight.ts';
+import { createRunsInFlight } from './tenants/counted-quotas.ts';
 
 /** Hand-overs to the queue: of new runs, of runs that were woken, and of those that had waited for room in the window. */
 type HandOvers = Tally<'kind' | 'outcome'>;

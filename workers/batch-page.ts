@@ -4,7 +4,7 @@ import type { Caller } from '#shared/core/caller.ts';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import { joinConditions, type RunFilter, runConditions } from '#shared/run-filter.ts';
 import type { Runs } from '#shared/runs.ts';
-import type { RunsInFlight } from '#shared/runs-in-flight.ts';
+import type { RunsInFlight } from '#shared/tenants/counted-quotas.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
 
 /** Runs of a page. The batch is locked while they are written. */

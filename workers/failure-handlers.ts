@@ -9,7 +9,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { storable } from '#shared/db/storable.ts';
 import type { Runs } from '#shared/runs.ts';
-import { createRunsInFlight, type RunsInFlight } from '#shared/runs-in-flight.ts';
+import { createRunsInFlight, type RunsInFlight } from '#shared/tenants/counted-quotas.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';

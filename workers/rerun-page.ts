@@ -5,7 +5,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import { isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { planRerun } from '#shared/plan-rerun.ts';
-import type { RunsInFlight } from '#shared/runs-in-flight.ts';
+import type { RunsInFlight } from '#shared/tenants/counted-quotas.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';

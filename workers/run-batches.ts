@@ -4,7 +4,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { resumeCancels } from '#shared/run-batches.ts';
 import type { Runs } from '#shared/runs.ts';
-import { createRunsInFlight } from '#shared/runs-in-flight.ts';
+import { createRunsInFlight } from '#shared/tenants/counted-quotas.ts';
 import { createBatchFilling } from './fill-batches.ts';
 
 interface Needs {

@@ -3,9 +3,9 @@ import { CHAT_LEASE_MS, CHAT_PATIENCE_MS, CHAT_READER_MS } from '#shared/apps/ai
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError, reviveError, toWireError, WireError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
-import { requireRoomForAnswer, settleLostCall } from '#shared/db/ai-usage.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, onPool, type Query } from '#shared/db/query.ts';
+import { requireRoomForAnswer, settleLostCall } from '#shared/tenants/ai-usage.ts';
 import { END_UNCALLED, endCallsOf } from './tool-inputs.ts';
 
 /** The session of a caller: users and API keys have their own. */

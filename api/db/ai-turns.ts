@@ -3,9 +3,9 @@ import { CHAT_PATIENCE_MS, MAX_STEPS } from '#shared/apps/ai/chat.ts';
 import { NOT_CALLED, type OfferedTool, type ToolCallStatus } from '#shared/apps/ai/tool-calls.ts';
 import { Caller } from '#shared/core/caller.ts';
 import type { Json } from '#shared/core/json.ts';
-import { settleLostCall } from '#shared/db/ai-usage.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, onPool } from '#shared/db/query.ts';
+import { settleLostCall } from '#shared/tenants/ai-usage.ts';
 import { DROP_ANSWERS, MAX_RESTARTS } from './ai-chat.ts';
 import { endCallsOf, hideInput } from './tool-inputs.ts';
 

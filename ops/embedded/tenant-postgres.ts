@@ -5,7 +5,7 @@ import type { Config, EmbeddedConfig } from '#shared/config.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
-import { EMBEDDED_SERVER, TENANT_SERVER_WANTED } from '#shared/tenant-servers.ts';
+import { EMBEDDED_SERVER, TENANT_SERVER_WANTED } from '#shared/tenants/embedded-server.ts';
 import { readIfThere } from './files.ts';
 import type { Home } from './home.ts';
 import { freePort, isFree } from './ports.ts';

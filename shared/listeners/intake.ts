@@ -3,7 +3,7 @@ import type { KeyRing } from '../core/key-ring.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Producer } from '../messaging/producer.ts';
-import { type CountedQuota, createCountedQuota } from '../runs-in-flight.ts';
+import { type CountedQuota, createCountedQuota } from '../tenants/counted-quotas.ts';
 import { createListenerReader, type ListenerReader } from './read-listeners.ts';
 import { createEventRecorder, type EventRecorder } from './record-events.ts';
 

@@ -5,7 +5,7 @@ import { AppError, toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { targetOf } from '#shared/cron/job.ts';
-import type { RunsInFlight } from '#shared/runs-in-flight.ts';
+import type { RunsInFlight } from '#shared/tenants/counted-quotas.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';

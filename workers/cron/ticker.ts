@@ -3,7 +3,7 @@ import { Tally } from '#shared/core/counter.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Runs } from '#shared/runs.ts';
-import { createRunsInFlight } from '#shared/runs-in-flight.ts';
+import { createRunsInFlight } from '#shared/tenants/counted-quotas.ts';
 import { type LookNeeds, lookAt } from './look.ts';
 import { inTenantTurns } from './turns.ts';
 

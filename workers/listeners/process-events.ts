@@ -12,7 +12,6 @@ import { createAnswerTrim } from '#shared/db/idempotency.ts';
 import { NOTE_ACTION, READ_BODIES, READ_EVENTS, SMALL_BODY } from '#shared/db/listener-events.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import { storableJSON } from '#shared/db/storable.ts';
-import type { TenantTurns } from '#shared/db/tenant-creators.ts';
 import { eventOf } from '#shared/listeners/event.ts';
 import type { FreeTurn } from '#shared/listeners/free-turns.ts';
 import { callerOfListener, type ListenerReader, type ReadListener } from '#shared/listeners/read-listeners.ts';
@@ -21,7 +20,8 @@ import type { listenerEvents } from '#shared/messaging/queues/listener-events.ts
 import type { Publisher } from '#shared/messaging/realtime/publish.ts';
 import type { TellEnd } from '#shared/run-ends.ts';
 import type { Runs } from '#shared/runs.ts';
-import { createCountedQuota } from '#shared/runs-in-flight.ts';
+import { createCountedQuota } from '#shared/tenants/counted-quotas.ts';
+import type { TenantTurns } from '#shared/tenants/creators.ts';
 import type { Events } from '#shared/workflow-events.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Sandbox } from '../sandbox/pool.ts';

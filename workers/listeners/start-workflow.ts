@@ -8,7 +8,7 @@ import { requireValue } from '#shared/core/schema/parse.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { triggerWorkflow } from '#shared/listeners/actions.ts';
 import { runIDOf } from '#shared/listeners/run-id.ts';
-import { createRunsInFlight } from '#shared/runs-in-flight.ts';
+import { createRunsInFlight } from '#shared/tenants/counted-quotas.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';

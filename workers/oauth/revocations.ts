@@ -4,7 +4,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
 import { REVOCATIONS_CHANNEL } from '#shared/messaging/oauth-revocations.ts';
-import { TENANT_DELETED_CHANNEL } from '#shared/tenants.ts';
+import { TENANT_DELETED_CHANNEL } from '#shared/tenants/delete-tenant.ts';
 import type { LeftTokens, OAuthConnections } from './connections.ts';
 
 /** Revocations at once in this process; of one tenant. */

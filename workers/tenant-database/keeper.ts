@@ -6,7 +6,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
 import type { Runs } from '#shared/runs.ts';
-import { resumeDeletions, TENANT_DELETED_CHANNEL } from '#shared/tenants.ts';
+import { resumeDeletions, TENANT_DELETED_CHANNEL } from '#shared/tenants/delete-tenant.ts';
 import { createCatalogGuard } from './catalog-guard.ts';
 import { createLockGuard } from './lock-guard.ts';
 import { endOrphans } from './orphans.ts';

@@ -4,7 +4,7 @@ import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import { withTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
+import { withTenantDatabaseLock } from '#shared/tenants/database-lock.ts';
 import { copyDatabase, requirePrograms } from './dump.ts';
 import { hasPrepared } from './prepared.ts';
 import { make, type OwnDatabase } from './provision.ts';

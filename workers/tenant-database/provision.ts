@@ -5,7 +5,7 @@ import { newID } from '#shared/core/ids.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import { withTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
+import { withTenantDatabaseLock } from '#shared/tenants/database-lock.ts';
 import { quoteLiteral, quoteName } from './quote.ts';
 import type { TenantServer, TenantServers } from './servers.ts';
 

@@ -2,7 +2,7 @@ import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import { tryTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
+import { tryTenantDatabaseLock } from '#shared/tenants/database-lock.ts';
 import { type OwnDatabase, scramVerifier, setDefaults } from './provision.ts';
 import { quoteLiteral, quoteName } from './quote.ts';
 import { dropRole, endSessions } from './removals.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
-import { tryTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
+import { tryTenantDatabaseLock } from '#shared/tenants/database-lock.ts';
 import { rollBackPrepared } from './prepared.ts';
 import { quoteName } from './quote.ts';
 import { reopenDatabase } from './reopen-database.ts';

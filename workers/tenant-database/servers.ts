@@ -6,7 +6,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import { OWN_SERVER } from '#shared/core/setting-formats.ts';
 import { createPool, inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
-import { EMBEDDED_SERVER, TENANT_SERVER_WANTED } from '#shared/tenant-servers.ts';
+import { EMBEDDED_SERVER, TENANT_SERVER_WANTED } from '#shared/tenants/embedded-server.ts';
 import { createOpenConnections, type OpenConnections } from './connections.ts';
 import { type Crowding, createCrowding } from './crowding.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type AIBudget, readBudgets, readUsageByDay } from '#shared/db/ai-usage.ts';
 import { onPool } from '#shared/db/query.ts';
+import { type AIBudget, readBudgets, readUsageByDay } from '#shared/tenants/ai-usage.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { AIUsage } from './schemas.ts';
 

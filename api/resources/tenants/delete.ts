@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { deleteTenant as deleteEverything, shutTenant, TENANT_DELETED_CHANNEL } from '#shared/tenants.ts';
+import { deleteTenant as deleteEverything, shutTenant, TENANT_DELETED_CHANNEL } from '#shared/tenants/delete-tenant.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { TenantID } from './schemas.ts';

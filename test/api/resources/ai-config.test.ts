@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
-import { reserveCall } from '#shared/db/ai-usage.ts';
+import { reserveCall } from '#shared/tenants/ai-usage.ts';
 import { type AIProviderServer, startAIProvider } from '../../servers/ai-provider.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, type TestTenant } from '../../support/factories.ts';

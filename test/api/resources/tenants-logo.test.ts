@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { deleteTenant } from '#shared/tenants.ts';
+import { deleteTenant } from '#shared/tenants/delete-tenant.ts';
 import { type Answer, lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, type TestTenant } from '../../support/factories.ts';

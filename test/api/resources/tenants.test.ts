@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { deleteTenant, resumeDeletions } from '#shared/tenants.ts';
+import { deleteTenant, resumeDeletions } from '#shared/tenants/delete-tenant.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import {
   aDatasource,

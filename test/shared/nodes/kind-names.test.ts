@@ -69,7 +69,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['shared/messaging/realtime/run-events.ts', ['log'], 'a field of an event'],
   ['shared/messaging/realtime/run-shapes.ts', ['delay'], 'a reason why a run waits'],
   ['shared/run-batches.ts', ['end'], 'a field of a status'],
-  ['shared/tenants.ts', ['end'], 'a method'],
+  ['shared/tenants/delete-tenant.ts', ['end'], 'a method'],
   ['shared/apps/widgets/types/inputs.ts', ['switch'], 'a type of widget'],
   ['workers/ai/ask-with-tools.ts', ['ai'], 'a package'],
   ['workers/ai/calls.ts', ['ai'], 'a package'],

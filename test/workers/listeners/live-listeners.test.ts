@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
 import { newID } from '#shared/core/ids.ts';
-import { deleteTenant } from '#shared/tenants.ts';
+import { deleteTenant } from '#shared/tenants/delete-tenant.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aDatasource, aListener, aTenant, type TestTenant } from '#test/support/factories.ts';
 import { type Listened, type ListenedServers, startListenedServers } from '#test/support/listened-servers.ts';

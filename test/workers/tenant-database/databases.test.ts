@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import { deleteTenant, resumeDeletions } from '#shared/tenants.ts';
+import { deleteTenant, resumeDeletions } from '#shared/tenants/delete-tenant.ts';
 import { broughtDatabase, onServer, tenantServer } from '../../support/database.ts';
 import { testServers } from '../../support/environment.ts';
 import { eventually } from '../../support/settle.ts';

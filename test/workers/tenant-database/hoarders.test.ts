@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startPostgres } from '#ops/embedded/postgres.ts';
 import { newID } from '#shared/core/ids.ts';
-import { deleteTenant } from '#shared/tenants.ts';
+import { deleteTenant } from '#shared/tenants/delete-tenant.ts';
 import { createCatalogGuard } from '#workers/tenant-database/catalog-guard.ts';
 import { createLockGuard } from '#workers/tenant-database/lock-guard.ts';
 import { endOrphans } from '#workers/tenant-database/orphans.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { withTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
-import { deleteTenant, resumeDeletions } from '#shared/tenants.ts';
+import { withTenantDatabaseLock } from '#shared/tenants/database-lock.ts';
+import { deleteTenant, resumeDeletions } from '#shared/tenants/delete-tenant.ts';
 import { tenantServer } from '../../support/database.ts';
 import { eventually } from '../../support/settle.ts';
 import { aTenantDatabases, removeDatabases, type TestDatabases } from '../../support/tenant-databases.ts';

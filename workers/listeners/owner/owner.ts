@@ -8,7 +8,7 @@ import { findListenerType } from '#shared/listeners/index.ts';
 import { orderBy } from '#shared/listeners/order-key.ts';
 import type { ListenerReader } from '#shared/listeners/read-listeners.ts';
 import type { EventRecorder } from '#shared/listeners/record-events.ts';
-import { createCountedQuota } from '#shared/runs-in-flight.ts';
+import { createCountedQuota } from '#shared/tenants/counted-quotas.ts';
 import type { Reach } from '../../connectors/reach.ts';
 import { sourceOf, sourceTypes } from '../sources/index.ts';
 import { type Claimed, createLeases, type HeldListener, type LeaseState, type Report } from './leases.ts';

@@ -6,7 +6,7 @@ import { MAX_LEVELS, readJSON } from '#shared/core/lossless-json.ts';
 import { isRefusedStatement } from '#shared/db/pool.ts';
 import { orderKeyOf } from '#shared/listeners/order-key.ts';
 import type { EventRecorder, NewEvent } from '#shared/listeners/record-events.ts';
-import type { CountedQuota } from '#shared/runs-in-flight.ts';
+import type { CountedQuota } from '#shared/tenants/counted-quotas.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import type { Arrival, Pausable } from '../sources/source.ts';
 import type { Room } from './room.ts';

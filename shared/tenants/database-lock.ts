@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from './pool.ts';
+import type { Pool, PoolClient } from '../db/pool.ts';
 
 const LOCK = 7_265_016;
 

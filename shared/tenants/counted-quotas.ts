@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import { type QuotaName, quotaExceeded, readQuotas } from './access/quotas.ts';
-import { nextRound } from './concurrency/cooperative.ts';
-import type { AppError } from './core/errors.ts';
-import { hasMoreParts, type JsonObject } from './core/json.ts';
-import { upTo } from './core/lru.ts';
-import type { Pool } from './db/pool.ts';
-import { onPool } from './db/query.ts';
+import { type QuotaName, quotaExceeded, readQuotas } from '../access/quotas.ts';
+import { nextRound } from '../concurrency/cooperative.ts';
+import type { AppError } from '../core/errors.ts';
+import { hasMoreParts, type JsonObject } from '../core/json.ts';
+import { upTo } from '../core/lru.ts';
+import type { Pool } from '../db/pool.ts';
+import { onPool } from '../db/query.ts';
 
 /** A quota that is counted from time to time, for processes that accept much of it. */
 export interface CountedQuota {

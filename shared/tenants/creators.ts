@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { batched } from '../concurrency/batcher.ts';
 import type { Turn } from '../concurrency/fair-queue.ts';
 import { upTo } from '../core/lru.ts';
-import type { Pool } from './pool.ts';
+import type { Pool } from '../db/pool.ts';
 
 /** Finds the turn of work for a tenant: its creator is read once, because it never changes. */
 export interface TenantTurns {

@@ -1,8 +1,8 @@
 import { quotaExceeded, readQuotas } from '../access/quotas.ts';
 import type { Caller } from '../core/caller.ts';
 import { AppError } from '../core/errors.ts';
-import { inTransaction, type Pool } from './pool.ts';
-import { onClient, type Query } from './query.ts';
+import { inTransaction, type Pool } from '../db/pool.ts';
+import { onClient, type Query } from '../db/query.ts';
 
 export type AIPurpose = 'test' | 'query' | 'workflow' | 'chat' | 'node';
 
