@@ -5,7 +5,7 @@ import type { Path } from '#shared/core/schema/issues.ts';
 import { BundleImport } from '#shared/db/entities/bundle-import.ts';
 import { Listener } from '#shared/db/entities/listener.ts';
 import { onEntities, type Query } from '#shared/db/query.ts';
-import { shapeOf } from '#shared/listeners/endpoint-path.ts';
+import { shapeOf } from '#shared/triggers/listeners/endpoint-path.ts';
 import { freshIn, type ImportInput, type Importing } from './call-route.ts';
 import { hashOf } from './hash.ts';
 import { type AssetKey, placeOf, writeKeys } from './keys.ts';

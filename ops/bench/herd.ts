@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newID } from '#shared/core/ids.ts';
-import { dueTime } from '#shared/cron/next-tick.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import { dueTime } from '#shared/triggers/cron/next-tick.ts';
 import { aCronJob } from '#test/support/cron.ts';
 import { percentile } from './environment.ts';
 import { aCreator, aNoopWorkflow, anotherTenant } from './listener.ts';

@@ -1,5 +1,5 @@
 import { idAt } from '../core/ids.ts';
-import type { FinalState } from '../listeners/event-states.ts';
+import type { FinalState } from '../triggers/listeners/event-states.ts';
 import type { Pool } from './pool.ts';
 import { inTransaction } from './pool.ts';
 

@@ -4,7 +4,7 @@ import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { WAITING } from '#shared/db/held-events.ts';
+import { WAITING } from '#shared/triggers/listeners/deferred-events.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aListener, aMember, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
 import { eventually } from '#test/support/settle.ts';

@@ -28,7 +28,7 @@ import { Widget } from '#shared/db/entities/widget.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import { shapeOf } from '#shared/listeners/endpoint-path.ts';
+import { shapeOf } from '#shared/triggers/listeners/endpoint-path.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { testServers } from './environment.ts';
 import { graph } from './graphs.ts';

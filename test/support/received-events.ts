@@ -1,8 +1,8 @@
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { findDatasourceType } from '#shared/datasources/types/index.ts';
-import { findListenerType } from '#shared/listeners/index.ts';
-import type { NewEvent } from '#shared/listeners/record-events.ts';
+import type { NewEvent } from '#shared/triggers/listeners/event-recorder.ts';
+import { findListenerType } from '#shared/triggers/listeners/types/index.ts';
 import { createRecording } from '#workers/listeners/owner/recording.ts';
 import { createRoom } from '#workers/listeners/owner/room.ts';
 import { sourceOf } from '#workers/listeners/sources/index.ts';

@@ -1,5 +1,5 @@
 import { type AuditRecord, wholeEntry } from '#shared/access/audit/records.ts';
-import type { TickOutcome } from '#shared/cron/job.ts';
+import type { TickOutcome } from '#shared/triggers/cron/job.ts';
 import type { LockedJob, NewTick } from './page.ts';
 
 /** How the trail shows outcomes of ticks whose work was not started, in the words of HTTP. */

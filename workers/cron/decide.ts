@@ -1,6 +1,6 @@
-import { calendarOf, newestTicks } from '#shared/cron/calendar.ts';
-import type { MissedRunPolicy, OverlapPolicy, TickOutcome } from '#shared/cron/job.ts';
-import { dueTime, nextTick, type Timed } from '#shared/cron/next-tick.ts';
+import { calendarOf, newestTicks } from '#shared/triggers/cron/calendar.ts';
+import type { MissedRunPolicy, OverlapPolicy, TickOutcome } from '#shared/triggers/cron/job.ts';
+import { dueTime, nextTick, type Timed } from '#shared/triggers/cron/next-tick.ts';
 
 /** A job as it stands when a worker looks at it. */
 export interface Standing extends Timed {

@@ -1,6 +1,6 @@
 import { newID } from '#shared/core/ids.ts';
-import { calendarOf, ticksBetween } from '#shared/cron/calendar.ts';
 import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
+import { calendarOf, ticksBetween } from '#shared/triggers/cron/calendar.ts';
 import { inLaps } from '../laps.ts';
 import { reasons } from './decide.ts';
 

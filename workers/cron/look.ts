@@ -2,10 +2,10 @@ import { insertRuns, type NewRun } from '#shared/accept-runs.ts';
 import type { Rights } from '#shared/access/policy/rights.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { TickOutcome } from '#shared/cron/job.ts';
-import { dueTime } from '#shared/cron/next-tick.ts';
 import { inTransaction, isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { storable } from '#shared/db/storable.ts';
+import type { TickOutcome } from '#shared/triggers/cron/job.ts';
+import { dueTime } from '#shared/triggers/cron/next-tick.ts';
 import { entryOfTick } from './audit-ticks.ts';
 import { type Decision, decideDue, reasons } from './decide.ts';
 import {

@@ -1,5 +1,7 @@
 import { type AuditRecord, insertFrom } from '#shared/access/audit/records.ts';
 import type { JsonObject } from '#shared/core/json.ts';
+import type { RunError } from '#shared/db/entities/workflow-instance.ts';
+import type { PoolClient } from '#shared/db/pool.ts';
 import type {
   CronJobType,
   MissedRunPolicy,
@@ -7,10 +9,8 @@ import type {
   TickOutcome,
   TickStatus,
   TriggerType,
-} from '#shared/cron/job.ts';
-import type { Timed } from '#shared/cron/next-tick.ts';
-import type { RunError } from '#shared/db/entities/workflow-instance.ts';
-import type { PoolClient } from '#shared/db/pool.ts';
+} from '#shared/triggers/cron/job.ts';
+import type { Timed } from '#shared/triggers/cron/next-tick.ts';
 
 /** A job with all that starting its work needs, locked. */
 export interface LockedJob extends Timed {

@@ -1,9 +1,9 @@
 import type { AppError } from '#shared/core/errors.ts';
-import type { RecordedEvent } from '#shared/listeners/event.ts';
-import type { HeldBy } from '#shared/listeners/event-states.ts';
-import { findListenerType } from '#shared/listeners/index.ts';
-import type { ReadListener } from '#shared/listeners/read-listeners.ts';
 import type { ListenerTest } from '#shared/messaging/realtime/listener-tests.ts';
+import type { RecordedEvent } from '#shared/triggers/listeners/event.ts';
+import type { HeldBy } from '#shared/triggers/listeners/event-states.ts';
+import type { ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
+import { findListenerType } from '#shared/triggers/listeners/types/index.ts';
 import type { AttemptEnd } from './end-attempts.ts';
 import type { OfTarget } from './note-targets.ts';
 import { type ActionRecords, type Performed, storedRecords } from './run-actions.ts';

@@ -1,11 +1,11 @@
 import { keep } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import { DISPATCHED, WAITING } from '#shared/db/held-events.ts';
-import { DISPATCH_EVENTS, DISPATCHED_LONG_AGO, tenantsWith } from '#shared/db/listener-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { freeTurns, giveJobs, onceMore } from '#shared/listeners/free-turns.ts';
 import type { Producer } from '#shared/messaging/producer.ts';
 import { listenerEvents } from '#shared/messaging/queues/listener-events.ts';
+import { DISPATCHED, WAITING } from '#shared/triggers/listeners/deferred-events.ts';
+import { DISPATCH_EVENTS, DISPATCHED_LONG_AGO, tenantsWith } from '#shared/triggers/listeners/event-rows.ts';
+import { freeTurns, giveJobs, onceMore } from '#shared/triggers/listeners/release-next.ts';
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Tenants of one round. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { JsonObject } from '#shared/core/json.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
-import { filter } from '#shared/listeners/actions.ts';
+import { filter } from '#shared/triggers/listeners/actions.ts';
 import type { Comparison } from '#shared/workflow/nodes/kinds/condition.ts';
 import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
 import { decide, evaluateWith } from '../nodes/evaluate.ts';

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import { CLOSE_BREAKERS, FORGET_PROBES, LOCK_BREAKERS, NOTE_FAILURES } from '#shared/db/listener-breakers.ts';
 import type { PoolClient } from '#shared/db/pool.ts';
 import { storableJSON } from '#shared/db/storable.ts';
+import { CLOSE_BREAKERS, FORGET_PROBES, LOCK_BREAKERS, NOTE_FAILURES } from '#shared/triggers/listeners/breakers.ts';
 
 /**
  * What an attempt says of what a listener's actions reach. `failed`: an error that may pass, and that another event would have met too. `reached`: they have

@@ -7,21 +7,25 @@ import { createLane } from '#shared/concurrency/semaphore.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { createRareWarning } from '#shared/core/throttled-warning.ts';
-import { LARGE_BODY } from '#shared/db/held-events.ts';
 import { createAnswerTrim } from '#shared/db/idempotency.ts';
-import { NOTE_ACTION, READ_BODIES, READ_EVENTS, SMALL_BODY } from '#shared/db/listener-events.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import { storableJSON } from '#shared/db/storable.ts';
-import { eventOf } from '#shared/listeners/event.ts';
-import type { FreeTurn } from '#shared/listeners/free-turns.ts';
-import { callerOfListener, type ListenerReader, type ReadListener } from '#shared/listeners/read-listeners.ts';
-import { runIDOf } from '#shared/listeners/run-id.ts';
 import type { listenerEvents } from '#shared/messaging/queues/listener-events.ts';
 import type { Publisher } from '#shared/messaging/realtime/publish.ts';
 import type { TellEnd } from '#shared/run-ends.ts';
 import type { Runs } from '#shared/runs.ts';
 import { createCountedQuota } from '#shared/tenants/counted-quotas.ts';
 import type { TenantTurns } from '#shared/tenants/creators.ts';
+import { LARGE_BODY } from '#shared/triggers/listeners/deferred-events.ts';
+import { eventOf } from '#shared/triggers/listeners/event.ts';
+import { NOTE_ACTION, READ_BODIES, READ_EVENTS, SMALL_BODY } from '#shared/triggers/listeners/event-rows.ts';
+import {
+  callerOfListener,
+  type ListenerReader,
+  type ReadListener,
+} from '#shared/triggers/listeners/listener-reader.ts';
+import type { FreeTurn } from '#shared/triggers/listeners/release-next.ts';
+import { runIDOf } from '#shared/triggers/listeners/run-id.ts';
 import type { Events } from '#shared/workflow-events.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Sandbox } from '../sandbox/pool.ts';

@@ -1,5 +1,5 @@
 import { requireValue } from '#shared/core/schema/parse.ts';
-import { pushToAppPage } from '#shared/listeners/actions.ts';
+import { pushToAppPage } from '#shared/triggers/listeners/actions.ts';
 import type { RunAction } from './action.ts';
 
 /** Characters of an event above which pages are told of it without its data. */

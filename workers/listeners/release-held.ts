@@ -1,16 +1,16 @@
 import { type Kept, keep } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import { KEYS_WITH_HELD } from '#shared/db/held-events.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Producer } from '#shared/messaging/producer.ts';
 import {
   COUNT_BREAKERS,
   FORGET_BREAKERS,
   LISTENERS_TO_RELEASE,
   RELEASE_EVENTS,
   START_PROBES,
-} from '#shared/db/listener-breakers.ts';
-import type { Pool } from '#shared/db/pool.ts';
-import { freeTurns, type Line } from '#shared/listeners/free-turns.ts';
-import type { Producer } from '#shared/messaging/producer.ts';
+} from '#shared/triggers/listeners/breakers.ts';
+import { KEYS_WITH_HELD } from '#shared/triggers/listeners/deferred-events.ts';
+import { freeTurns, type Line } from '#shared/triggers/listeners/release-next.ts';
 
 const START: Line = { listenerID: '00000000-0000-0000-0000-000000000000', orderKey: '' };
 /** Keys of one round. The next goes on behind them. */

@@ -1,7 +1,7 @@
 import { requireValue } from '#shared/core/schema/parse.ts';
-import { saveToBuffer } from '#shared/listeners/actions.ts';
-import { runIDOf } from '#shared/listeners/run-id.ts';
 import type { CountedQuota } from '#shared/tenants/counted-quotas.ts';
+import { saveToBuffer } from '#shared/triggers/listeners/actions.ts';
+import { runIDOf } from '#shared/triggers/listeners/run-id.ts';
 import type { RunAction } from './action.ts';
 
 /** A buffer that is kept by time has a limit of events all the same. */

@@ -1,9 +1,9 @@
 import { type Kept, keep } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import { COUNT_DEAD, NEWEST_DEAD } from '#shared/db/dead-letters.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import { listenerEvents } from '#shared/messaging/queues/listener-events.ts';
+import { COUNT_DEAD, NEWEST_DEAD } from '#shared/triggers/listeners/dead-letters.ts';
 
 const DEAD_LETTERS = listenerEvents.deadLetters ?? '';
 /** Dead letters on the board: the newest. All of them are in their table. */

@@ -2,7 +2,7 @@ import { readActingVersion } from '#shared/access/account-status.ts';
 import { batched } from '#shared/concurrency/batcher.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { callerOfListener, type ReadListener } from '#shared/listeners/read-listeners.ts';
+import { callerOfListener, type ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
 
 const REASON = 'creator';
 

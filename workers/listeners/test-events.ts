@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import { eventOf, type RecordedEvent } from '#shared/listeners/event.ts';
 import type { ListenerTest } from '#shared/messaging/realtime/listener-tests.ts';
+import { eventOf, type RecordedEvent } from '#shared/triggers/listeners/event.ts';
 import type { Transformed } from './run-actions.ts';
 
 /** Characters of an event above which sockets are told of it without its data. */

@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
-import { transform } from '#shared/listeners/actions.ts';
+import { transform } from '#shared/triggers/listeners/actions.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
 import type { ActionContext, RunAction } from './action.ts';
 

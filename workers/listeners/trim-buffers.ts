@@ -1,7 +1,7 @@
 import { keep } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import { TRIM_BUFFER } from '#shared/db/listener-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import { TRIM_BUFFER } from '#shared/triggers/listeners/event-rows.ts';
 import type { BufferedEvent } from './action.ts';
 
 /** Bytes of the events in one buffer. */

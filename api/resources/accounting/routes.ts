@@ -3,7 +3,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { accountFor } from '#shared/db/accounting.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
 import { completeSince } from '#shared/db/run-retention.ts';
-import { keptSeconds } from '#shared/listeners/event-states.ts';
+import { keptSeconds } from '#shared/triggers/listeners/event-states.ts';
 import type { ApiContext } from '../../context.ts';
 import { operatorRoute, tenantRoute } from '../../http/route.ts';
 import { Accounting, Period, TenantID } from './schemas.ts';

@@ -1,7 +1,7 @@
-import type { MissedRunPolicy, OverlapPolicy } from '#shared/cron/job.ts';
-import { nextTick } from '#shared/cron/next-tick.ts';
 import { CronJob } from '#shared/db/entities/cron-job.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
+import type { MissedRunPolicy, OverlapPolicy } from '#shared/triggers/cron/job.ts';
+import { nextTick } from '#shared/triggers/cron/next-tick.ts';
 import { createAsset } from '../../db/assets.ts';
 import { readClock } from '../../db/clock.ts';
 import { requireVersionRoom } from '../../db/workflow-versions.ts';

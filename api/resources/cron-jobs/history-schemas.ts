@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TickOutcome, TickStatus, TriggerType } from '#shared/cron/job.ts';
+import { TickOutcome, TickStatus, TriggerType } from '#shared/triggers/cron/job.ts';
 import { Message, WorkError } from '../../http/answer-parts.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { exampleCronStatus, exampleTick } from './examples.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { calendarOf, ticksBetween } from '#shared/cron/calendar.ts';
-import { describeSchedule } from '#shared/cron/describe.ts';
 import type { CronJob as CronJobEntity } from '#shared/db/entities/cron-job.ts';
+import { calendarOf, ticksBetween } from '#shared/triggers/cron/calendar.ts';
+import { describeSchedule } from '#shared/triggers/cron/describe.ts';
 import type { CronJob, Preview } from './schemas.ts';
 
 type Shown = z.input<typeof CronJob>;

@@ -1,13 +1,13 @@
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import { type CronJobType, type CronTarget, targetOf } from '#shared/cron/job.ts';
 import { QueryOptions } from '#shared/datasources/queries/options.ts';
 import type { CronJob } from '#shared/db/entities/cron-job.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
+import { type CronJobType, type CronTarget, targetOf } from '#shared/triggers/cron/job.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { queryGraph } from '#shared/workflow/nodes/query-graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';

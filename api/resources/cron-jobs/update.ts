@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { invalid, invalidField, within } from '#shared/core/schema/issues.ts';
-import { nextTick } from '#shared/cron/next-tick.ts';
 import type { CronJob } from '#shared/db/entities/cron-job.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
+import { nextTick } from '#shared/triggers/cron/next-tick.ts';
 import { readClock } from '../../db/clock.ts';
 import { requireFolder } from '../../db/folders.ts';
 import { requireVersionRoom } from '../../db/workflow-versions.ts';

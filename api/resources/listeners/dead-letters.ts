@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
-import { MAX_AT_ONCE, PURGE, REDRIVE, REPLACE, REPLAY } from '#shared/db/dead-letters.ts';
 import { onEntities } from '#shared/db/query.ts';
+import { MAX_AT_ONCE, PURGE, REDRIVE, REPLACE, REPLAY } from '#shared/triggers/listeners/dead-letters.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { EventID, Purge, Purged, Redrive, Redriven, RedriveOne, Started } from './event-schemas.ts';
 import { findEvent } from './events.ts';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { listenerGroups } from '#shared/core/schema/form-groups.ts';
-import { actions } from '#shared/listeners/actions.ts';
-import type { ListenerDefinition } from '#shared/listeners/define-listener.ts';
-import { findListenerType, listeners } from '#shared/listeners/index.ts';
+import { actions } from '#shared/triggers/listeners/actions.ts';
+import type { ListenerDefinition } from '#shared/triggers/listeners/types/define-listener.ts';
+import { findListenerType, listeners } from '#shared/triggers/listeners/types/index.ts';
 import { formOf } from '../../http/form.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { ListenerSchemas, SchemasQuery } from './schemas.ts';

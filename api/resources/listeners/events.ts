@@ -3,11 +3,11 @@ import type { FilterQuery } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { bytesOfWork } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { COUNT_EVENTS } from '#shared/db/dead-letters.ts';
 import { ListenerBuffer } from '#shared/db/entities/listener-buffer.ts';
 import { ListenerEvent as EventEntity } from '#shared/db/entities/listener-event.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
+import { COUNT_EVENTS } from '#shared/triggers/listeners/dead-letters.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import {

@@ -3,7 +3,7 @@ import type { Datasource } from '#shared/db/entities/datasource.ts';
 import type { Listener as ListenerEntity } from '#shared/db/entities/listener.ts';
 import type { ListenerAction as ActionEntity } from '#shared/db/entities/listener-action.ts';
 import type { ListenerBreaker } from '#shared/db/entities/listener-breaker.ts';
-import { findListenerType } from '#shared/listeners/index.ts';
+import { findListenerType } from '#shared/triggers/listeners/types/index.ts';
 import type { Action, Breaker, Listener } from './schemas.ts';
 
 /** What a listener is shown with. */

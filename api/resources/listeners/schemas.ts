@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
-import { ActionType } from '#shared/listeners/actions.ts';
-import { EndpointPath } from '#shared/listeners/endpoint-path.ts';
-import { listenerTypes } from '#shared/listeners/index.ts';
+import { ActionType } from '#shared/triggers/listeners/actions.ts';
+import { EndpointPath } from '#shared/triggers/listeners/endpoint-path.ts';
+import { listenerTypes } from '#shared/triggers/listeners/types/index.ts';
 import { Message, WorkError } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
-import type { WebhookConfig } from '#shared/listeners/webhook.ts';
 import type { RunOutcome } from '#shared/run-ends.ts';
+import type { WebhookConfig } from '#shared/triggers/listeners/types/webhook.ts';
 import type { Response } from '../../http/route.ts';
 
 /** What a sender gets. */

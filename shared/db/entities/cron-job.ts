@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { CronJobType, MissedRunPolicy, OverlapPolicy } from '../../cron/job.ts';
+import type { CronJobType, MissedRunPolicy, OverlapPolicy } from '../../triggers/cron/job.ts';
 import { defineEntity, owned, p, tenantFilter } from '../base.ts';
 
 /** Work that is due at the times of a calendar. Workers write its next tick, its alarm and why it was stopped. */

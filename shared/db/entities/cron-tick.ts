@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { TickOutcome, TickStatus, TriggerType } from '../../cron/job.ts';
+import type { TickOutcome, TickStatus, TriggerType } from '../../triggers/cron/job.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** What became of a tick. Written in SQL by workers; handlers read it here, and add the ticks that a person asks for. */

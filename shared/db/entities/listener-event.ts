@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { EventState, HeldBy } from '../../listeners/event-states.ts';
+import type { EventState, HeldBy } from '../../triggers/listeners/event-states.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** A delivery, or an event of another kind of listener. Written in SQL by intake and workers; handlers read it here. */

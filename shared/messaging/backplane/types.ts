@@ -1,7 +1,7 @@
 import type { Job, Queue, Worker } from 'bullmq';
 import type { ServerOptions } from 'socket.io';
 import type { PoolState } from '../../core/metrics.ts';
-import { calendarOf } from '../../cron/calendar.ts';
+import { calendarOf } from '../../triggers/cron/calendar.ts';
 
 export type JobQueue = Queue;
 /** A consumer of a queue, made of one or several BullMQ workers. */

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { calendarOf } from '#shared/cron/calendar.ts';
 import { cronTicks } from '#shared/messaging/queues/cron-ticks.ts';
+import { calendarOf } from '#shared/triggers/cron/calendar.ts';
 import { createCronAlarms } from '#workers/cron/alarms.ts';
 import type { ProcessorContext } from '#workers/processors/consume.ts';
 import { processCronTick } from '#workers/processors/cron-ticks.ts';

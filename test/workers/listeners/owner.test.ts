@@ -6,7 +6,7 @@ import { keep } from '#shared/concurrency/periodic-task.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { inTransaction } from '#shared/db/pool.ts';
-import { createListenerReader } from '#shared/listeners/read-listeners.ts';
+import { createListenerReader } from '#shared/triggers/listeners/listener-reader.ts';
 import { openOutbound } from '#test/support/connector.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';

@@ -3,7 +3,7 @@ import type { Lane } from '#shared/concurrency/semaphore.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import type { ReadListener } from '#shared/listeners/read-listeners.ts';
+import type { ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
 import type { Reach } from '../../connectors/reach.ts';
 import type { Source, SourceContext } from '../sources/source.ts';
 import type { Report } from './leases.ts';

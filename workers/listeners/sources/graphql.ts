@@ -3,7 +3,7 @@ import WebSocket from 'ws';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { graphql as graphqlDatasource } from '#shared/datasources/types/graphql.ts';
-import type { graphql } from '#shared/listeners/graphql.ts';
+import type { graphql } from '#shared/triggers/listeners/types/graphql.ts';
 import { credentialsOf } from '../../connectors/graphql.ts';
 import { whereOf } from '../../outbound/fetch.ts';
 import { headersOf } from '../../outbound/headers.ts';

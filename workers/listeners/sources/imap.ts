@@ -2,7 +2,7 @@ import type { FetchMessageObject, ImapFlow, MailboxObject, MessageStructureObjec
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { imap as imapDatasource } from '#shared/datasources/types/imap.ts';
-import type { imap } from '#shared/listeners/imap.ts';
+import type { imap } from '#shared/triggers/listeners/types/imap.ts';
 import { type ImapConnection, MAX_ANSWER_BYTES, openImap } from '../../connectors/imap.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { answered, connecting } from './alive.ts';

@@ -1,4 +1,4 @@
-import type { AnyLiveListener } from '#shared/listeners/index.ts';
+import type { AnyLiveListener } from '#shared/triggers/listeners/types/index.ts';
 import type { Source } from './source.ts';
 
 /** The source of each listener type that keeps a connection. It and its driver are loaded when the first listener of the type runs. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { mqtt as mqttDatasource } from '#shared/datasources/types/mqtt.ts';
-import type { mqtt } from '#shared/listeners/mqtt.ts';
-import { namesIn } from '#shared/listeners/names-in.ts';
+import { namesIn } from '#shared/triggers/listeners/names-in.ts';
+import type { mqtt } from '#shared/triggers/listeners/types/mqtt.ts';
 import { type MqttConnection, openMqttConnection, type Receiver } from '../../connectors/mqtt/connection.ts';
 import { endpointOf, greetingOf, randomID } from '../../connectors/mqtt/mqtt.ts';
 import { openStream } from '../../outbound/tls.ts';

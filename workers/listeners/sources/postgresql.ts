@@ -1,6 +1,6 @@
 import type { postgresql as postgresqlDatasource } from '#shared/datasources/types/postgresql.ts';
-import { namesIn } from '#shared/listeners/names-in.ts';
-import type { postgresql } from '#shared/listeners/postgresql.ts';
+import { namesIn } from '#shared/triggers/listeners/names-in.ts';
+import type { postgresql } from '#shared/triggers/listeners/types/postgresql.ts';
 import { endpointOf } from '../../connectors/postgresql.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { upstreamError } from '../../outbound/upstream-error.ts';

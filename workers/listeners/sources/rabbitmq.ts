@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Channel, ConsumeMessage } from 'amqplib';
 import { AppError } from '#shared/core/errors.ts';
 import type { rabbitmq as rabbitmqDatasource } from '#shared/datasources/types/rabbitmq.ts';
-import type { rabbitmq } from '#shared/listeners/rabbitmq.ts';
+import type { rabbitmq } from '#shared/triggers/listeners/types/rabbitmq.ts';
 import { openRabbitMQConnection, type RabbitMQConnection } from '../../connectors/rabbitmq/connection.ts';
 import { endpointOf } from '../../connectors/rabbitmq/endpoint.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { Json } from '#shared/core/json.ts';
 import type { redis as redisDatasource } from '#shared/datasources/types/redis.ts';
-import { namesIn } from '#shared/listeners/names-in.ts';
-import type { redis } from '#shared/listeners/redis.ts';
+import { namesIn } from '#shared/triggers/listeners/names-in.ts';
+import type { redis } from '#shared/triggers/listeners/types/redis.ts';
 import { type Call, callOn, clientOn, endpointOf, signIn } from '../../connectors/redis/client.ts';
 import { listed, type Reply } from '../../connectors/redis/replies.ts';
 import { openStream } from '../../outbound/tls.ts';

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { AnyDatasource } from '#shared/datasources/types/index.ts';
-import type { AnyLiveListener } from '#shared/listeners/index.ts';
+import type { AnyLiveListener } from '#shared/triggers/listeners/types/index.ts';
 import type { Reach } from '../../connectors/reach.ts';
 
 /** An event as a server has sent it. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import { severities } from '#shared/listeners/syslog.ts';
+import { severities } from '#shared/triggers/listeners/types/syslog.ts';
 
 const facilities = [
   ...['kern', 'user', 'mail', 'daemon', 'auth', 'syslog', 'lpr', 'news', 'uucp', 'cron', 'authpriv', 'ftp'],

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import WebSocket, { type RawData } from 'ws';
 import type { websocket as websocketDatasource } from '#shared/datasources/types/websocket.ts';
-import type { websocket } from '#shared/listeners/websocket.ts';
+import type { websocket } from '#shared/triggers/listeners/types/websocket.ts';
 import { explain } from '../../connectors/websocket.ts';
 import { whereOf } from '../../outbound/fetch.ts';
 import { headersOf } from '../../outbound/headers.ts';

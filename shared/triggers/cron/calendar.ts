@@ -1,0 +1,196 @@
+import { CronExpression, CronExpressionParser } from 'cron-parser';
+import { LRUCache } from 'lru-cache';
+import { quote } from '../../core/quote.ts';
+
+/** The moments at which a cron job is due. */
+export interface Calendar {
+  /** The first tick after a moment, both in milliseconds since 1970; undefined if there is none. */
+  next(after: number): number | undefined;
+}
+
+const FIELDS = 'minute, hour, day of month, month, day of week';
+const MAX_LENGTH = 255;
+/** Calendars have no state, and most jobs of a deployment share few of them. */
+const calendars = new LRUCache<string, Calendar>({ max: 1_000 });
+
+/** The calendar of an expression without faults, in a time zone of this system. */
+export function calendarOf(expression: string, timezone: string): Calendar {
+  const key = `${expression} ${timezone}`;
+  const known = calendars.get(key);
+  if (known) return known;
+  const calendar = createCalendar(expression, timezone);
+  calendars.set(key, calendar);
+  return calendar;
+}
+
+/**
+ * The package reads the expression and finds days and times on a clock without changes. The two odd hours of the year are decided here:
+ * in the package, the answer for a moment inside of them depends on where the search began.
+ */
+function createCalendar(expression: string, timezone: string): Calendar {
+  const wall = wallClock(expression);
+  const at = (ms: number) => Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timezone);
+
+  /** By the time that passes: an hour that the clock repeats has its ticks twice, and one that it leaves out has none. */
+  function nextOfEveryHour(after: number): number | undefined {
+    let from = after;
+    let period = at(after);
+    for (;;) {
+      const offset = offsetOf(period);
+      const found = wall.next(from + offset);
+      if (found === undefined) return undefined;
+      const change = changeBefore(period, found - offset);
+      if (!change) return found - offset;
+      from = change.epochMilliseconds - 1;
+      period = change;
+    }
+  }
+
+  /** By the clock on the wall: a time that it shows twice counts the first time, and one that it leaves out is moved by the gap. */
+  function nextOfNamedHours(after: number): number | undefined {
+    const now = at(after);
+    let time = after + offsetOf(now) - gapBehind(now);
+    let best: number | undefined;
+    for (;;) {
+      const found = wall.next(time);
+      if (found === undefined) return best;
+      time = found;
+      const zoned = onWall(time).toZonedDateTime(timezone, { disambiguation: 'compatible' });
+      const { epochMilliseconds: ms } = zoned;
+      if (ms <= after) continue;
+      best = Math.min(best ?? ms, ms);
+      // A time in the gap was moved behind times that the clock shows later.
+      if (ms + offsetOf(zoned) === time) return best;
+    }
+  }
+
+  return { next: wall.isEveryHour ? nextOfEveryHour : nextOfNamedHours };
+}
+
+/** Beyond this, an expression is never due: a fifth Monday in a February would take a search of decades. */
+const MAX_AHEAD_MS = 10 * 366 * 86_400_000;
+
+/** The expression on a clock that never changes, whose times are written as milliseconds since 1970. */
+function wallClock(expression: string) {
+  const { fields } = CronExpressionParser.parse(expression, { tz: 'UTC' });
+  return {
+    isEveryHour: fields.hour.values.length === 24,
+    next(after: number): number | undefined {
+      const span = { currentDate: new Date(after), endDate: new Date(after + MAX_AHEAD_MS) };
+      try {
+        return CronExpression.fieldsToExpression(fields, { tz: 'UTC', ...span })
+          .next()
+          .getTime();
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+function onWall(time: number): Temporal.PlainDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(time).toZonedDateTimeISO('UTC').toPlainDateTime();
+}
+
+function offsetOf(zoned: Temporal.ZonedDateTime): number {
+  return zoned.offsetNanoseconds / 1e6;
+}
+
+/** The next change of the clock, unless the moment comes first. */
+function changeBefore(from: Temporal.ZonedDateTime, ms: number): Temporal.ZonedDateTime | undefined {
+  const change = from.getTimeZoneTransition('next');
+  return change && change.epochMilliseconds <= ms ? change : undefined;
+}
+
+/** How far the clock was set forward at its last change, while times that were left out may still be moved to here. */
+function gapBehind(now: Temporal.ZonedDateTime): number {
+  // A change at this very moment counts as well.
+  const change = now.add({ nanoseconds: 1 }).getTimeZoneTransition('previous');
+  if (!change) return 0;
+  const before = change.subtract({ milliseconds: 1 });
+  const gap = offsetOf(change) - offsetOf(before);
+  return gap > 0 && now.epochMilliseconds - change.epochMilliseconds < gap ? gap : 0;
+}
+
+/** What is wrong with an expression; undefined if nothing is. */
+export function faultOfExpression(text: string): string | undefined {
+  const expected = `expected a cron expression of five fields (${FIELDS})`;
+  const fields = text.split(/\s+/);
+  const nickname = nicknames.get(text.toLowerCase());
+  if (nickname) return `${expected}, received ${quote(text)}: write ${quote(nickname)}`;
+  if (text.length > MAX_LENGTH) return `${expected} of at most ${MAX_LENGTH} characters, received ${quote(text)}`;
+  if (fields.length === 6)
+    return `${expected}, received six: there is no field for seconds; without it: ${quote(fields.slice(1).join(' '))}`;
+  if (fields.length !== 5) return `${expected}, received ${quote(text)}`;
+  const unknown = text.match(/[a-z]+/gi)?.find((word) => !words.has(word.toUpperCase()));
+  if (unknown) return `${expected}: ${quote(unknown)} is neither a month, nor a day, nor L for the last one`;
+  try {
+    const isEver = wallClock(text).next(0) !== undefined;
+    return isEver ? undefined : `${expected}, received ${quote(text)}: no day of ten years is such a day`;
+  } catch (error) {
+    // The package's own words are about its code.
+    const [, value, range] = /got value (\S+) expected range ([\d-]+)/.exec(String(error)) ?? [];
+    return `${expected}, received ${quote(text)}${range === undefined ? '' : `: ${value} is not one of ${range}`}`;
+  }
+}
+
+const nicknames: ReadonlyMap<string, string> = new Map([
+  ['@yearly', '0 0 1 1 *'],
+  ['@annually', '0 0 1 1 *'],
+  ['@monthly', '0 0 1 * *'],
+  ['@weekly', '0 0 * * 0'],
+  ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
+  ['@hourly', '0 * * * *'],
+  ['@weekdays', '0 0 * * 1-5'],
+  ['@weekends', '0 0 * * 0,6'],
+]);
+
+/** Letters of an expression. The package has also `H`, a random value, which would be another one in each process. */
+const words: ReadonlySet<string> = new Set([
+  ...['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
+  ...['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'L'],
+]);
+
+/** Whether this system knows a time zone of this name, from the database of the IANA. */
+export function isTimezone(name: string): boolean {
+  // Offsets such as `+01:00` are no zones.
+  if (!/^[a-z]/i.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Ticks after one moment and until another, in order, at most `max`. */
+export function ticksBetween(calendar: Calendar, after: number, { until, max }: { until: number; max: number }) {
+  const ticks: number[] = [];
+  for (let at = calendar.next(after); at !== undefined && at <= until && ticks.length < max; at = calendar.next(at))
+    ticks.push(at);
+  return ticks;
+}
+
+/**
+ * The newest ticks after one moment and until another, in order, at most `max`. It looks back span by span, so it visits no more than
+ * a few times as many, however many there are.
+ */
+export function newestTicks(calendar: Calendar, after: number, { until, max }: { until: number; max: number }) {
+  const found: number[] = [];
+  // Expressions have no seconds: the first span has at most `max` ticks.
+  let span = max * 60_000;
+  let end = until;
+  while (found.length < max && end > after) {
+    const from = Math.max(after, end - span);
+    const ticks = ticksBetween(calendar, from, { until: end, max: 2 * max });
+    if (ticks.length === 2 * max) {
+      span /= 2;
+      continue;
+    }
+    found.unshift(...ticks);
+    end = from;
+    span *= 2;
+  }
+  return found.slice(-max);
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { JsonObject } from '../../core/json.ts';
+
+/** What becomes of a tick while the work of an earlier one goes on. */
+export const OverlapPolicy = z.enum(['allow', 'skip', 'queue-one', 'cancel-old']);
+export type OverlapPolicy = z.infer<typeof OverlapPolicy>;
+
+/** What becomes of ticks that were due while no worker could start them. */
+export const MissedRunPolicy = z.enum(['skip', 'last', 'all']);
+export type MissedRunPolicy = z.infer<typeof MissedRunPolicy>;
+
+export const CronJobType = z.enum(['workflow', 'dataQuery']);
+export type CronJobType = z.infer<typeof CronJobType>;
+
+const ID = z.uuid().toLowerCase();
+const inputValues = JsonObject.default({});
+
+/** What a cron job does, as it is stored. */
+export const configs = {
+  workflow: z.object({ workflowID: ID, inputValues }),
+  dataQuery: z.object({ dataQueryID: ID, inputValues }),
+} satisfies Record<CronJobType, z.ZodType>;
+
+export interface CronTarget {
+  permission: 'workflow.execute' | 'dataquery.execute';
+  /** In rules. */
+  object: string;
+  id: string;
+  inputValues: JsonObject;
+}
+
+/** What a job executes, and the permission that it needs. The config was parsed when it was stored. */
+export function targetOf(type: CronJobType, config: JsonObject): CronTarget {
+  if (type === 'workflow') {
+    const { workflowID: id, inputValues } = configs.workflow.parse(config);
+    return { permission: 'workflow.execute', object: `workflow:${id}`, id, inputValues };
+  }
+  const { dataQueryID: id, inputValues } = configs.dataQuery.parse(config);
+  return { permission: 'dataquery.execute', object: `dataquery:${id}`, id, inputValues };
+}
+
+export const TickStatus = z.enum(['SCHEDULED', 'SUCCESS', 'FAILURE']);
+export type TickStatus = z.infer<typeof TickStatus>;
+
+/** Why a tick is in the history. */
+export const TriggerType = z.enum(['SCHEDULED', 'MANUAL', 'BACKFILL']);
+export type TriggerType = z.infer<typeof TriggerType>;
+
+/** What became of a tick. */
+export const TickOutcome = z.enum(['fired', 'queued', 'caughtUp', 'skipped', 'missed', 'refused']);
+export type TickOutcome = z.infer<typeof TickOutcome>;

@@ -1,0 +1,279 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createTurns } from '../../concurrency/fair-queue.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import type { Logger } from '../../core/logger.ts';
+import { isRefusedStatement, type Pool } from '../../db/pool.ts';
+import { storable, storableJSON } from '../../db/storable.ts';
+import type { Producer } from '../../messaging/producer.ts';
+import { createReceived } from './count-received.ts';
+import { RECORD_EVENTS } from './event-rows.ts';
+import { createFreeTurn, giveJobs } from './release-next.ts';
+
+/** An event as it arrived. */
+export interface NewEvent {
+  id: string;
+  tenantID: string;
+  listenerID: string;
+  /** The listener type. */
+  source: string;
+  method?: string;
+  path?: string;
+  query?: string;
+  params?: JsonObject;
+  /** Without credentials. */
+  headers?: [string, string][];
+  /** What other types than webhooks say of it: a topic, a channel. */
+  meta?: JsonObject;
+  body: Buffer;
+  dedup?: { key: string; bodyHash: string; windowSeconds: number } | undefined;
+  orderKey?: string;
+  /** The channel of the process whose client waits for the run. */
+  awaitedBy?: string | undefined;
+  replayOf?: string;
+}
+
+export interface Recorded {
+  eventID: string;
+  /** The event that had the id before, within its window. */
+  duplicateOf: string | null;
+}
+
+export interface EventRecorder extends AsyncDisposable {
+  /** Resolves when the event is durable. Rejects if it is not, or if that is unknown. */
+  record(event: NewEvent): Promise<Recorded>;
+}
+
+interface Dependencies {
+  pool: Pool;
+  producer: Producer;
+  logger: Logger;
+  /** Statements at once. */
+  lanes?: number;
+  flushMs?: number;
+}
+
+interface Waiting {
+  event: NewEvent;
+  resolve(recorded: Recorded): void;
+  reject(error: unknown): void;
+}
+
+/** Rows and bytes of bodies in one statement. */
+const MAX_ROWS = 500;
+const MAX_BYTES = 4_000_000;
+/** Of a statement beside the lanes. */
+const FEW_ROWS = 50;
+/** Nothing waits for it, and what is not added is added again from the rows only after a while. */
+const HAND_OVER_PATIENCE_MS = 2_000;
+
+/**
+ * Records events of all tenants together: those that arrive while the lanes have statements under way share the next one, in which
+ * tenants take turns. Events of tenants with none under way do not wait for statements that others have filled: they share a small one
+ * beside the lanes. If a statement is refused for its data, its halves are tried until the one event at fault is alone.
+ */
+export function createEventRecorder({
+  pool,
+  producer,
+  logger,
+  lanes = 2,
+  flushMs = 1_000,
+}: Dependencies): EventRecorder {
+  const line = createTurns<Waiting>();
+  const received = createReceived(pool, logger);
+  const freeTurn = createFreeTurn({ pool, producer, logger });
+  /** Keys of events in statements under way: the next event of one waits, so that it is not recorded before. */
+  const underWay = new Set<string>();
+  /** Events in statements under way. */
+  const byTenant = new Map<string, number>();
+  /** Tenants of the statement beside the lanes: their next events wait for it, so that one lane keeps the order of each tenant. */
+  let beside: ReadonlySet<string> = new Set();
+  let busy = 0;
+  let isBusyBeside = false;
+  let isClosed = false;
+
+  function beginLane(): void {
+    if (busy >= lanes || line.size === 0) return;
+    busy += 1;
+    void drain();
+  }
+
+  function beginBeside(): void {
+    if (isBusyBeside) return;
+    isBusyBeside = true;
+    void drainBeside();
+  }
+
+  async function drain(): Promise<void> {
+    // Others of this turn of the event loop come along.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (line.size > 0) {
+      beginLane();
+      const batch = nextBatch({ maxRows: MAX_ROWS, isAmong: ({ tenantID }) => !beside.has(tenantID) });
+      // Another lane goes on with them.
+      if (batch.length === 0) break;
+      await recordBatch(batch);
+    }
+    busy -= 1;
+  }
+
+  async function drainBeside(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    for (;;) {
+      const batch = nextBatch({ maxRows: FEW_ROWS, isAmong: ({ tenantID }) => !byTenant.has(tenantID) });
+      if (batch.length === 0) break;
+      beside = new Set(batch.map(({ event }) => event.tenantID));
+      await recordBatch(batch);
+      beside = new Set();
+      beginLane();
+    }
+    isBusyBeside = false;
+  }
+
+  function nextBatch({ maxRows, isAmong }: { maxRows: number; isAmong: (event: NewEvent) => boolean }): Waiting[] {
+    const batch: Waiting[] = [];
+    let bytes = 0;
+    while (batch.length < maxRows) {
+      const next = line.take(
+        ({ event }) =>
+          (bytes === 0 || bytes + event.body.length <= MAX_BYTES) &&
+          !underWay.has(keyOf(event) ?? '') &&
+          isAmong(event),
+      );
+      if (!next) break;
+      batch.push(next);
+      bytes += next.event.body.length;
+    }
+    return batch;
+  }
+
+  async function recordBatch(batch: readonly Waiting[]): Promise<void> {
+    const keys = batch.flatMap(({ event }) => keyOf(event) ?? []);
+    for (const key of keys) underWay.add(key);
+    for (const { event } of batch) count(event, 1);
+    await attempt(batch);
+    for (const { event } of batch) count(event, -1);
+    for (const key of keys) underWay.delete(key);
+  }
+
+  function count({ tenantID }: NewEvent, change: 1 | -1): void {
+    const events = (byTenant.get(tenantID) ?? 0) + change;
+    if (events > 0) byTenant.set(tenantID, events);
+    else byTenant.delete(tenantID);
+  }
+
+  async function attempt(batch: readonly Waiting[]): Promise<void> {
+    if (batch.length === 0) return;
+    let rows: Row[];
+    try {
+      ({ rows } = await pool.query<Row>({ name: 'record_events', text: RECORD_EVENTS, values: valuesOf(batch) }));
+    } catch (error) {
+      if (batch.length === 1 || !isRefusedStatement(error)) {
+        for (const { reject } of batch) reject(error);
+        return;
+      }
+      const middle = batch.length >> 1;
+      await attempt(batch.slice(0, middle));
+      await attempt(batch.slice(middle));
+      return;
+    }
+    const byID = new Map(rows.map((row) => [row.id, row]));
+    for (const { event, resolve } of batch) {
+      received.add(event);
+      resolve({ eventID: event.id, duplicateOf: byID.get(event.id)?.duplicateOf ?? null });
+    }
+    void handOver(batch, byID);
+    freeFirst(batch);
+  }
+
+  function freeFirst(batch: readonly Waiting[]): void {
+    for (const { event } of batch) {
+      const { listenerID, orderKey } = event;
+      if (orderKey !== undefined) void freeTurn({ listenerID, orderKey });
+    }
+  }
+
+  /** Not waited for: if the queue is away, the jobs are added again from the rows. */
+  async function handOver(batch: readonly Waiting[], rows: ReadonlyMap<string, Row>): Promise<void> {
+    const jobs = batch.flatMap(({ event: { id: eventID, tenantID } }) => {
+      const { isDispatched = false, isFirst } = rows.get(eventID) ?? {};
+      return isDispatched ? [{ tenantID, eventID, isFirst: isFirst === true }] : [];
+    });
+    await giveJobs(producer, jobs, { patienceMs: HAND_OVER_PATIENCE_MS }).catch((error) =>
+      logger.warn({ err: error, events: jobs.length }, 'events left to the dispatch of workers'),
+    );
+  }
+
+  const flushing = (async () => {
+    while (!isClosed) {
+      await sleep(flushMs, undefined, { ref: false });
+      await received.flush();
+    }
+  })();
+
+  return {
+    record(event) {
+      const { promise, resolve, reject } = Promise.withResolvers<Recorded>();
+      const { tenantID } = event;
+      line.add({ tenantID }, { event, resolve, reject });
+      if (busy < lanes) beginLane();
+      else if (!byTenant.has(tenantID)) beginBeside();
+      return promise;
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      void flushing;
+      await received.flush();
+    },
+  };
+}
+
+function keyOf({ listenerID, orderKey }: NewEvent): string | undefined {
+  return orderKey === undefined ? undefined : `${listenerID} ${orderKey}`;
+}
+
+interface Row {
+  id: string;
+  duplicateOf: string | null;
+  isDispatched: boolean;
+  /** Its job goes before those of tenants with more. */
+  isFirst: boolean | null;
+}
+
+function valuesOf(batch: readonly Waiting[]): [string, Buffer] {
+  let at = 0;
+  const rows = batch.map(({ event }, n) => {
+    const row = rowOf(event, { n, at });
+    at += event.body.length;
+    return row;
+  });
+  return [
+    storableJSON(JSON.stringify(rows)),
+    batch.length === 1 && batch[0] ? batch[0].event.body : Buffer.concat(batch.map(({ event }) => event.body)),
+  ];
+}
+
+/** Leaves out what is not known: in a statement of a hundred rows, those names would take 13 kB. */
+function rowOf(event: NewEvent, { n, at }: { n: number; at: number }): Record<string, Json | undefined> {
+  const { dedup } = event;
+  return {
+    n,
+    id: event.id,
+    tenant_id: event.tenantID,
+    listener_id: event.listenerID,
+    source: event.source,
+    method: event.method,
+    path: event.path && storable(event.path),
+    query: event.query && storable(event.query),
+    params: event.params,
+    headers: event.headers,
+    meta: event.meta,
+    body_at: at,
+    body_bytes: event.body.length,
+    dedup_key: dedup?.key,
+    body_hash: dedup?.bodyHash,
+    window_s: dedup?.windowSeconds,
+    order_key: event.orderKey,
+    awaited_by: event.awaitedBy,
+    replay_of: event.replayOf,
+  };
+}

@@ -1,0 +1,135 @@
+import { LRUCache } from 'lru-cache';
+import { batched } from '../../concurrency/batcher.ts';
+import type { Caller } from '../../core/caller.ts';
+import type { KeyRing } from '../../core/key-ring.ts';
+import { upTo } from '../../core/lru.ts';
+import { openSecrets } from '../../core/schema/secret.ts';
+import { findDatasourceType } from '../../datasources/types/index.ts';
+import type { Pool } from '../../db/pool.ts';
+import { sealedColumns } from '../../db/sealed-columns.ts';
+import { createEndpoints, type Endpoints } from './endpoint-path.ts';
+import { ENDPOINTS, LISTENER_VERSIONS, type ListenerRow, READ_LISTENER } from './listener-rows.ts';
+
+/** A listener with the options of its datasource in clear. Shared by all who read it, so it must not be changed. */
+export interface ReadListener extends Omit<ListenerRow, 'datasourceOptions'> {
+  /** As the type of the datasource parses them. */
+  readonly options: unknown;
+}
+
+export interface ListenerReader {
+  /** The listener as it is now, also an inactive one. */
+  byID(listenerID: string, tenantID?: string): Promise<ReadListener | undefined>;
+  /** The listener of a tenant whose path matches; not an inactive one. */
+  byPath(
+    tenantID: string,
+    segments: readonly string[],
+  ): Promise<{ listener: ReadListener; params: Record<string, string> } | undefined>;
+}
+
+interface Question {
+  tenantID: string | null;
+  listenerID: string | null;
+}
+
+interface Standing {
+  tenantID: string;
+  version: number;
+}
+
+interface Kept<T> {
+  version: number;
+  value: T;
+}
+
+const MAX = { tenants: 1_000, listeners: 5_000, bytes: 64_000_000 };
+
+/**
+ * Reads listeners for intake and for workers. All questions of a moment share one statement, which asks for the version of the
+ * tenant's listeners; what is kept of an older version is read again. So a change counts from the next question on.
+ */
+export function createListenerReader({ pool, secrets }: { pool: Pool; secrets: KeyRing }): ListenerReader {
+  const endpoints = new LRUCache<string, Kept<Promise<Endpoints<string>>>>(upTo(MAX.tenants));
+  const listeners = new LRUCache<string, Kept<Promise<ReadListener | undefined>>>(upTo(MAX.listeners));
+  const standingOf = batched((questions: Question[]) => readStandings(pool, questions));
+
+  /** Concurrent reads of one version share a promise; one that fails is not kept. */
+  function keep<T>(
+    cache: LRUCache<string, Kept<Promise<T>>>,
+    key: string,
+    { version, read }: { version: number; read: () => Promise<T> },
+  ): Promise<T> {
+    const known = cache.get(key);
+    // Another question has seen a newer version meanwhile, whose value is as good.
+    if (known && known.version >= version) return known.value;
+    const value = read();
+    cache.set(key, { version, value });
+    value.catch(() => {
+      if (cache.get(key)?.value === value) cache.delete(key);
+    });
+    return value;
+  }
+
+  function readListener(id: string, { tenantID, version }: Standing): Promise<ReadListener | undefined> {
+    const read = async () => {
+      const { rows } = await pool.query<ListenerRow>({ name: 'listener', text: READ_LISTENER, values: [id, tenantID] });
+      return rows[0] && opened(rows[0], secrets);
+    };
+    return keep(listeners, id, { version, read });
+  }
+
+  return {
+    async byID(listenerID, tenantID) {
+      const standing = await standingOf({ listenerID: tenantID ? null : listenerID, tenantID: tenantID ?? null });
+      return standing && readListener(listenerID, standing);
+    },
+    async byPath(tenantID, segments) {
+      const standing = await standingOf({ tenantID, listenerID: null });
+      if (!standing) return undefined;
+      const { version } = standing;
+      const found = (await keep(endpoints, tenantID, { version, read: () => readEndpoints(pool, tenantID) })).find(
+        segments,
+      );
+      const listener = found && (await readListener(found.value, standing));
+      return listener && { listener, params: found.params };
+    },
+  };
+}
+
+/** Deliveries of one moment are mostly for few tenants, each of which is asked for once. */
+async function readStandings(pool: Pool, questions: readonly Question[]): Promise<(Standing | undefined)[]> {
+  const keys = questions.map(({ tenantID, listenerID }) => tenantID ?? `listener ${listenerID}`);
+  const asked = new Map(questions.map((question, index) => [keys[index] ?? '', question]));
+  const each = [...asked.values()];
+  const { rows } = await pool.query<Standing & { n: number }>({
+    name: 'listener_versions',
+    text: LISTENER_VERSIONS,
+    values: [each.map(({ tenantID }) => tenantID), each.map(({ listenerID }) => listenerID)],
+  });
+  const byNumber = new Map(rows.map(({ n, ...standing }) => [n, standing]));
+  const byKey = new Map([...asked.keys()].map((key, index) => [key, byNumber.get(index + 1)]));
+  return keys.map((key) => byKey.get(key));
+}
+
+async function readEndpoints(pool: Pool, tenantID: string): Promise<Endpoints<string>> {
+  const { rows } = await pool.query<{ id: string; path: string }>({
+    name: 'listener_endpoints',
+    text: ENDPOINTS,
+    values: [tenantID],
+  });
+  return createEndpoints(rows.map(({ id, path }) => ({ value: id, path })));
+}
+
+function opened({ datasourceOptions, ...row }: ListenerRow, secrets: KeyRing): ReadListener {
+  const definition = findDatasourceType(row.datasourceType);
+  const context = sealedColumns.datasourceOptions.context(row.datasourceID);
+  const options = definition && openSecrets(definition.options, datasourceOptions, { secrets, context });
+  return { ...row, options: definition?.options.parse(options) };
+}
+
+/** The identity that a listener acts under: that of its creator. */
+export function callerOfListener({ id, creatorID, createdByApiKeyID }: ReadListener): Caller {
+  const own = { userID: creatorID, origin: 'listener' as const, originID: id };
+  return createdByApiKeyID
+    ? { type: 'apiKey', id: createdByApiKeyID, ...own }
+    : { type: 'user', id: creatorID, ...own };
+}
