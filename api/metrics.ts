@@ -1,6 +1,6 @@
 import { createTenantLabel } from '#shared/core/counter.ts';
 import { addProcessMetrics, inProcess, type Metrics } from '#shared/core/metrics.ts';
-import { addHandOverMetrics } from '#shared/run-metrics.ts';
+import { addHandOverMetrics } from '#shared/runs/dispatch/metrics.ts';
 import type { OwnedApiContext } from './context.ts';
 
 /** Adds what a process that serves clients knows about itself. */

@@ -1,6 +1,6 @@
-import type { NewRun } from './accept-runs.ts';
 import type { Caller } from './core/caller.ts';
 import type { JsonObject } from './core/json.ts';
+import type { NewRun } from './runs/accept.ts';
 import { resolveInputs } from './workflow/inputs.ts';
 import { governRun } from './workflow/limits.ts';
 import { runTimeoutMs, type WorkflowOptions } from './workflow/options.ts';

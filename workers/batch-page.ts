@@ -1,9 +1,9 @@
 import type { Rights } from '#shared/access/policy/rights.ts';
-import type { BatchJob } from '#shared/batch-job.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
-import { joinConditions, type RunFilter, runConditions } from '#shared/run-filter.ts';
-import type { Runs } from '#shared/runs.ts';
+import { joinConditions, type RunFilter, runConditions } from '#shared/runs/batches/filter.ts';
+import type { BatchJob } from '#shared/runs/batches/job.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 import type { RunsInFlight } from '#shared/tenants/counted-quotas.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
 

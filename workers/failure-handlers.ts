@@ -1,4 +1,3 @@
-import { insertRuns } from '#shared/accept-runs.ts';
 import type { Rights } from '#shared/access/policy/rights.ts';
 import { keep } from '#shared/concurrency/periodic-task.ts';
 import type { Caller } from '#shared/core/caller.ts';
@@ -8,7 +7,8 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { storable } from '#shared/db/storable.ts';
-import type { Runs } from '#shared/runs.ts';
+import { insertRuns } from '#shared/runs/accept.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 import { createRunsInFlight, type RunsInFlight } from '#shared/tenants/counted-quotas.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';

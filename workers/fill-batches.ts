@@ -1,5 +1,5 @@
-import { BatchJob } from '#shared/batch-job.ts';
 import { inTransaction, type PoolClient } from '#shared/db/pool.ts';
+import { BatchJob } from '#shared/runs/batches/job.ts';
 import {
   type Doing,
   type Filling,

@@ -1,10 +1,10 @@
 import type { Lane } from '#shared/concurrency/semaphore.ts';
 import type { Tally } from '#shared/core/counter.ts';
 import type { Metrics, Sample } from '#shared/core/metrics.ts';
-import { COUNT_CONTRADICTIONS } from '#shared/db/accounting.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import { queues } from '#shared/messaging/queues/index.ts';
+import { COUNT_CONTRADICTIONS } from '#shared/runs/accounting.ts';
 import type { Ticker } from './cron/ticker.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Lease } from './engine/lease.ts';

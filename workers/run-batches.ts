@@ -2,8 +2,8 @@ import type { Rights } from '#shared/access/policy/rights.ts';
 import { keep } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { resumeCancels } from '#shared/run-batches.ts';
-import type { Runs } from '#shared/runs.ts';
+import { resumeCancels } from '#shared/runs/batches/cancel.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 import { createRunsInFlight } from '#shared/tenants/counted-quotas.ts';
 import { createBatchFilling } from './fill-batches.ts';
 

@@ -4,7 +4,7 @@ import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
 import type { Config } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { addProcessMetrics, createReportedMetrics } from '#shared/core/metrics.ts';
-import { addHandOverMetrics } from '#shared/run-metrics.ts';
+import { addHandOverMetrics } from '#shared/runs/dispatch/metrics.ts';
 import { stopSignal } from '#shared/stop-signal.ts';
 import type { SuspectReport, SuspectStart } from './engine/suspects.ts';
 import { addEngineMetrics } from './metrics.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { BundleImport } from '#shared/db/entities/bundle-import.ts';
 import { onEntities } from '#shared/db/query.ts';
-import type { Runs } from '#shared/runs.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 import { ID } from '../http/id.ts';
 import { findPage, pageFields, pageQuery, standardPage } from '../http/paging.ts';
 import { tenantRoute } from '../http/route.ts';

@@ -1,5 +1,5 @@
 import type { Pool } from '#shared/db/pool.ts';
-import type { Runs } from '#shared/runs.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 
 export interface TickCounts {
   SCHEDULED: number;

@@ -1,5 +1,5 @@
 import type { Pool } from '#shared/db/pool.ts';
-import type { RunOutcome } from '#shared/run-ends.ts';
+import type { RunOutcome } from '#shared/runs/completion-notices.ts';
 
 /** How a run of the tenant has ended; undefined while it goes on, or if there is no such run. */
 export async function readOutcome(

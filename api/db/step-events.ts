@@ -1,7 +1,7 @@
 import type { Json } from '#shared/core/json.ts';
-import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { LargeOutput, Repeat } from '#shared/messaging/realtime/run-events.ts';
+import { nodeEvents } from '#shared/runs/node-event-rows.ts';
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import type { NodeStatus } from '#shared/workflow/progress/status.ts';
 import type { ShownError } from '#shared/workflow/run-error.ts';

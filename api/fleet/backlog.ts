@@ -1,6 +1,6 @@
-import { QUEUED } from '#shared/db/admission.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { CREATOR, KEPT, LINE } from '#shared/db/window.ts';
+import { QUEUED } from '#shared/runs/dispatch/dispatch-sql.ts';
+import { CREATOR, KEPT, LINE } from '#shared/runs/dispatch/dispatch-window.ts';
 
 /** Lines of runs that are visited at most: those of one tenant, workflow and class are one. */
 const LINES = 500;

@@ -1,5 +1,5 @@
-import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import { nodeEvents } from '#shared/runs/node-event-rows.ts';
 
 /** The newest ended runs that are looked at. */
 const RUNS = 5_000;

@@ -1,7 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import { shownPath } from '#shared/form-links.ts';
+import { shownPath } from '#shared/runs/form-links.ts';
 import { readClientError } from './client-error.ts';
 import { describeUnknown, handlingOf } from './handling.ts';
 import type { Refusals } from './refusals.ts';

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
-import { RunEnd, type RunOutcome } from '#shared/run-ends.ts';
-import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
+import { RunEnd, type RunOutcome } from '#shared/runs/completion-notices.ts';
+import { RUN_CHANNEL, RunSignal } from '#shared/runs/signals.ts';
 import { findEnded, readOutcome } from '../db/run-outcomes.ts';
 
 /** Runs for whose outcome a client of this process waits. */

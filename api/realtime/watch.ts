@@ -3,7 +3,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import type { RunBroadcast } from '#shared/messaging/realtime/publish.ts';
-import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
+import { RUN_CHANNEL, RunSignal } from '#shared/runs/signals.ts';
 import { beginWatching, findMoved, keepWatching, readRunEvents } from '../db/watched-runs.ts';
 import { type Deliver, WatchedRun } from './watched-run.ts';
 

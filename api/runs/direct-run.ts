@@ -1,7 +1,7 @@
-import type { NewRun } from '#shared/accept-runs.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
+import type { NewRun } from '#shared/runs/accept.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import type { ExecutableVersion } from '../db/executable-versions.ts';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { shownKey } from '#shared/admit.ts';
-import { HOLDS_KEY, QUEUED, QUEUED_SINCE } from '#shared/db/admission.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { CREATOR, inWindow, isIntake, isPaused, KEPT, LINE, mustStay } from '#shared/db/window.ts';
-import { TAKES_RUNS } from '#shared/fleet.ts';
+import { HOLDS_KEY, QUEUED, QUEUED_SINCE } from '#shared/runs/dispatch/dispatch-sql.ts';
+import { CREATOR, inWindow, isIntake, isPaused, KEPT, LINE, mustStay } from '#shared/runs/dispatch/dispatch-window.ts';
+import { shownKey } from '#shared/runs/dispatch/dispatcher.ts';
+import { TAKES_RUNS } from '#shared/runs/dispatch/worker-capacity.ts';
 import type { Waiting, WaitReason } from './wait-schemas.ts';
 
 type Reason = z.input<typeof WaitReason>;

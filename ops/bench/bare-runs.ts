@@ -1,9 +1,9 @@
-import { acceptRuns, insertRuns, type NewRun } from '#shared/accept-runs.ts';
-import { createAdmission } from '#shared/admit.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { textArray } from '#shared/db/array.ts';
 import { createCommitPool, createDispatchPool, type PoolClient } from '#shared/db/pool.ts';
+import { acceptRuns, insertRuns, type NewRun } from '#shared/runs/accept.ts';
+import { createAdmission } from '#shared/runs/dispatch/dispatcher.ts';
 import { createClaims } from '#workers/engine/claim.ts';
 import { COMMIT, COMMIT_ONE } from '#workers/engine/commit-sql.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';

@@ -12,7 +12,7 @@ import { createPool, type Pool } from '#shared/db/pool.ts';
 import { migrate } from '#shared/db/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { createProducer } from '#shared/messaging/producer.ts';
-import { createRuns, type Runs } from '#shared/runs.ts';
+import { createRuns, type Runs } from '#shared/runs/runs.ts';
 import { type EmbeddedRedis, findRedis, startRedis } from '#test/servers/redis.ts';
 import { startPostgres } from '../embedded/postgres.ts';
 

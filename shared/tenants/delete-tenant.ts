@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from '../db/pool.ts';
-import type { Runs } from '../runs.ts';
+import type { Runs } from '../runs/runs.ts';
 
 /** Tells workers that a database may have to be dropped. */
 export const TENANT_DELETED_CHANNEL = 'tenant.deleted';

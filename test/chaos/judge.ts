@@ -1,5 +1,5 @@
-import { accountFor } from '#shared/db/accounting.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import { accountFor } from '#shared/runs/accounting.ts';
 import { expected, GROUPS, type Group, groupOf, type PlannedRun, type Shape } from './program.ts';
 import { COUNTERS } from './steps.ts';
 

@@ -4,7 +4,7 @@ import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { createProducer } from '#shared/messaging/producer.ts';
-import { createRuns } from '#shared/runs.ts';
+import { createRuns } from '#shared/runs/runs.ts';
 import { keepLedger, type Ledger } from './ledger.ts';
 import { startWorld } from './world.ts';
 

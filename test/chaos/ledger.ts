@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NewRun } from '#shared/accept-runs.ts';
 import { newID } from '#shared/core/ids.ts';
-import { accountFor } from '#shared/db/accounting.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Runs } from '#shared/runs.ts';
+import type { NewRun } from '#shared/runs/accept.ts';
+import { accountFor } from '#shared/runs/accounting.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 import { RunClass } from '#shared/workflow/limits.ts';
 import { code, graph, noop } from '#test/support/graphs.ts';
 

@@ -9,7 +9,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { createProducer } from '#shared/messaging/producer.ts';
-import { createRuns } from '#shared/runs.ts';
+import { createRuns } from '#shared/runs/runs.ts';
 import { redisURL } from '#test/support/backplane.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger, testSecurity } from '#test/support/environment.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { insertRuns, type NewRun } from '#shared/accept-runs.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { ADMIT, HAS_WAITING } from '#shared/db/admission.ts';
-import { createRuns, type Runs } from '#shared/runs.ts';
+import { insertRuns, type NewRun } from '#shared/runs/accept.ts';
+import { ADMIT, HAS_WAITING } from '#shared/runs/dispatch/dispatch-sql.ts';
+import { createRuns, type Runs } from '#shared/runs/runs.ts';
 import { limitsOf } from '#shared/workflow/limits.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';

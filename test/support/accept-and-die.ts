@@ -1,12 +1,12 @@
 /** Accepts a run and is killed at the given point, as an API process may be: argv is the point and the run. */
 
-import type { NewRun } from '#shared/accept-runs.ts';
 import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { createProducer, type Producer } from '#shared/messaging/producer.ts';
-import { createRuns } from '#shared/runs.ts';
+import type { NewRun } from '#shared/runs/accept.ts';
+import { createRuns } from '#shared/runs/runs.ts';
 
 const [point, run] = process.argv.slice(2) as [string, string];
 const config = readConfig();

@@ -1,4 +1,3 @@
-import type { NewRun } from '#shared/accept-runs.ts';
 import { type Config, readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
@@ -9,7 +8,8 @@ import { createProducer, type Producer } from '#shared/messaging/producer.ts';
 import { type QueueName, queues } from '#shared/messaging/queues/index.ts';
 import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import { eventsOf, type RunEventRow } from '#shared/messaging/realtime/run-events.ts';
-import { createRuns, type Runs } from '#shared/runs.ts';
+import type { NewRun } from '#shared/runs/accept.ts';
+import { createRuns, type Runs } from '#shared/runs/runs.ts';
 import { createWorker, type WorkerContext } from '#workers/context.ts';
 import { workOffRemovals } from '#workers/tenant-database/removals.ts';
 import { createTenantServers } from '#workers/tenant-database/servers.ts';

@@ -1,5 +1,5 @@
 import { newID } from '#shared/core/ids.ts';
-import { tokenOf } from '#shared/form-links.ts';
+import { tokenOf } from '#shared/runs/form-links.ts';
 import type { Cluster } from './cluster.ts';
 import { testServers } from './environment.ts';
 import {

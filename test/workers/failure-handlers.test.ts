@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { insertRuns, type NewRun } from '#shared/accept-runs.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
+import { insertRuns, type NewRun } from '#shared/runs/accept.ts';
 import { createFailureHandling } from '#workers/failure-handlers.ts';
 import { type Deployment, startDeployment } from '../support/deployment.ts';
 import { explaining } from '../support/explaining.ts';

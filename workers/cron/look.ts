@@ -1,9 +1,9 @@
-import { insertRuns, type NewRun } from '#shared/accept-runs.ts';
 import type { Rights } from '#shared/access/policy/rights.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { inTransaction, isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { storable } from '#shared/db/storable.ts';
+import { insertRuns, type NewRun } from '#shared/runs/accept.ts';
 import type { TickOutcome } from '#shared/triggers/cron/job.ts';
 import { dueTime } from '#shared/triggers/cron/next-tick.ts';
 import { entryOfTick } from './audit-ticks.ts';

@@ -1,9 +1,9 @@
-import type { NewRun } from '#shared/accept-runs.ts';
 import type { Rights } from '#shared/access/policy/rights.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
+import type { NewRun } from '#shared/runs/accept.ts';
 import type { RunsInFlight } from '#shared/tenants/counted-quotas.ts';
 import { targetOf } from '#shared/triggers/cron/job.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';

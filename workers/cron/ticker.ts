@@ -2,7 +2,7 @@ import type { Rights } from '#shared/access/policy/rights.ts';
 import { Tally } from '#shared/core/counter.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Runs } from '#shared/runs.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 import { createRunsInFlight } from '#shared/tenants/counted-quotas.ts';
 import { type LookNeeds, lookAt } from './look.ts';
 import { inTenantTurns } from './turns.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Runs } from '#shared/runs.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 
 /** How far ahead due waits are looked for: longer than the second between two rounds of the sweep. */
 const AHEAD_MS = 1500;

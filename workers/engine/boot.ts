@@ -1,6 +1,6 @@
 import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
-import type { Runs } from '#shared/runs.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 
 const BOOT_LOCK = 7_265_004;
 

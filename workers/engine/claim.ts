@@ -2,8 +2,8 @@ import { batched } from '#shared/concurrency/batcher.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { READY_BY_ID } from '#shared/db/ready.ts';
 import type { Claimable } from '#shared/messaging/queues/workflow-runs.ts';
+import { READY_BY_ID } from '#shared/runs/dispatch/ready-runs.ts';
 import type { TestMode } from '#shared/workflow/test-mode.ts';
 
 export interface ClaimedRow {

@@ -1,4 +1,4 @@
-import { NO_WORKFLOW } from '#shared/db/workflow-events.ts';
+import { NO_WORKFLOW } from '#shared/runs/workflow-event-rows.ts';
 
 // $1 lease; $2..$10 one element per run; $11..$20 one element per event, whose row is stored under the last of its numbers. `is not distinct from` keeps the planner off the
 // index of held runs, which is full of dead entries: the id alone finds the row.

@@ -1,5 +1,5 @@
-import { limitColumns } from '#shared/accept-runs.ts';
 import { storableJSON } from '#shared/db/storable.ts';
+import { limitColumns } from '#shared/runs/accept.ts';
 import { limitsOf } from '#shared/workflow/limits.ts';
 import { innermost, pathKey } from '#shared/workflow/progress/activation.ts';
 import type { Frame } from '#shared/workflow/progress/progress.ts';

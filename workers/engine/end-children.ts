@@ -1,6 +1,6 @@
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Runs } from '#shared/runs.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 
 /** Cancels the children of a run that has ended. Never rejects: those that are left are found by the sweep. */
 export async function endChildren(

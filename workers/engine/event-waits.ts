@@ -2,8 +2,8 @@ import type { Rights } from '#shared/access/policy/rights.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { EXPIRE_WAITS, FIND_REMEMBERED, READ_EVENT_WAITS, TAKE_EVENT } from '#shared/db/workflow-events.ts';
-import { accessTo } from '#shared/workflow-events.ts';
+import { accessTo } from '#shared/runs/send-event.ts';
+import { EXPIRE_WAITS, FIND_REMEMBERED, READ_EVENT_WAITS, TAKE_EVENT } from '#shared/runs/workflow-event-rows.ts';
 import type { TakenEvent } from '../nodes/executor.ts';
 
 /** What came of waits for events, by their ids; absent while one still waits. Null: no event came in time. */

@@ -1,8 +1,8 @@
 import { toAppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { TAKES_RUNS } from '#shared/fleet.ts';
-import type { Runs } from '#shared/runs.ts';
+import { TAKES_RUNS } from '#shared/runs/dispatch/worker-capacity.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 import type { ClaimRow } from './claim.ts';
 import { UnknownKinds } from './versions.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Claimable } from '#shared/messaging/queues/workflow-runs.ts';
-import type { Runs } from '#shared/runs.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 import type { ClaimRow, Claims } from './claim.ts';
 import type { Lease } from './lease.ts';
 import { consumersFor, Places } from './places.ts';

@@ -1,6 +1,6 @@
-import { QUEUED } from '#shared/db/admission.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { CREATOR, isIntake, isPaused, KEPT, LINE, WHILE_KEPT } from '#shared/db/window.ts';
+import { QUEUED } from '#shared/runs/dispatch/dispatch-sql.ts';
+import { CREATOR, isIntake, isPaused, KEPT, LINE, WHILE_KEPT } from '#shared/runs/dispatch/dispatch-window.ts';
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Paused workflows or tenants that a round looks at; the next one goes on behind them. */

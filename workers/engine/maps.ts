@@ -2,7 +2,7 @@ import { batched } from '#shared/concurrency/batcher.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
-import type { Runs } from '#shared/runs.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 import type { MapOutcome } from '../nodes/executor.ts';
 
 export interface Maps {

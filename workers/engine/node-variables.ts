@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject } from '#shared/core/json.ts';
 import { invalid } from '#shared/core/schema/issues.ts';
-import { type FormLinks, tokenOf } from '#shared/form-links.ts';
+import { type FormLinks, tokenOf } from '#shared/runs/form-links.ts';
 import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { LINKS_ROOT } from '#shared/workflow/nodes/links-root.ts';
 import { pathKey } from '#shared/workflow/progress/activation.ts';

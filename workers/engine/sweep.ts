@@ -1,11 +1,11 @@
 import type { Tally } from '#shared/core/counter.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import { HAS_WAITING } from '#shared/db/admission.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import type { Producer } from '#shared/messaging/producer.ts';
-import type { Runs } from '#shared/runs.ts';
-import type { Events } from '#shared/workflow-events.ts';
+import { HAS_WAITING } from '#shared/runs/dispatch/dispatch-sql.ts';
+import type { Runs } from '#shared/runs/runs.ts';
+import type { Events } from '#shared/runs/send-event.ts';
 import { createAlarms } from './alarms.ts';
 import { createKeptRuns } from './kept-runs.ts';
 import { createLeader } from './leader.ts';

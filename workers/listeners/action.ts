@@ -1,7 +1,7 @@
-import type { NewRun } from '#shared/accept-runs.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { ListenerNotice } from '#shared/messaging/realtime/listener-events.ts';
+import type { NewRun } from '#shared/runs/accept.ts';
 
 /** What actions need beside their config. */
 export interface ActionContext {

@@ -1,7 +1,7 @@
-import type { NewRun } from '#shared/accept-runs.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { storable, storableJSON } from '#shared/db/storable.ts';
-import type { Runs } from '#shared/runs.ts';
+import type { NewRun } from '#shared/runs/accept.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 import { STOP_LISTENERS } from '#shared/triggers/listeners/breakers.ts';
 import { END_ATTEMPTS, FORGET_DEDUP, LOCK_EVENTS, SAVE_TO_BUFFERS } from '#shared/triggers/listeners/event-rows.ts';
 import { type EventState, type HeldBy, keptSeconds } from '#shared/triggers/listeners/event-states.ts';

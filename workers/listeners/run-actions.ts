@@ -1,8 +1,8 @@
-import type { NewRun } from '#shared/accept-runs.ts';
 import { AppError, toAppError, WireError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { isRefusedStatement } from '#shared/db/pool.ts';
 import type { ListenerNotice } from '#shared/messaging/realtime/listener-events.ts';
+import type { NewRun } from '#shared/runs/accept.ts';
 import type { ActionType } from '#shared/triggers/listeners/actions.ts';
 import type { ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
 import type { ActionContext, ActionOutcome, BufferedEvent, RunAction } from './action.ts';

@@ -3,9 +3,9 @@ import { AppError } from '#shared/core/errors.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
 import type { Trim } from '#shared/db/evict-oldest.ts';
 import type { IdempotencyClaim } from '#shared/db/idempotency.ts';
+import type { Events } from '#shared/runs/send-event.ts';
 import { sendEvent } from '#shared/triggers/listeners/actions.ts';
 import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
-import type { Events } from '#shared/workflow-events.ts';
 import type { RunAction } from './action.ts';
 
 const PAUSE_MS = 100;

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
-import { LINE } from '#shared/db/window.ts';
+import { LINE } from '#shared/runs/dispatch/dispatch-window.ts';
 import { BATCH, ofRuns, type Retention, retentions, secondsOf } from './tables.ts';
 
 /** Runs of one statement that looks for old ones. */

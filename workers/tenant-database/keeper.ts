@@ -5,7 +5,7 @@ import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
-import type { Runs } from '#shared/runs.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 import { resumeDeletions, TENANT_DELETED_CHANNEL } from '#shared/tenants/delete-tenant.ts';
 import { createCatalogGuard } from './catalog-guard.ts';
 import { createLockGuard } from './lock-guard.ts';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { accountFor } from '#shared/db/accounting.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
-import { completeSince } from '#shared/db/run-retention.ts';
+import { accountFor } from '#shared/runs/accounting.ts';
+import { completeSince } from '#shared/runs/retention.ts';
 import { keptSeconds } from '#shared/triggers/listeners/event-states.ts';
 import type { ApiContext } from '../../context.ts';
 import { operatorRoute, tenantRoute } from '../../http/route.ts';

@@ -3,7 +3,12 @@ import { AppError } from '#shared/core/errors.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { inTransaction } from '#shared/db/pool.ts';
 import { onClient } from '#shared/db/query.ts';
-import { type DispatchChanges, readDispatch, setDispatch, type TenantDispatch } from '#shared/db/tenant-dispatch.ts';
+import {
+  type DispatchChanges,
+  readDispatch,
+  setDispatch,
+  type TenantDispatch,
+} from '#shared/runs/dispatch/tenant-settings.ts';
 import { recordUpdate } from '../../audit/changes.ts';
 import type { ApiContext } from '../../context.ts';
 import { lockTenant } from '../../db/lock-tenant.ts';

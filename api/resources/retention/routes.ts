@@ -3,7 +3,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { inTransaction } from '#shared/db/pool.ts';
 import { onClient } from '#shared/db/query.ts';
-import { readRetention, setRetention } from '#shared/db/run-retention.ts';
+import { readRetention, setRetention } from '#shared/runs/retention.ts';
 import { recordUpdate } from '../../audit/changes.ts';
 import type { ApiContext } from '../../context.ts';
 import { lockTenant } from '../../db/lock-tenant.ts';

@@ -4,7 +4,7 @@ import { AppError, toAppError } from '#shared/core/errors.ts';
 import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { FORMS_PATH } from '#shared/form-links.ts';
+import { FORMS_PATH } from '#shared/runs/form-links.ts';
 import type { ApiContext } from '../../context.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';
 import { Message } from '../../http/answer-parts.ts';

@@ -1,5 +1,5 @@
 import type { CollectionRequest } from '#shared/db/entities/collection-request.ts';
-import type { FormLinks } from '#shared/form-links.ts';
+import type { FormLinks } from '#shared/runs/form-links.ts';
 
 const MINUTE_MS = 60_000;
 

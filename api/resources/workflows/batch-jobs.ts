@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { BatchJob } from '#shared/batch-job.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { newID } from '#shared/core/ids.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { RunBatch } from '#shared/db/entities/run-batch.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
+import type { BatchJob } from '#shared/runs/batches/job.ts';
 import type { ApiContext } from '../../context.ts';
 import type { Demand } from '../../http/route.ts';
 import { tenantRoute } from '../../http/route.ts';

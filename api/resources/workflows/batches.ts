@@ -1,12 +1,12 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import type { BatchJob } from '#shared/batch-job.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { RunBatch } from '#shared/db/entities/run-batch.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { countByStatus, countsOf, endCancelled, markCancelled } from '#shared/run-batches.ts';
+import { countByStatus, countsOf, endCancelled, markCancelled } from '#shared/runs/batches/cancel.ts';
+import type { BatchJob } from '#shared/runs/batches/job.ts';
 import { findPage } from '../../http/paging.ts';
 import { type Access, tenantRoute } from '../../http/route.ts';
 import { Batch, Batches, BatchID, BatchList, MAX_COUNTED } from './batch-schemas.ts';

@@ -3,7 +3,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import type { Runs } from '#shared/runs.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';

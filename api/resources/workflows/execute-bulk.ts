@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
-import type { BatchItem, ItemOutcome } from '#shared/accept-batch.ts';
-import type { NewRun } from '#shared/accept-runs.ts';
 import { createPauses } from '#shared/concurrency/cooperative.ts';
 import { AppError, toWireError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { invalid, mapPaths } from '#shared/core/schema/issues.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
+import type { NewRun } from '#shared/runs/accept.ts';
+import type { BatchItem, ItemOutcome } from '#shared/runs/accept-batch.ts';
 import type { ExecutableVersion } from '../../db/executable-versions.ts';
 import { TENANT_PREFIX, tenantRoute } from '../../http/route.ts';
 import { asSpelled } from '../../http/spelling.ts';

@@ -7,7 +7,7 @@ import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { findRunsByText } from '#shared/find-runs.ts';
-import { type RunFilter, runConditions } from '#shared/run-filter.ts';
+import { type RunFilter, runConditions } from '#shared/runs/batches/filter.ts';
 import { amongNewest } from '../../db/among-newest.ts';
 import type { Condition } from '../../db/visible.ts';
 import { containing } from '../../http/paging.ts';

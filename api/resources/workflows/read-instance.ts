@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
-import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import { nodeEvents } from '#shared/runs/node-event-rows.ts';
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';
 import { readValues } from '../../db/run-values.ts';

@@ -3,7 +3,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
-import { planRerun, previewRerun } from '#shared/plan-rerun.ts';
+import { planRerun, previewRerun } from '#shared/runs/plan-rerun.ts';
 import type { ApiContext } from '../../context.ts';
 import { type TenantInput, tenantRoute } from '../../http/route.ts';
 import { directRun } from '../../runs/direct-run.ts';

@@ -3,7 +3,7 @@ import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import type { Runs } from '#shared/runs.ts';
+import type { Runs } from '#shared/runs/runs.ts';
 import { isTerminal, type RunStatus } from '#shared/workflow/progress/status.ts';
 import { checkSubmission } from './check-submission.ts';
 

@@ -1,8 +1,8 @@
-import type { BatchJob } from '../../batch-job.ts';
 import type { Caller } from '../../core/caller.ts';
+import type { BatchJob } from '../../runs/batches/job.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-/** Runs that were started together. Written in SQL by `shared/run-batches.ts`; handlers only read it here. */
+/** Runs that were started together. Written in SQL by `shared/runs/batches/cancel.ts`; handlers only read it here. */
 export const RunBatchSchema = defineEntity({
   name: 'RunBatch',
   tableName: 'run_batch',

@@ -11,7 +11,7 @@ export interface RunError extends ShownError {
   frame?: IterationPath;
 }
 
-/** A run. Written by `shared/runs.ts` and the engine in SQL; handlers only read it here. */
+/** A run. Written by `shared/runs/runs.ts` and the engine in SQL; handlers only read it here. */
 export const WorkflowInstanceSchema = defineEntity({
   name: 'WorkflowInstance',
   tableName: 'workflow_instance',

@@ -3,7 +3,7 @@ import { type AwaitedRuns, createAwaitedRuns } from '#api/realtime/awaited-runs.
 import { newID } from '#shared/core/ids.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { createRunEnds, type RunOutcome, type TellEnd } from '#shared/run-ends.ts';
+import { createRunEnds, type RunOutcome, type TellEnd } from '#shared/runs/completion-notices.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';
 import { eventually } from '../../support/settle.ts';

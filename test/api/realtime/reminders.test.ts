@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tokenOf } from '#shared/form-links.ts';
+import { tokenOf } from '#shared/runs/form-links.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aWorkflow } from '../../support/factories.ts';
 import { graph } from '../../support/graphs.ts';

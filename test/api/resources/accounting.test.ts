@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { ACCOUNT_OF_TENANTS_EVENTS, COUNT_CONTRADICTIONS } from '#shared/db/accounting.ts';
+import { ACCOUNT_OF_TENANTS_EVENTS, COUNT_CONTRADICTIONS } from '#shared/runs/accounting.ts';
 import { limitsOf } from '#shared/workflow/limits.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { tokenOf } from '#shared/form-links.ts';
+import { tokenOf } from '#shared/runs/form-links.ts';
 import { findChromium } from '../../servers/chromium.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { markCancelled, resumeCancels } from '#shared/run-batches.ts';
+import { markCancelled, resumeCancels } from '#shared/runs/batches/cancel.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aWorkflow, chain, type TestTenant, type TestWorkflow } from '../../support/factories.ts';
 import { eventually } from '../../support/settle.ts';

@@ -8,7 +8,7 @@ import {
   GIVE_EVENT,
   HAS_LEFT,
   READ_EVENT_WAITS,
-} from '#shared/db/workflow-events.ts';
+} from '#shared/runs/workflow-event-rows.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aWorkflow, type TestTenant, type TestUser } from '../../support/factories.ts';
 import { graph } from '../../support/graphs.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { insertRuns, type NewRun } from '#shared/accept-runs.ts';
 import { newID } from '#shared/core/ids.ts';
-import { FIND_FORGOTTEN } from '#shared/db/accounting.ts';
-import { createRuns } from '#shared/runs.ts';
+import { insertRuns, type NewRun } from '#shared/runs/accept.ts';
+import { FIND_FORGOTTEN } from '#shared/runs/accounting.ts';
+import { createRuns } from '#shared/runs/runs.ts';
 import { createAlarms } from '#workers/engine/alarms.ts';
 import { createKeptRuns } from '#workers/engine/kept-runs.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { createEvents } from '#shared/workflow-events.ts';
+import { createEvents } from '#shared/runs/send-event.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { createLeader, type Leader } from '#workers/engine/leader.ts';

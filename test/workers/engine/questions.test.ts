@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { NewRun } from '#shared/accept-runs.ts';
 import { newID } from '#shared/core/ids.ts';
+import type { NewRun } from '#shared/runs/accept.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';

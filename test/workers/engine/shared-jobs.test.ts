@@ -5,7 +5,7 @@ import { createPool } from '#shared/db/pool.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { createProducer } from '#shared/messaging/producer.ts';
 import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
-import { createRuns, type Runs } from '#shared/runs.ts';
+import { createRuns, type Runs } from '#shared/runs/runs.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { graph, noops } from '#test/support/graphs.ts';

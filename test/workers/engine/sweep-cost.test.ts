@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { createRuns } from '#shared/runs.ts';
-import { createEvents } from '#shared/workflow-events.ts';
+import { createRuns } from '#shared/runs/runs.ts';
+import { createEvents } from '#shared/runs/send-event.ts';
 import { createSweep } from '#workers/engine/sweep.ts';
 import { startDeployment } from '../../support/deployment.ts';
 import { testLogger } from '../../support/environment.ts';

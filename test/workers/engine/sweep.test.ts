@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { createEvents } from '#shared/workflow-events.ts';
+import { createEvents } from '#shared/runs/send-event.ts';
 import { createSweep } from '#workers/engine/sweep.ts';
 import { startDeployment } from '../../support/deployment.ts';
 import { testLogger } from '../../support/environment.ts';

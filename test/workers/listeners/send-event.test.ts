@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import { createAnswerTrim } from '#shared/db/idempotency.ts';
-import { createEvents } from '#shared/workflow-events.ts';
+import { createEvents } from '#shared/runs/send-event.ts';
 import { createSendEvent } from '#workers/listeners/send-event.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';
 import { eventually } from '../../support/settle.ts';

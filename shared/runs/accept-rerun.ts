@@ -1,9 +1,9 @@
-import { insertRuns, type NewRun } from './accept-runs.ts';
-import { AppError } from './core/errors.ts';
-import type { JsonObject } from './core/json.ts';
-import { claimKey, type IdempotencyClaim, notYet, storeAnswer, whenKeyIsFree } from './db/idempotency.ts';
-import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
-import { onClient } from './db/query.ts';
+import { AppError } from '../core/errors.ts';
+import type { JsonObject } from '../core/json.ts';
+import { claimKey, type IdempotencyClaim, notYet, storeAnswer, whenKeyIsFree } from '../db/idempotency.ts';
+import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
+import { onClient } from '../db/query.ts';
+import { insertRuns, type NewRun } from './accept.ts';
 
 /** A run that takes results over from another, which has ended. */
 export interface NewRerun extends NewRun {

@@ -1,5 +1,5 @@
-import type { Metrics } from './core/metrics.ts';
-import type { Runs } from './runs.ts';
+import type { Metrics } from '../../core/metrics.ts';
+import type { Runs } from '../runs.ts';
 
 /** Adds the hand-overs of a process; every process that accepts or wakes runs has some. */
 export function addHandOverMetrics({ add }: Pick<Metrics, 'add'>, runs: Runs): void {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Tally } from './core/counter.ts';
-import type { Logger } from './core/logger.ts';
-import { ADMIT, type AdmissionRow, HAS_QUEUED } from './db/admission.ts';
-import type { Pool } from './db/pool.ts';
-import { createEndEach } from './end-each.ts';
-import type { Ending } from './end-runs.ts';
+import { Tally } from '../../core/counter.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Pool } from '../../db/pool.ts';
+import { createEndEach } from '../end-isolated.ts';
+import type { Ending } from '../end-tree.ts';
+import { ADMIT, type AdmissionRow, HAS_QUEUED } from './dispatch-sql.ts';
 
 /** A run that has been handed over, before its job is added. */
 export interface Admitted {

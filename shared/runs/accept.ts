@@ -1,15 +1,15 @@
-import { type AuditRecord, insertFrom } from './access/audit/records.ts';
-import { startEntryOf } from './access/audit/run-starts.ts';
-import type { Caller } from './core/caller.ts';
-import type { AppError } from './core/errors.ts';
-import { newID } from './core/ids.ts';
-import type { JsonObject } from './core/json.ts';
-import { claimKey, type IdempotencyClaim, whenKeyIsFree } from './db/idempotency.ts';
-import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
-import { onClient } from './db/query.ts';
-import { isKept, LINE, SKIPS, WHILE_KEPT } from './db/window.ts';
-import type { CompletionWebhook, RunClass, RunLimits } from './workflow/limits.ts';
-import type { TestMode } from './workflow/test-mode.ts';
+import { type AuditRecord, insertFrom } from '../access/audit/records.ts';
+import { startEntryOf } from '../access/audit/run-starts.ts';
+import type { Caller } from '../core/caller.ts';
+import type { AppError } from '../core/errors.ts';
+import { newID } from '../core/ids.ts';
+import type { JsonObject } from '../core/json.ts';
+import { claimKey, type IdempotencyClaim, whenKeyIsFree } from '../db/idempotency.ts';
+import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
+import { onClient } from '../db/query.ts';
+import type { CompletionWebhook, RunClass, RunLimits } from '../workflow/limits.ts';
+import type { TestMode } from '../workflow/test-mode.ts';
+import { isKept, LINE, SKIPS, WHILE_KEPT } from './dispatch/dispatch-window.ts';
 
 export interface NewRun {
   /** Absent: made here. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { type Ending, endTree } from '#shared/end-runs.ts';
+import { type Ending, endTree } from '#shared/runs/end-tree.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { noops } from '#test/support/graphs.ts';
 

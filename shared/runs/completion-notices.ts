@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { OwnJson } from './core/json.ts';
-import type { Logger } from './core/logger.ts';
-import { storableJSON } from './db/storable.ts';
-import type { Messages } from './messaging/backplane/index.ts';
-import { moreOfRunError } from './workflow/run-error.ts';
+import { OwnJson } from '../core/json.ts';
+import type { Logger } from '../core/logger.ts';
+import { storableJSON } from '../db/storable.ts';
+import type { Messages } from '../messaging/backplane/index.ts';
+import { moreOfRunError } from '../workflow/run-error.ts';
 
 const RunOutcome = z.object({
   status: z.enum(['COMPLETED', 'FAILED', 'CANCELLED']),

@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from './pool.ts';
+import type { Pool, PoolClient } from '../db/pool.ts';
 
 type Queryable = Pick<Pool | PoolClient, 'query'>;
 

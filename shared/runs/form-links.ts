@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { KeyRing } from './core/key-ring.ts';
+import type { KeyRing } from '../core/key-ring.ts';
 
 /** The public path of forms; the token of a link follows it. */
 export const FORMS_PATH = '/api/v1/forms';

@@ -1,7 +1,6 @@
-import { insertRuns, type NewRun } from './accept-runs.ts';
-import type { Caller } from './core/caller.ts';
-import { AppError } from './core/errors.ts';
-import type { JsonObject } from './core/json.ts';
+import type { Caller } from '../core/caller.ts';
+import { AppError } from '../core/errors.ts';
+import type { JsonObject } from '../core/json.ts';
 import {
   claimKey,
   claimRunKeys,
@@ -10,9 +9,10 @@ import {
   notYet,
   storeAnswer,
   whenKeyIsFree,
-} from './db/idempotency.ts';
-import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
-import { onClient } from './db/query.ts';
+} from '../db/idempotency.ts';
+import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
+import { onClient } from '../db/query.ts';
+import { insertRuns, type NewRun } from './accept.ts';
 
 export interface NewBatch {
   id: string;

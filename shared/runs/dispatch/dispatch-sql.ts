@@ -1,4 +1,4 @@
-import { ALL_CREATORS, CREATOR, inWindow, isIntake, isPaused, LINE, mustStay, WINDOW } from './window.ts';
+import { ALL_CREATORS, CREATOR, inWindow, isIntake, isPaused, LINE, mustStay, WINDOW } from './dispatch-window.ts';
 
 /** What an admission answers, one row for each run or fact. */
 export interface AdmissionRow {

@@ -1,4 +1,4 @@
-import type { Pool } from './db/pool.ts';
+import type { Pool } from '../../db/pool.ts';
 
 /** The live workers that take jobs of runs. */
 export interface Fleet {

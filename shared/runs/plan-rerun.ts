@@ -1,15 +1,15 @@
+import { inTurns } from '../concurrency/cooperative.ts';
+import { AppError } from '../core/errors.ts';
+import { quote } from '../core/quote.ts';
+import { invalidField } from '../core/schema/issues.ts';
+import type { RunError } from '../db/entities/workflow-instance.ts';
+import type { Pool } from '../db/pool.ts';
+import { compileStored, type Graph, WorkflowEdge, WorkflowNode } from '../workflow/graph/graph.ts';
+import { nodeAt } from '../workflow/graph/order.ts';
+import { findReuse, leadsPast, outermostOf, type Reuse } from '../workflow/progress/reuse.ts';
+import { isTerminal, type RunStatus } from '../workflow/progress/status.ts';
 import { findReused } from './accept-rerun.ts';
-import type { RerunFrom } from './batch-job.ts';
-import { inTurns } from './concurrency/cooperative.ts';
-import { AppError } from './core/errors.ts';
-import { quote } from './core/quote.ts';
-import { invalidField } from './core/schema/issues.ts';
-import type { RunError } from './db/entities/workflow-instance.ts';
-import type { Pool } from './db/pool.ts';
-import { compileStored, type Graph, WorkflowEdge, WorkflowNode } from './workflow/graph/graph.ts';
-import { nodeAt } from './workflow/graph/order.ts';
-import { findReuse, leadsPast, outermostOf, type Reuse } from './workflow/progress/reuse.ts';
-import { isTerminal, type RunStatus } from './workflow/progress/status.ts';
+import type { RerunFrom } from './batches/job.ts';
 
 export interface RerunSource {
   id: string;

@@ -1,7 +1,7 @@
-import type { JsonObject } from './core/json.ts';
-import { nodeEvents } from './db/node-events.ts';
-import { inTransaction, type Pool } from './db/pool.ts';
-import { storableJSON } from './db/storable.ts';
+import type { JsonObject } from '../core/json.ts';
+import { inTransaction, type Pool } from '../db/pool.ts';
+import { storableJSON } from '../db/storable.ts';
+import { nodeEvents } from './node-event-rows.ts';
 
 /** The runs to end, and how. With a tenant, the ids of other tenants are ignored. */
 export interface Ending {

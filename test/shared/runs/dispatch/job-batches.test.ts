@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import type { Fleet } from '#shared/fleet.ts';
 import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
-import { cutIntoJobs, type HandedOver } from '#shared/run-jobs.ts';
+import { cutIntoJobs, type HandedOver } from '#shared/runs/dispatch/job-batches.ts';
+import type { Fleet } from '#shared/runs/dispatch/worker-capacity.ts';
 
 const tenantID = newID();
 

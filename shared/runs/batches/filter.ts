@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RunStatus } from './workflow/progress/status.ts';
+import { RunStatus } from '../../workflow/progress/status.ts';
 
 const ID = z.uuid();
 

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AuditRecord, insertAuditRecords } from './access/audit/records.ts';
-import type { Rights } from './access/policy/rights.ts';
-import { requireQuota } from './access/quotas.ts';
-import type { Caller } from './core/caller.ts';
-import { newID } from './core/ids.ts';
-import type { Json, JsonObject } from './core/json.ts';
-import { claimKey, type IdempotencyClaim, storeAnswer, whenKeyIsFree } from './db/idempotency.ts';
-import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
-import { onClient, onPool } from './db/query.ts';
-import { storableJSON } from './db/storable.ts';
+import { type AuditRecord, insertAuditRecords } from '../access/audit/records.ts';
+import type { Rights } from '../access/policy/rights.ts';
+import { requireQuota } from '../access/quotas.ts';
+import type { Caller } from '../core/caller.ts';
+import { newID } from '../core/ids.ts';
+import type { Json, JsonObject } from '../core/json.ts';
+import { claimKey, type IdempotencyClaim, storeAnswer, whenKeyIsFree } from '../db/idempotency.ts';
+import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
+import { onClient, onPool } from '../db/query.ts';
+import { storableJSON } from '../db/storable.ts';
+import type { Runs } from './runs.ts';
 import {
   FIND_EVENT,
   FIND_REACHED,
@@ -19,8 +20,7 @@ import {
   INSERT_EVENT,
   MARK_TOLD,
   NO_WORKFLOW,
-} from './db/workflow-events.ts';
-import type { Runs } from './runs.ts';
+} from './workflow-event-rows.ts';
 
 export interface NewEvent {
   tenantID: string;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { Admitted } from './admit.ts';
-import type { Fleet } from './fleet.ts';
-import { MAX_RUNS_PER_JOB, type workflowRuns } from './messaging/queues/workflow-runs.ts';
+import { MAX_RUNS_PER_JOB, type workflowRuns } from '../../messaging/queues/workflow-runs.ts';
+import type { Admitted } from './dispatcher.ts';
+import type { Fleet } from './worker-capacity.ts';
 
 /** A run whose row says that it has a job; its epoch is that of the row, and the claim raises it. */
 export type HandedOver = Omit<Admitted, 'priority'>;

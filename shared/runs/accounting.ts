@@ -1,7 +1,7 @@
 import { idAt } from '../core/ids.ts';
+import type { Pool } from '../db/pool.ts';
+import { inTransaction } from '../db/pool.ts';
 import type { FinalState } from '../triggers/listeners/event-states.ts';
-import type { Pool } from './pool.ts';
-import { inTransaction } from './pool.ts';
 
 /** What will continue a run that has not ended: a worker, a place in the queue, the end of a pause, a time, or a wait of one of its nodes. */
 const CONTINUES = `(ready_at is not null or kept_since is not null or held_by is not null or wake_at is not null

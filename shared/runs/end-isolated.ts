@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { isConnectionError } from './core/errors.ts';
-import type { Logger } from './core/logger.ts';
-import { mayPass } from './db/pool.ts';
-import type { Ending } from './end-runs.ts';
+import { isConnectionError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { mayPass } from '../db/pool.ts';
+import type { Ending } from './end-tree.ts';
 
 /** Ends runs for the sweep and for admissions, each for itself. */
 export interface EndEach {

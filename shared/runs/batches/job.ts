@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { RunFilter } from './run-filter.ts';
-import { IterationPath } from './workflow/progress/activation.ts';
+import { IterationPath } from '../../workflow/progress/activation.ts';
+import { RunFilter } from './filter.ts';
 
 /** Where a re-run begins: what lies before that is taken over. */
 export const RerunFrom = z.union([

@@ -1,5 +1,5 @@
-import type { Pool } from './db/pool.ts';
-import type { Runs } from './runs.ts';
+import type { Pool } from '../../db/pool.ts';
+import type { Runs } from '../runs.ts';
 
 type EndsRuns = Pick<Runs, 'end'>;
 
