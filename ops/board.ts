@@ -17,7 +17,7 @@ import { type Config, readConfig } from '#shared/config.ts';
 import { createLogger, type Logger } from '#shared/core/logger.ts';
 import { addProcessMetrics, createMetrics, inProcess } from '#shared/core/metrics.ts';
 import { createPool } from '#shared/db/pool.ts';
-import { requireSchema } from '#shared/db/schema.ts';
+import { requireSchema } from '#shared/entities/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { queues } from '#shared/messaging/queues/index.ts';
 import { serveMetrics } from '#shared/process-pages.ts';

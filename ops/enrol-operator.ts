@@ -13,12 +13,12 @@ import { createPasswords } from '#api/auth/passwords.ts';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createLogger } from '#shared/core/logger.ts';
-import { Operator } from '#shared/db/entities/operator.ts';
-import { type OperatorAction, OperatorAudit } from '#shared/db/entities/operator-audit.ts';
-import { OperatorSession } from '#shared/db/entities/operator-session.ts';
-import { createOrm, type EntityManager } from '#shared/db/orm.ts';
 import { createPool } from '#shared/db/pool.ts';
-import { requireSchema } from '#shared/db/schema.ts';
+import { createOrm, type EntityManager } from '#shared/entities/orm.ts';
+import { requireSchema } from '#shared/entities/schema.ts';
+import { Operator } from '#shared/entities/tables/operator.ts';
+import { type OperatorAction, OperatorAudit } from '#shared/entities/tables/operator-audit.ts';
+import { OperatorSession } from '#shared/entities/tables/operator-session.ts';
 import { commandEnvironment } from './embedded/command-environment.ts';
 
 const usage =

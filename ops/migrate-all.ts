@@ -1,8 +1,8 @@
 import type { Config } from '#shared/config.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import { createOrm } from '#shared/db/orm.ts';
 import { createPool } from '#shared/db/pool.ts';
-import { migrate } from '#shared/db/schema.ts';
+import { createOrm } from '#shared/entities/orm.ts';
+import { migrate } from '#shared/entities/schema.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
 
 /** Migrates our own tables, then the storage of the queues; answers with the names of the migrations that ran. */

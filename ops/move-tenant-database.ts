@@ -8,7 +8,7 @@ import { readConfig } from '#shared/config.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
-import { requireSchema } from '#shared/db/schema.ts';
+import { requireSchema } from '#shared/entities/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { moveDatabase } from '#workers/tenant-database/move.ts';
 import { createTenantServers } from '#workers/tenant-database/servers.ts';

@@ -7,7 +7,7 @@ import { readConfig } from '#shared/config.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
-import { requireSchema } from '#shared/db/schema.ts';
+import { requireSchema } from '#shared/entities/schema.ts';
 import { commandEnvironment } from './embedded/command-environment.ts';
 import { rotateAllSecrets } from './rotate-all-secrets.ts';
 

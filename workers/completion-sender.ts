@@ -1,8 +1,8 @@
 import { bytesOfWork } from '#shared/concurrency/work-context.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
-import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import { storable } from '#shared/db/storable.ts';
+import type { RunError } from '#shared/entities/tables/workflow-instance.ts';
 import { signWebhook, webhookKeyOf } from '#shared/standard-webhooks.ts';
 import { retryAfterOf } from './http/status.ts';
 import { createOutboundFetch } from './outbound/fetch.ts';

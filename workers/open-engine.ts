@@ -8,7 +8,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { PoolState } from '#shared/core/metrics.ts';
 import { createStoredFiles, type StoredFiles } from '#shared/datasources/files/files.ts';
 import { createCommitPool, createDispatchPool, createLeasePool, createPool, type Pool } from '#shared/db/pool.ts';
-import { requireSchema } from '#shared/db/schema.ts';
+import { requireSchema } from '#shared/entities/schema.ts';
 import { type Backplane, createBackplane } from '#shared/messaging/backplane/index.ts';
 import { createProducer, type Producer } from '#shared/messaging/producer.ts';
 import { createPublisher, type Publisher } from '#shared/messaging/realtime/publish.ts';

@@ -1,8 +1,8 @@
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import { isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
+import type { RunError } from '#shared/entities/tables/workflow-instance.ts';
 import { insertRerun } from '#shared/runs/accept-rerun.ts';
 import { planRerun } from '#shared/runs/plan-rerun.ts';
 import type { RunsInFlight } from '#shared/tenants/counted-quotas.ts';

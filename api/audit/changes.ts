@@ -4,8 +4,8 @@ import { type ChangeSet, type EventSubscriber, type FlushEventArgs, JsonType } f
 import { type AuditRecord, insertFrom } from '#shared/access/audit/records.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { AuditRecord as Row } from '#shared/db/entities/audit-record.ts';
 import type { Query } from '#shared/db/query.ts';
+import { AuditRecord as Row } from '#shared/entities/tables/audit-record.ts';
 import { type Side, sidesOf } from './sides.ts';
 
 interface Changing {

@@ -2,8 +2,8 @@ import { hash, randomBytes } from 'node:crypto';
 import type { Request } from 'express';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import type { OperatorAction } from '#shared/db/entities/operator-audit.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { OperatorAction } from '#shared/entities/tables/operator-audit.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import {
   type Account,

@@ -3,7 +3,7 @@ import { inTurns } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { mapPaths, type Path } from '#shared/core/schema/issues.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
 import type { ApiContext } from '../context.ts';
 import type { Handling } from '../http/handling.ts';
 import type { Demand, Route, TenantInput } from '../http/route.ts';

@@ -1,7 +1,7 @@
 import { invalidField, mapPaths, type Path } from '#shared/core/schema/issues.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
-import { Datasource } from '#shared/db/entities/datasource.ts';
-import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
+import { Datasource } from '#shared/entities/tables/datasource.ts';
+import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 import { openOptions, readIncomplete } from '../resources/datasources/options.ts';
 import { DatasourceCreate } from '../resources/datasources/schemas.ts';
 import { freshIn, type Importing } from './call-route.ts';

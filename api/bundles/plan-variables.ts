@@ -1,7 +1,7 @@
 import { variablesNamedIn } from '#shared/bundles/variables.ts';
 import { takingTurns } from '#shared/concurrency/cooperative.ts';
-import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 import { type Reading, readAssets, type TenantAsset } from './read-assets.ts';
 import type { GivenItem } from './read-items.ts';
 

@@ -5,8 +5,8 @@ import { bytesOfWork } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { plainArray } from '#shared/db/array.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
 import { kinds } from './kinds.ts';
 import { readers } from './payloads.ts';
 

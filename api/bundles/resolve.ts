@@ -1,9 +1,9 @@
 import type { EntityClass } from '@mikro-orm/postgresql';
 import type { BundledType } from '#shared/bundles/types.ts';
 import { bundledTypes } from '#shared/bundles/types.ts';
-import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
-import { TenantFile } from '#shared/db/entities/tenant-file.ts';
 import { onEntities } from '#shared/db/query.ts';
+import { OAuthConnection } from '#shared/entities/tables/oauth-connection.ts';
+import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
 import type { ImportInput } from './call-route.ts';
 import { keysOfItems, placeOf } from './keys.ts';
 import { readers } from './payloads.ts';

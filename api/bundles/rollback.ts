@@ -1,8 +1,8 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { BundleImport } from '#shared/db/entities/bundle-import.ts';
 import { onEntities } from '#shared/db/query.ts';
+import { BundleImport } from '#shared/entities/tables/bundle-import.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import { ID } from '../http/id.ts';
 import { findPage, pageFields, pageQuery, standardPage } from '../http/paging.ts';

@@ -2,7 +2,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { Path } from '#shared/core/schema/issues.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
-import { Datasource } from '#shared/db/entities/datasource.ts';
+import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { createAsset } from '../db/assets.ts';
 import { requireFolder } from '../db/folders.ts';
 import { typeAccess } from '../http/type-access.ts';

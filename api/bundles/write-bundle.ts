@@ -1,8 +1,8 @@
 import { type Reference, withIDs } from '#shared/bundles/references.ts';
 import { takingTurns } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
 import { type Collected, inOrder } from './collect.ts';
 import { sorted } from './hash.ts';
 import { keysOfAssets, placeOf } from './keys.ts';

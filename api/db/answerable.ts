@@ -1,8 +1,8 @@
 import { raw } from '@mikro-orm/postgresql';
 import { readApproverNames } from '#shared/access/policy/approvers.ts';
 import { textArray } from '#shared/db/array.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
 import type { Condition } from './visible.ts';
 
 interface Asking {

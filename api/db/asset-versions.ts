@@ -5,9 +5,9 @@ import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { AssetVersion } from '#shared/db/entities/asset-version.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { AssetVersion } from '#shared/entities/tables/asset-version.ts';
 
 /** What a version keeps of its asset. */
 export interface VersionContent {

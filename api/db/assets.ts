@@ -9,7 +9,7 @@ import { requireUnbound } from '../auth/bounds.ts';
 import { addRules, requireRoom } from './created-together.ts';
 import { folderedTypeOf, requireFolder } from './folders.ts';
 
-/** Columns of every asset of a tenant: see `owned` in `shared/db/base.ts`. */
+/** Columns of every asset of a tenant: see `owned` in `shared/entities/base.ts`. */
 interface Asset {
   id: string;
   tenantID: string;

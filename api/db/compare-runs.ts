@@ -1,7 +1,7 @@
 import { bytesOfWork } from '#shared/concurrency/work-context.ts';
 import type { Json } from '#shared/core/json.ts';
-import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { changedPaths, type Path, type PathBudget, partOf, pathBudget } from '#shared/workflow/graph/changed-paths.ts';
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import type { ShownError } from '#shared/workflow/run-error.ts';

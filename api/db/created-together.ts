@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { changeRules, type RuleSpec } from '#shared/access/policy/change.ts';
 import { type QuotaName, readRoom, requireQuota } from '#shared/access/quotas.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
 
 /** What assets of one transaction have in common. */
 interface Together {

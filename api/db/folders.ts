@@ -1,16 +1,16 @@
 import { type EntityClass, LockMode } from '@mikro-orm/postgresql';
 import type { Resource } from '#shared/access/policy/permissions.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import { AppPage } from '#shared/db/entities/app-page.ts';
-import { CronJob } from '#shared/db/entities/cron-job.ts';
-import { Dashboard } from '#shared/db/entities/dashboard.ts';
-import { DataQuery } from '#shared/db/entities/data-query.ts';
-import { Datasource } from '#shared/db/entities/datasource.ts';
-import { Folder, type FolderedType } from '#shared/db/entities/folder.ts';
-import { Listener } from '#shared/db/entities/listener.ts';
-import { Widget } from '#shared/db/entities/widget.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { AppPage } from '#shared/entities/tables/app-page.ts';
+import { CronJob } from '#shared/entities/tables/cron-job.ts';
+import { Dashboard } from '#shared/entities/tables/dashboard.ts';
+import { DataQuery } from '#shared/entities/tables/data-query.ts';
+import { Datasource } from '#shared/entities/tables/datasource.ts';
+import { Folder, type FolderedType } from '#shared/entities/tables/folder.ts';
+import { Listener } from '#shared/entities/tables/listener.ts';
+import { Widget } from '#shared/entities/tables/widget.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
 
 /** A stored asset that may be in a folder. */
 export interface Foldered {

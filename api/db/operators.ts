@@ -1,6 +1,6 @@
 import { newID } from '#shared/core/ids.ts';
-import type { OperatorAction } from '#shared/db/entities/operator-audit.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { OperatorAction } from '#shared/entities/tables/operator-audit.ts';
 
 /** An account, as a login reads it. */
 export interface Account {

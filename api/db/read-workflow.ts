@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
-import type { Workflow } from '#shared/db/entities/workflow.ts';
-import type { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { Workflow } from '#shared/entities/tables/workflow.ts';
+import type { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { holdText, SMALL } from './page-size.ts';
 
 type StoredWorkflow = Omit<Workflow, 'workflowOptions'> & { latest: LatestVersion };

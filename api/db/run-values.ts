@@ -1,6 +1,6 @@
-import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { onPool } from '#shared/db/query.ts';
+import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { requireFits, storedSize } from './page-size.ts';
 
 type Values = Partial<Pick<WorkflowInstance, 'input' | 'output'>>;

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { requireQuota } from '#shared/access/quotas.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { StoredFiles } from '#shared/datasources/files/files.ts';
-import { type FilePurpose, TenantFile } from '#shared/db/entities/tenant-file.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { type FilePurpose, TenantFile } from '#shared/entities/tables/tenant-file.ts';
 import { recordChanges } from '../audit/changes.ts';
 import type { Identity } from '../auth/identity.ts';
 

@@ -1,5 +1,5 @@
-import type { UserConfig } from '#shared/db/entities/user-config.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { UserConfig } from '#shared/entities/tables/user-config.ts';
 
 /**
  * Stores what a user has configured for a tenant. Not by the entity manager, which writes values into the statement: five megabytes are

@@ -1,8 +1,8 @@
 import { requireQuota } from '#shared/access/quotas.ts';
-import type { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { onEntities, onPool } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import type { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { holdText, type Measured, requireFits, storedSize } from './page-size.ts';
 
 /** A version as an answer shows it with its workflow. */

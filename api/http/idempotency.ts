@@ -18,9 +18,9 @@ import {
   storeAnswer,
   whenKeyIsFree,
 } from '#shared/db/idempotency.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { inEntityTransaction, onEntities, onPool } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
 import type { Route } from './route.ts';
 import { refuseTooDeep } from './validate.ts';
 

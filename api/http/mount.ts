@@ -8,7 +8,7 @@ import { toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { IdempotencyClaim, StoredAnswer } from '#shared/db/idempotency.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
 import { recordingChanges } from '../audit/changes.ts';
 import type { RequestEntry } from '../audit/entry.ts';
 import { openOperatorEntries } from '../audit/operator-entries.ts';

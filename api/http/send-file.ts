@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Response } from 'express';
 import { AppError } from '#shared/core/errors.ts';
 import type { StoredFiles } from '#shared/datasources/files/files.ts';
-import type { TenantFile } from '#shared/db/entities/tenant-file.ts';
+import type { TenantFile } from '#shared/entities/tables/tenant-file.ts';
 import { rangeOf } from './byte-range.ts';
 
 interface Sending {

@@ -1,5 +1,5 @@
 import type { Logger } from '#shared/core/logger.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
 import type { Exchange } from './exchange.ts';
 import { goneSignal } from './gone.ts';
 

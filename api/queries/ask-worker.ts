@@ -4,8 +4,8 @@ import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { QueryOptions } from '#shared/datasources/queries/options.ts';
-import type { DataQuery } from '#shared/db/entities/data-query.ts';
 import type { IdempotencyClaim } from '#shared/db/idempotency.ts';
+import type { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { queryRuns } from '#shared/messaging/queues/query-runs.ts';
 import type { Asking } from '#shared/messaging/rpc.ts';
 

@@ -2,9 +2,9 @@ import type { Asker, Policy } from '#shared/access/policy/enforcer.ts';
 import type { Permission } from '#shared/access/policy/permissions.ts';
 import { splitPermission } from '#shared/access/policy/permissions.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { Listener } from '#shared/db/entities/listener.ts';
-import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { onEntities } from '#shared/db/query.ts';
+import { Listener } from '#shared/entities/tables/listener.ts';
+import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
 import type { ApiContext } from '../context.ts';
 

@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
-import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import type { CheckedNode } from '#shared/workflow/graph/check-node.ts';
 import { nodesBefore } from '#shared/workflow/graph/nodes-before.ts';
 import type { AnyNode } from '#shared/workflow/nodes/index.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '#shared/core/json.ts';
-import { AssetVersion } from '#shared/db/entities/asset-version.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { AssetVersion } from '#shared/entities/tables/asset-version.ts';
 import { diffValues } from '#shared/workflow/graph/diff.ts';
 import { findPrevious, getVersion } from '../db/asset-versions.ts';
 import { ID } from '../http/id.ts';

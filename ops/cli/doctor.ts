@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { type Config, type RedisConfig, readConfig, readEmbeddedConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
-import { requireSchema } from '#shared/db/schema.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
+import { requireSchema } from '#shared/entities/schema.ts';
 import { readRedisInfo } from '#shared/messaging/backplane/redis.ts';
 import { commandEnvironment } from '../embedded/command-environment.ts';
 

@@ -1,6 +1,6 @@
-import { createOrm } from '#shared/db/orm.ts';
 import { createPool } from '#shared/db/pool.ts';
-import { migrate } from '#shared/db/schema.ts';
+import { createOrm } from '#shared/entities/orm.ts';
+import { migrate } from '#shared/entities/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { onServer, TEMPLATE } from '../support/database.ts';
 import { testLogger, testServers } from '../support/environment.ts';

@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
 
 interface Statement {
   /** With `$1`, as a pool takes it. */

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { StoredAttempt } from '#shared/db/entities/run-delivery.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { StoredAttempt } from '#shared/entities/tables/run-delivery.ts';
 import { insertRuns, type NewRun } from '#shared/runs/accept.ts';
 import { createSender } from '#workers/completion-sender.ts';
 import { createDeliveries, outcomeOf } from '#workers/completion-webhooks.ts';

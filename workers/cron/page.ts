@@ -1,7 +1,7 @@
 import { type AuditRecord, insertFrom } from '#shared/access/audit/records.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import type { PoolClient } from '#shared/db/pool.ts';
+import type { RunError } from '#shared/entities/tables/workflow-instance.ts';
 import type {
   CronJobType,
   MissedRunPolicy,

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import type { RunError } from '#shared/db/entities/workflow-instance.ts';
+import type { RunError } from '#shared/entities/tables/workflow-instance.ts';
 import type { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
 import type { Governance } from '#shared/workflow/limits.ts';
 import type { MapPlan } from '#shared/workflow/map-plan.ts';

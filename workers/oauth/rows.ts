@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import type { OAuthConnectionStatus } from '#shared/db/entities/oauth-connection.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { ownRead } from '#shared/db/unavailable-store.ts';
+import type { OAuthConnectionStatus } from '#shared/entities/tables/oauth-connection.ts';
 
 /** A connection as stored now. */
 export interface Stored {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
-import { BundleImport } from '#shared/db/entities/bundle-import.ts';
-import { ImportJob } from '#shared/db/entities/import-job.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { BundleImport } from '#shared/entities/tables/bundle-import.ts';
+import { ImportJob } from '#shared/entities/tables/import-job.ts';
 import { requireUnbound } from '../../auth/bounds.ts';
 import type { ApiContext } from '../../context.ts';
 import { Message } from '../../http/answer-parts.ts';

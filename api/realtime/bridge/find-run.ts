@@ -1,7 +1,7 @@
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { widgetOf } from '#shared/messaging/realtime/client-events.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
 import type { ApiContext } from '../../context.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { User as UserEntity } from '#shared/db/entities/user.ts';
-import type { UserConfig as UserConfigEntity } from '#shared/db/entities/user-config.ts';
+import type { User as UserEntity } from '#shared/entities/tables/user.ts';
+import type { UserConfig as UserConfigEntity } from '#shared/entities/tables/user-config.ts';
 import type { User, UserConfig } from './schemas.ts';
 
 export function presentUser(user: UserEntity): z.input<typeof User> {

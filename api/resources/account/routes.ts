@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { Membership } from '#shared/db/entities/membership.ts';
-import { Tenant } from '#shared/db/entities/tenant.ts';
-import { User as UserEntity } from '#shared/db/entities/user.ts';
-import { UserConfig as UserConfigEntity } from '#shared/db/entities/user-config.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Membership } from '#shared/entities/tables/membership.ts';
+import { Tenant } from '#shared/entities/tables/tenant.ts';
+import { User as UserEntity } from '#shared/entities/tables/user.ts';
+import { UserConfig as UserConfigEntity } from '#shared/entities/tables/user-config.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';
 import { saveUserConfig } from '../../db/user-config.ts';
 import { Message } from '../../http/answer-parts.ts';

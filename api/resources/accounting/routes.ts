@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { Tenant } from '#shared/db/entities/tenant.ts';
+import { Tenant } from '#shared/entities/tables/tenant.ts';
 import { accountFor } from '#shared/runs/accounting.ts';
 import { completeSince } from '#shared/runs/retention.ts';
 import { keptSeconds } from '#shared/triggers/listeners/event-states.ts';

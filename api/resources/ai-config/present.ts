@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { AISettings } from '#shared/apps/ai/providers.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
-import type { AIConfig as AIConfigEntity } from '#shared/db/entities/ai-config.ts';
+import type { AIConfig as AIConfigEntity } from '#shared/entities/tables/ai-config.ts';
 import type { AIConfig } from './schemas.ts';
 
 export function presentConfig(config: AIConfigEntity | null, workspace: AISettings | null): z.input<typeof AIConfig> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AIConfig as AIConfigEntity } from '#shared/db/entities/ai-config.ts';
+import { AIConfig as AIConfigEntity } from '#shared/entities/tables/ai-config.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { presentConfig } from './present.ts';

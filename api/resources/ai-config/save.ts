@@ -1,9 +1,9 @@
 import { newID } from '#shared/core/ids.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
-import { AIConfig } from '#shared/db/entities/ai-config.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { AIConfig } from '#shared/entities/tables/ai-config.ts';
 import type { TenantInput } from '../../http/route.ts';
 import type { AIConfigChange } from './schemas.ts';
 import { changeSettings, openSettings } from './settings.ts';

@@ -3,8 +3,8 @@ import { AISettings, aiProviders, lackOf } from '#shared/apps/ai/providers.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { destination, keepMasked, MASK, refuseMoved, secret } from '#shared/core/schema/secret.ts';
-import type { AIConfig } from '#shared/db/entities/ai-config.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
+import type { AIConfig } from '#shared/entities/tables/ai-config.ts';
 import type { AIConfigTest } from './schemas.ts';
 
 /** Which fields are secret, and where they are sent. */

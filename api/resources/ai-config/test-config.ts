@@ -1,5 +1,5 @@
 import { noModel } from '#shared/apps/ai/providers.ts';
-import { AIConfig } from '#shared/db/entities/ai-config.ts';
+import { AIConfig } from '#shared/entities/tables/ai-config.ts';
 import { aiCalls } from '#shared/messaging/queues/ai-calls.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { AIConfigTest, AITestResult, TenantID } from './schemas.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { ApiKey } from '#shared/db/entities/api-key.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { ApiKey } from '#shared/entities/tables/api-key.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';

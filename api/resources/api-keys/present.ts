@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
+import type { ApiKey as ApiKeyEntity } from '#shared/entities/tables/api-key.ts';
 import type { ApiKey } from './schemas.ts';
 
 export function presentApiKey(key: ApiKeyEntity, roleIDs: readonly string[]): z.input<typeof ApiKey> {

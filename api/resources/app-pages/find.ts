@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { AppError } from '#shared/core/errors.ts';
-import { AppPage } from '#shared/db/entities/app-page.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { AppPage } from '#shared/entities/tables/app-page.ts';
 
 /** With `lock`, no other request changes it until the transaction ends. */
 export async function getAppPage(em: EntityManager, id: string, { lock = false } = {}): Promise<AppPage> {

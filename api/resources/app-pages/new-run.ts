@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
 import type { ApiContext } from '../../context.ts';
 import { directRun } from '../../runs/direct-run.ts';
 import { openBinding } from './open-binding.ts';

@@ -4,7 +4,7 @@ import { type Caller, subjectsOf } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
 import { bindingsOf, boundTypes } from '#shared/pages/bindings.ts';
 import { resolveParameters } from '#shared/pages/parameters.ts';
 import type { ApiContext } from '../../context.ts';

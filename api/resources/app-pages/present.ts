@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { AppPage as Entity } from '#shared/db/entities/app-page.ts';
-import type { AssetVersion } from '#shared/db/entities/asset-version.ts';
+import type { AppPage as Entity } from '#shared/entities/tables/app-page.ts';
+import type { AssetVersion } from '#shared/entities/tables/asset-version.ts';
 import type { AppPage, AppPageVersion, AppPageVersionSummary } from './schemas.ts';
 
 export function presentAppPage(appPage: Entity): z.input<typeof AppPage> {

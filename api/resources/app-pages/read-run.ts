@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { readOutcome } from '../../db/run-outcomes.ts';
 import { ID } from '../../http/id.ts';
 import { tenantRoute } from '../../http/route.ts';

@@ -1,6 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { AppPage as Entity } from '#shared/db/entities/app-page.ts';
+import { AppPage as Entity } from '#shared/entities/tables/app-page.ts';
 import { AppPageConfig } from '#shared/pages/app-page-config.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';

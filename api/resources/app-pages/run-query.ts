@@ -1,5 +1,5 @@
 import { AppError } from '#shared/core/errors.ts';
-import { DataQuery } from '#shared/db/entities/data-query.ts';
+import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { DataQueryAnswer } from '../../queries/answer.ts';
 import { askWorker, datasourceKeyOf, getEnabled } from '../../queries/ask-worker.ts';

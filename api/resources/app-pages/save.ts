@@ -1,10 +1,10 @@
 import type { Caller } from '#shared/core/caller.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { AppPage } from '#shared/db/entities/app-page.ts';
-import { AppPage as Entity } from '#shared/db/entities/app-page.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import type { AppPage } from '#shared/entities/tables/app-page.ts';
+import { AppPage as Entity } from '#shared/entities/tables/app-page.ts';
 import { saveNextVersion, saveVersion, type VersionContent } from '../../db/asset-versions.ts';
 import { createAsset } from '../../db/assets.ts';
 import { asStoredConfig } from '../../http/config-size.ts';

@@ -1,6 +1,6 @@
 import { newID } from '#shared/core/ids.ts';
-import { CronJob } from '#shared/db/entities/cron-job.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
+import { CronJob } from '#shared/entities/tables/cron-job.ts';
 import { createAsset } from '../../db/assets.ts';
 import { folderOfCopy } from '../../db/folders.ts';
 import { requireVersionRoom } from '../../db/workflow-versions.ts';

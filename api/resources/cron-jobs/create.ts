@@ -1,5 +1,5 @@
-import { CronJob } from '#shared/db/entities/cron-job.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
+import { CronJob } from '#shared/entities/tables/cron-job.ts';
 import type { MissedRunPolicy, OverlapPolicy } from '#shared/triggers/cron/job.ts';
 import { nextTick } from '#shared/triggers/cron/next-tick.ts';
 import { createAsset } from '../../db/assets.ts';

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { AppError } from '#shared/core/errors.ts';
-import { CronJob } from '#shared/db/entities/cron-job.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { CronJob } from '#shared/entities/tables/cron-job.ts';
 
 /** With `lock`, no worker starts ticks of the job until the transaction ends. */
 export async function getCronJob(em: EntityManager, id: string, { lock = false } = {}): Promise<CronJob> {

@@ -1,6 +1,6 @@
-import { CronTick } from '#shared/db/entities/cron-tick.ts';
-import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { CronTick } from '#shared/entities/tables/cron-tick.ts';
+import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getCronJob } from './find.ts';

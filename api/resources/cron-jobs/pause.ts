@@ -1,5 +1,5 @@
-import type { CronJob } from '#shared/db/entities/cron-job.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import type { CronJob } from '#shared/entities/tables/cron-job.ts';
 import { readClock } from '../../db/clock.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getCronJob } from './find.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { CronTick } from '#shared/db/entities/cron-tick.ts';
+import type { CronTick } from '#shared/entities/tables/cron-tick.ts';
 import type { CronHistoryRecord } from './history-schemas.ts';
 
 /** `startedAt`: when its run began, if it goes on. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { CronJob as CronJobEntity } from '#shared/db/entities/cron-job.ts';
+import type { CronJob as CronJobEntity } from '#shared/entities/tables/cron-job.ts';
 import { calendarOf, ticksBetween } from '#shared/triggers/cron/calendar.ts';
 import { describeSchedule } from '#shared/triggers/cron/describe.ts';
 import type { CronJob, Preview } from './schemas.ts';

@@ -1,6 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { CronJob } from '#shared/db/entities/cron-job.ts';
+import { CronJob } from '#shared/entities/tables/cron-job.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';

@@ -1,5 +1,5 @@
 import { newID } from '#shared/core/ids.ts';
-import { CronTick } from '#shared/db/entities/cron-tick.ts';
+import { CronTick } from '#shared/entities/tables/cron-tick.ts';
 import { readClock } from '../../db/clock.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getCronJob } from './find.ts';

@@ -1,4 +1,4 @@
-import { CronJob } from '#shared/db/entities/cron-job.ts';
+import { CronJob } from '#shared/entities/tables/cron-job.ts';
 import { countOpenTicks } from '../../db/open-ticks.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { CronStatuses } from './history-schemas.ts';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { invalid, invalidField, within } from '#shared/core/schema/issues.ts';
-import type { CronJob } from '#shared/db/entities/cron-job.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import type { CronJob } from '#shared/entities/tables/cron-job.ts';
 import { nextTick } from '#shared/triggers/cron/next-tick.ts';
 import { readClock } from '../../db/clock.ts';
 import { requireFolder } from '../../db/folders.ts';

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { AppError } from '#shared/core/errors.ts';
-import { Dashboard } from '#shared/db/entities/dashboard.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Dashboard } from '#shared/entities/tables/dashboard.ts';
 
 /** With `lock`, no other request changes it until the transaction ends. */
 export async function getDashboard(em: EntityManager, id: string, { lock = false } = {}): Promise<Dashboard> {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { AssetVersion } from '#shared/db/entities/asset-version.ts';
-import type { Dashboard as Entity } from '#shared/db/entities/dashboard.ts';
+import type { AssetVersion } from '#shared/entities/tables/asset-version.ts';
+import type { Dashboard as Entity } from '#shared/entities/tables/dashboard.ts';
 import type { Dashboard, DashboardVersion, DashboardVersionSummary } from './schemas.ts';
 
 export function presentDashboard(dashboard: Entity): z.input<typeof Dashboard> {

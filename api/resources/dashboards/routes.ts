@@ -1,6 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { Dashboard as Entity } from '#shared/db/entities/dashboard.ts';
+import { Dashboard as Entity } from '#shared/entities/tables/dashboard.ts';
 import { DashboardConfig } from '#shared/pages/dashboard-config.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';

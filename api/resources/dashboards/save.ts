@@ -1,10 +1,10 @@
 import type { Caller } from '#shared/core/caller.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { Dashboard } from '#shared/db/entities/dashboard.ts';
-import { Dashboard as Entity } from '#shared/db/entities/dashboard.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import type { Dashboard } from '#shared/entities/tables/dashboard.ts';
+import { Dashboard as Entity } from '#shared/entities/tables/dashboard.ts';
 import { saveNextVersion, saveVersion, type VersionContent } from '../../db/asset-versions.ts';
 import { createAsset } from '../../db/assets.ts';
 import { asStoredConfig } from '../../http/config-size.ts';

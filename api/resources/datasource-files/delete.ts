@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { filePathOf } from '#shared/datasources/fields/file-info.ts';
-import { Datasource } from '#shared/db/entities/datasource.ts';
-import { TenantFile } from '#shared/db/entities/tenant-file.ts';
+import { Datasource } from '#shared/entities/tables/datasource.ts';
+import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
 import { findDatasourcesOfFile } from '../../db/datasources-of-file.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TenantFile } from '#shared/db/entities/tenant-file.ts';
+import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { noFile, sendFile } from '../../http/send-file.ts';
 import { FileID } from './schemas.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { filePathOf } from '#shared/datasources/fields/file-info.ts';
-import type { TenantFile } from '#shared/db/entities/tenant-file.ts';
+import type { TenantFile } from '#shared/entities/tables/tenant-file.ts';
 import type { File } from './schemas.ts';
 
 export function presentFile(file: Omit<TenantFile, 'store'>): z.input<typeof File> {

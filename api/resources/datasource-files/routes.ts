@@ -1,4 +1,4 @@
-import { TenantFile } from '#shared/db/entities/tenant-file.ts';
+import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { deleteFile } from './delete.ts';

@@ -1,8 +1,8 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { JsonObject } from '#shared/core/json.ts';
 import { invalid } from '#shared/core/schema/issues.ts';
-import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { OAuthConnection } from '#shared/entities/tables/oauth-connection.ts';
 
 /** An OAuth connection that options use must be the tenant's, and stays until the transaction, if there is one, ends. */
 export async function checkConnection(em: EntityManager, options: JsonObject): Promise<void> {

@@ -1,5 +1,5 @@
 import { newID } from '#shared/core/ids.ts';
-import { Datasource } from '#shared/db/entities/datasource.ts';
+import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { createAsset } from '../../db/assets.ts';
 import { folderOfCopy } from '../../db/folders.ts';
 import { titleOfCopy } from '../../http/copy-title.ts';

@@ -1,4 +1,4 @@
-import { Datasource } from '#shared/db/entities/datasource.ts';
+import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { typeAccess } from '../../http/type-access.ts';

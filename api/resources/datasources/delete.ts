@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { DataQuery } from '#shared/db/entities/data-query.ts';
-import { Listener } from '#shared/db/entities/listener.ts';
+import { DataQuery } from '#shared/entities/tables/data-query.ts';
+import { Listener } from '#shared/entities/tables/listener.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { AppError } from '#shared/core/errors.ts';
-import { Datasource } from '#shared/db/entities/datasource.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Datasource } from '#shared/entities/tables/datasource.ts';
 
 /** The datasource of the path; `lock` keeps it as it is until the transaction ends. */
 export async function getDatasource(

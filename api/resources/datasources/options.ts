@@ -14,8 +14,8 @@ import {
   withoutMasked,
 } from '#shared/core/schema/secret.ts';
 import { datasourceTypes, findDatasourceType } from '#shared/datasources/types/index.ts';
-import type { Datasource } from '#shared/db/entities/datasource.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
+import type { Datasource } from '#shared/entities/tables/datasource.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
 
 type Stored = Pick<Datasource, 'id' | 'datasourceType' | 'datasourceOptions'>;

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Datasource as DatasourceEntity } from '#shared/db/entities/datasource.ts';
+import type { Datasource as DatasourceEntity } from '#shared/entities/tables/datasource.ts';
 import { maskOptions } from './options.ts';
 import type { Datasource } from './schemas.ts';
 

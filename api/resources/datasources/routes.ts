@@ -1,6 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { Datasource as DatasourceEntity } from '#shared/db/entities/datasource.ts';
+import { Datasource as DatasourceEntity } from '#shared/entities/tables/datasource.ts';
 import { datasourceMetadata } from '#shared/messaging/queues/datasource-metadata.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';

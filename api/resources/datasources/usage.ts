@@ -1,5 +1,5 @@
-import { DataQuery } from '#shared/db/entities/data-query.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
+import { DataQuery } from '#shared/entities/tables/data-query.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { findWorkflowsThatRun } from '../../db/workflows-that-run.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDatasource } from './find.ts';

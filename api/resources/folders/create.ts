@@ -1,5 +1,5 @@
-import { Folder } from '#shared/db/entities/folder.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
+import { Folder } from '#shared/entities/tables/folder.ts';
 import { createAsset } from '../../db/assets.ts';
 import { requireFolder } from '../../db/folders.ts';
 import { tenantRoute } from '../../http/route.ts';

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { Folder } from '#shared/db/entities/folder.ts';
 import { onEntities } from '#shared/db/query.ts';
+import { Folder } from '#shared/entities/tables/folder.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { foldered } from '../../db/folders.ts';
 import { Message } from '../../http/answer-parts.ts';

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { AppError } from '#shared/core/errors.ts';
-import { Folder } from '#shared/db/entities/folder.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Folder } from '#shared/entities/tables/folder.ts';
 
 export async function getFolder(em: EntityManager, id: string): Promise<Folder> {
   const folder = await em.findOne(Folder, { id });

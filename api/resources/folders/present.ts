@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Folder as Entity } from '#shared/db/entities/folder.ts';
+import type { Folder as Entity } from '#shared/entities/tables/folder.ts';
 import type { Folder } from './schemas.ts';
 
 export function presentFolder(folder: Entity): z.input<typeof Folder> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Folder as Entity } from '#shared/db/entities/folder.ts';
+import { Folder as Entity } from '#shared/entities/tables/folder.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { createFolder } from './create.ts';

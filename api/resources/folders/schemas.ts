@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { folderedTypes } from '#shared/db/entities/folder.ts';
+import { folderedTypes } from '#shared/entities/tables/folder.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';

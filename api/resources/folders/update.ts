@@ -1,5 +1,5 @@
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { Folder } from '#shared/db/entities/folder.ts';
+import type { Folder } from '#shared/entities/tables/folder.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { lockTree } from './find.ts';
 import { presentFolder } from './present.ts';

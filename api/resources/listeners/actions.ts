@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
-import { ListenerAction } from '#shared/db/entities/listener-action.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { ListenerAction } from '#shared/entities/tables/listener-action.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { readAction, targetAccess } from './check.ts';

@@ -1,6 +1,6 @@
 import { newID } from '#shared/core/ids.ts';
-import { Listener as ListenerEntity } from '#shared/db/entities/listener.ts';
-import { ListenerAction } from '#shared/db/entities/listener-action.ts';
+import { Listener as ListenerEntity } from '#shared/entities/tables/listener.ts';
+import { ListenerAction } from '#shared/entities/tables/listener-action.ts';
 import { createAsset } from '../../db/assets.ts';
 import { folderOfCopy } from '../../db/folders.ts';
 import { titleOfCopy } from '../../http/copy-title.ts';

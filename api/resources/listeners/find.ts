@@ -1,11 +1,11 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { AppError } from '#shared/core/errors.ts';
-import { Datasource } from '#shared/db/entities/datasource.ts';
-import { Listener } from '#shared/db/entities/listener.ts';
-import { ListenerAction } from '#shared/db/entities/listener-action.ts';
-import { ListenerBreaker } from '#shared/db/entities/listener-breaker.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Datasource } from '#shared/entities/tables/datasource.ts';
+import { Listener } from '#shared/entities/tables/listener.ts';
+import { ListenerAction } from '#shared/entities/tables/listener-action.ts';
+import { ListenerBreaker } from '#shared/entities/tables/listener-breaker.ts';
 import { type Measured, requireFits, storedSize } from '../../db/page-size.ts';
 import type { Around } from './present.ts';
 

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { Datasource } from '#shared/db/entities/datasource.ts';
-import type { Listener as ListenerEntity } from '#shared/db/entities/listener.ts';
-import type { ListenerAction as ActionEntity } from '#shared/db/entities/listener-action.ts';
-import type { ListenerBreaker } from '#shared/db/entities/listener-breaker.ts';
+import type { Datasource } from '#shared/entities/tables/datasource.ts';
+import type { Listener as ListenerEntity } from '#shared/entities/tables/listener.ts';
+import type { ListenerAction as ActionEntity } from '#shared/entities/tables/listener-action.ts';
+import type { ListenerBreaker } from '#shared/entities/tables/listener-breaker.ts';
 import { findListenerType } from '#shared/triggers/listeners/types/index.ts';
 import type { Action, Breaker, Listener } from './schemas.ts';
 

@@ -1,9 +1,9 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { Listener as ListenerEntity, type ListenerStatus } from '#shared/db/entities/listener.ts';
-import type { ListenerBreaker } from '#shared/db/entities/listener-breaker.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Listener as ListenerEntity, type ListenerStatus } from '#shared/entities/tables/listener.ts';
+import type { ListenerBreaker } from '#shared/entities/tables/listener-breaker.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';

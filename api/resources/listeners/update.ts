@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { Listener } from '#shared/db/entities/listener.ts';
-import { ListenerAction } from '#shared/db/entities/listener-action.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import type { Listener } from '#shared/entities/tables/listener.ts';
+import { ListenerAction } from '#shared/entities/tables/listener-action.ts';
 import { requireFolder } from '../../db/folders.ts';
 import { type Route, tenantRoute } from '../../http/route.ts';
 import {

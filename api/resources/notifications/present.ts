@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Notification as Entity } from '#shared/db/entities/notification.ts';
+import type { Notification as Entity } from '#shared/entities/tables/notification.ts';
 import type { Notification } from '#shared/messaging/realtime/notifications.ts';
 
 export function presentNotification(notification: Entity): z.input<typeof Notification> {

@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
-import { Membership } from '#shared/db/entities/membership.ts';
-import { Notification as Entity } from '#shared/db/entities/notification.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Membership } from '#shared/entities/tables/membership.ts';
+import { Notification as Entity } from '#shared/entities/tables/notification.ts';
 import { findPage } from '../../http/paging.ts';
 import { userRoute } from '../../http/route.ts';
 import { presentNotification } from './present.ts';

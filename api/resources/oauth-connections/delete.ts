@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { Datasource } from '#shared/db/entities/datasource.ts';
+import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { tellRevokers } from '#shared/messaging/oauth-revocations.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { AppError } from '#shared/core/errors.ts';
-import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { OAuthConnection } from '#shared/entities/tables/oauth-connection.ts';
 
 /** The connection of the path; `lock` keeps it as it is until the transaction ends. */
 export async function getConnection(

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { OAuthConnection as OAuthConnectionEntity } from '#shared/db/entities/oauth-connection.ts';
+import type { OAuthConnection as OAuthConnectionEntity } from '#shared/entities/tables/oauth-connection.ts';
 import type { OAuthConnection } from './schemas.ts';
 
 export function presentConnection(connection: OAuthConnectionEntity): z.input<typeof OAuthConnection> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OAuthConnection as OAuthConnectionEntity } from '#shared/db/entities/oauth-connection.ts';
+import { OAuthConnection as OAuthConnectionEntity } from '#shared/entities/tables/oauth-connection.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oauthConnectionStates } from '#shared/db/entities/oauth-connection.ts';
+import { oauthConnectionStates } from '#shared/entities/tables/oauth-connection.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { exampleConnection } from './examples.ts';

@@ -1,5 +1,5 @@
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
 
 /** The titles of the runs' workflows that still exist, by their ids. */
 export async function findTitles(

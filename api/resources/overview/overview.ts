@@ -1,10 +1,10 @@
 import { type FilterQuery, raw } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
-import { CronJob } from '#shared/db/entities/cron-job.ts';
-import { Listener } from '#shared/db/entities/listener.ts';
-import { ListenerEvent } from '#shared/db/entities/listener-event.ts';
-import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
+import { CronJob } from '#shared/entities/tables/cron-job.ts';
+import { Listener } from '#shared/entities/tables/listener.ts';
+import { ListenerEvent } from '#shared/entities/tables/listener-event.ts';
+import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { amongNewest } from '../../db/among-newest.ts';
 import { answerableBy } from '../../db/answerable.ts';
 import { type TenantInput, tenantRoute } from '../../http/route.ts';

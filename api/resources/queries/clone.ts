@@ -1,5 +1,5 @@
 import { newID } from '#shared/core/ids.ts';
-import { DataQuery } from '#shared/db/entities/data-query.ts';
+import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { createAsset } from '../../db/assets.ts';
 import { folderOfCopy } from '../../db/folders.ts';
 import { titleOfCopy } from '../../http/copy-title.ts';

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { AppError } from '#shared/core/errors.ts';
-import { DataQuery } from '#shared/db/entities/data-query.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { DataQuery } from '#shared/entities/tables/data-query.ts';
 
 /** The query of the path; `lock` keeps it as it is until the transaction ends. */
 export async function getDataQuery(

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { DataQuery as DataQueryEntity } from '#shared/db/entities/data-query.ts';
-import type { QueryRun } from '#shared/db/entities/query-run.ts';
+import type { DataQuery as DataQueryEntity } from '#shared/entities/tables/data-query.ts';
+import type { QueryRun } from '#shared/entities/tables/query-run.ts';
 import type { DataQuery, Runs } from './schemas.ts';
 
 export function presentDataQuery(query: DataQueryEntity): z.input<typeof DataQuery> {

@@ -1,5 +1,5 @@
 import { invalid } from '#shared/core/schema/issues.ts';
-import type { DataQuery } from '#shared/db/entities/data-query.ts';
+import type { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { requireFolder } from '../../db/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDataQuery } from './find.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { rulesOfRole } from '#shared/access/policy/roles.ts';
-import { Role as RoleEntity } from '#shared/db/entities/role.ts';
+import { Role as RoleEntity } from '#shared/entities/tables/role.ts';
 import { createAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { requireHeld } from '../../http/grant.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { lockRules } from '#shared/access/policy/change.ts';
 import { forgetAsset, removeRole } from '#shared/access/policy/roles.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { findOwnRole } from './find.ts';

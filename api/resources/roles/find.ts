@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
-import { Role } from '#shared/db/entities/role.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Role } from '#shared/entities/tables/role.ts';
 
 /** A role that the tenant may use: its own, or one of the whole deployment. */
 export async function findRole(em: EntityManager, id: string): Promise<Role> {

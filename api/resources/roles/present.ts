@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Role as RoleEntity } from '#shared/db/entities/role.ts';
+import type { Role as RoleEntity } from '#shared/entities/tables/role.ts';
 import type { Role } from './schemas.ts';
 
 export function presentRole(role: RoleEntity): z.input<typeof Role> {

@@ -1,8 +1,8 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { permissions } from '#shared/access/policy/permissions.ts';
-import { Role as RoleEntity } from '#shared/db/entities/role.ts';
 import { onEntities } from '#shared/db/query.ts';
+import { Role as RoleEntity } from '#shared/entities/tables/role.ts';
 import { syncRoles } from '../../db/sync-roles.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';

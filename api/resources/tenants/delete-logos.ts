@@ -1,6 +1,6 @@
-import { TenantFile } from '#shared/db/entities/tenant-file.ts';
-import { TenantLogo } from '#shared/db/entities/tenant-logo.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
+import { TenantLogo } from '#shared/entities/tables/tenant-logo.ts';
 
 /** Deletes the uploaded logo of a tenant, whose row is locked. */
 export async function deleteLogos(em: EntityManager, tenantID: string): Promise<void> {

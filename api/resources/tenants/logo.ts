@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { TenantFile } from '#shared/db/entities/tenant-file.ts';
-import { TenantLogo } from '#shared/db/entities/tenant-logo.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
+import { TenantLogo } from '#shared/entities/tables/tenant-logo.ts';
 import { ID } from '../../http/id.ts';
 import { publicRoute } from '../../http/route.ts';
 import { sendFile } from '../../http/send-file.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { MASK } from '#shared/core/schema/secret.ts';
-import type { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
+import type { Tenant as TenantEntity } from '#shared/entities/tables/tenant.ts';
 import type { Tenant } from './schemas.ts';
 
 export function presentTenant(tenant: TenantEntity): z.input<typeof Tenant> {

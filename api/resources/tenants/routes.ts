@@ -1,7 +1,7 @@
 import { type FilterQuery, raw } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
 import { onEntities } from '#shared/db/query.ts';
+import { Tenant as TenantEntity } from '#shared/entities/tables/tenant.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute, userRoute } from '../../http/route.ts';
 import { countAssets } from './count.ts';

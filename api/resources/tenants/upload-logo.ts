@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { Tenant } from '#shared/db/entities/tenant.ts';
+import { Tenant } from '#shared/entities/tables/tenant.ts';
 import { saveFile } from '../../db/save-file.ts';
 import { imageTypeOf } from '../../http/image-type.ts';
 import { tenantRoute } from '../../http/route.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { read } from '#shared/apps/ai/tool-calls.ts';
 import { Caller } from '#shared/core/caller.ts';
-import type { ToolApproval as Entity } from '#shared/db/entities/tool-approval.ts';
+import type { ToolApproval as Entity } from '#shared/entities/tables/tool-approval.ts';
 import type { ToolApproval } from './schemas.ts';
 
 export function presentToolApproval(call: Entity): z.input<typeof ToolApproval> {

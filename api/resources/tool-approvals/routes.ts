@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { TOOLS_CHANNEL } from '#shared/apps/ai/chat.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { Tenant } from '#shared/db/entities/tenant.ts';
-import { ToolApproval as Entity } from '#shared/db/entities/tool-approval.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Tenant } from '#shared/entities/tables/tenant.ts';
+import { ToolApproval as Entity } from '#shared/entities/tables/tool-approval.ts';
 import { decideCall } from '../../db/tool-approvals.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { TenantID } from '../../http/id.ts';

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { readRoleIDs } from '#shared/access/policy/roles.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { Role } from '#shared/db/entities/role.ts';
-import { TenantUser as TenantUserEntity } from '#shared/db/entities/tenant-user.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Role } from '#shared/entities/tables/role.ts';
+import { TenantUser as TenantUserEntity } from '#shared/entities/tables/tenant-user.ts';
 import { presentTenantUser } from './present.ts';
 import type { TenantUser } from './schemas.ts';
 

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
-import type { TenantUser } from '#shared/db/entities/tenant-user.ts';
 import type { Query } from '#shared/db/query.ts';
+import type { TenantUser } from '#shared/entities/tables/tenant-user.ts';
 import { hasOtherAdmin } from '../../people/members.ts';
 
 /** Locks the tenant's rules, so that of two admins who leave at once one stays. */

@@ -1,9 +1,9 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { AppError, toAppError } from '#shared/core/errors.ts';
-import { Membership } from '#shared/db/entities/membership.ts';
-import { User } from '#shared/db/entities/user.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Membership } from '#shared/entities/tables/membership.ts';
+import { User } from '#shared/entities/tables/user.ts';
 import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
 import { originOf } from '../../auth/operator-session.ts';
 import { Message } from '../../http/answer-parts.ts';

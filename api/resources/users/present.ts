@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { TenantUser as TenantUserEntity } from '#shared/db/entities/tenant-user.ts';
-import type { User } from '#shared/db/entities/user.ts';
+import type { TenantUser as TenantUserEntity } from '#shared/entities/tables/tenant-user.ts';
+import type { User } from '#shared/entities/tables/user.ts';
 import type { Person, TenantUser } from './schemas.ts';
 
 export interface HeldRole {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { lockRules } from '#shared/access/policy/change.ts';
-import { Invitation } from '#shared/db/entities/invitation.ts';
 import { onEntities } from '#shared/db/query.ts';
+import { Invitation } from '#shared/entities/tables/invitation.ts';
 import { recordChanges } from '../../audit/changes.ts';
 import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
 import { Message } from '../../http/answer-parts.ts';

@@ -1,6 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { TenantUser as TenantUserEntity } from '#shared/db/entities/tenant-user.ts';
+import { TenantUser as TenantUserEntity } from '#shared/entities/tables/tenant-user.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { addUser } from './add.ts';

@@ -1,8 +1,8 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
+import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { presentVariable } from './present.ts';

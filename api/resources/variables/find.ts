@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
-import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 
 export async function getVariable(em: EntityManager, id: string): Promise<TenantVariable> {
   const variable = await em.findOne(TenantVariable, { id });

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { MASK } from '#shared/core/schema/secret.ts';
-import type { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
+import type { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 import type { Variable } from './schemas.ts';
 
 export function presentVariable(variable: TenantVariable): z.input<typeof Variable> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
+import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { createVariable } from './create.ts';

@@ -1,5 +1,5 @@
 import { newID } from '#shared/core/ids.ts';
-import { Widget } from '#shared/db/entities/widget.ts';
+import { Widget } from '#shared/entities/tables/widget.ts';
 import { createAsset } from '../../db/assets.ts';
 import { folderOfCopy } from '../../db/folders.ts';
 import { titleOfCopy } from '../../http/copy-title.ts';

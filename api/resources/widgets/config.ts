@@ -4,9 +4,9 @@ import { type WidgetAsset, widgetAssets } from '#shared/apps/widgets/named-asset
 import type { JsonObject } from '#shared/core/json.ts';
 import { type Issue, invalid, type Path, within } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
-import { DataQuery } from '#shared/db/entities/data-query.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { DataQuery } from '#shared/entities/tables/data-query.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
 import type { Access } from '../../http/route.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
 

@@ -1,4 +1,4 @@
-import { Widget } from '#shared/db/entities/widget.ts';
+import { Widget } from '#shared/entities/tables/widget.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { bindingAccess, checkConfig } from './config.ts';

@@ -5,7 +5,7 @@ import { toAppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { invalid, within } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
-import { Widget } from '#shared/db/entities/widget.ts';
+import { Widget } from '#shared/entities/tables/widget.ts';
 import { widgetData } from '#shared/messaging/queues/widget-data.ts';
 import type { Asking } from '#shared/messaging/rpc.ts';
 import { tenantRoute } from '../../http/route.ts';

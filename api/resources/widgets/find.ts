@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { AppError } from '#shared/core/errors.ts';
-import { Widget } from '#shared/db/entities/widget.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Widget } from '#shared/entities/tables/widget.ts';
 
 /** The widget of the path; `lock` keeps it as it is until the transaction ends. */
 export async function getWidget(

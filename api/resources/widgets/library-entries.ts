@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
-import { WidgetLibraryEntry } from '#shared/db/entities/widget-library-entry.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { WidgetLibraryEntry } from '#shared/entities/tables/widget-library-entry.ts';
 import { asStoredConfig } from '../../http/config-size.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { checkBindings } from './config.ts';

@@ -1,7 +1,7 @@
 import { widgetAssets } from '#shared/apps/widgets/named-assets.ts';
 import { newID } from '#shared/core/ids.ts';
-import { Widget } from '#shared/db/entities/widget.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Widget } from '#shared/entities/tables/widget.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { bindingAccess, findMissing } from './config.ts';

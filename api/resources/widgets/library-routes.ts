@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { requireQuota } from '#shared/access/quotas.ts';
-import { WidgetLibraryEntry } from '#shared/db/entities/widget-library-entry.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { WidgetLibraryEntry } from '#shared/entities/tables/widget-library-entry.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { operatorRoute, tenantRoute } from '../../http/route.ts';
 import { listEntries, noEntry, presentEntry, publishEntry } from './library-entries.ts';

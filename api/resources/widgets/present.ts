@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Widget as WidgetEntity } from '#shared/db/entities/widget.ts';
+import type { Widget as WidgetEntity } from '#shared/entities/tables/widget.ts';
 import type { Widget } from './schemas.ts';
 
 export function presentWidget(widget: WidgetEntity): z.input<typeof Widget> {

@@ -1,6 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { Widget as WidgetEntity } from '#shared/db/entities/widget.ts';
+import { Widget as WidgetEntity } from '#shared/entities/tables/widget.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Permission } from '#shared/access/policy/permissions.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { AppPage } from '#shared/db/entities/app-page.ts';
-import { Dashboard } from '#shared/db/entities/dashboard.ts';
-import { TenantFile } from '#shared/db/entities/tenant-file.ts';
-import { Widget } from '#shared/db/entities/widget.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { AppPage } from '#shared/entities/tables/app-page.ts';
+import { Dashboard } from '#shared/entities/tables/dashboard.ts';
+import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
+import { Widget } from '#shared/entities/tables/widget.ts';
 import type { Condition } from '../../db/visible.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { Flag } from '../../http/flag.ts';

@@ -1,9 +1,9 @@
 import { raw } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { AppError, toAppError } from '#shared/core/errors.ts';
-import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
-import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
+import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { FORMS_PATH } from '#shared/runs/form-links.ts';
 import type { ApiContext } from '../../context.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';

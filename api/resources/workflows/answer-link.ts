@@ -1,4 +1,4 @@
-import type { CollectionRequest } from '#shared/db/entities/collection-request.ts';
+import type { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
 import type { FormLinks } from '#shared/runs/form-links.ts';
 
 const MINUTE_MS = 60_000;

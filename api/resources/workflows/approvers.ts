@@ -1,8 +1,8 @@
 import { readApproverNames } from '#shared/access/policy/approvers.ts';
 import { AppError } from '#shared/core/errors.ts';
-import type { CollectionRequest } from '#shared/db/entities/collection-request.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import type { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
 import type { Identity } from '../../auth/identity.ts';
 import type { Access } from '../../http/route.ts';
 

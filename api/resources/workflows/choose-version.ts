@@ -1,8 +1,8 @@
 import type { StandingWorkflow } from '#shared/access/account-status.ts';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { compileGraph } from '#shared/workflow/graph/graph.ts';
 import type { ApiContext } from '../../context.ts';
 import type { ExecutableVersion } from '../../db/executable-versions.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
-import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
+import { Workflow as WorkflowEntity } from '#shared/entities/tables/workflow.ts';
 import { createAsset } from '../../db/assets.ts';
 import { folderOfCopy } from '../../db/folders.ts';
 import { requireVersionRoom } from '../../db/workflow-versions.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
+import { Workflow as WorkflowEntity } from '#shared/entities/tables/workflow.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { createAsset } from '../../db/assets.ts';
 import { requireVersionRoom } from '../../db/workflow-versions.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
+import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { RunDelivery } from '#shared/db/entities/run-delivery.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
+import { RunDelivery } from '#shared/entities/tables/run-delivery.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { Deliveries, Delivery, DeliveryID, DeliveryList } from './delivery-schemas.ts';

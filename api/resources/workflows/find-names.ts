@@ -1,8 +1,8 @@
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
-import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
+import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
+import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import type { Names } from './present.ts';
 
 type Named = Pick<WorkflowInstance, 'id' | 'workflowID' | 'versionID'>;

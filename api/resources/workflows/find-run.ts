@@ -1,8 +1,8 @@
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
-import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
+import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import type { Access } from '../../http/route.ts';
 
 interface Asking {

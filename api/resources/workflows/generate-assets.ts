@@ -1,8 +1,8 @@
-import { DataQuery } from '#shared/db/entities/data-query.ts';
-import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { DataQuery } from '#shared/entities/tables/data-query.ts';
+import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
 import type { TenantInput } from '../../http/route.ts';
 
 type Asking = Pick<TenantInput<never, never, never>, 'em' | 'visible' | 'holds'> & { em: EntityManager; pool: Pool };

@@ -3,7 +3,7 @@ import { asData } from '#shared/apps/ai/data.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { describeIssues } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
 import { assumptionsIn, type Checked, generateChecked, sentencesIn } from '../../ai/generate.ts';
 import { type Demand, tenantRoute } from '../../http/route.ts';
 import { findUnknownFields } from '../../http/unknown-fields.ts';

@@ -9,11 +9,11 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { type Issue, invalid } from '#shared/core/schema/issues.ts';
 import { receiptFault } from '#shared/datasources/types/receipts.ts';
-import { DataQuery } from '#shared/db/entities/data-query.ts';
-import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { DataQuery } from '#shared/entities/tables/data-query.ts';
+import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
+import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import {
   type Graph as CompiledGraph,
   compileGraph,

@@ -1,11 +1,11 @@
 import { type FilterQuery, raw } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
-import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
+import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
+import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { findRunsByText } from '#shared/find-runs.ts';
 import { type RunFilter, runConditions } from '#shared/runs/batches/filter.ts';
 import { amongNewest } from '../../db/among-newest.ts';

@@ -1,4 +1,4 @@
-import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { findNames } from './find-names.ts';

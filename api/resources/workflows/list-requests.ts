@@ -1,5 +1,5 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
-import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
+import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
 import { answerableBy } from '../../db/answerable.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';

@@ -1,5 +1,5 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
-import { Workflow } from '#shared/db/entities/workflow.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { readLatestVersions, requireVersionsFit } from '../../db/workflow-versions.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';

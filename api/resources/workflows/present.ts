@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { CollectionRequest as CollectionRequestEntity } from '#shared/db/entities/collection-request.ts';
-import type { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
-import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
-import type { WorkflowVersion as VersionEntity } from '#shared/db/entities/workflow-version.ts';
+import type { CollectionRequest as CollectionRequestEntity } from '#shared/entities/tables/collection-request.ts';
+import type { Workflow as WorkflowEntity } from '#shared/entities/tables/workflow.ts';
+import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
+import type { WorkflowVersion as VersionEntity } from '#shared/entities/tables/workflow-version.ts';
 import type { CollectionRequest } from './request-schemas.ts';
 import type { InstanceSummary } from './run-schemas.ts';
 import type { Workflow, WorkflowSummary } from './schemas.ts';

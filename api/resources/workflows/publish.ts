@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { requireVersionRoom } from '../../db/workflow-versions.ts';
 import { tenantRoute } from '../../http/route.ts';
 import {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { nodeEvents } from '#shared/runs/node-event-rows.ts';
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
-import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
+import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
+import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { planRerun, previewRerun } from '#shared/runs/plan-rerun.ts';
 import type { ApiContext } from '../../context.ts';
 import { type TenantInput, tenantRoute } from '../../http/route.ts';

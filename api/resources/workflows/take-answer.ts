@@ -1,8 +1,8 @@
 import { type FilterQuery, raw } from '@mikro-orm/postgresql';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import { isTerminal, type RunStatus } from '#shared/workflow/progress/status.ts';
 import { checkSubmission } from './check-submission.ts';

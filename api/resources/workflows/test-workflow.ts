@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { invalid } from '#shared/core/schema/issues.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
+import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { newTestRun } from '#shared/test-runs.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { readTestMode } from '#shared/workflow/test-mode.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { requireFolder } from '../../db/folders.ts';
 import { requireVersionRoom } from '../../db/workflow-versions.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { findWorkflowsThatCall } from '../../db/workflows-that-run.ts';
 import { WorkflowReference } from '../../http/answer-parts.ts';
 import { exampleIDs } from '../../http/example-ids.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
-import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Workflow as WorkflowEntity } from '#shared/entities/tables/workflow.ts';
+import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { diffGraphs } from '#shared/workflow/graph/diff.ts';
 import { holdVersion, isTestedAs } from '../../db/workflow-versions.ts';
 import { findPage } from '../../http/paging.ts';

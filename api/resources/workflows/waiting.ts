@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
-import { RunEvent } from '#shared/db/entities/run-event.ts';
-import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
+import { RunEvent } from '#shared/entities/tables/run-event.ts';
+import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import type { RunEventPayload } from '#shared/messaging/realtime/run-events.ts';
 import { hasLiveWorker } from '../../db/live-worker.ts';
 import type { Waiting } from '../../runs/wait-schemas.ts';

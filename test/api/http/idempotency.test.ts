@@ -6,8 +6,8 @@ import { createKeyWaits } from '#api/http/idempotency.ts';
 import { tenantRoute, userRoute } from '#api/http/route.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
-import { Tenant } from '#shared/db/entities/tenant.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
+import { Tenant } from '#shared/entities/tables/tenant.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { type Client, type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 
 let calls = 0;

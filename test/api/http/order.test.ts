@@ -4,7 +4,7 @@ import { ID } from '#api/http/id.ts';
 import { tenantRoute, userRoute } from '#api/http/route.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { type Client, type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 
 const WorkflowID = z.object({ workflowID: ID });

@@ -8,8 +8,8 @@ import { holdVersion, readLatestVersions, requireVersionsFit } from '#api/db/wor
 import { findPage } from '#api/http/paging.ts';
 import { requireActionsFit } from '#api/resources/listeners/find.ts';
 import { newID } from '#shared/core/ids.ts';
-import { Listener } from '#shared/db/entities/listener.ts';
 import { onPool } from '#shared/db/query.ts';
+import { Listener } from '#shared/entities/tables/listener.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { explaining } from '../../support/explaining.ts';
 import { aTenant, type TestTenant } from '../../support/factories.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { tenantRoute, userRoute } from '#api/http/route.ts';
 import { migrateAll } from '#ops/migrate-all.ts';
 import { readConfig } from '#shared/config.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { startOwnPostgres } from '#test/support/own-postgres.ts';

@@ -3,7 +3,7 @@ import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { instanceFilters } from '#api/resources/workflows/instance-filters.ts';
 import { InstanceList } from '#api/resources/workflows/run-schemas.ts';
 import { newID } from '#shared/core/ids.ts';
-import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
 import { code } from '../../support/graphs.ts';

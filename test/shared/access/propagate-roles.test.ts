@@ -3,7 +3,7 @@ import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import type { RolePermission } from '#shared/access/policy/permissions.ts';
 import { setRoles } from '#shared/access/policy/roles.ts';
 import { resumeSpreading, spreadRole } from '#shared/access/propagate-roles.ts';
-import { Role } from '#shared/db/entities/role.ts';
+import { Role } from '#shared/entities/tables/role.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aRole, aTenant, type TestTenant, type TestUser } from '../../support/factories.ts';
 

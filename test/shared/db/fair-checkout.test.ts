@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 import { expect, test } from 'vitest';
 import { toAppError } from '#shared/core/errors.ts';
-import { User } from '#shared/db/entities/user.ts';
 import { lendInTurns } from '#shared/db/fair-checkout.ts';
-import { createOrm } from '#shared/db/orm.ts';
+import { createOrm } from '#shared/entities/orm.ts';
+import { User } from '#shared/entities/tables/user.ts';
 import { freshDatabase } from '#test/support/database.ts';
 import { testLogger } from '#test/support/environment.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createOrm } from '#shared/db/orm.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
+import { createOrm } from '#shared/entities/orm.ts';
 import { freshDatabase } from '#test/support/database.ts';
 import { testLogger } from '#test/support/environment.ts';
 

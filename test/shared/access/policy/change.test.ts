@@ -6,10 +6,10 @@ import { changeRules } from '#shared/access/policy/change.ts';
 import { createPolicy, type Policy } from '#shared/access/policy/enforcer.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { newID } from '#shared/core/ids.ts';
-import { Tenant } from '#shared/db/entities/tenant.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import { createOrm } from '#shared/db/orm.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
+import { createOrm } from '#shared/entities/orm.ts';
+import { Tenant } from '#shared/entities/tables/tenant.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { type FreshDatabase, freshDatabase } from '#test/support/database.ts';
 import { testLogger } from '#test/support/environment.ts';
 

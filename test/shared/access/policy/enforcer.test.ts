@@ -8,9 +8,9 @@ import type { IndexLimits } from '#shared/access/policy/index-cache.ts';
 import { RuleIndex, type Sight } from '#shared/access/policy/rule-index.ts';
 import { readRules } from '#shared/access/policy/rules.ts';
 import { newID } from '#shared/core/ids.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import { createOrm } from '#shared/db/orm.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
+import { createOrm } from '#shared/entities/orm.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { type FreshDatabase, freshDatabase } from '#test/support/database.ts';
 import { testLogger } from '#test/support/environment.ts';
 

@@ -1,8 +1,8 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Pool } from '../db/pool.ts';
 import { migrationNames } from './migrations/names.ts';
-import type { Pool } from './pool.ts';
 
 const MIGRATION_LOCK = 7_265_001;
 

@@ -2,12 +2,12 @@ import { Migrator } from '@mikro-orm/migrations';
 import { type Dictionary, type EventSubscriber, MikroORM, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import { escapeLiteral } from '../db/escape-literal.ts';
+import { reclaimLostConnections } from '../db/lost-connections.ts';
+import type { DatabaseConfig } from '../db/pool.ts';
 import { actorSubscriber } from './actor.ts';
-import { entities } from './entities/index.ts';
-import { escapeLiteral } from './escape-literal.ts';
-import { reclaimLostConnections } from './lost-connections.ts';
 import { migrations } from './migrations/index.ts';
-import type { DatabaseConfig } from './pool.ts';
+import { entities } from './tables/index.ts';
 
 export type { EntityManager } from '@mikro-orm/postgresql';
 
