@@ -1,6 +1,6 @@
-import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
-import { closeAndExit, stopSignal } from '#shared/stop-signal.ts';
+import { readConfig } from '#shared/process/config.ts';
+import { closeAndExit, stopSignal } from '#shared/process/shutdown.ts';
 import { startApi } from './listen.ts';
 
 const config = readConfig();

@@ -13,15 +13,15 @@ import helmet from 'helmet';
 import { createOperators } from '#api/auth/operator-session.ts';
 import { createFleetView } from '#api/fleet/fleet.ts';
 import { type IdentifyOperator, serveFleetSockets } from '#api/realtime/fleet-room.ts';
-import { type Config, readConfig } from '#shared/config.ts';
 import { createLogger, type Logger } from '#shared/core/logger.ts';
 import { addProcessMetrics, createMetrics, inProcess } from '#shared/core/metrics.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/entities/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { queues } from '#shared/messaging/queues/index.ts';
-import { serveMetrics } from '#shared/process-pages.ts';
-import { closeAndExit, stopSignal } from '#shared/stop-signal.ts';
+import { type Config, readConfig } from '#shared/process/config.ts';
+import { serveMetrics } from '#shared/process/health-server.ts';
+import { closeAndExit, stopSignal } from '#shared/process/shutdown.ts';
 import { fleetPages } from './board/fleet.ts';
 import { answerBoardErrors, identifyByCookie, operatorsOnly } from './board/guard.ts';
 

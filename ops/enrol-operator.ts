@@ -10,7 +10,6 @@ import { parseArgs } from 'node:util';
 import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { createPasswords } from '#api/auth/passwords.ts';
-import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
@@ -19,6 +18,7 @@ import { requireSchema } from '#shared/entities/schema.ts';
 import { Operator } from '#shared/entities/tables/operator.ts';
 import { type OperatorAction, OperatorAudit } from '#shared/entities/tables/operator-audit.ts';
 import { OperatorSession } from '#shared/entities/tables/operator-session.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { commandEnvironment } from './embedded/command-environment.ts';
 
 const usage =

@@ -1,9 +1,9 @@
-import type { Config } from '#shared/config.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { createOrm } from '#shared/entities/orm.ts';
 import { migrate } from '#shared/entities/schema.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
+import type { Config } from '#shared/process/config.ts';
 
 /** Migrates our own tables, then the storage of the queues; answers with the names of the migrations that ran. */
 export async function migrateAll(config: Config, backplane: Backplane, logger: Logger): Promise<string[]> {

@@ -1,8 +1,8 @@
 /** `npm run migrate`: brings the schema and the queues' storage up to date. Safe to run from several places at once. */
 
-import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { migrateAll } from './migrate-all.ts';
 
 try {

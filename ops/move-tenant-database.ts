@@ -4,12 +4,12 @@
  * on the embedded Gantry of this folder, while that runs.
  */
 
-import { readConfig } from '#shared/config.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/entities/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { moveDatabase } from '#workers/tenant-database/move.ts';
 import { createTenantServers } from '#workers/tenant-database/servers.ts';
 import { commandEnvironment } from './embedded/command-environment.ts';

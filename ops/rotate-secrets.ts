@@ -3,11 +3,12 @@
  * before (`ops/guides/secrets.md`). It may be broken off and run again. When it ends with code 0, nothing stored needs
  * the other keys any more. Without DATABASE_URL it works on the embedded Gantry of this folder, while that runs.
  */
-import { readConfig } from '#shared/config.ts';
+
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/entities/schema.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { commandEnvironment } from './embedded/command-environment.ts';
 import { rotateAllSecrets } from './rotate-all-secrets.ts';
 

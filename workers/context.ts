@@ -1,5 +1,4 @@
 import { createLane } from '#shared/concurrency/semaphore.ts';
-import type { Config } from '#shared/config.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { addHeldBytes, addProcessMetrics, createMetrics, withChild } from '#shared/core/metrics.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -8,8 +7,9 @@ import type { QueueDefinition } from '#shared/messaging/queues/define-queue.ts';
 import { type AnyQueue, type QueueName, queues } from '#shared/messaging/queues/index.ts';
 import { listenerEvents } from '#shared/messaging/queues/listener-events.ts';
 import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
-import { type ProcessPages, servePages } from '#shared/process-pages.ts';
-import { type Readiness, readReadiness } from '#shared/readiness.ts';
+import type { Config } from '#shared/process/config.ts';
+import { type ProcessPages, servePages } from '#shared/process/health-server.ts';
+import { type Readiness, readReadiness } from '#shared/process/readiness.ts';
 import { createRunEnds } from '#shared/runs/completion-notices.ts';
 import { addHandOverMetrics } from '#shared/runs/dispatch/metrics.ts';
 import type { Runs } from '#shared/runs/runs.ts';

@@ -1,9 +1,9 @@
 import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
-import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { type QueueName, queues } from '#shared/messaging/queues/index.ts';
-import { servePages } from '#shared/process-pages.ts';
-import { closeAndExit, stopSignal } from '#shared/stop-signal.ts';
+import { readConfig } from '#shared/process/config.ts';
+import { servePages } from '#shared/process/health-server.ts';
+import { closeAndExit, stopSignal } from '#shared/process/shutdown.ts';
 import { createWorker } from './context.ts';
 
 const config = readConfig();

@@ -1,7 +1,6 @@
 import { createPolicy } from '#shared/access/policy/enforcer.ts';
 import { createRights, type Rights } from '#shared/access/policy/rights.ts';
 import { type ByteAccount, createByteAccount } from '#shared/concurrency/memory-budget.ts';
-import type { Config } from '#shared/config.ts';
 import { createTenantLabel } from '#shared/core/counter.ts';
 import { createKeyRing, type KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -12,6 +11,7 @@ import { requireSchema } from '#shared/entities/schema.ts';
 import { type Backplane, createBackplane } from '#shared/messaging/backplane/index.ts';
 import { createProducer, type Producer } from '#shared/messaging/producer.ts';
 import { createPublisher, type Publisher } from '#shared/messaging/realtime/publish.ts';
+import type { Config } from '#shared/process/config.ts';
 import { createRunEnds } from '#shared/runs/completion-notices.ts';
 import { createFormLinks } from '#shared/runs/form-links.ts';
 import { createRuns, type Runs } from '#shared/runs/runs.ts';

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
-import type { Config } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { addProcessMetrics, createReportedMetrics } from '#shared/core/metrics.ts';
+import type { Config } from '#shared/process/config.ts';
+import { stopSignal } from '#shared/process/shutdown.ts';
 import { addHandOverMetrics } from '#shared/runs/dispatch/metrics.ts';
-import { stopSignal } from '#shared/stop-signal.ts';
 import type { SuspectReport, SuspectStart } from './engine/suspects.ts';
 import { addEngineMetrics } from './metrics.ts';
 import { type OpenEngine, openEngine } from './open-engine.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type IRouter, type RequestHandler, type Response, Router } from 'express';
-import type { Config } from '#shared/config.ts';
+import type { Config } from '#shared/process/config.ts';
 import { html } from './html.ts';
 import { createProviderOrigins } from './provider-origins.ts';
 

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { alive, bodyOf, readReadiness } from '#shared/readiness.ts';
+import { alive, bodyOf, readReadiness } from '#shared/process/readiness.ts';
 import type { ApiContext } from '../context.ts';
 
 /** The process is alive; its dependencies are not checked. */

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import { alive, bodyOf, createStarting, type Starting, sendJSON } from '#shared/readiness.ts';
+import { alive, bodyOf, createStarting, type Starting, sendJSON } from '#shared/process/readiness.ts';
 
 export interface StartingAnswers extends Pick<Starting, 'noteAway'> {
   answer: RequestListener;

@@ -1,5 +1,5 @@
-import type { Config } from '#shared/config.ts';
 import type { Logger } from '#shared/core/logger.ts';
+import type { Config } from '#shared/process/config.ts';
 import type { ApiContext } from '../context.ts';
 import { listenEarly, serveContextMetrics } from '../listen.ts';
 import { createMCPApp } from './app.ts';

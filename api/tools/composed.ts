@@ -1,6 +1,6 @@
 import type { Permission } from '#shared/access/policy/permissions.ts';
-import type { Config } from '#shared/config.ts';
 import { AppError } from '#shared/core/errors.ts';
+import type { Config } from '#shared/process/config.ts';
 import type { Schema } from '../http/openapi/types.ts';
 import type { ComposedTool, ToolAnswer, ToolArguments } from './tool.ts';
 

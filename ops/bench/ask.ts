@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { createServer as createHTTPServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createLogger } from '#shared/core/logger.ts';
@@ -13,6 +12,7 @@ import { createProducer } from '#shared/messaging/producer.ts';
 import { queryRuns } from '#shared/messaging/queues/query-runs.ts';
 import { tenantDatabase } from '#shared/messaging/queues/tenant-database.ts';
 import { type Asking, createAsking } from '#shared/messaging/rpc.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';
 import type { Figure } from './row.ts';
 

@@ -1,8 +1,8 @@
 /** The floor of P10: Express and `pg`, the same rows of the same database as JSON, and nothing else. */
 import express from 'express';
-import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
+import { readConfig } from '#shared/process/config.ts';
 
 const config = readConfig();
 const pool = createPool(config.db, createLogger(config.log), { name: 'gantry.bare' });

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { createProducer } from '#shared/messaging/producer.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { createRuns } from '#shared/runs/runs.ts';
 import { createEvents } from '#shared/runs/send-event.ts';
 import { addWaitingRuns } from '#test/support/waiting-runs.ts';

@@ -1,10 +1,10 @@
 /** The floor of P6: an Express route that records a body by a grouped insert, and nothing else. */
 import express from 'express';
 import { batched } from '#shared/concurrency/batcher.ts';
-import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
+import { readConfig } from '#shared/process/config.ts';
 
 const config = readConfig();
 const pool = createPool(config.db, createLogger(config.log), { name: 'gantry.bare' });

@@ -1,6 +1,6 @@
-import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { type BenchEnvironment, noopChain } from './environment.ts';
 import type { Row } from './row.ts';
 import { runAll } from './run-all.ts';

@@ -3,9 +3,9 @@ import type { FleetView } from '#api/fleet/fleet.ts';
 import { openConsole } from '#api/http/console.ts';
 import { presentFleet, presentFound, presentTenantState } from '#api/resources/fleet/present.ts';
 import { TenantID, TenantSearch } from '#api/resources/fleet/schemas.ts';
-import type { Config } from '#shared/config.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { queues } from '#shared/messaging/queues/index.ts';
+import type { Config } from '#shared/process/config.ts';
 
 /** The fleet page for people on call, and what it reads, at the addresses and with the answers of the API. */
 export function fleetPages(config: Config, fleet: FleetView): Router {

@@ -1,11 +1,11 @@
 import { statfs } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Config, type RedisConfig, readConfig, readEmbeddedConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { requireSchema } from '#shared/entities/schema.ts';
 import { readRedisInfo } from '#shared/messaging/backplane/redis.ts';
+import { type Config, type RedisConfig, readConfig, readEmbeddedConfig } from '#shared/process/config.ts';
 import { commandEnvironment } from '../embedded/command-environment.ts';
 
 export interface Finding {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
-import { readEmbeddedConfig } from '#shared/config.ts';
+import { readEmbeddedConfig } from '#shared/process/config.ts';
 import { EMBEDDED_SERVER } from '#shared/tenants/embedded-server.ts';
 import { readSecretsKeys } from './home.ts';
 import { findURL, TENANT_POSTGRES_FOLDER } from './postgres-folder.ts';

@@ -1,8 +1,8 @@
 /** The Postgres and the Redis of `npm start`: those of DATABASE_URL and REDIS_URL, otherwise a Postgres of its own. */
 import { join } from 'node:path';
 import pg from 'pg';
-import type { EmbeddedConfig, RedisConfig } from '#shared/config.ts';
 import { withoutPasswords } from '#shared/core/logger.ts';
+import type { EmbeddedConfig, RedisConfig } from '#shared/process/config.ts';
 import { codeOf } from './files.ts';
 import { startPostgres } from './postgres.ts';
 

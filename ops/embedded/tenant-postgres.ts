@@ -1,10 +1,10 @@
 /** The second, small Postgres of `npm start`, for databases of tenants. It is made and started when one is wanted first. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { Config, EmbeddedConfig } from '#shared/config.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
+import type { Config, EmbeddedConfig } from '#shared/process/config.ts';
 import { EMBEDDED_SERVER, TENANT_SERVER_WANTED } from '#shared/tenants/embedded-server.ts';
 import { readIfThere } from './files.ts';
 import type { Home } from './home.ts';

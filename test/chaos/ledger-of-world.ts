@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { createProducer } from '#shared/messaging/producer.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { createRuns } from '#shared/runs/runs.ts';
 import { keepLedger, type Ledger } from './ledger.ts';
 import { startWorld } from './world.ts';

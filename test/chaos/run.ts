@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { type ChaosClient, createChaosClient, eventKey } from './client.ts';
 import { describeFault } from './faults.ts';
 import { type Acknowledged, judge, openRuns, type Paused } from './judge.ts';

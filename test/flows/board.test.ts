@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Board, startBoard } from '#ops/board.ts';
-import { readConfig } from '#shared/config.ts';
 import { queues } from '#shared/messaging/queues/index.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { anOperator, type TestOperator } from '#test/support/factories.ts';

@@ -1,10 +1,10 @@
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Board, startBoard } from '#ops/board.ts';
-import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import { type QueueName, queues } from '#shared/messaging/queues/index.ts';
 import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { startDeployment } from '#test/support/deployment.ts';
 import { testLogger, testServers } from '#test/support/environment.ts';

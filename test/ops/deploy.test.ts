@@ -3,8 +3,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, matchesGlob } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { readConfig } from '#shared/config.ts';
-import { Environment } from '#shared/environment.ts';
+import { readConfig } from '#shared/process/config.ts';
+import { Environment } from '#shared/process/environment.ts';
 
 const root = join(import.meta.dirname, '../..');
 const known = Object.keys(Environment.shape);

@@ -2,9 +2,9 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '#shared/config.ts';
 import { datasourceTypes } from '#shared/datasources/types/index.ts';
-import { EmbeddedEnvironment, Environment } from '#shared/environment.ts';
+import { readConfig } from '#shared/process/config.ts';
+import { EmbeddedEnvironment, Environment } from '#shared/process/environment.ts';
 import { nodes } from '#shared/workflow/nodes/index.ts';
 import { retentions } from '#workers/retention/tables.ts';
 import { proseIn } from '../support/prose.ts';

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openHome } from '#ops/embedded/home.ts';
 import { freePort } from '#ops/embedded/ports.ts';
 import { openServers } from '#ops/embedded/servers.ts';
-import { readEmbeddedConfig } from '#shared/config.ts';
+import { readEmbeddedConfig } from '#shared/process/config.ts';
 import { findRedis, startRedis } from '#test/servers/redis.ts';
 import { onServer } from '#test/support/database.ts';
 import { testSecurity, testServers } from '#test/support/environment.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Home, openHome } from '#ops/embedded/home.ts';
 import { prepareTenantPostgres, startWhenWanted, type TenantPostgres } from '#ops/embedded/tenant-postgres.ts';
-import { readEmbeddedConfig } from '#shared/config.ts';
+import { readEmbeddedConfig } from '#shared/process/config.ts';
 import { onServer } from '#test/support/database.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { aTenantDatabases, type TestDatabases } from '#test/support/tenant-databases.ts';

@@ -1,10 +1,10 @@
 /** Accepts a run and is killed at the given point, as an API process may be: argv is the point and the run. */
 
-import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { createProducer, type Producer } from '#shared/messaging/producer.ts';
+import { readConfig } from '#shared/process/config.ts';
 import type { NewRun } from '#shared/runs/accept.ts';
 import { createRuns } from '#shared/runs/runs.ts';
 

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { closeAndExit } from '#shared/stop-signal.ts';
+import { closeAndExit } from '#shared/process/shutdown.ts';
 
 const [path = ''] = process.argv.slice(2);
 createServer().listen(0, '127.0.0.1');

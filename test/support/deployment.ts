@@ -1,4 +1,3 @@
-import { type Config, readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -8,6 +7,7 @@ import { createProducer, type Producer } from '#shared/messaging/producer.ts';
 import { type QueueName, queues } from '#shared/messaging/queues/index.ts';
 import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import { eventsOf, type RunEventRow } from '#shared/messaging/realtime/run-events.ts';
+import { type Config, readConfig } from '#shared/process/config.ts';
 import type { NewRun } from '#shared/runs/accept.ts';
 import { createRuns, type Runs } from '#shared/runs/runs.ts';
 import { createWorker, type WorkerContext } from '#workers/context.ts';

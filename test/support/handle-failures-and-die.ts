@@ -1,8 +1,8 @@
 /** Handles the failures of runs and is killed at the given point, as a worker may be: argv is the point. */
 
-import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { createFailureHandling } from '#workers/failure-handlers.ts';
 
 const [point] = process.argv.slice(2) as [string];

@@ -1,8 +1,8 @@
 /** Looks at cron jobs and is killed at the given point, as a worker may be: argv is the point. */
 
-import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { createTicker } from '#workers/cron/ticker.ts';
 
 const [point] = process.argv.slice(2) as [string];

@@ -1,9 +1,9 @@
 /** Tells a receiver of the end of a run and is killed when the answer has come, before it is recorded. */
 
 import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
-import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { createSender } from '#workers/completion-sender.ts';
 import { createDeliveries } from '#workers/completion-webhooks.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';

@@ -1,8 +1,8 @@
-import type { Config } from '#shared/config.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { StoredFiles } from '#shared/datasources/files/files.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { Config } from '#shared/process/config.ts';
 import { createFiles, type Files } from '../files/files.ts';
 import { createOAuthConnections, type OAuthConnections } from '../oauth/connections.ts';
 import { createOutboundFetch, type OutboundFetch } from '../outbound/fetch.ts';

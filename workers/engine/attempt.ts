@@ -1,10 +1,10 @@
 import type { Rights } from '#shared/access/policy/rights.ts';
 import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
-import type { WorkerConfig } from '#shared/config.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { StoreAway } from '#shared/db/unavailable-store.ts';
+import type { WorkerConfig } from '#shared/process/config.ts';
 import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { withTimeToAnswer } from '#shared/workflow/options.ts';

@@ -1,6 +1,6 @@
-import type { WorkerConfig } from '#shared/config.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { WorkerConfig } from '#shared/process/config.ts';
 import { type Advance, resumeRun, startRun } from './advance.ts';
 import type { Chunk } from './chunk.ts';
 import type { ClaimedRow, ClaimRow } from './claim.ts';

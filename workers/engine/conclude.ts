@@ -1,7 +1,7 @@
-import type { WorkerConfig } from '#shared/config.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Repeat, RunEventPayload } from '#shared/messaging/realtime/run-events.ts';
+import type { WorkerConfig } from '#shared/process/config.ts';
 import { exitsOf, needsEdge, usualExitOf } from '#shared/workflow/nodes/properties.ts';
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import type { Frame } from '#shared/workflow/progress/progress.ts';

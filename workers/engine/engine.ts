@@ -1,11 +1,11 @@
 import type { Rights } from '#shared/access/policy/rights.ts';
 import type { ByteAccount } from '#shared/concurrency/memory-budget.ts';
-import type { WorkerConfig } from '#shared/config.ts';
 import { Tally, type TenantLabel } from '#shared/core/counter.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Publisher } from '#shared/messaging/realtime/publish.ts';
+import type { WorkerConfig } from '#shared/process/config.ts';
 import { MAX_OUTCOME_BYTES, type RunOutcome, type TellEnd } from '#shared/runs/completion-notices.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import type { RunSignal } from '#shared/runs/signals.ts';

@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Config } from '#shared/config.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { MetricsReport } from '#shared/core/metrics.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { Config } from '#shared/process/config.ts';
 import { SUSPECT } from './claim.ts';
 
 const LOOK_MS = 1_000;

@@ -8,7 +8,7 @@ import { invalidField } from '#shared/core/schema/issues.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import type { oauthExchange } from '#shared/messaging/queues/oauth-exchange.ts';
-import type { OAuthProvider } from '#shared/oauth-providers.ts';
+import type { OAuthProvider } from '#shared/process/oauth-providers.ts';
 import type { OutboundFetch } from '../outbound/fetch.ts';
 import { unlessAborted } from '../outbound/unless-aborted.ts';
 import { createConnectionRows, type Refresh, type Stored } from './rows.ts';

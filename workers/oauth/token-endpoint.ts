@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject } from '#shared/core/json.ts';
-import { isOpenID, type OAuthProvider } from '#shared/oauth-providers.ts';
+import { isOpenID, type OAuthProvider } from '#shared/process/oauth-providers.ts';
 import { type HTTPResponse, type OutboundFetch, whereOf } from '../outbound/fetch.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLane, type Lane } from '#shared/concurrency/semaphore.ts';
-import type { Config } from '#shared/config.ts';
 import { AppError, isConnectionError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { OWN_SERVER } from '#shared/core/setting-formats.ts';
 import { createPool, inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
+import type { Config } from '#shared/process/config.ts';
 import { EMBEDDED_SERVER, TENANT_SERVER_WANTED } from '#shared/tenants/embedded-server.ts';
 import { createOpenConnections, type OpenConnections } from './connections.ts';
 import { type Crowding, createCrowding } from './crowding.ts';

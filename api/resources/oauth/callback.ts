@@ -7,7 +7,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { OAuthFlow } from '#shared/entities/tables/oauth-flow.ts';
 import { oauthExchange } from '#shared/messaging/queues/oauth-exchange.ts';
-import type { OAuthProvider } from '#shared/oauth-providers.ts';
+import type { OAuthProvider } from '#shared/process/oauth-providers.ts';
 import type { RecordPublic } from '../../audit/entry.ts';
 import type { ApiContext } from '../../context.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';

@@ -1,6 +1,6 @@
-import type { Config } from '#shared/config.ts';
 import { AppError } from '#shared/core/errors.ts';
-import type { OAuthProvider } from '#shared/oauth-providers.ts';
+import type { Config } from '#shared/process/config.ts';
+import type { OAuthProvider } from '#shared/process/oauth-providers.ts';
 
 type OAuthConfig = Config['oauth'];
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ProviderName } from '#shared/oauth-providers.ts';
+import { ProviderName } from '#shared/process/oauth-providers.ts';
 import { ID } from '../../http/id.ts';
 
 export const Provider = z.object({ provider: ProviderName });

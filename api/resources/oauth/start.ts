@@ -7,7 +7,7 @@ import { invalid } from '#shared/core/schema/issues.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { OAuthConnection } from '#shared/entities/tables/oauth-connection.ts';
 import { OAuthFlow } from '#shared/entities/tables/oauth-flow.ts';
-import { isOpenID, type OAuthProvider } from '#shared/oauth-providers.ts';
+import { isOpenID, type OAuthProvider } from '#shared/process/oauth-providers.ts';
 import type { ApiContext } from '../../context.ts';
 import { type Request, type Response, tenantRoute } from '../../http/route.ts';
 import { type BrowserSecret, newBrowserSecret, rememberBrowser } from './browser.ts';

@@ -1,5 +1,5 @@
-import type { BackplaneConfig } from '../../config.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { BackplaneConfig } from '../../process/config.ts';
 import type { Backplane } from './types.ts';
 
 export type { Allowance, Backplane, JobWorker, Limiter, Messages } from './types.ts';

@@ -4,10 +4,10 @@ import { createPostgresBackend, type PgPool, type Queue, runMigrations, type Wor
 import pg from 'pg';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { batched } from '../../concurrency/batcher.ts';
-import type { BackplaneConfig } from '../../config.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createRareWarning, type Warn } from '../../core/throttled-warning.ts';
 import { limitAnswers, surviveLostConnections } from '../../db/pool.ts';
+import type { BackplaneConfig } from '../../process/config.ts';
 import { createLimiter } from './limiter.ts';
 import { createChannels } from './postgres-channels.ts';
 import { createSocketPool, type SocketPool } from './socket-pool.ts';

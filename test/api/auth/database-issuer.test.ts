@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { requireDevelopmentDatabase } from '#api/auth/database-issuer.ts';
 import { startApi } from '#api/listen.ts';
-import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { warnOfBypass } from '#api/auth/test-bypass.ts';
-import { readConfig } from '#shared/config.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { createClient } from '#test/support/client.ts';
 import { startCluster } from '#test/support/cluster.ts';
 import { testLogger } from '#test/support/environment.ts';

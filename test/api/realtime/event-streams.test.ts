@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApi } from '#api/listen.ts';
-import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { testLogger } from '../../support/environment.ts';
 import { aMember, anApiKey, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';

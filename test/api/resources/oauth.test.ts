@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { rotateAllSecrets } from '#ops/rotate-all-secrets.ts';
 import type { Permission } from '#shared/access/policy/permissions.ts';
-import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { REVOCATIONS_CHANNEL } from '#shared/messaging/oauth-revocations.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { createConnectionRows } from '#workers/oauth/rows.ts';
 import { type Browser, createBrowser, type Visit } from '../../support/browser.ts';
 import type { Answer, Client } from '../../support/client.ts';

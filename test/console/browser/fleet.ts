@@ -1,9 +1,9 @@
 import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Board, startBoard } from '#ops/board.ts';
-import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
 import { queues } from '#shared/messaging/queues/index.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { anOperator, aTenant, aWorkflow, type TestOperator } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';

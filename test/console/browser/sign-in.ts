@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { startApi } from '#api/listen.ts';
-import { readConfig } from '#shared/config.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { startOidcProvider } from '#test/support/oidc-provider.ts';
 import { expectAccessible, type Stage } from './stage.ts';

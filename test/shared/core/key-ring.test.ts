@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '#shared/config.ts';
 import { createKeyRing, isSealed } from '#shared/core/key-ring.ts';
+import { readConfig } from '#shared/process/config.ts';
 
 const aKey = (id: string) => ({ id, key: randomBytes(32) });
 const [first, second] = [aKey('k1'), aKey('k2')];

@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
-import type { OAuthProvider } from '#shared/oauth-providers.ts';
+import type { OAuthProvider } from '#shared/process/oauth-providers.ts';
 import { openOutbound } from '#test/support/connector.ts';
 import { type HTTPServer, json, startHTTP } from '#test/support/http-server.ts';
 import { createTokenEndpoint, type TokenEndpoint } from '#workers/oauth/token-endpoint.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { readConfig } from '#shared/config.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { createOutbound, type Outbound } from '#workers/outbound/gate.ts';
 import type { Lookup } from '#workers/outbound/names.ts';
 import { deniedBy } from '#workers/outbound/own-places.ts';

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLane } from '#shared/concurrency/semaphore.ts';
 import { Place } from '#shared/concurrency/work-context.ts';
-import { readConfig } from '#shared/config.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { createOutbound, type Outbound } from '#workers/outbound/gate.ts';
 import { createNames } from '#workers/outbound/names.ts';
 import { namesToTry, parseHosts, parseSearch } from '#workers/outbound/resolver-files.ts';

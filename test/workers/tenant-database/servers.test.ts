@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/core/ids.ts';
+import { readConfig } from '#shared/process/config.ts';
 import { deleteTenant } from '#shared/tenants/delete-tenant.ts';
 import { deniedBy } from '#workers/outbound/own-places.ts';
 import { tenantServer } from '../../support/database.ts';

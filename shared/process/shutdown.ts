@@ -1,4 +1,4 @@
-import type { Logger } from './core/logger.ts';
+import type { Logger } from '../core/logger.ts';
 
 /**
  * Resolves at SIGTERM or SIGINT, or when the parent process ends. If disposal takes longer than `deadlineMs`, the process

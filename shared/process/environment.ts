@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { aiProviders } from './apps/ai/providers.ts';
+import { aiProviders } from '../apps/ai/providers.ts';
 import {
   keyRing,
   list,
@@ -11,7 +11,7 @@ import {
   readNetwork,
   seconds,
   tenantServers,
-} from './core/setting-formats.ts';
+} from '../core/setting-formats.ts';
 import { OAuthProviders } from './oauth-providers.ts';
 
 const networkNames = ['loopback', 'linklocal', 'uniquelocal'];

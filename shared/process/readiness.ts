@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
-import { AppError } from './core/errors.ts';
-import type { Pool } from './db/pool.ts';
-import { requireSchema } from './entities/schema.ts';
-import type { Backplane } from './messaging/backplane/index.ts';
+import { AppError } from '../core/errors.ts';
+import type { Pool } from '../db/pool.ts';
+import { requireSchema } from '../entities/schema.ts';
+import type { Backplane } from '../messaging/backplane/index.ts';
 
 /** What `GET /ready` of a process answers. */
 export interface Readiness {

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Logger } from './core/logger.ts';
-import type { Metrics } from './core/metrics.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Metrics } from '../core/metrics.ts';
 import { alive, bodyOf, createStarting, type Readiness, type Starting, sendJSON } from './readiness.ts';
 
 /** What a process answers about itself, apart from the API's address, which tenants know: `/health`, `/ready` and `/metrics`. */

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { type AISettings, lackOf } from './apps/ai/providers.ts';
-import { describeIssues } from './core/schema/issues.ts';
-import { parseValue } from './core/schema/parse.ts';
-import { hostAndPort, OWN_SERVER, type TenantServerPlace } from './core/setting-formats.ts';
-import type { S3Place } from './datasources/files/s3-store.ts';
+import { type AISettings, lackOf } from '../apps/ai/providers.ts';
+import { describeIssues } from '../core/schema/issues.ts';
+import { parseValue } from '../core/schema/parse.ts';
+import { hostAndPort, OWN_SERVER, type TenantServerPlace } from '../core/setting-formats.ts';
+import type { S3Place } from '../datasources/files/s3-store.ts';
 import { EmbeddedEnvironment, Environment } from './environment.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readConfig } from '#shared/config.ts';
+import { readConfig } from '#shared/process/config.ts';
 
 const env = {
   DATABASE_URL: 'postgres://localhost:5432/gantry',
