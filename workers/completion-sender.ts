@@ -3,10 +3,10 @@ import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import { storable } from '#shared/db/storable.ts';
 import type { RunError } from '#shared/entities/tables/workflow-instance.ts';
-import { signWebhook, webhookKeyOf } from '#shared/standard-webhooks.ts';
 import { retryAfterOf } from './http/status.ts';
 import { createOutboundFetch } from './outbound/fetch.ts';
 import type { Outbound } from './outbound/gate.ts';
+import { signWebhook, webhookKeyOf } from './runs/sign-webhook.ts';
 import type { TenantVariables } from './variables.ts';
 
 /** A receiver has so long to answer. */

@@ -1,15 +1,15 @@
 import type { Permission } from '#shared/access/policy/permissions.ts';
-import { type Reference, referencesIn } from '#shared/bundles/references.ts';
-import { type BundledType, bundledTypes } from '#shared/bundles/types.ts';
-import { variablesNamedIn } from '#shared/bundles/variables.ts';
 import { inTurns, takingTurns } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 import type { Condition } from '../db/visible.ts';
+import { type BundledType, bundledTypes } from './bundle-types.ts';
 import { kinds } from './kinds.ts';
 import { readers } from './payloads.ts';
 import { MAX_ITEMS, type Reading, readAssets, type TenantAsset } from './read-assets.ts';
+import { type Reference, referencesIn } from './references.ts';
+import { variablesNamedIn } from './variable-uses.ts';
 
 export interface Collected extends TenantAsset {
   references: readonly Reference[];

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Permission } from '#shared/access/policy/permissions.ts';
-import { type BundledType, bundledTypes } from '#shared/bundles/types.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import type { Condition } from '../db/visible.ts';
 import { ID } from '../http/id.ts';
 import { type Route, tenantRoute } from '../http/route.ts';
+import { type BundledType, bundledTypes } from './bundle-types.ts';
 import { collect, tooMany } from './collect.ts';
 import { kinds } from './kinds.ts';
 import { readers } from './payloads.ts';

@@ -1,6 +1,6 @@
-import type { BundledType } from '#shared/bundles/types.ts';
 import { plainArray, textArray } from '#shared/db/array.ts';
 import type { Query } from '#shared/db/query.ts';
+import type { BundledType } from './bundle-types.ts';
 
 /** By which key an asset of the tenant travels, and what the last import has left. */
 export interface AssetKey {

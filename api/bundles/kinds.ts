@@ -1,5 +1,5 @@
 import type { Permission, Resource } from '#shared/access/policy/permissions.ts';
-import type { BundledType } from '#shared/bundles/types.ts';
+import type { BundledType } from './bundle-types.ts';
 
 /** What is the same for all assets of a type. */
 interface Kind {

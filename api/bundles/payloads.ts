@@ -1,5 +1,4 @@
 import type { EntityClass } from '@mikro-orm/postgresql';
-import type { BundledType } from '#shared/bundles/types.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
@@ -17,6 +16,7 @@ import { Widget } from '#shared/entities/tables/widget.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { maskOptions } from '../resources/datasources/options.ts';
+import type { BundledType } from './bundle-types.ts';
 
 /** How assets of a type become payloads. */
 interface Reader<E extends { id: string }> {

@@ -1,9 +1,9 @@
-import { variablesNamedIn } from '#shared/bundles/variables.ts';
 import { takingTurns } from '#shared/concurrency/cooperative.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 import { type Reading, readAssets, type TenantAsset } from './read-assets.ts';
 import type { GivenItem } from './read-items.ts';
+import { variablesNamedIn } from './variable-uses.ts';
 
 type Planned = Pick<GivenItem, 'type' | 'title' | 'payload'> & { action: string; warnings: string[] };
 

@@ -1,5 +1,4 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import type { BundledType } from '#shared/bundles/types.ts';
 import { nextRound } from '#shared/concurrency/cooperative.ts';
 import { bytesOfWork } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
@@ -7,6 +6,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { plainArray } from '#shared/db/array.ts';
 import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
+import type { BundledType } from './bundle-types.ts';
 import { kinds } from './kinds.ts';
 import { readers } from './payloads.ts';
 

@@ -1,13 +1,13 @@
-import { type Reference, referencesIn } from '#shared/bundles/references.ts';
-import type { BundledType } from '#shared/bundles/types.ts';
 import { inTurns, takingTurns } from '#shared/concurrency/cooperative.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { type Issue, invalid } from '#shared/core/schema/issues.ts';
 import { MASK, maskSecrets } from '#shared/core/schema/secret.ts';
 import { findDatasourceType } from '#shared/datasources/types/index.ts';
+import type { BundledType } from './bundle-types.ts';
 import { placeOf } from './keys.ts';
 import { kinds } from './kinds.ts';
+import { type Reference, referencesIn } from './references.ts';
 import type { ImportBody } from './schemas.ts';
 
 /** An item as the bundle has it. */

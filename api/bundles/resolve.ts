@@ -1,9 +1,9 @@
 import type { EntityClass } from '@mikro-orm/postgresql';
-import type { BundledType } from '#shared/bundles/types.ts';
-import { bundledTypes } from '#shared/bundles/types.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { OAuthConnection } from '#shared/entities/tables/oauth-connection.ts';
 import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
+import type { BundledType } from './bundle-types.ts';
+import { bundledTypes } from './bundle-types.ts';
 import type { ImportInput } from './call-route.ts';
 import { keysOfItems, placeOf } from './keys.ts';
 import { readers } from './payloads.ts';

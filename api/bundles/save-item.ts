@@ -1,8 +1,8 @@
-import type { BundledType } from '#shared/bundles/types.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { mapPaths, type Path } from '#shared/core/schema/issues.ts';
 import { ListenerAction } from '#shared/entities/tables/listener-action.ts';
 import { actionRoutes } from '../resources/listeners/actions.ts';
+import type { BundledType } from './bundle-types.ts';
 import { callRoute, freshIn, type Importing } from './call-route.ts';
 import { kinds } from './kinds.ts';
 import { saveDatasource } from './save-datasource.ts';

@@ -1,4 +1,3 @@
-import type { BundledType } from '#shared/bundles/types.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Route } from '../http/route.ts';
 import { createAppPage } from '../resources/app-pages/create.ts';
@@ -34,6 +33,7 @@ import { updateWidget } from '../resources/widgets/update.ts';
 import { createWorkflow } from '../resources/workflows/create.ts';
 import { deleteWorkflow } from '../resources/workflows/delete.ts';
 import { updateWorkflow } from '../resources/workflows/update.ts';
+import type { BundledType } from './bundle-types.ts';
 
 /** The routes by which an asset is saved by hand: an import goes the same way, with the same checks. */
 export interface Saver {

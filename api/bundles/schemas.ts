@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { bundledTypes } from '#shared/bundles/types.ts';
 import { Json, JsonObject } from '#shared/core/json.ts';
 import { Message } from '../http/answer-parts.ts';
 import { ID } from '../http/id.ts';
+import { bundledTypes } from './bundle-types.ts';
 import {
   exampleBundle,
   exampleChange,

@@ -1,6 +1,6 @@
-import type { BundledType } from '#shared/bundles/types.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { findUnknownFields, type UnknownFields } from '../http/unknown-fields.ts';
+import type { BundledType } from './bundle-types.ts';
 import { savers } from './savers.ts';
 
 /** Fields that no import reads: those of a payload are the fields of the bodies by which the asset is saved. */

@@ -1,4 +1,3 @@
-import { type Reference, withIDs } from '#shared/bundles/references.ts';
 import { takingTurns } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { onEntities } from '#shared/db/query.ts';
@@ -6,6 +5,7 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { type Collected, inOrder } from './collect.ts';
 import { sorted } from './hash.ts';
 import { keysOfAssets, placeOf } from './keys.ts';
+import { type Reference, withIDs } from './references.ts';
 import type { BundleItem } from './schemas.ts';
 import { withMissing } from './secrets.ts';
 

@@ -8,9 +8,9 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
-import { type Binding, bindingsOf, boundTypes, demandsOf } from '#shared/pages/bindings.ts';
 import type { ApiContext } from '../../context.ts';
 import type { Access } from '../../http/route.ts';
+import { type Binding, bindingsOf, boundTypes, demandsOf } from '../../pages/bindings.ts';
 
 interface Saving {
   em: EntityManager;

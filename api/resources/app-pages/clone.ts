@@ -1,8 +1,8 @@
 import { invalid } from '#shared/core/schema/issues.ts';
-import { demandsOf } from '#shared/pages/bindings.ts';
 import { folderOfCopy } from '../../db/folders.ts';
 import { titleOfCopy } from '../../http/copy-title.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { demandsOf } from '../../pages/bindings.ts';
 import { findMissing } from './check.ts';
 import { getAppPage } from './find.ts';
 import { presentAppPage } from './present.ts';

@@ -1,6 +1,6 @@
 import { invalid } from '#shared/core/schema/issues.ts';
-import { demandsOf } from '#shared/pages/bindings.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { demandsOf } from '../../pages/bindings.ts';
 import { findMissing } from './check.ts';
 import { presentAppPage } from './present.ts';
 import { addAppPage, storedConfig } from './save.ts';

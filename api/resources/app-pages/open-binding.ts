@@ -5,9 +5,9 @@ import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
-import { bindingsOf, boundTypes } from '#shared/pages/bindings.ts';
-import { resolveParameters } from '#shared/pages/parameters.ts';
 import type { ApiContext } from '../../context.ts';
+import { bindingsOf, boundTypes } from '../../pages/bindings.ts';
+import { resolveParameters } from '../../pages/parameters.ts';
 import { creatorOf } from './check.ts';
 import { getAppPage } from './find.ts';
 

@@ -1,12 +1,12 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { AppPage as Entity } from '#shared/entities/tables/app-page.ts';
-import { AppPageConfig } from '#shared/pages/app-page-config.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { AssetSchema, describeAsset } from '../../http/asset-schema.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { AppPageConfig } from '../../pages/app-page-config.ts';
 import { versionRoutes } from '../../versions/routes.ts';
 import { cloneAppPage } from './clone.ts';
 import { createAppPage } from './create.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { AppPageConfig } from '#shared/pages/app-page-config.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
 import { Title } from '../../http/text.ts';
+import { AppPageConfig } from '../../pages/app-page-config.ts';
 import { ChangeNote } from '../../versions/schemas.ts';
 import {
   exampleAppPage,

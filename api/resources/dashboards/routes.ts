@@ -1,12 +1,12 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { Dashboard as Entity } from '#shared/entities/tables/dashboard.ts';
-import { DashboardConfig } from '#shared/pages/dashboard-config.ts';
 import { deleteAsset } from '../../db/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { AssetSchema, describeAsset } from '../../http/asset-schema.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { DashboardConfig } from '../../pages/dashboard-config.ts';
 import { versionRoutes } from '../../versions/routes.ts';
 import { cloneDashboard } from './clone.ts';
 import { createDashboard } from './create.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { DashboardConfig } from '#shared/pages/dashboard-config.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
 import { Title } from '../../http/text.ts';
+import { DashboardConfig } from '../../pages/dashboard-config.ts';
 import { ChangeNote } from '../../versions/schemas.ts';
 import {
   exampleDashboard,

@@ -11,10 +11,10 @@ import { Listener } from '#shared/entities/tables/listener.ts';
 import { Widget } from '#shared/entities/tables/widget.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
-import { findRunsByText } from '#shared/find-runs.ts';
 import { amongNewest } from '../../db/among-newest.ts';
 import { containing } from '../../http/paging.ts';
 import { type TenantInput, tenantRoute } from '../../http/route.ts';
+import { findRunsByText } from '../../runs/find-by-text.ts';
 import { findTitles } from './find-titles.ts';
 import { type SearchedType, SearchQuery, SearchResults, searchedTypes } from './schemas.ts';
 

@@ -6,11 +6,11 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
-import { findRunsByText } from '#shared/find-runs.ts';
 import { type RunFilter, runConditions } from '#shared/runs/batches/filter.ts';
 import { amongNewest } from '../../db/among-newest.ts';
 import type { Condition } from '../../db/visible.ts';
 import { containing } from '../../http/paging.ts';
+import { findRunsByText } from '../../runs/find-by-text.ts';
 import type { InstanceFilter } from './run-schemas.ts';
 
 /** The conditions of a list of runs, but for `visible`, which it may be narrowed to. */

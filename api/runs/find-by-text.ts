@@ -1,4 +1,4 @@
-import type { Query } from './db/query.ts';
+import type { Query } from '#shared/db/query.ts';
 
 /** Runs whose ids are compared by their ends, and runs of one tag. */
 const MAX = { compared: 5_000, tagged: 500 };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { resolveParameters } from '#api/pages/parameters.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import { resolveParameters } from '#shared/pages/parameters.ts';
 
 const declared: JsonObject = {
   region: 'north',

@@ -1,5 +1,5 @@
-import type { Permission } from '../access/policy/permissions.ts';
-import { isJsonObject, type JsonObject } from '../core/json.ts';
+import type { Permission } from '#shared/access/policy/permissions.ts';
+import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 
 type BoundType = 'query' | 'workflow' | 'listener';
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
-import { type Issue, invalid } from '../core/schema/issues.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
+import { type Issue, invalid } from '#shared/core/schema/issues.ts';
 
 /**
  * The values with which a binding runs: those that the page fixes, and those that the viewer gives in the place of its templates. The

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isJsonObject, type Json } from '../core/json.ts';
-import type { Path } from '../core/schema/issues.ts';
-import type { BundledType } from './types.ts';
+import { isJsonObject, type Json } from '#shared/core/json.ts';
+import type { Path } from '#shared/core/schema/issues.ts';
+import type { BundledType } from './bundle-types.ts';
 
 /** An asset that free-form JSON names. */
 export interface Mention {

@@ -1,10 +1,10 @@
-import type { Caller } from './core/caller.ts';
-import type { JsonObject } from './core/json.ts';
-import type { NewRun } from './runs/accept.ts';
-import { resolveInputs } from './workflow/inputs.ts';
-import { governRun } from './workflow/limits.ts';
-import { runTimeoutMs, type WorkflowOptions } from './workflow/options.ts';
-import type { TestMode } from './workflow/test-mode.ts';
+import type { Caller } from '#shared/core/caller.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { NewRun } from '#shared/runs/accept.ts';
+import { resolveInputs } from '#shared/workflow/inputs.ts';
+import { governRun } from '#shared/workflow/limits.ts';
+import { runTimeoutMs, type WorkflowOptions } from '#shared/workflow/options.ts';
+import type { TestMode } from '#shared/workflow/test-mode.ts';
 
 interface Tested {
   tenantID: string;

@@ -1,13 +1,13 @@
-import type { Resource } from '../access/policy/permissions.ts';
-import { widgetAssets } from '../apps/widgets/named-assets.ts';
-import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
-import type { Path } from '../core/schema/issues.ts';
+import type { Resource } from '#shared/access/policy/permissions.ts';
+import { widgetAssets } from '#shared/apps/widgets/named-assets.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
+import type { Path } from '#shared/core/schema/issues.ts';
+import { findActionType, namedIn } from '#shared/triggers/listeners/actions.ts';
+import { findNodeKind } from '#shared/workflow/nodes/index.ts';
+import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { bindingsOf, boundTypes } from '../pages/bindings.ts';
-import { findActionType, namedIn } from '../triggers/listeners/actions.ts';
-import { findNodeKind } from '../workflow/nodes/index.ts';
-import { namedAssets } from '../workflow/nodes/named-assets.ts';
+import type { BundledType, UnbundledType } from './bundle-types.ts';
 import { mentionsIn } from './mentions.ts';
-import type { BundledType, UnbundledType } from './types.ts';
 
 /** An asset that the payload of another one names. */
 export interface Reference {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '../core/json.ts';
+import { Json } from '#shared/core/json.ts';
 
 const Place = z
   .object({

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from '../core/json.ts';
-import { variableUses } from '../workflow/graph/variable-uses.ts';
-import { findNodeKind } from '../workflow/nodes/index.ts';
+import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
+import { variableUses } from '#shared/workflow/graph/variable-uses.ts';
+import { findNodeKind } from '#shared/workflow/nodes/index.ts';
 
 /** The names of variables that a workflow has in templates and options, and in code where they are written out. */
 export function variablesNamedIn({ workflowNodes, workflowOptions }: JsonObject): string[] {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { referencesIn, withIDs } from '#shared/bundles/references.ts';
-import type { BundledType } from '#shared/bundles/types.ts';
+import type { BundledType } from '#api/bundles/bundle-types.ts';
+import { referencesIn, withIDs } from '#api/bundles/references.ts';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';

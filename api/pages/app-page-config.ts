@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Json, JsonObject } from '../core/json.ts';
-import { readable } from '../workflow/reserved.ts';
+import { Json, JsonObject } from '#shared/core/json.ts';
+import { readable } from '#shared/workflow/reserved.ts';
 
 const ID = z.uuid().toLowerCase();
 

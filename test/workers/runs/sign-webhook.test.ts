@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { signWebhook, webhookKeyOf } from '#shared/standard-webhooks.ts';
+import { signWebhook, webhookKeyOf } from '#workers/runs/sign-webhook.ts';
 
 const secret = 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
