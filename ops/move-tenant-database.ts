@@ -10,8 +10,8 @@ import { createPool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/entities/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { readConfig } from '#shared/process/config.ts';
-import { moveDatabase } from '#workers/tenant-database/move.ts';
-import { createTenantServers } from '#workers/tenant-database/servers.ts';
+import { moveDatabase } from '#workers/tenant-database/databases/move.ts';
+import { createTenantServers } from '#workers/tenant-database/servers/servers.ts';
 import { commandEnvironment } from './embedded/command-environment.ts';
 
 try {

@@ -4,7 +4,7 @@ import { type QueueName, queues } from '#shared/messaging/queues/index.ts';
 import { readConfig } from '#shared/process/config.ts';
 import { servePages } from '#shared/process/health-server.ts';
 import { closeAndExit, stopSignal } from '#shared/process/shutdown.ts';
-import { createWorker } from './context.ts';
+import { createWorker } from './process/worker.ts';
 
 const config = readConfig();
 const logger = createLogger(config.log, { process: 'worker' });

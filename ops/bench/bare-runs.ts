@@ -4,8 +4,8 @@ import { textArray } from '#shared/db/array.ts';
 import { createCommitPool, createDispatchPool, type PoolClient } from '#shared/db/pool.ts';
 import { acceptRuns, insertRuns, type NewRun } from '#shared/runs/accept.ts';
 import { createAdmission } from '#shared/runs/dispatch/dispatcher.ts';
-import { createClaims } from '#workers/engine/claim.ts';
-import { COMMIT, COMMIT_ONE } from '#workers/engine/commit-sql.ts';
+import { createClaims } from '#workers/engine/claim/claim.ts';
+import { COMMIT, COMMIT_ONE } from '#workers/engine/commit/sql.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';
 
 /** What Postgres gives without an engine: the statements that the engine sends, with the rows that it writes. */

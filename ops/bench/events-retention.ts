@@ -1,7 +1,7 @@
 import { newID } from '#shared/core/ids.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createEventRecorder, type NewEvent } from '#shared/triggers/listeners/event-recorder.ts';
-import { retire } from '#workers/retention/retire.ts';
+import { retire } from '#workers/maintenance/retention/retire.ts';
 import type { BenchEnvironment } from './environment.ts';
 import type { Figure } from './row.ts';
 

@@ -7,8 +7,8 @@ import { readConfig } from '#shared/process/config.ts';
 import { createRuns } from '#shared/runs/runs.ts';
 import { createEvents } from '#shared/runs/send-event.ts';
 import { addWaitingRuns } from '#test/support/waiting-runs.ts';
-import { createSweep } from '#workers/engine/sweep.ts';
-import { createRunCount } from '#workers/run-count.ts';
+import { createSweep } from '#workers/engine/recovery/sweep.ts';
+import { createRunCount } from '#workers/process/run-gauge.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';
 import type { Figure, Row } from './row.ts';
 

@@ -1,5 +1,5 @@
-import { retire } from '#workers/retention/retire.ts';
-import { retentions } from '#workers/retention/tables.ts';
+import { retire } from '#workers/maintenance/retention/retire.ts';
+import { retentions } from '#workers/maintenance/retention/tables.ts';
 import type { BenchEnvironment } from './environment.ts';
 import type { Figure } from './row.ts';
 

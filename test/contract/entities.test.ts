@@ -10,7 +10,7 @@ import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { noops } from '#test/support/graphs.ts';
-import { retentions } from '#workers/retention/tables.ts';
+import { retentions } from '#workers/maintenance/retention/tables.ts';
 
 let deployment: Deployment;
 let orm: Awaited<ReturnType<typeof createOrm>>;

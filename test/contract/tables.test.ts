@@ -9,7 +9,7 @@ import { presets } from '#shared/datasources/types/presets/index.ts';
 import { queues } from '#shared/messaging/queues/index.ts';
 import { nodes } from '#shared/workflow/nodes/index.ts';
 import { vendors } from '#test/support/preset-expectations.ts';
-import { connectorOf } from '#workers/connectors/index.ts';
+import { connectorOf } from '#workers/datasources/connectors/index.ts';
 import { executorOf } from '#workers/nodes/index.ts';
 import { processors } from '#workers/processors/index.ts';
 

@@ -17,7 +17,7 @@ import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import { type Asking, createAsking } from '#shared/messaging/rpc.ts';
 import { createTenantTurns } from '#shared/tenants/creators.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
-import { answerQuestions } from '#workers/processors/answer-questions.ts';
+import { answerQuestions } from '#workers/processors/answer-requests.ts';
 import { createCancels } from '#workers/processors/cancels.ts';
 import { consume, type ProcessorContext } from '#workers/processors/consume.ts';
 import { createJobStats } from '#workers/processors/job-stats.ts';

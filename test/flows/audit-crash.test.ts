@@ -5,7 +5,7 @@ import { testLogger } from '#test/support/environment.ts';
 import { aTenant, aWorkflow } from '#test/support/factories.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
-import { createTrailSeals } from '#workers/audit/seal-trails.ts';
+import { createTrailSeals } from '#workers/maintenance/audit/seal-trails.ts';
 
 let cluster: Cluster;
 beforeAll(async () => {

@@ -13,8 +13,8 @@ import {
 } from '#test/support/factories.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
-import { dispatchWaiting } from '#workers/listeners/dispatch-events.ts';
-import { showDeadLetters } from '#workers/listeners/show-dead-letters.ts';
+import { dispatchWaiting } from '#workers/triggers/listeners/dispatch-events.ts';
+import { showDeadLetters } from '#workers/triggers/listeners/show-dead-letters.ts';
 
 let cluster: Cluster;
 let tenant: TestTenant;

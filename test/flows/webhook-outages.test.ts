@@ -8,7 +8,7 @@ import { startCluster } from '#test/support/cluster.ts';
 import { aListener, aTenant, aWorkflow } from '#test/support/factories.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
-import { dispatchLost } from '#workers/listeners/dispatch-events.ts';
+import { dispatchLost } from '#workers/triggers/listeners/dispatch-events.ts';
 import { startRedis } from '../servers/redis.ts';
 
 const BURST = 400;

@@ -8,8 +8,8 @@ import { WAITING } from '#shared/triggers/listeners/deferred-events.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aListener, aMember, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
 import { eventually } from '#test/support/settle.ts';
-import { dispatchWaiting } from '#workers/listeners/dispatch-events.ts';
-import { releaseHeld, tendBreakers } from '#workers/listeners/release-held.ts';
+import { dispatchWaiting } from '#workers/triggers/listeners/dispatch-events.ts';
+import { releaseHeld, tendBreakers } from '#workers/triggers/listeners/release-deferred.ts';
 
 let cluster: Cluster;
 beforeAll(async () => {

@@ -178,7 +178,7 @@ describe('the image', () => {
     expect(source).toBe(compose.services.tenants?.image);
     const folder = /^COPY --from=postgres \/pgsql (.+)$/m.exec(stages.at(-1) ?? '')?.[1];
     expect(image.PG_BIN).toBe(`${folder}/bin`);
-    expect(read('workers/tenant-database/dump.ts')).toContain(`LD_LIBRARY_PATH: '${folder}/lib'`);
+    expect(read('workers/tenant-database/databases/dump.ts')).toContain(`LD_LIBRARY_PATH: '${folder}/lib'`);
   });
 
   test('has neither a second Node nor a Postgres', () => {

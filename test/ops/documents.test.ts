@@ -6,7 +6,7 @@ import { datasourceTypes } from '#shared/datasources/types/index.ts';
 import { readConfig } from '#shared/process/config.ts';
 import { EmbeddedEnvironment, Environment } from '#shared/process/environment.ts';
 import { nodes } from '#shared/workflow/nodes/index.ts';
-import { retentions } from '#workers/retention/tables.ts';
+import { retentions } from '#workers/maintenance/retention/tables.ts';
 import { proseIn } from '../support/prose.ts';
 
 const root = join(import.meta.dirname, '../..');

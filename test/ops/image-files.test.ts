@@ -13,7 +13,7 @@ for (const entry of [...processes, ...commands]) load(entry);
 const inImage = globSync('{api,workers,shared,ops,test}/**/*.*', { cwd: root }).filter(isSent).filter(isCopied);
 
 test('the image has every file that its processes and commands load', () => {
-  expect(loaded).toContain('workers/connectors/mysql/mysql.ts');
+  expect(loaded).toContain('workers/datasources/connectors/mysql/mysql.ts');
   expect(loaded).toContain('workers/sandbox/host.ts');
   expect([...loaded].filter((path) => !inImage.includes(path))).toEqual([]);
 });

@@ -2,8 +2,8 @@ import { atOnce } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
-import type { Chunk } from '#workers/engine/chunk.ts';
-import { Run } from '#workers/engine/run.ts';
+import type { Chunk } from '#workers/engine/state/chunk.ts';
+import { Run } from '#workers/engine/state/run.ts';
 
 interface Claimed {
   id?: string;

@@ -5,12 +5,12 @@ import { bindQuery } from '#shared/datasources/queries/bind.ts';
 import type { DatasourceDefinition } from '#shared/datasources/types/define-datasource.ts';
 import type { AnyDatasource } from '#shared/datasources/types/index.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '#workers/connections/connection.ts';
-import { connectorOf } from '#workers/connectors/index.ts';
-import type { Files } from '#workers/files/files.ts';
-import type { OAuthConnections } from '#workers/oauth/connections.ts';
+import { connectorOf } from '#workers/datasources/connectors/index.ts';
+import type { Files } from '#workers/datasources/files/files.ts';
+import type { OAuthConnections } from '#workers/datasources/oauth/connections.ts';
 import { createOutboundFetch } from '#workers/outbound/fetch.ts';
 import { createOutbound, type Outbound } from '#workers/outbound/gate.ts';
-import type { TenantDatabases } from '#workers/tenant-database/databases.ts';
+import type { TenantDatabases } from '#workers/tenant-database/databases/databases.ts';
 import { testLogger } from './environment.ts';
 
 /** Allows loopback, where the servers of tests listen. */

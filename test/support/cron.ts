@@ -2,7 +2,7 @@ import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { nextTick } from '#shared/triggers/cron/next-tick.ts';
-import { createTicker, type Ticker } from '#workers/cron/ticker.ts';
+import { createTicker, type Ticker } from '#workers/triggers/cron/ticker.ts';
 import type { Deployment } from './deployment.ts';
 
 type Needs = Parameters<typeof createTicker>[0];

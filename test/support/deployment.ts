@@ -10,9 +10,9 @@ import { eventsOf, type RunEventRow } from '#shared/messaging/realtime/run-event
 import { type Config, readConfig } from '#shared/process/config.ts';
 import type { NewRun } from '#shared/runs/accept.ts';
 import { createRuns, type Runs } from '#shared/runs/runs.ts';
-import { createWorker, type WorkerContext } from '#workers/context.ts';
-import { workOffRemovals } from '#workers/tenant-database/removals.ts';
-import { createTenantServers } from '#workers/tenant-database/servers.ts';
+import { createWorker, type WorkerContext } from '#workers/process/worker.ts';
+import { workOffRemovals } from '#workers/tenant-database/databases/removals.ts';
+import { createTenantServers } from '#workers/tenant-database/servers/servers.ts';
 import { redisURL } from './backplane.ts';
 import { freshDatabase } from './database.ts';
 import { testLogger, testOAuth, testSecurity, testServers } from './environment.ts';

@@ -3,7 +3,7 @@
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { readConfig } from '#shared/process/config.ts';
-import { createFailureHandling } from '#workers/failure-handlers.ts';
+import { createFailureHandling } from '#workers/runs/failure-handlers.ts';
 
 const [point] = process.argv.slice(2) as [string];
 const pool = createPool(readConfig().db, createLogger({ level: 'silent' }));

@@ -3,9 +3,9 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { findDatasourceType } from '#shared/datasources/types/index.ts';
 import type { NewEvent } from '#shared/triggers/listeners/event-recorder.ts';
 import { findListenerType } from '#shared/triggers/listeners/types/index.ts';
-import { createRecording } from '#workers/listeners/owner/recording.ts';
-import { createRoom } from '#workers/listeners/owner/room.ts';
-import { sourceOf } from '#workers/listeners/sources/index.ts';
+import { createRoom } from '#workers/triggers/listeners/owner/capacity.ts';
+import { createRecording } from '#workers/triggers/listeners/owner/recording.ts';
+import { sourceOf } from '#workers/triggers/listeners/sources/index.ts';
 import { openOutbound } from './connector.ts';
 import { testLogger } from './environment.ts';
 

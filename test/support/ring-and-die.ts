@@ -3,7 +3,7 @@
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { readConfig } from '#shared/process/config.ts';
-import { createTicker } from '#workers/cron/ticker.ts';
+import { createTicker } from '#workers/triggers/cron/ticker.ts';
 
 const [point] = process.argv.slice(2) as [string];
 const logger = createLogger({ level: 'silent' });

@@ -4,9 +4,9 @@ import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { readConfig } from '#shared/process/config.ts';
-import { createSender } from '#workers/completion-sender.ts';
-import { createDeliveries } from '#workers/completion-webhooks.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
+import { createSender } from '#workers/runs/completion-sender.ts';
+import { createDeliveries } from '#workers/runs/completion-webhooks.ts';
 
 const [secret = ''] = process.argv.slice(2);
 const config = readConfig();

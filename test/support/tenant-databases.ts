@@ -1,10 +1,10 @@
 import { createKeyRing } from '#shared/core/key-ring.ts';
+import type { PostgresConnection } from '#workers/connections/postgresql/connection.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
 import { deniedBy } from '#workers/outbound/own-places.ts';
-import type { PostgresConnection } from '#workers/postgresql/connection.ts';
-import { createTenantDatabases, type TenantDatabases } from '#workers/tenant-database/databases.ts';
-import { workOffRemovals } from '#workers/tenant-database/removals.ts';
-import { createTenantServers, type TenantServers } from '#workers/tenant-database/servers.ts';
+import { createTenantDatabases, type TenantDatabases } from '#workers/tenant-database/databases/databases.ts';
+import { workOffRemovals } from '#workers/tenant-database/databases/removals.ts';
+import { createTenantServers, type TenantServers } from '#workers/tenant-database/servers/servers.ts';
 import { type Deployment, startDeployment } from './deployment.ts';
 import { testLogger } from './environment.ts';
 

@@ -1,5 +1,5 @@
 import type { DatasourceDefinition } from '#shared/datasources/types/define-datasource.ts';
-import { createFiles, type Files } from '#workers/files/files.ts';
+import { createFiles, type Files } from '#workers/datasources/files/files.ts';
 import { type Cluster, startCluster } from './cluster.ts';
 import { type OpenedDatasource, openDatasource } from './connector.ts';
 import { testLogger } from './environment.ts';

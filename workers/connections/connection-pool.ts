@@ -2,7 +2,7 @@ import { createLane, IN_ORDER } from '#shared/concurrency/semaphore.ts';
 import { bytesOfWork } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { unlessAborted } from '../outbound/unless-aborted.ts';
-import type { Meter } from './meter.ts';
+import type { Meter } from './back-pressure.ts';
 
 /** A connection to a server, lent to one piece of work at a time. */
 export interface PooledConnection {

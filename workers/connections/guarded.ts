@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { Meter } from './meter.ts';
+import type { Meter } from './back-pressure.ts';
 
 /**
  * Any program may answer as a server. An exception of the driver while it reads an answer ends this connection and not the

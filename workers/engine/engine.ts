@@ -10,25 +10,26 @@ import { MAX_OUTCOME_BYTES, type RunOutcome, type TellEnd } from '#shared/runs/c
 import type { Runs } from '#shared/runs/runs.ts';
 import type { RunSignal } from '#shared/runs/signals.ts';
 import type { NodeContext } from '../nodes/executor.ts';
-import { type Advance, applyWaits } from './advance.ts';
-import { createBegin } from './begin.ts';
-import { type ClaimRow, type ClaimStats, createClaims } from './claim.ts';
-import { type CommitStats, type Committed, createCommitter } from './commit.ts';
-import { endChildren } from './end-children.ts';
-import { createReadEventWaits } from './event-waits.ts';
-import { createReadWaits } from './facts.ts';
-import { createHandBack } from './hand-back.ts';
-import { createHeldValues } from './held-values.ts';
-import { createIntake, type RunsToClaim, type Taken } from './intake.ts';
-import type { Lease } from './lease.ts';
-import { createMaps } from './maps.ts';
-import { createReconcile, type Reconcile } from './reconcile.ts';
-import { releaseAll, releaseFenced } from './release.ts';
-import { createRestore } from './restore.ts';
-import type { Leaving, Run } from './run.ts';
-import { createSlots } from './slots.ts';
-import type { Step } from './step.ts';
-import { createWaitsAgain } from './waits-again.ts';
+import { createBegin } from './claim/begin.ts';
+import { type ClaimStats, createClaims } from './claim/claim.ts';
+import { createHandBack } from './claim/hand-back.ts';
+import { releaseAll, releaseFenced } from './claim/release.ts';
+import { createIntake, type RunsToClaim, type Taken } from './claim/run-claimer.ts';
+import { type CommitStats, type Committed, createCommitter } from './commit/commit.ts';
+import { type Advance, applyWaits } from './execute/advance.ts';
+import { createSlots } from './execute/slots.ts';
+import type { Lease } from './lease/lease.ts';
+import { createMaps } from './maps/maps.ts';
+import { createReconcile, type Reconcile } from './recovery/reconcile.ts';
+import { createRestore } from './restore/restore.ts';
+import type { ClaimRow } from './state/claimed-row.ts';
+import type { Step } from './state/pending-commit.ts';
+import type { Leaving, Run } from './state/run.ts';
+import { createHeldValues } from './values/resident-values.ts';
+import { endChildren } from './waits/end-children.ts';
+import { createReadEventWaits } from './waits/event-waits.ts';
+import { createReadWaits } from './waits/wait-results.ts';
+import { createWaitsAgain } from './waits/waits-again.ts';
 
 export interface Engine {
   /**

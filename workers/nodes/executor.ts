@@ -12,10 +12,10 @@ import type { ShownError } from '#shared/workflow/run-error.ts';
 import type { Printed } from '#shared/workflow/run-log.ts';
 import type { AI } from '../ai/calls.ts';
 import type { ToolCalls } from '../ai/node-tools.ts';
-import type { Reach } from '../connectors/reach.ts';
-import type { Queries } from '../queries/queries.ts';
+import type { Reach } from '../datasources/connectors/outbound-services.ts';
+import type { Queries } from '../datasources/queries/queries.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
-import type { TenantVariables } from '../variables.ts';
+import type { TenantVariables } from './variables.ts';
 
 /** A node's view of its run. `scope` is what templates and code call `ctx`. */
 export interface NodeRun {

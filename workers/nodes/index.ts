@@ -1,25 +1,25 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import type { AnyNode } from '#shared/workflow/nodes/index.ts';
-import { runAI } from './ai.ts';
-import { runApproval } from './approval.ts';
-import { runCondition } from './condition.ts';
-import { runDataCollection } from './data-collection.ts';
-import { runDataQuery } from './data-query.ts';
-import { runDelay } from './delay.ts';
-import { runEnd } from './end.ts';
 import type { Executor, NodeContext, Park, Task } from './executor.ts';
-import { runFanout } from './fanout.ts';
-import { runHTTP } from './http.ts';
-import { runJavascript } from './javascript.ts';
-import { runJoin } from './join.ts';
-import { runLog } from './log.ts';
-import { runLoop } from './loop.ts';
-import { runMap } from './map.ts';
-import { runSet } from './set.ts';
-import { runStart } from './start.ts';
-import { runSubWorkflow } from './sub-workflow.ts';
-import { runSwitch } from './switch.ts';
-import { runWaitForEvent } from './wait-for-event.ts';
+import { runAI } from './kinds/ai.ts';
+import { runApproval } from './kinds/approval.ts';
+import { runCondition } from './kinds/condition.ts';
+import { runDataCollection } from './kinds/data-collection.ts';
+import { runDataQuery } from './kinds/data-query.ts';
+import { runDelay } from './kinds/delay.ts';
+import { runEnd } from './kinds/end.ts';
+import { runFanout } from './kinds/fanout.ts';
+import { runHTTP } from './kinds/http.ts';
+import { runJavascript } from './kinds/javascript.ts';
+import { runJoin } from './kinds/join.ts';
+import { runLog } from './kinds/log.ts';
+import { runLoop } from './kinds/loop.ts';
+import { runMap } from './kinds/map.ts';
+import { runSet } from './kinds/set.ts';
+import { runStart } from './kinds/start.ts';
+import { runSubWorkflow } from './kinds/sub-workflow.ts';
+import { runSwitch } from './kinds/switch.ts';
+import { runWaitForEvent } from './kinds/wait-for-event.ts';
 
 const executors = {
   start: runStart,

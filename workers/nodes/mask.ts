@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import { formsOf, maskForms } from '../http/status.ts';
+import { formsOf, maskForms } from '../datasources/http/status.ts';
 
 /** Masks secrets that were sent in what a server answered: some servers repeat what they receive. */
 export function maskOutput(output: JsonObject, secrets: readonly string[]): JsonObject {

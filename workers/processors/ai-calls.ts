@@ -1,6 +1,6 @@
 import type { aiCalls } from '#shared/messaging/queues/ai-calls.ts';
 import { answerChat } from '../ai/chat.ts';
-import type { Answerer } from './answer-questions.ts';
+import type { Answerer } from './answer-requests.ts';
 
 const test = {
   purpose: 'test',

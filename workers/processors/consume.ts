@@ -15,15 +15,15 @@ import type { QueueDefinition } from '#shared/messaging/queues/define-queue.ts';
 import type { AnyQueue } from '#shared/messaging/queues/index.ts';
 import type { TenantTurns } from '#shared/tenants/creators.ts';
 import type { AI } from '../ai/calls.ts';
-import type { Reach } from '../connectors/reach.ts';
-import type { Ticker } from '../cron/ticker.ts';
+import type { Reach } from '../datasources/connectors/outbound-services.ts';
+import type { Datasources } from '../datasources/queries/datasources.ts';
+import type { Queries } from '../datasources/queries/queries.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { EventProcessing } from '../listeners/process-events.ts';
-import type { Datasources } from '../queries/datasources.ts';
-import type { Queries } from '../queries/queries.ts';
+import type { Ticker } from '../triggers/cron/ticker.ts';
+import type { EventProcessing } from '../triggers/listeners/process-events.ts';
 import type { Cancels } from './cancels.ts';
+import { createRetention } from './job-retention.ts';
 import type { JobStats } from './job-stats.ts';
-import { createRetention } from './kept-jobs.ts';
 
 export interface ProcessorContext extends Reach {
   engine: Engine;

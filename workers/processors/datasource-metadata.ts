@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { datasourceMetadata } from '#shared/messaging/queues/datasource-metadata.ts';
-import type { Answerer } from './answer-questions.ts';
+import type { Answerer } from './answer-requests.ts';
 
 export const answerDatasourceMetadata: Answerer<typeof datasourceMetadata> = async (
   { question: { tenantID, datasourceID, path }, signal },

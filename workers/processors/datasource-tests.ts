@@ -1,7 +1,7 @@
 import type { datasourceTests } from '#shared/messaging/queues/datasource-tests.ts';
-import { openPostgresConnection } from '../postgresql/connection.ts';
-import { endpointOfURL } from '../tenant-database/endpoints.ts';
-import type { Answerer } from './answer-questions.ts';
+import { openPostgresConnection } from '../connections/postgresql/connection.ts';
+import { endpointOfURL } from '../tenant-database/databases/endpoints.ts';
+import type { Answerer } from './answer-requests.ts';
 
 /** Tests a datasource by signing in to it. */
 export const answerDatasourceTest: Answerer<typeof datasourceTests> = async (

@@ -8,7 +8,7 @@ import { tenantDatabase } from '#shared/messaging/queues/tenant-database.ts';
 import { widgetData } from '#shared/messaging/queues/widget-data.ts';
 import { workflowPlans } from '#shared/messaging/queues/workflow-plans.ts';
 import { answerAICall } from './ai-calls.ts';
-import { answerQuestions } from './answer-questions.ts';
+import { answerQuestions } from './answer-requests.ts';
 import { storeAuditEntries } from './audit-entries.ts';
 import type { Processor } from './consume.ts';
 import { processCronTick } from './cron-ticks.ts';

@@ -1,6 +1,6 @@
 import type { tenantDatabase } from '#shared/messaging/queues/tenant-database.ts';
 import { operate } from '../tenant-database/operations.ts';
-import type { Answerer } from './answer-questions.ts';
+import type { Answerer } from './answer-requests.ts';
 
 export const answerTenantDatabase: Answerer<typeof tenantDatabase> = (
   { question: { tenantID, operation }, signal },

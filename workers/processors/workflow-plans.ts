@@ -1,8 +1,8 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { workflowPlans } from '#shared/messaging/queues/workflow-plans.ts';
-import { createVersions } from '../engine/versions.ts';
-import { planRun } from '../plan/plan-run.ts';
-import type { Answerer } from './answer-questions.ts';
+import { createVersions } from '../engine/claim/versions.ts';
+import { planRun } from '../engine/plan/plan-run.ts';
+import type { Answerer } from './answer-requests.ts';
 
 const MAX_MS = 5_000;
 

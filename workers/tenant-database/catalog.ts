@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
 import { invalid, type Path } from '#shared/core/schema/issues.ts';
-import type { PostgresConnection } from '../postgresql/connection.ts';
+import type { PostgresConnection } from '../connections/postgresql/connection.ts';
 import { quoteName } from './quote.ts';
 
 export interface TableName {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import type { PostgresConnection } from '../postgresql/connection.ts';
+import type { PostgresConnection } from '../connections/postgresql/connection.ts';
 import { isOwnSchema } from './catalog.ts';
 
 /** Reads the names of all schemas, tables, columns, views and enums, for completion in an editor. */

@@ -1,19 +1,19 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import type { DatabaseOperation } from '#shared/messaging/queues/tenant-database.ts';
-import type { PostgresConnection } from '../postgresql/connection.ts';
+import type { PostgresConnection } from '../connections/postgresql/connection.ts';
 import type { OperationContext } from './context.ts';
-import { createTable } from './create-table.ts';
-import { executeSQL } from './execute-sql.ts';
-import { exportRows } from './export-rows.ts';
-import { listRows } from './list-rows.ts';
 import { readMetadata } from './metadata.ts';
-import { createSchema, dropSchema, listSchemas } from './schemas.ts';
-import { readStatistics } from './statistics.ts';
-import { dropTable, listTables, readTable } from './tables.ts';
+import { executeSQL } from './rows/execute-sql.ts';
+import { exportRows } from './rows/export-rows.ts';
+import { listRows } from './rows/list-rows.ts';
+import { readStatistics } from './rows/statistics.ts';
+import { addRows, deleteRows, updateRows } from './rows/write-rows.ts';
+import { createTable } from './schema/create-table.ts';
+import { createSchema, dropSchema, listSchemas } from './schema/schemas.ts';
+import { dropTable, listTables, readTable } from './schema/tables.ts';
+import { createTrigger, dropTrigger, listTriggers, readTrigger } from './schema/triggers.ts';
+import { updateTable } from './schema/update-table.ts';
 import { setStatementTimeout } from './transaction.ts';
-import { createTrigger, dropTrigger, listTriggers, readTrigger } from './triggers.ts';
-import { updateTable } from './update-table.ts';
-import { addRows, deleteRows, updateRows } from './write-rows.ts';
 
 type Operate<Kind extends DatabaseOperation['kind']> = (
   connection: PostgresConnection,

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
+import type { PostgresConnection } from '../connections/postgresql/connection.ts';
 import { unlessAborted } from '../outbound/unless-aborted.ts';
-import type { PostgresConnection } from '../postgresql/connection.ts';
 
 /** Runs `work` in a transaction of its own. */
 export async function inTenantTransaction<T>(connection: PostgresConnection, work: () => Promise<T>): Promise<T> {

@@ -22,10 +22,10 @@ import { checkTarget, targetAccess } from './target.ts';
  *
  * 1. `runDataQuery` (here): finds the query, or a further page of an earlier result; `askWorker` (`api/queries/`) → `producer.ask`.
  * 2. `ask` (`shared/messaging/rpc.ts`): `waitForPlaces`, `sendQuestion`, `awaitReply`, `openReply`.
- * 3. `answerQuestions` (`workers/processors/answer-questions.ts`): `claimQuestion`, `openQuestion`, `answerQueryRun`, `sendReply`.
- * 4. `queries.run` (`workers/queries/run.ts`; nodes of workflows begin here): `loadQuery`, `bindInputs`, the cache,
+ * 3. `answerQuestions` (`workers/processors/answer-requests.ts`): `claimQuestion`, `openQuestion`, `answerQueryRun`, `sendReply`.
+ * 4. `queries.run` (`workers/datasources/queries/run.ts`; nodes of workflows begin here): `loadQuery`, `bindInputs`, the cache,
  *    `executeOnDatasource`, `applyTransform` or `storePages`, `recordRun`.
- * 5. `datasources.withConnection` (`workers/queries/datasources.ts`): `readDatasource`, then `kept.use` with `openDatasource`.
+ * 5. `datasources.withConnection` (`workers/datasources/queries/datasources.ts`): `readDatasource`, then `kept.use` with `openDatasource`.
  * 6. `connection.execute` (`workers/connectors/`): borrows a connection to the server (`pool.lend` or `shared.use`) and talks
  *    to its driver, for PostgreSQL `executeStatement` → `runPortal`.
  */

@@ -20,7 +20,7 @@ import { tenantdb } from './tenantdb.ts';
 import { webhook } from './webhook.ts';
 import { websocket } from './websocket.ts';
 
-/** All datasource types. The table in `workers/connectors/index.ts` must contain each of them. */
+/** All datasource types. The table in `workers/datasources/connectors/index.ts` must contain each of them. */
 export const datasources = [
   tenantdb,
   postgresql,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { retireTrails } from '#workers/audit/retire-trails.ts';
-import { createTrailSeals } from '#workers/audit/seal-trails.ts';
+import { retireTrails } from '#workers/maintenance/audit/retire-trails.ts';
+import { createTrailSeals } from '#workers/maintenance/audit/seal-trails.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { testLogger } from '../../support/environment.ts';
 import { aListener, aMember, anApiKey, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';

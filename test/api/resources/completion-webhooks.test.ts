@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import type { WorkerContext } from '#workers/context.ts';
+import type { WorkerContext } from '#workers/process/worker.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, chain, type TestTenant } from '../../support/factories.ts';
 import { type HTTPServer, startHTTP } from '../../support/http-server.ts';

@@ -6,7 +6,7 @@ import { createKeyRing } from '#shared/core/key-ring.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { REVOCATIONS_CHANNEL } from '#shared/messaging/oauth-revocations.ts';
 import { readConfig } from '#shared/process/config.ts';
-import { createConnectionRows } from '#workers/oauth/rows.ts';
+import { createConnectionRows } from '#workers/datasources/oauth/rows.ts';
 import { type Browser, createBrowser, type Visit } from '../../support/browser.ts';
 import type { Answer, Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { retire } from '#workers/retention/retire.ts';
-import { CHILDREN, DELETE_RUNS, FIND_BY_RULE, findByAge, fromTheOldest } from '#workers/retention/runs.ts';
+import { retire } from '#workers/maintenance/retention/retire.ts';
+import { CHILDREN, DELETE_RUNS, FIND_BY_RULE, findByAge, fromTheOldest } from '#workers/maintenance/retention/runs.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { explaining } from '../../support/explaining.ts';
 import { aMember, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '#shared/core/json.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import { createTenantVariables } from '#workers/variables.ts';
+import { createTenantVariables } from '#workers/nodes/variables.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { testLogger } from '../../support/environment.ts';
 import { aMember, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';

@@ -95,7 +95,7 @@ test('a fatal line that cannot be written does not block the exit', () => {
     logger.fatal('lost as well');
     console.log('went on');`;
 
-  const options = { cwd: join(import.meta.dirname, '../..'), encoding: 'utf8', timeout: 10_000 } as const;
+  const options = { cwd: join(import.meta.dirname, '../../..'), encoding: 'utf8', timeout: 10_000 } as const;
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], options);
 
   expect(stdout).toBe('went on\n');

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '#shared/core/json.ts';
 import { isDeeper, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
-import { outputText } from '#workers/engine/outputs.ts';
-import { readBody } from '#workers/http/body.ts';
+import { readBody } from '#workers/datasources/http/body.ts';
+import { outputText } from '#workers/engine/values/outputs.ts';
 import { maskOutput } from '#workers/nodes/mask.ts';
 import { leastCostOf } from '../../support/event-loop.ts';
 

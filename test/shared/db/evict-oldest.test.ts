@@ -10,7 +10,7 @@ import {
   TRIM_ANSWERS,
 } from '#shared/db/idempotency.ts';
 import { onPool } from '#shared/db/query.ts';
-import { createQueryCache, TRIM } from '#workers/queries/cache.ts';
+import { createQueryCache, TRIM } from '#workers/datasources/queries/cache.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { testLogger } from '../../support/environment.ts';
 import { explaining } from '../../support/explaining.ts';

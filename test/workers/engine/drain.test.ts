@@ -8,8 +8,8 @@ import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startStatementProxy } from '#test/support/statement-proxy.ts';
 import { startTCPProxy } from '#test/support/tcp-proxy.ts';
-import { LARGE_LENGTH } from '#workers/engine/large-outputs.ts';
-import { createVersions } from '#workers/engine/versions.ts';
+import { createVersions } from '#workers/engine/claim/versions.ts';
+import { LARGE_LENGTH } from '#workers/engine/state/large-outputs.ts';
 
 let deployment: Deployment;
 beforeEach(async () => {

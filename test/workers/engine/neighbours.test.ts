@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import type { WorkerContext } from '#workers/context.ts';
+import type { WorkerContext } from '#workers/process/worker.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';
 import { code, graph, noop } from '../../support/graphs.ts';
 import { type HTTPServer, startHTTP } from '../../support/http-server.ts';

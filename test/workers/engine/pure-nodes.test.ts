@@ -3,7 +3,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph, noop, noops } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
-import type { WorkerContext } from '#workers/context.ts';
+import type { WorkerContext } from '#workers/process/worker.ts';
 
 let deployment: Deployment;
 let worker: WorkerContext;

@@ -8,7 +8,7 @@ import { code, graph } from '#test/support/graphs.ts';
 import { type HTTPServer, startHTTP } from '#test/support/http-server.ts';
 import { readSeries, scrape } from '#test/support/metrics.ts';
 import { eventually } from '#test/support/settle.ts';
-import type { WorkerContext } from '#workers/context.ts';
+import type { WorkerContext } from '#workers/process/worker.ts';
 
 let cluster: Cluster;
 let worker: WorkerContext;

@@ -6,7 +6,7 @@ import { graph } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
-import { createClaims } from '#workers/engine/claim.ts';
+import { createClaims } from '#workers/engine/claim/claim.ts';
 
 let deployment: Deployment;
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import type { PoolClient } from '#shared/db/pool.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
-import type { WorkerContext } from '#workers/context.ts';
+import type { WorkerContext } from '#workers/process/worker.ts';
 
 const asking = graph({ start: { type: 'start' }, ask: { type: 'approval' }, end: { type: 'end' } }, [
   'start>ask',

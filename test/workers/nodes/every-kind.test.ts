@@ -15,7 +15,7 @@ import { code, graph } from '#test/support/graphs.ts';
 import { type HTTPServer, json, startHTTP } from '#test/support/http-server.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
-import type { WorkerContext } from '#workers/context.ts';
+import type { WorkerContext } from '#workers/process/worker.ts';
 
 const PATIENCE_MS = 90_000;
 /** Of each job and wake, beside its own. */

@@ -9,7 +9,7 @@ import { createStoredFiles, type FilesConfig, type StoredFiles } from '#shared/d
 import { onClient } from '#shared/db/query.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aTenant, type TestTenant } from '#test/support/factories.ts';
-import { createFileStore } from '#workers/files/store.ts';
+import { createFileStore } from '#workers/datasources/files/store.ts';
 import { type EmbeddedS3, findS3, startS3 } from '../../../servers/s3.ts';
 
 const found = await findS3();

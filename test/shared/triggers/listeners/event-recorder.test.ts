@@ -42,8 +42,8 @@ import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { explaining } from '#test/support/explaining.ts';
 import { eventually } from '#test/support/settle.ts';
-import { dispatchLost, dispatchWaiting } from '#workers/listeners/dispatch-events.ts';
-import { releaseTurns } from '#workers/listeners/release-held.ts';
+import { dispatchLost, dispatchWaiting } from '#workers/triggers/listeners/dispatch-events.ts';
+import { releaseTurns } from '#workers/triggers/listeners/release-deferred.ts';
 
 let deployment: Deployment;
 beforeAll(async () => {

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { Together } from '#workers/engine/execute/inline-batch.ts';
+
+test.each([
+  ['200 frames', { frames: 199, length: 1, ms: 0 }, { length: 1, ms: 0 }],
+  ['more than a megabyte', { frames: 2, length: 500_000, ms: 0 }, { length: 1, ms: 0 }],
+  ['more than 5 ms', { frames: 3, length: 1, ms: 5 }, { length: 1, ms: 1 }],
+])('%s do not share a commit, any less do', (_, before, last) => {
+  let now = 1_000;
+  const together = new Together(0, () => now);
+
+  for (let added = 0; added < before.frames; added += 1) together.add(before.length);
+  now += before.ms;
+  expect(together.isFull).toBe(false);
+
+  together.add(last.length);
+  now += last.ms;
+  expect(together.isFull).toBe(true);
+});
+
+test('after an outcome of more than a megabyte nothing shares its commit', () => {
+  expect(new Together(1_000_000).isFull).toBe(false);
+  expect(new Together(1_000_001).isFull).toBe(true);
+});

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { createRetention } from '#workers/processors/job-retention.ts';
+
+test('all jobs of a quiet queue are kept, and one a minute removes those that are old', () => {
+  let now = 0;
+  const decide = createRetention(() => now);
+
+  const decided = Array.from({ length: 100 }, () => {
+    now += 7_000;
+    return decide();
+  });
+
+  expect(decided).not.toContain(true);
+  expect(decided.filter((each) => typeof each === 'object').length).toBeGreaterThan(10);
+  expect(decided[0]).toEqual({ count: 1000, age: 3600 });
+});
+
+test('of a busy queue a sample is kept, and trimmed to a number often enough', () => {
+  let now = 0;
+  const decide = createRetention(() => now);
+
+  const decided = Array.from({ length: 60_000 }, () => {
+    now += 1;
+    return decide();
+  });
+
+  const kept = decided.filter((each) => each !== true);
+  expect(kept.length).toBeGreaterThan(1_200);
+  expect(kept.length).toBeLessThan(1_500);
+  const untrimmed = decided.flatMap((each, at) => (typeof each === 'object' ? [at] : []));
+  expect(untrimmed.length).toBeGreaterThanOrEqual(Math.floor(kept.length / 64));
+  expect(untrimmed.length).toBeLessThan(kept.length / 32);
+});

@@ -1,0 +1,254 @@
+import type { Socket } from 'node:net';
+import { generate, type Packet, parser, type QoS } from 'mqtt-packet';
+import type { HeldBytes } from '#shared/concurrency/memory-budget.ts';
+import { createLane, IN_ORDER } from '#shared/concurrency/semaphore.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
+import { createMeter } from '../../../connections/back-pressure.ts';
+import { tooLarge } from '../../../connections/fetch-batch.ts';
+import { unlessAborted } from '../../../outbound/unless-aborted.ts';
+import { type Reason, upstreamError } from '../../../outbound/upstream-error.ts';
+
+export interface Greeting {
+  protocolVersion: 4 | 5;
+  clientId: string;
+  username: string;
+  password: string;
+  keepAlive: number;
+  /** Seconds for which the server keeps subscriptions, and messages for them, after the connection. Default: not at all. */
+  sessionSeconds?: number;
+}
+
+/** For messages that are acknowledged only when the receiver has done its part. */
+export interface Receiver {
+  onMessage(message: MqttMessage, acknowledge: () => void): void;
+}
+
+export interface MqttMessage {
+  topic: string;
+  payload: Buffer;
+  qos: QoS;
+  retain: boolean;
+}
+
+/** A connection that the server has accepted. */
+export interface MqttConnection {
+  /** Aborted when the connection has ended. */
+  readonly gone: AbortSignal;
+  /** Whether the server has kept the session of an earlier connection, with its subscriptions. */
+  readonly isResumed: boolean;
+  /** Resolves when the server has taken the message, as far as the quality of service confirms that. */
+  publish(message: MqttMessage): Promise<void>;
+  subscribe(filter: { topic: string; qos: QoS }, onMessage?: (message: MqttMessage) => void): Promise<void>;
+  /** Resolves when the server has read everything that was sent before. */
+  ping(): Promise<void>;
+  /** Draws what arrives from the bytes of one piece of work. */
+  countFor(held: HeldBytes | undefined): void;
+  close(): void;
+}
+
+/** A larger packet ends the connection instead of being buffered. */
+const MAX_INFLOW = 32 * 1024 * 1024;
+const CLOSE_MS = 1_000;
+const MAX_UNDER_WAY = 1_000;
+
+type Reply = PromiseWithResolvers<Packet>;
+
+/** MQTT on a connected socket. It never reconnects, keeps no messages to send later, and checks every packet of the server. */
+export async function openMqttConnection(
+  socket: Socket,
+  { where, greeting, receiver }: { where: string; greeting: Greeting; receiver?: Receiver },
+  signal: AbortSignal,
+): Promise<MqttConnection> {
+  const { protocolVersion, keepAlive } = greeting;
+  const packets = parser({ protocolVersion });
+  const meter = createMeter();
+  const gone = new AbortController();
+  const replies = new Map<string, Reply>();
+  const pings: Reply[] = [];
+  /** Received messages of QoS 2, which may come again until the server sends PUBREL. */
+  const received = new Set<number>();
+  let onMessage: ((message: MqttMessage) => void) | undefined;
+  /** A server of version 5 ends the connection when more messages than it takes are under way. */
+  let publishing = createLane({ places: MAX_UNDER_WAY });
+  let lastID = 0;
+
+  function end(error: unknown): void {
+    if (gone.signal.aborted) return;
+    gone.abort(error instanceof AppError ? error : upstreamError('lost', where, error));
+    clearInterval(beat);
+    socket.destroy();
+  }
+
+  function send(packet: Packet): void {
+    if (!gone.signal.aborted) socket.write(generate(packet, { protocolVersion }));
+  }
+
+  async function reply(key: string, packet: Packet): Promise<Packet> {
+    const waiting = Promise.withResolvers<Packet>();
+    replies.set(key, waiting);
+    try {
+      send(packet);
+      return await unlessAborted(gone.signal, waiting.promise);
+    } finally {
+      replies.delete(key);
+    }
+  }
+
+  function nextID(): number {
+    do lastID = (lastID % 65_535) + 1;
+    while (['puback', 'pubrec', 'pubcomp', 'suback'].some((cmd) => replies.has(`${cmd}.${lastID}`)));
+    return lastID;
+  }
+
+  async function ping(): Promise<void> {
+    const waiting = Promise.withResolvers<Packet>();
+    pings.push(waiting);
+    send({ cmd: 'pingreq' });
+    await unlessAborted(gone.signal, waiting.promise);
+  }
+
+  function receive(packet: Packet): void {
+    switch (packet.cmd) {
+      case 'publish':
+        return take(packet);
+      case 'pubrel':
+        received.delete(packet.messageId ?? 0);
+        return send({ cmd: 'pubcomp', messageId: packet.messageId });
+      case 'pingresp':
+        return pings.shift()?.resolve(packet);
+      case 'connack':
+        return replies.get('connack')?.resolve(packet);
+      case 'disconnect':
+        return end(new Error(`the server disconnects: ${packet.reasonCode}`));
+      default:
+        return replies.get(`${packet.cmd}.${packet.messageId}`)?.resolve(packet);
+    }
+  }
+
+  function take({ topic, payload, qos, retain, messageId }: Extract<Packet, { cmd: 'publish' }>): void {
+    const isKnown = qos === 2 && received.has(messageId ?? 0);
+    if (qos === 2) received.add(messageId ?? 0);
+    const acknowledge = () => {
+      if (qos > 0) send({ cmd: qos === 1 ? 'puback' : 'pubrec', messageId });
+    };
+    const message = { topic, payload: Buffer.from(payload), qos, retain };
+    if (receiver) return isKnown ? undefined : receiver.onMessage(message, acknowledge);
+    acknowledge();
+    // Some brokers send messages without a subscription.
+    if (!isKnown) onMessage?.(message);
+  }
+
+  function keepAliveNow(): void {
+    if (pings.length > 0) return end(new Error('the server does not answer a ping'));
+    ping().catch(() => undefined);
+  }
+
+  const beat = keepAlive === 0 ? undefined : setInterval(keepAliveNow, keepAlive * 750).unref();
+
+  packets.on('packet', receive);
+  packets.on('error', end);
+  socket.on('error', end);
+  socket.on('close', () => end(new Error('the connection was closed')));
+  socket.on('data', (bytes) => {
+    meter.arrived(bytes.length, socket);
+    try {
+      if (packets.parse(typeof bytes === 'string' ? Buffer.from(bytes) : bytes) > MAX_INFLOW) end(tooLarge());
+    } catch (error) {
+      end(error);
+    }
+  });
+
+  const connection = (answer: Packet): MqttConnection => ({
+    gone: gone.signal,
+    isResumed: answer.cmd === 'connack' && answer.sessionPresent,
+    ping,
+    async publish({ topic, payload, qos, retain }) {
+      const packet = { cmd: 'publish', topic, payload, qos, retain, dup: false } as const;
+      if (qos === 0) {
+        send(packet);
+        return await ping();
+      }
+      return await publishing.run(IN_ORDER, async () => {
+        const messageId = nextID();
+        accepted(
+          topic,
+          await reply(qos === 1 ? `puback.${messageId}` : `pubrec.${messageId}`, { ...packet, messageId }),
+        );
+        if (qos === 2) await reply(`pubcomp.${messageId}`, { cmd: 'pubrel', messageId });
+      });
+    },
+    async subscribe({ topic, qos }, listener) {
+      if (listener) onMessage = listener;
+      const messageId = nextID();
+      const answer = await reply(`suback.${messageId}`, {
+        cmd: 'subscribe',
+        messageId,
+        subscriptions: [{ topic, qos, nl: false, rap: true, rh: 0 }],
+      });
+      if (answer.cmd !== 'suback' || !answer.granted.every((code) => Number(code) < 128))
+        throw invalidField('topic', `${topic} may not be read`, { code: 'DB_ERROR' });
+    },
+    countFor: (held) => meter.lendTo(held),
+    close() {
+      meter.lendTo(undefined);
+      if (gone.signal.aborted) return;
+      send({ cmd: 'disconnect' });
+      clearInterval(beat);
+      socket.end();
+      setTimeout(() => socket.destroy(), CLOSE_MS).unref();
+    },
+  });
+
+  try {
+    const answer = await unlessAborted(signal, reply('connack', hello(greeting)));
+    letIn(answer, where);
+    const maxByServer = (answer.cmd === 'connack' && answer.properties?.receiveMaximum) || MAX_UNDER_WAY;
+    if (maxByServer < MAX_UNDER_WAY) publishing = createLane({ places: maxByServer });
+    return connection(answer);
+  } catch (error) {
+    end(error);
+    throw error;
+  }
+}
+
+function hello({ protocolVersion, clientId, username, password, keepAlive, sessionSeconds = 0 }: Greeting): Packet {
+  return {
+    cmd: 'connect',
+    protocolId: 'MQTT',
+    protocolVersion,
+    // Version 3.1.1 has no end of a session.
+    clean: sessionSeconds === 0,
+    ...(protocolVersion === 5 && sessionSeconds > 0 && { properties: { sessionExpiryInterval: sessionSeconds } }),
+    clientId,
+    keepalive: keepAlive,
+    ...(username !== '' && { username }),
+    ...(username !== '' && password !== '' && { password: Buffer.from(password) }),
+  };
+}
+
+/** By the return codes of both protocol versions. */
+const reasonByCode: Readonly<Record<number, Reason>> = {
+  3: 'busy',
+  4: 'authentication',
+  5: 'authentication',
+  134: 'authentication',
+  135: 'authentication',
+  136: 'busy',
+  137: 'busy',
+  138: 'authentication',
+  140: 'authentication',
+  159: 'busy',
+};
+
+function letIn(packet: Packet, where: string): void {
+  const code = packet.cmd === 'connack' ? (packet.reasonCode ?? packet.returnCode) : undefined;
+  if (code !== 0) throw upstreamError(reasonByCode[code ?? -1] ?? 'refused', where, new Error(`CONNACK ${code}`));
+}
+
+function accepted(topic: string, packet: Packet): void {
+  const code = 'reasonCode' in packet ? (packet.reasonCode ?? 0) : 0;
+  if (code < 128) return;
+  const why = code === 135 ? 'may not be published to' : `was not accepted by the server, reason ${code}`;
+  throw invalidField('topic', `${topic} ${why}`, { code: 'DB_ERROR', details: { mqtt_code: code } });
+}

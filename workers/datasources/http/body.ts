@@ -1,0 +1,104 @@
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject, type Json } from '#shared/core/json.ts';
+import { MAX_LEVELS, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
+import { asText } from '#shared/workflow/templates/templates.ts';
+import { type HTTPResponse, whereOf } from '../../outbound/fetch.ts';
+
+export type BodyFormat = 'json' | 'xml' | 'text' | 'form';
+
+const mediaTypes: Record<BodyFormat, string> = {
+  json: 'application/json',
+  xml: 'application/xml',
+  text: 'text/plain; charset=utf-8',
+  form: 'application/x-www-form-urlencoded',
+};
+
+export function mediaTypeOf(format: BodyFormat): string {
+  return mediaTypes[format];
+}
+
+/** Writes a value as a body; null for no body. A text is taken to be in the format already. */
+export function writeBody(format: BodyFormat, value: Json | undefined): string | null {
+  if (value === undefined || value === null || value === '') return null;
+  if (format === 'form') return new URLSearchParams(fieldsOf(value)).toString();
+  if (typeof value === 'string') return value;
+  if (format === 'xml') throw invalidField('body', 'must be XML as text');
+  return JSON.stringify(value);
+}
+
+/** Nested values as `name[key]` and `name[0]`, as Stripe, PHP and Rails read them. */
+export function fieldsOf(value: Json): [string, string][] {
+  const fields = typeof value === 'string' ? parseFields(value) : value;
+  if (!isJsonObject(fields)) throw invalidField('body', 'a form must be an object of fields');
+  return Object.entries(fields).flatMap(([name, child]) => flatten(name, child));
+}
+
+/** Parses an object; an empty text is an object without fields. */
+export function parseFields(text: string): unknown {
+  try {
+    return text.trim() === '' ? {} : JSON.parse(text);
+  } catch (cause) {
+    throw invalidField('body', 'must be an object of fields', { cause });
+  }
+}
+
+function flatten(name: string, value: Json | undefined): [string, string][] {
+  if (value === null || value === undefined) return [];
+  if (Array.isArray(value)) return value.flatMap((child, index) => flatten(`${name}[${index}]`, child));
+  if (isJsonObject(value)) return Object.entries(value).flatMap(([key, child]) => flatten(`${name}[${key}]`, child));
+  return [[name, asText(value)]];
+}
+
+/** Reads a response by its media type: JSON parsed, text as text, other bytes as base64, no body as null. */
+export function readBody(response: HTTPResponse, as: 'auto' | 'json' | 'text' | 'base64' = 'auto'): Json {
+  const { body, headers } = response;
+  if (body.length === 0) return null;
+  const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
+  const media = type.trim();
+  if (as === 'json' || (as === 'auto' && /[/+]json$/.test(media))) return parse(body, response);
+  if (as === 'base64') return body.toString('base64');
+  const charset = parameters.map((parameter) => /^\s*charset="?([^"\s]+)/.exec(parameter)?.[1]).find(Boolean);
+  if (as === 'text' || isText(media)) return decode(body, charset);
+  if (media !== '') return body.toString('base64');
+  return tryUTF8(body) ?? body.toString('base64');
+}
+
+function isText(media: string): boolean {
+  return /^text\/|[/+](?:xml|yaml|javascript)$|^application\/(?:x-www-form-urlencoded|graphql|x-ndjson|csv)$/.test(
+    media,
+  );
+}
+
+function decode(body: Buffer, charset = 'utf-8'): string {
+  try {
+    return new TextDecoder(charset).decode(body);
+  } catch {
+    // An unknown character set.
+    return new TextDecoder().decode(body);
+  }
+}
+
+function tryUTF8(body: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function parse(body: Buffer, { url }: HTTPResponse): Json {
+  try {
+    return readJSON(new TextDecoder().decode(body), { maxLevels: MAX_LEVELS, isLost });
+  } catch (cause) {
+    const what = cause instanceof TooDeep ? `nested deeper than ${MAX_LEVELS} levels` : 'not JSON';
+    throw new AppError('UPSTREAM_FAILED', `The response of ${whereOf(url)} is ${what}`, { cause, retry: false });
+  }
+}
+
+/** A number that a double cannot represent is kept as text. */
+function isLost(value: number, written: string): boolean {
+  if (!Number.isFinite(value)) return true;
+  if (Number.isInteger(value)) return !Number.isSafeInteger(value);
+  return written.replace(/[eE].*$/, '').replace(/^-?0*\.?0*|\./g, '').length > 17;
+}

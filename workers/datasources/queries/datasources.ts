@@ -1,0 +1,79 @@
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
+import { requireValue } from '#shared/core/schema/parse.ts';
+import { openSecrets } from '#shared/core/schema/secret.ts';
+import { type AnyDatasource, findDatasourceType } from '#shared/datasources/types/index.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
+import { ownRead } from '#shared/db/unavailable-store.ts';
+import type { Connection } from '../../connections/connection.ts';
+import type { KeptConnections } from '../../connections/connection-cache.ts';
+import { connectorOf } from '../connectors/index.ts';
+import type { Reach } from '../connectors/outbound-services.ts';
+
+/** A datasource by its id, or by its type and options with secrets in clear. */
+export type DatasourceRef =
+  | { tenantID: string; datasourceID: string }
+  | { tenantID: string; datasourceID: null; datasourceType: string; datasourceOptions: JsonObject };
+
+/** Opens datasources of tenants, by id within the tenant and never otherwise. */
+export interface Datasources {
+  withConnection<T>(
+    ref: DatasourceRef,
+    work: (connection: Connection<AnyDatasource>, definition: AnyDatasource) => Promise<T>,
+  ): Promise<T>;
+}
+
+export interface DatasourceContext {
+  pool: Pool;
+  secrets: KeyRing;
+  kept: KeptConnections;
+  reach: Reach;
+  logger: Logger;
+}
+
+export function createDatasources({ pool, secrets, kept, reach, logger }: DatasourceContext): Datasources {
+  async function readDatasource(
+    tenantID: string,
+    datasourceID: string,
+  ): Promise<{ type: string; options: JsonObject }> {
+    const { rows } = await ownRead(() =>
+      pool.query<{ type: string; options: JsonObject }>(
+        'select datasource_type as type, datasource_options as options from datasource where id = $1 and tenant_id = $2',
+        [datasourceID, tenantID],
+      ),
+    );
+    const [row] = rows;
+    if (!row) throw new AppError('NOT_FOUND', 'Datasource not found');
+    const context = sealedColumns.datasourceOptions.context(datasourceID);
+    return { type: row.type, options: openSecrets(definitionOf(row.type).options, row.options, { secrets, context }) };
+  }
+
+  return {
+    async withConnection(ref, work) {
+      const { tenantID, datasourceID } = ref;
+      const { type, options } =
+        ref.datasourceID === null
+          ? { type: ref.datasourceType, options: ref.datasourceOptions }
+          : await readDatasource(tenantID, ref.datasourceID);
+      const definition = definitionOf(type);
+      const openDatasource = async () => {
+        const parsed = requireValue(definition.options, options, ['datasourceOptions']);
+        const connect = await connectorOf(definition);
+        return await connect(parsed, { ...reach, tenantID, logger });
+      };
+      return await kept.use({ tenantID, datasourceID, type, options }, openDatasource, (connection) =>
+        work(connection, definition),
+      );
+    },
+  };
+}
+
+export function definitionOf(type: string): AnyDatasource {
+  const definition = findDatasourceType(type);
+  if (!definition) throw invalidField('datasourceType', `there is no type "${type}"`);
+  return definition;
+}

@@ -1,0 +1,127 @@
+import type { Logger } from '#shared/core/logger.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { WorkerConfig } from '#shared/process/config.ts';
+import { type Advance, resumeRun, startRun } from '../execute/advance.ts';
+import { createReadChunk, versionOfChunk } from '../maps/read-chunk.ts';
+import type { Restore } from '../restore/restore.ts';
+import type { Chunk } from '../state/chunk.ts';
+import type { ClaimedRow, ClaimRow } from '../state/claimed-row.ts';
+import { type Leaving, type LoadedVersion, Run } from '../state/run.ts';
+import { createWithInput } from '../values/large-inputs.ts';
+import type { HeldValues } from '../values/resident-values.ts';
+import type { HandBack } from './hand-back.ts';
+import { release, releaseFenced } from './release.ts';
+import { createVersions } from './versions.ts';
+
+/** Begins a claimed run. Resolves when it has left, with how, or with null if it could not begin. */
+export type Begin = (row: ClaimRow) => Promise<Leaving | null>;
+
+interface Dependencies {
+  pool: Pool;
+  leaseID: () => string;
+  logger: Logger;
+  config: Pick<WorkerConfig, 'nodeOutputMaxBytes' | 'runOutputMaxBytes'>;
+  held: Map<string, Run>;
+  values: Pick<HeldValues, 'enter'>;
+  advance: Advance;
+  restore: Restore;
+  handBack: HandBack;
+  isDraining(): boolean;
+  leave(run: Run, how: Leaving): void;
+  /** Counts what the run holds. */
+  takeStock(run: Run): void;
+  /** A run has entered, or waits for room. */
+  onRoomChanged(): void;
+}
+
+export function createBegin(dependencies: Dependencies): Begin {
+  const { pool, leaseID, logger, config, held, values, advance, restore, handBack } = dependencies;
+  const { isDraining, leave, takeStock, onRoomChanged } = dependencies;
+  const loadVersion = createVersions(pool);
+  const readChunk = createReadChunk(pool);
+  const withInput = createWithInput(pool);
+
+  async function begin(row: ClaimRow): Promise<Leaving | null> {
+    let run: Run | undefined;
+    try {
+      const loaded = await loadVersion(row.version_id);
+      const chunk = row.map_id === null ? null : await readChunk({ ...row, map_id: row.map_id });
+      const version = chunk ? versionOfChunk(loaded, chunk) : loaded;
+      const admitted = await withInput(row, loaded.creatorID, (whole) => admit(whole, version, chunk));
+      if (admitted === undefined) await release(pool, leaseID(), row);
+      if (!admitted?.isIn) return admitted?.run.left ?? null;
+      run = admitted.run;
+      await enter(run, row);
+    } catch (error) {
+      if (run) leave(run, 'fenced');
+      await handBack(row, error);
+      return null;
+    }
+    await run.released;
+    return run.left;
+  }
+
+  /** Null: this process does not take the run. */
+  async function admit(
+    row: ClaimedRow,
+    version: LoadedVersion,
+    chunk: Chunk | null,
+  ): Promise<{ run: Run; isIn: boolean } | null> {
+    // Claimed, or loaded, after `drain` has looked for runs to hand back.
+    if (isDraining()) {
+      await release(pool, leaseID(), row);
+      return null;
+    }
+    const earlier = held.get(row.id);
+    if (earlier) {
+      await startOver(row, earlier);
+      return null;
+    }
+    const run = new Run(row, version, chunk);
+    held.set(run.id, run);
+    try {
+      return { run, isIn: await hasRoom(run, row) };
+    } catch (error) {
+      leave(run, 'fenced');
+      throw error;
+    }
+  }
+
+  async function enter(run: Run, { seq }: Pick<ClaimedRow, 'seq'>): Promise<void> {
+    if (seq === 0) startRun(advance, run);
+    else {
+      const restored = await restore(run);
+      takeStock(run);
+      resumeRun(advance, run, restored);
+    }
+    run.begin();
+  }
+
+  /** Waits for room in memory; a run that finds none is released. */
+  async function hasRoom(run: Run, row: ClaimedRow): Promise<boolean> {
+    const { nodeOutputMaxBytes, runOutputMaxBytes } = config;
+    const most = Math.min(row.seq * nodeOutputMaxBytes, runOutputMaxBytes);
+    const entering = values.enter(run, row.held_length ?? run.state.heldLength + most);
+    onRoomChanged();
+    if (await entering) return true;
+    if (run.left) return false;
+    leave(run, 'yielded');
+    await release(pool, leaseID(), row);
+    return false;
+  }
+
+  /**
+   * For a run that this process has claimed before, under the same epoch and lease, by a claim that Postgres forgot in a crash. The
+   * fence cannot tell the two apart, so both end, and the next epoch decides.
+   */
+  async function startOver(row: ClaimedRow, earlier: Run): Promise<void> {
+    logger.warn(
+      { instanceID: row.id, epoch: row.epoch },
+      'run was claimed twice, because Postgres forgot a claim; it starts over',
+    );
+    leave(earlier, 'fenced');
+    await releaseFenced(pool, leaseID(), [row]);
+  }
+
+  return begin;
+}

@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '#shared/core/logger.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Claimable } from '#shared/messaging/queues/workflow-runs.ts';
+import type { Runs } from '#shared/runs/runs.ts';
+import type { Lease } from '../lease/lease.ts';
+import type { ClaimRow } from '../state/claimed-row.ts';
+import type { Claims } from './claim.ts';
+import { consumersFor, Places } from './places.ts';
+
+/** The runs of a job, all of one tenant. */
+export interface RunsToClaim {
+  tenantID?: string | undefined;
+  runs: readonly Claimable[];
+}
+
+/** How a job ended, and how many of its runs it has claimed. */
+export interface Taken {
+  outcome: 'claimed' | 'not claimed' | 'put back' | 'drained';
+  runs: number;
+}
+
+export interface Intake {
+  /** Claims runs as places become free. Resolves when that is done and there is a place for the next job. */
+  take(job: RunsToClaim): Promise<Taken>;
+  /** Sets whether the runs that are held leave no memory for others. */
+  setFull(isFull: boolean): void;
+  /** Takes nothing more: runs that are not claimed yet are left to be handed over again. */
+  close(): void;
+}
+
+interface Dependencies {
+  pool: Pool;
+  runs: Pick<Runs, 'putBack'>;
+  claims: Claims;
+  lease: Pick<Lease, 'isValid' | 'untilValid'>;
+  slots: number;
+  logger: Logger;
+  /** Holds a claimed run; resolves when it has left this process. */
+  hold(row: ClaimRow): Promise<unknown>;
+  /** Whether the tenant's runs would find no room here, although those of others would. */
+  isOverShare(tenantID: string): boolean;
+}
+
+/**
+ * Time from the beginning of a job for runs held here to end. After it, runs without a place are put back, because another process may
+ * be idle. Where hundreds of runs end in a second, a job of many finds its places in less.
+ */
+const PATIENCE_MS = 100;
+/** How often it looks whether there is room for the runs of a tenant. */
+const LOOK_MS = 10;
+
+/**
+ * Runs held beside one for each slot. They are as many as those of the window, so that a run which is handed over is claimed even if
+ * each slot has a run whose node waits for a silent server. A process of few slots has none: another process may be idle.
+ */
+function spareFor(slots: number): number {
+  return slots < 4 ? 0 : Math.ceil(slots / 4);
+}
+
+/** Takes jobs of runs: claims as many of them as this process has places for. */
+export function createIntake(dependencies: Dependencies): Intake {
+  const { pool, runs, claims, lease, slots, logger, hold, isOverShare } = dependencies;
+  const places = new Places(slots + spareFor(slots), consumersFor(slots));
+  const closed = Promise.withResolvers<void>();
+
+  /** Answers whether the run was claimed, or with the error. The place is free again when it has left. */
+  async function claim(run: Claimable): Promise<boolean | Error> {
+    let row: ClaimRow | null = null;
+    try {
+      row = await claims.claim(run);
+    } catch (error) {
+      places.leave();
+      return error as Error;
+    }
+    if (!row) {
+      places.leave();
+      return false;
+    }
+    const { id: instanceID } = row;
+    void hold(row)
+      .catch((error) => logger.error({ err: error, instanceID }, 'run is left to another claim'))
+      .finally(() => places.leave());
+    return true;
+  }
+
+  const isRefused = ({ tenantID }: RunsToClaim) => tenantID !== undefined && isOverShare(tenantID);
+
+  /** Begins to claim runs until there is no place for the next one. Answers with those that are left. */
+  async function claimAll(job: RunsToClaim, claiming: Promise<boolean | Error>[]): Promise<readonly Claimable[]> {
+    const deadline = performance.now() + PATIENCE_MS;
+    let left = job.runs;
+    while (left.length > 0) {
+      if (!lease.isValid) await Promise.race([lease.untilValid(), closed.promise]);
+      while (isRefused(job) && !places.isClosed && performance.now() < deadline) await sleep(LOOK_MS);
+      if (isRefused(job)) break;
+      const taken = await places.take(left.length, deadline - performance.now());
+      if (taken === 0) break;
+      claiming.push(...left.slice(0, taken).map(claim));
+      left = left.slice(taken);
+    }
+    return left;
+  }
+
+  async function leaveToOthers(job: RunsToClaim): Promise<void> {
+    try {
+      if (!places.isClosed) return await runs.putBack(job, { isLast: isRefused(job) });
+    } catch (error) {
+      logger.debug({ err: error }, 'runs without a place are handed over again');
+    }
+    await forget(job);
+  }
+
+  /** For runs whose job ends without a claim: without this they would wait ten seconds for the next one. */
+  async function forget(job: RunsToClaim): Promise<void> {
+    await pool
+      .query(FORGET, [job.runs.map(({ instanceID }) => instanceID), job.runs.map(({ epoch }) => epoch)])
+      .catch((error) => logger.debug({ err: error }, 'the sweep adds the jobs of these runs again'));
+  }
+
+  async function takeAll(job: RunsToClaim): Promise<Taken> {
+    const claiming: Promise<boolean | Error>[] = [];
+    const left = await claimAll(job, claiming);
+    const claimed = await Promise.all(claiming);
+    if (left.length > 0) await leaveToOthers({ ...job, runs: left });
+    const failed = claimed.find((one) => one instanceof Error);
+    if (failed) throw failed;
+    const won = claimed.filter(Boolean).length;
+    if (won > 0) return { outcome: 'claimed', runs: won };
+    if (left.length === 0) return { outcome: 'not claimed', runs: 0 };
+    return { outcome: places.isClosed ? 'drained' : 'put back', runs: 0 };
+  }
+
+  return {
+    async take(job) {
+      places.gotJob();
+      try {
+        return await takeAll(job);
+      } finally {
+        await places.untilMayAsk();
+      }
+    },
+    setFull: (isFull) => places.setFull(isFull),
+    close() {
+      places.close();
+      closed.resolve();
+    },
+  };
+}
+
+const FORGET = `
+update workflow_instance i set dispatched_at = null
+from unnest($1::uuid[], $2::int[]) as job(id, epoch)
+where i.id = job.id and i.epoch = job.epoch - 1 and i.ready_at is not null and i.held_by is null`;

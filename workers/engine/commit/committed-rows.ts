@@ -1,0 +1,34 @@
+import type { RunEventPayload, RunEventRow } from '#shared/messaging/realtime/run-events.ts';
+import { innermost } from '#shared/workflow/progress/activation.ts';
+import { briefOf } from '../state/large-outputs.ts';
+import type { PendingEvent } from '../state/pending-commit.ts';
+import { type Entry, pathOf, startedBy } from './values.ts';
+
+/** The rows of a committed step, for the gateways. */
+export function toRows({ run, step, fromSeq }: Entry, at: Date): RunEventRow[] {
+  let seq = fromSeq;
+  return step.events.map((event) => {
+    seq += 1 + event.started.length;
+    return {
+      instanceID: run.id,
+      seq,
+      nodeID: event.frame?.node.id ?? null,
+      iteration: innermost(pathOf(event)),
+      frame: pathOf(event),
+      attempt: event.attempt,
+      status: event.status,
+      exit: event.exit,
+      at,
+      payload: shownPayload(event),
+      started: startedBy(event),
+      log: event.log ?? null,
+    };
+  });
+}
+
+/** Clients are not sent large outputs. */
+function shownPayload(event: PendingEvent): RunEventPayload | null {
+  const brief = briefOf(event);
+  if (brief) return { ...(JSON.parse(brief) as RunEventPayload), outputOmitted: true };
+  return event.payload === null ? null : (JSON.parse(event.payload) as RunEventPayload);
+}

@@ -1,0 +1,96 @@
+import { createTurns } from '#shared/concurrency/fair-queue.ts';
+import type { Run } from '../state/run.ts';
+import type { Entry } from './values.ts';
+
+/** Connections for statements. */
+const LANES = 3;
+/** Two statements in flight keep the database busy while this process prepares the next; more make the batches small. */
+const MAX_SMALL = 2;
+const MAX_BATCH = 500;
+/** Steps of so many characters go alone, creators in turn. Postgres takes 50 ms and more for some megabytes. */
+const LARGE_STEP = 250_000;
+/** Of these in flight. A small step of another tenant does not wait for them. */
+const MAX_LARGE = 2;
+/** A larger step goes alone. A statement of many would be longer than a string may be, and hold up every run in it. */
+const MAX_BATCH_SIZE = 8_000_000;
+
+type Kind = 'small' | 'large';
+
+/** The runs whose step waits for a statement, and how many statements are in flight. */
+export class CommitQueue {
+  readonly #small: Run[] = [];
+  readonly #large = createTurns<Run>();
+  /** Steps with numbers, which a statement has left. */
+  readonly #again: Entry[] = [];
+  readonly #inFlight = { small: 0, large: 0 };
+  readonly #take: (run: Run) => Entry | undefined;
+
+  /** `take`: takes the step of a run when a statement has room for it; undefined if there is none any more. */
+  constructor(take: (run: Run) => Entry | undefined) {
+    this.#take = take;
+  }
+
+  add(run: Run): void {
+    if (run.stepLength < LARGE_STEP) this.#small.push(run);
+    else this.#large.add(run.turn, run);
+  }
+
+  addAgain(entries: readonly Entry[]): void {
+    this.#again.push(...entries);
+  }
+
+  /** What may be written now. */
+  get next(): Kind | undefined {
+    if (this.#inFlight.small + this.#inFlight.large >= LANES) return undefined;
+    if (this.#large.size > 0 && this.#inFlight.large < MAX_LARGE) return 'large';
+    const hasSmall = this.#small.length > 0 || this.#again.length > 0;
+    return hasSmall && this.#inFlight.small < MAX_SMALL ? 'small' : undefined;
+  }
+
+  get isIdle(): boolean {
+    const { small, large } = this.#inFlight;
+    return small + large + this.#small.length + this.#large.size + this.#again.length === 0;
+  }
+
+  /** The steps of the next statement, which counts as in flight until its end is told. There may be none. */
+  begin(kind: Kind): Entry[] {
+    this.#inFlight[kind] += 1;
+    return kind === 'large' ? this.#nextLarge() : this.#nextBatch();
+  }
+
+  end(kind: Kind): void {
+    this.#inFlight[kind] -= 1;
+  }
+
+  #nextLarge(): Entry[] {
+    const run = this.#large.take(() => true);
+    const entry = run && this.#take(run);
+    return entry ? [entry] : [];
+  }
+
+  #nextBatch(): Entry[] {
+    const batch: Entry[] = [];
+    let size = 0;
+    while (batch.length < MAX_BATCH) {
+      const entry = this.#nextEntry();
+      if (!entry) break;
+      if (batch.length > 0 && size + entry.size > MAX_BATCH_SIZE) {
+        this.#again.unshift(entry);
+        break;
+      }
+      size += entry.size;
+      batch.push(entry);
+    }
+    return batch;
+  }
+
+  #nextEntry(): Entry | undefined {
+    const again = this.#again.shift();
+    if (again) return again;
+    for (let run = this.#small.shift(); run; run = this.#small.shift()) {
+      const entry = this.#take(run);
+      if (entry) return entry;
+    }
+    return undefined;
+  }
+}

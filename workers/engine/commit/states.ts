@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '#shared/core/logger.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Entry } from './values.ts';
+
+const AGAIN_MS = 250;
+
+/** Reads until it is answered: without the answer neither the commit nor the loss of these runs is known. */
+export async function readStates(pool: Pool, entries: readonly Entry[], logger: Logger): Promise<StateRow[]> {
+  for (;;) {
+    try {
+      const { rows } = await pool.query<StateRow>(
+        'select id, epoch, seq, held_by, wake_seq, status, awaited_by from workflow_instance where id = any($1::uuid[])',
+        [entries.map(({ run }) => run.id)],
+      );
+      return rows;
+    } catch (error) {
+      logger.warn({ err: error, runs: entries.length }, 'runs are read again');
+      await sleep(AGAIN_MS);
+    }
+  }
+}
+
+/**
+ * What became of a step by the row of its run. The epoch alone does not tell whose it is: a claim that Postgres forgot in a crash is
+ * made again under the same epoch, maybe by another worker.
+ */
+export function stateOf({ run, step, fromSeq, toSeq }: Entry, row: StateRow | undefined, leaseID: string) {
+  if (row?.epoch !== run.epoch) return 'fenced';
+  const isReleased = step.end !== null || step.release !== 'hold';
+  if (row.seq >= toSeq && toSeq > fromSeq && row.held_by === (isReleased ? null : leaseID)) return 'committed';
+  return row.seq === fromSeq && row.held_by === leaseID ? 'locked' : 'fenced';
+}
+
+export interface StateRow {
+  id: string;
+  epoch: number;
+  seq: number;
+  held_by: string | null;
+  wake_seq: number;
+  status: string;
+  awaited_by: string | null;
+}

@@ -1,0 +1,176 @@
+import type { Rights } from '#shared/access/policy/rights.ts';
+import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { StoreAway } from '#shared/db/unavailable-store.ts';
+import type { WorkerConfig } from '#shared/process/config.ts';
+import type { GraphNode } from '#shared/workflow/graph/graph.ts';
+import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';
+import { withTimeToAnswer } from '#shared/workflow/options.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
+import { resolveConfig } from '#shared/workflow/resolve-arguments.ts';
+import { RefusedWrite } from '../../connections/refused-write.ts';
+import { maskIn } from '../../datasources/http/status.ts';
+import type { Fact, NodeContext, Park } from '../../nodes/executor.ts';
+import { executorOf } from '../../nodes/index.ts';
+import { parkMap } from '../maps/begin-map.ts';
+import { readMapResults } from '../maps/map-results.ts';
+import type { Maps } from '../maps/maps.ts';
+import { checkAssets } from '../state/asset-rights.ts';
+import { readIterations } from '../state/iterations.ts';
+import type { Run } from '../state/run.ts';
+import { rootsOf, variablesOf, withLinks } from '../values/node-variables.ts';
+import { readScope, readScopeOfBody } from '../values/read-values.ts';
+import type { HeldValues } from '../values/resident-values.ts';
+import { type OwnPark, parkNode } from '../waits/park.ts';
+import { type Conclusion, failFrame, passWrite, repeatBody, succeed } from './conclude.ts';
+import { completeChunk, failChunk } from './conclude-chunk.ts';
+import { type AttemptTask, createTask } from './task.ts';
+
+export interface Attempting {
+  run: Run;
+  frame: Frame;
+  fact: Fact | undefined;
+  /**
+   * Goes on after the attempt. Called in the turn that has recorded the outcome: with neither a running frame nor a wait, the run would
+   * look as if it could rest.
+   */
+  proceed(conclusion: Conclusion): void;
+}
+
+/** What attempts need of the process. */
+export interface Process {
+  pool: Pool;
+  rights: Rights;
+  nodes: NodeContext;
+  maps: Pick<Maps, 'stop'>;
+  values: HeldValues;
+  config: WorkerConfig;
+  logger: Logger;
+}
+
+/** Executes a frame: reads what its node needs, and calls the executor. */
+export async function attempt(process: Process, { run, frame, fact, proceed }: Attempting): Promise<void> {
+  const { node } = frame;
+  const task = createTask(run, frame, fact, process.logger);
+  let resolved: unknown;
+  try {
+    // What Postgres did not answer is repeated, for as long as it is away: nothing has happened yet.
+    const waiting = task.waiting({});
+    const goesOn = fact !== undefined || run.state.repetitionOf(frame) !== undefined;
+    const filling = fillConfig(process, run, { frame, task });
+    const config = goesOn ? await filling.catch((error) => withoutFilling(node, error)) : await filling;
+    resolved = withTimeToAnswer(node, run.version.options, config);
+    task.fact = await untilReachable(() => factFor(process, run, frame, fact), waiting);
+    // A node that continues after its wait was checked before it parked.
+    const assets = task.fact ? [] : namedAssets(node.definition, resolved);
+    if (assets.length > 0) await untilReachable(() => checkAssets(process.rights, run, { node, assets }), waiting);
+    const whileExecuting = task.waiting({
+      isAway: (error) => error instanceof StoreAway,
+      // The node's time is for its own work.
+      onAway: () => task.stopClock(),
+    });
+    const result = await untilReachable(() => executeClocked(process, task.with(resolved), node), whileExecuting);
+    if (run.isOver) return;
+    if (!('park' in result)) proceed(succeed(process.config, run, frame, { resolved, ...result }));
+    else if (result.park === 'iterations') {
+      const { park: _, ...repeat } = result;
+      proceed(repeatBody(process.config, run, frame, repeat));
+    } else if (result.park === 'chunks') await beginMap(process, { run, frame, fact, proceed }, { map: result, task });
+    else await untilReachable(() => park(process, { run, frame, fact, proceed }, result), waiting);
+  } catch (error) {
+    if (!run.isOver) proceed(concludeError(run, frame, { task, resolved, error }));
+  } finally {
+    task.stopClock();
+  }
+}
+
+/** Reads what the templates of a node insert, and fills them in. */
+async function fillConfig(
+  process: Process,
+  run: Run,
+  { frame, task }: { frame: Frame; task: AttemptTask },
+): Promise<unknown> {
+  const { node } = frame;
+  if (node.variables) task.variables = await readVariables(process, run, { node, task });
+  task.variables = withLinks(task.variables, frame, { run, links: process.nodes.formLinks });
+  if (run.state.hasApart) task.scope = await readScope(process, run, { frame, waiting: task.waiting({}) });
+  return resolveConfig(node, task.scope, rootsOf(task.variables));
+}
+
+/** What a node waited for has come: a variable that is gone by then, or a value of another branch, does not undo it. */
+function withoutFilling(node: GraphNode, error: unknown): unknown {
+  if (error instanceof AppError && error.code === 'VALIDATION_ERROR') return node.config;
+  throw error;
+}
+
+async function readVariables({ nodes }: Process, run: Run, { node, task }: { node: GraphNode; task: AttemptTask }) {
+  const names = (node.variables?.named ?? []).map(({ name }) => name);
+  const isAway = (error: unknown) => error instanceof StoreAway;
+  const all = await untilReachable(() => nodes.variables.read(run.tenantID, names), task.waiting({ isAway }));
+  return variablesOf(node, all);
+}
+
+interface Failed {
+  task: AttemptTask;
+  resolved: unknown;
+  error: unknown;
+}
+
+/** What follows from an attempt that threw: it failed, or a dry run has refused its write. */
+function concludeError(run: Run, frame: Frame, { task, resolved, error }: Failed): Conclusion {
+  if (!(error instanceof RefusedWrite)) return failFrame(run, frame, { resolved, error: task.explain(error) });
+  return passWrite(run, frame, { resolved, write: maskIn(error.write, task.variables.secrets) });
+}
+
+function executeClocked({ nodes }: Process, task: AttemptTask, { definition }: GraphNode) {
+  if (definition.clocked) task.startClock();
+  return Promise.resolve(executorOf(definition)(task, nodes));
+}
+
+interface MapToBegin {
+  map: Extract<Park, { park: 'chunks' }>;
+  task: AttemptTask;
+}
+
+/** Begins to work off items in chunks, unless there is nothing to do. */
+async function beginMap(process: Process, attempting: Attempting, { map, task }: MapToBegin): Promise<void> {
+  const { run, frame, proceed } = attempting;
+  const { park: _, ...plan } = map;
+  if (map.items.length === 0 || frame.node.body === null) {
+    const fact: Fact = { kind: 'iterations', results: [], total: map.items.length, failed: 0 };
+    return attempt(process, { ...attempting, fact });
+  }
+  const scope = await readScopeOfBody(process, run, { frame, waiting: task.waiting({}) });
+  if (run.isOver) return;
+  const parked = parkMap(process.config, run, frame, { ...plan, scope });
+  run.record(frame, parked.event);
+  proceed({ wait: parked.wait });
+}
+
+/** What the node is told, with what its iterations or its chunks gave. Throws if they have failed. */
+async function factFor(process: Process, run: Run, frame: Frame, fact: Fact | undefined): Promise<Fact | undefined> {
+  if (run.state.repetitionOf(frame)) return readIterations(process.pool, run, frame);
+  if (fact?.kind !== 'chunks') return fact;
+  if (fact.outcome !== 'done') await process.maps.stop(fact.mapID);
+  return readMapResults(process.pool, fact, { graph: run.version.graph, node: frame.node });
+}
+
+async function park(process: Process, { run, frame, proceed }: Attempting, request: OwnPark): Promise<void> {
+  const parked = await parkNode(process, run, frame, request);
+  if (run.isOver) return;
+  run.record(frame, parked.event);
+  proceed({ wait: parked.wait });
+}
+
+/** Ends a chunk whose items have ended. */
+export async function endChunk(process: Process, { run, frame, proceed }: Attempting): Promise<void> {
+  const task = createTask(run, frame, undefined, process.logger);
+  try {
+    const fact = await untilReachable(() => readIterations(process.pool, run, frame), task.waiting({}));
+    if (!run.isOver) proceed(completeChunk(process.config, run, frame, fact));
+  } catch (error) {
+    if (!run.isOver) proceed(failChunk(run, frame, task.explain(error)));
+  }
+}

@@ -1,0 +1,112 @@
+import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import type { ByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import { Place, type PlacesOf } from '#shared/concurrency/work-context.ts';
+import type { GraphNode } from '#shared/workflow/graph/graph.ts';
+import { isPure } from '#shared/workflow/nodes/properties.ts';
+import type { Lease } from '../lease/lease.ts';
+
+/**
+ * Nodes of one process that have begun and not ended, for each slot: those that wait for a connection or the sandbox have given back
+ * their slot, but hold their config and input.
+ */
+const BEGUN_PER_SLOT = 4;
+/** The share of slots that only short nodes get. */
+const RESERVE = 1 / 5;
+/**
+ * Slots that a creator may have for each free one. A creator alone gets four fifths of them, since half would halve the work of a
+ * deployment with one creator. The next creator finds one at once, also while the nodes of the first wait for silent servers.
+ */
+const SHARE = 4;
+
+export interface SlotWork {
+  turn: Turn;
+  /** The node ends soon: it neither reaches out of the process nor runs code of its tenant. */
+  isShort: boolean;
+  /** Whether the node must not run any more, asked after a wait. */
+  isOver(): boolean;
+  run(): Promise<void>;
+}
+
+/**
+ * The slots of a process for nodes; creators take turns. A node that waits for a connection to the outside or for the sandbox gives
+ * its slot back meanwhile. Creators share the slots, and the nodes that may have begun, so that a wide run does not fill the process.
+ */
+export interface Slots {
+  /** Does the work in a slot and under a valid lease, at once if it can. */
+  enter(work: SlotWork): Promise<void>;
+  readonly used: number;
+  readonly waiting: number;
+}
+
+export function createSlots(
+  count: number,
+  lease: Pick<Lease, 'isValid' | 'untilValid'>,
+  bytes: Pick<ByteAccount, 'open'>,
+): Slots {
+  const begun = createLane({ places: count * BEGUN_PER_SLOT, sharesByCreator: true });
+  const slots = createLane({ places: count, reserve: Math.floor(count * RESERVE), sharesByCreator: SHARE });
+
+  /** Slots under a valid lease. A node comes back to one after each of its waits, before what it does next. */
+  const places: PlacesOf = {
+    take: (turn) => lease.isValid && slots.take(turn),
+    /** The wait for a slot may outlast the lease, and the other way round. */
+    async wait(turn, signal, options) {
+      for (;;) {
+        if (!(await unlessAborted(lease.untilValid(), signal))) return false;
+        if (!slots.take(turn) && !(await slots.wait(turn, signal, options))) return false;
+        if (lease.isValid) return true;
+        slots.leave(turn);
+      }
+    },
+    leave: (turn) => slots.leave(turn),
+  };
+
+  async function runInSlot(turn: Turn, { isOver, run }: SlotWork): Promise<void> {
+    if (!places.take(turn)) await places.wait(turn);
+    using place = new Place(places, turn, turn.isShort ? undefined : bytes.open(turn));
+    if (!isOver()) await (turn.isShort ? run() : place.run(run));
+  }
+
+  return {
+    get used() {
+      return slots.used;
+    },
+    get waiting() {
+      return slots.waiting + begun.waiting;
+    },
+    async enter(work) {
+      const { turn, isShort, isOver } = work;
+      if (isShort) return await runInSlot({ ...turn, isShort }, work);
+      if (!begun.take(turn)) await begun.wait(turn);
+      try {
+        if (!isOver()) await runInSlot(turn, work);
+      } finally {
+        begun.leave(turn);
+      }
+    },
+  };
+}
+
+/** False when the signal was faster. */
+async function unlessAborted(wait: Promise<void>, signal: AbortSignal | undefined): Promise<boolean> {
+  if (!signal) return wait.then(() => true);
+  if (signal.aborted) return false;
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const giveUp = () => resolve(false);
+  signal.addEventListener('abort', giveUp, { once: true });
+  void wait.then(() => resolve(true));
+  return promise.finally(() => signal.removeEventListener('abort', giveUp));
+}
+
+const known = new WeakMap<GraphNode, boolean>();
+
+export function isShortNode(node: GraphNode): boolean {
+  let isShort = known.get(node);
+  if (isShort === undefined) {
+    const { definition, config } = node;
+    isShort = isPure(definition, config) || (!definition.clocked && !definition.snippets);
+    known.set(node, isShort);
+  }
+  return isShort;
+}

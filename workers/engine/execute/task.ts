@@ -1,0 +1,131 @@
+import type { Waiting } from '#shared/concurrency/retry-until-available.ts';
+import type { Actor, Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import { type IterationPath, idempotencyKey, innermost } from '#shared/workflow/progress/activation.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Printed } from '#shared/workflow/run-log.ts';
+import type { Fact, NodeRun, NodeVariables } from '../../nodes/executor.ts';
+import type { Run } from '../state/run.ts';
+import { maskError, maskLine, noVariables } from '../values/node-variables.ts';
+
+/** The input of an executor. Created for every attempt, so its values are computed only on access. */
+export class AttemptTask implements NodeRun {
+  fact: Fact | undefined;
+  config: unknown;
+  variables: NodeVariables = noVariables;
+  /** As it is when the attempt begins. */
+  scope: JsonObject;
+  readonly #run: Run;
+  readonly #frame: Frame;
+  readonly #logger: Logger;
+  #clock: NodeJS.Timeout | undefined;
+  #timeout: AbortController | undefined;
+
+  constructor(run: Run, frame: Frame, fact: Fact | undefined, logger: Logger) {
+    this.#run = run;
+    this.#frame = frame;
+    this.#logger = logger;
+    this.fact = fact;
+    this.scope = run.state.scopeOf(frame);
+  }
+
+  with(config: unknown): this {
+    this.config = config;
+    return this;
+  }
+
+  get run(): NodeRun {
+    return this;
+  }
+
+  get instanceID(): string {
+    return this.#run.id;
+  }
+  get tenantID(): string {
+    return this.#run.tenantID;
+  }
+  get workflowID(): string | null {
+    return this.#run.workflowID;
+  }
+  get nodeID(): string {
+    return this.#frame.node.id;
+  }
+  get iteration(): number {
+    return innermost(this.#frame.path);
+  }
+  get frame(): IterationPath {
+    return this.#frame.path;
+  }
+  get attempt(): number {
+    return this.#run.attemptOf(this.#frame);
+  }
+  get caller(): Caller {
+    return this.#run.caller;
+  }
+  get author(): Actor | null {
+    return this.#run.version.author;
+  }
+  get idempotencyKey(): string {
+    return idempotencyKey(this.#run.id, this.#frame.node.id, this.#frame.path);
+  }
+  get isDryRun(): boolean {
+    return this.#run.isDryRun;
+  }
+  get timeoutMs(): number {
+    return this.#run.version.policies[this.#frame.node.index]?.timeoutMs ?? 60_000;
+  }
+  get log(): Logger {
+    return this.#logger.child({ tenantID: this.tenantID, instanceID: this.instanceID, nodeID: this.nodeID });
+  }
+
+  print({ lines, cut }: Printed): void {
+    const { secrets } = this.variables;
+    const masked = secrets.length === 0 ? lines : lines.map((line) => maskLine(line, secrets));
+    this.#run.state.logs.print(this.#frame, { lines: masked, cut });
+  }
+
+  /** Aborted when the run is cancelled or taken away, and when the node's time is up. */
+  get signal(): AbortSignal {
+    const { signal } = this.#run;
+    return this.#timeout ? AbortSignal.any([signal, this.#timeout.signal]) : signal;
+  }
+
+  /** How the node waits for Postgres. Its logger is created on access: that costs 48 µs, more than a step without it. */
+  waiting(more: Omit<Waiting, 'logger' | 'signal'>): Waiting {
+    const logger = () => this.log;
+    return {
+      get logger() {
+        return logger();
+      },
+      signal: this.#run.signal,
+      ...more,
+    };
+  }
+
+  startClock(): void {
+    this.#timeout = new AbortController();
+    this.#clock = setTimeout(() => this.#timeout?.abort(this.#tooLong()), this.timeoutMs);
+  }
+
+  stopClock(): void {
+    clearTimeout(this.#clock);
+  }
+
+  /** Converts an error of the executor to the node's error: NODE_TIMEOUT, an AppError, or one without details. */
+  explain(error: unknown): AppError {
+    if (this.#timeout?.signal.aborted) return this.#tooLong();
+    if (error instanceof AppError) return maskError(error, this.variables.secrets);
+    this.log.error({ err: error }, 'node failed unexpectedly');
+    return new AppError('NODE_FAILED', 'The node failed unexpectedly', { cause: error });
+  }
+
+  #tooLong(): AppError {
+    return new AppError('NODE_TIMEOUT', `The node took longer than ${this.timeoutMs / 1000} s`);
+  }
+}
+
+export function createTask(run: Run, frame: Frame, fact: Fact | undefined, logger: Logger): AttemptTask {
+  return new AttemptTask(run, frame, fact, logger);
+}

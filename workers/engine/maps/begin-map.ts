@@ -1,0 +1,40 @@
+import { newID } from '#shared/core/ids.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
+import { chunkSizeOf, type MapPlan } from '#shared/workflow/map-plan.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { PendingMap } from '../state/pending-commit.ts';
+import type { Run } from '../state/run.ts';
+import { outputText } from '../values/outputs.ts';
+import type { Parked } from '../waits/park.ts';
+
+interface MapToBegin extends MapPlan {
+  items: Json[];
+  /** What its body may read. */
+  scope: JsonObject;
+}
+
+/** Parks a frame that works off its items in chunks. Throws if there is no room for the items. */
+export function parkMap(
+  { nodeOutputMaxBytes }: { nodeOutputMaxBytes: number },
+  run: Run,
+  frame: Frame,
+  { items, scope, ...plan }: MapToBegin,
+): Parked {
+  outputText({ items }, nodeOutputMaxBytes);
+  const size = chunkSizeOf(items.length, plan);
+  const map: PendingMap = {
+    id: newID(),
+    frame,
+    attempt: run.attemptOf(frame),
+    plan,
+    scope,
+    items,
+    size,
+    maxResultSize: nodeOutputMaxBytes,
+  };
+  const progress = { done: 0, total: items.length, failed: 0 };
+  return {
+    event: { status: 'SUSPENDED', exit: null, payload: JSON.stringify({ wait: 'chunks', mapID: map.id, progress }) },
+    wait: { kind: 'chunks', purpose: 'park', ms: null, ref: map.id, map },
+  };
+}

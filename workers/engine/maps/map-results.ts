@@ -1,0 +1,147 @@
+import { AppError, type ErrorCode } from '#shared/core/errors.ts';
+import type { Json } from '#shared/core/json.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { RunError } from '#shared/entities/tables/workflow-instance.ts';
+import type { Graph, GraphNode } from '#shared/workflow/graph/graph.ts';
+import type { MapPlan } from '#shared/workflow/map-plan.ts';
+import { causedBy } from '#shared/workflow/run-error.ts';
+import type { Fact, MapOutcome } from '../../nodes/executor.ts';
+import { Results, readOutcomes } from '../state/iterations.ts';
+
+/** Chunks that are read at once. */
+const PAGE = 20;
+
+/** What the items of a map gave, in their order, from the rows of its chunks. Throws if the map has failed. */
+export async function readMapResults(
+  pool: Pool,
+  { mapID, outcome }: Extract<Fact, { kind: 'chunks' }>,
+  place: Place,
+): Promise<Extract<Fact, { kind: 'iterations' }>> {
+  const { rows } = await pool.query<MapRow>({ name: 'read_map_end', text: MAP, values: [mapID] });
+  const [map] = rows;
+  if (!map) throw new AppError('NODE_FAILED', 'The map no longer exists', { retry: false });
+  if (outcome !== 'done') throw await whyFailed(pool, { mapID, outcome, map });
+  const results: Json[] = [];
+  let after: number | null = map.plan.collectResults ? 0 : null;
+  while (after !== null) {
+    const page: { rows: ChunkRow[] } = await pool.query<ChunkRow>({
+      name: 'read_map_chunks',
+      text: CHUNKS,
+      values: [mapID, after, PAGE],
+    });
+    for (const row of page.rows) for (const result of await resultsOf(pool, row, place)) results.push(result);
+    after = page.rows.length < PAGE ? null : (page.rows.at(-1)?.n ?? null);
+  }
+  return { kind: 'iterations', results, total: map.items, failed: map.failed_items };
+}
+
+/** A chunk that has failed as a whole has failed with those of its items that had not ended. */
+async function resultsOf(pool: Pool, row: ChunkRow, { graph, node }: Place): Promise<Json[]> {
+  if (row.status === 'COMPLETED') return row.results ?? [];
+  const { id: instanceID, first, size, ended, error } = row;
+  const results = new Results(graph);
+  if (ended > 0)
+    for await (const outcome of readOutcomes(pool, graph, { node, path: [], instanceID, after: 0 }))
+      results.add(outcome);
+  const { code, message } = error ?? { code: 'NODE_FAILED', message: 'The chunk has failed' };
+  const failed = Array.from({ length: size - ended }, () => ({ success: false, error: { code, message } }));
+  return [...results.of({ first, count: ended, failedItems: 'keep' }), ...failed];
+}
+
+async function whyFailed(
+  pool: Pool,
+  { mapID, outcome, map }: { mapID: string; outcome: MapOutcome; map: MapRow },
+): Promise<AppError> {
+  const final = { retry: false } as const;
+  if (outcome === 'stopped') return new AppError('NODE_FAILED', 'A part of the map was stopped', final);
+  if (outcome === 'large')
+    return new AppError(
+      'OUTPUT_TOO_LARGE',
+      'The results of the map are larger than the limit of an output together: with collectResults false they are not kept',
+      final,
+    );
+  const first = await readFailure(pool, mapID, map.plan);
+  // The engine writes only codes of its own.
+  const code = (first?.error?.code ?? 'NODE_FAILED') as ErrorCode;
+  const what = first?.error?.message ?? 'its chunk has failed';
+  const where = first?.item === null || first === undefined ? '' : `Item ${first.item}: `;
+  // Of the item: the chunk itself fails with it, or because of it.
+  const { cause, ...own } = first?.error ?? {};
+  const ofItem = first && { code, message: what, ...(map.plan.failsFast && cause ? cause : own), instanceID: first.id };
+  const why = { ...final, ...(ofItem && { details: causedBy(ofItem) }) };
+  if (map.plan.failsFast) return new AppError(code, `${where}${what}`, why);
+  const many = `${map.failed_items} items have failed, more than toleratedFailures (${map.tolerated})`;
+  return new AppError('NODE_FAILED', first ? `${many}. The first is item ${first.item}: ${what}` : many, why);
+}
+
+/** The failure that is told of a map. Chunks that may have failed items do not fail with the first of them. */
+async function readFailure(pool: Pool, mapID: string, { failsFast }: MapPlan): Promise<FailureRow | undefined> {
+  const statement = failsFast
+    ? { name: 'read_map_failure', text: FAILURE }
+    : { name: 'read_map_first_failure', text: FIRST_FAILURE };
+  const { rows } = await pool.query<FailureRow>({ ...statement, values: [mapID] });
+  return rows[0];
+}
+
+/** The node that is the map, in the graph of its run. */
+interface Place {
+  graph: Graph;
+  node: GraphNode;
+}
+
+interface MapRow {
+  items: number;
+  failed_items: number;
+  tolerated: number | null;
+  plan: MapPlan;
+}
+
+interface ChunkRow {
+  n: number;
+  first: number;
+  size: number;
+  status: string;
+  id: string;
+  /** Items that have ended. */
+  ended: number;
+  results: Json[] | null;
+  error: { code: string; message: string } | null;
+}
+
+interface FailureRow {
+  id: string;
+  error: Partial<RunError> | null;
+  item: number | null;
+}
+
+const MAP = `
+select items, failed_items, tolerated, plan from run_map where id = $1`;
+
+const CHUNKS = `
+select c.n, c.first, c.size, c.status, i.id, i.output -> 'results' as results, i.error,
+  case when c.status = 'FAILED' then ended_items(i.id, c.first, c.size) else c.size end as ended
+from map_chunk c join workflow_instance i on i.id = c.instance_id
+where c.map_id = $1 and c.n > $2 order by c.n limit $3`;
+
+// Of the chunks that have failed by now, the first in the order of the items.
+const FAILURE = `
+select i.id, i.error, (
+    select (e.frame #>> '{0,iteration}')::int from run_event e
+    where e.instance_id = i.id and e.status = 'FAILED' and e.node_id = i.error ->> 'nodeID' and e.frame is not null order by e.seq desc limit 1
+  ) as item
+from map_chunk c join workflow_instance i on i.id = c.instance_id
+where c.map_id = $1 and c.status = 'FAILED' order by c.n limit 1`;
+
+// The first failed item of those chunks, in the order of the items. A chunk that has failed as a whole, with no item of its own, has failed
+// with the first that had not ended.
+const FIRST_FAILURE = `
+select i.id, coalesce(item.n, c.first + least(ended_items(i.id, c.first, c.size), c.size - 1)) as item,
+  case when item.n is null then i.error else item.error || jsonb_build_object('nodeID', item.node_id, 'attempt', item.attempt, 'frame', item.frame) end as error
+from (
+  select n, first, size, instance_id from map_chunk where map_id = $1 and (failed > 0 or status = 'FAILED') order by n limit 1
+) c
+join workflow_instance i on i.id = c.instance_id
+left join lateral (
+  select (e.frame #>> '{0,iteration}')::int as n, e.node_id, e.attempt, e.frame, e.payload -> 'error' as error from run_event e
+  where e.instance_id = i.id and e.status = 'FAILED' and jsonb_array_length(e.frame) = 1 and e.payload ? 'failsItem' order by 1, e.seq limit 1
+) item on true`;

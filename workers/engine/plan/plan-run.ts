@@ -1,0 +1,84 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { PlannedEdge, PlannedNode } from '#shared/messaging/queues/workflow-plans.ts';
+import type { GraphNode } from '#shared/workflow/graph/graph.ts';
+import { inOrder } from '#shared/workflow/graph/order.ts';
+import type { LoadedVersion } from '../state/run.ts';
+import { any, both, type Certainty, no, shownCertainty, yes } from './certainty.ts';
+import { judge } from './judge.ts';
+import { createShow } from './show.ts';
+import { PlannedScope } from './values.ts';
+
+export interface Plan {
+  nodes: PlannedNode[];
+  edges: PlannedEdge[];
+}
+
+/** Nodes after which other work of the process has its turn. */
+const TURN = 20;
+
+/**
+ * Walks a graph with an input, and tells for each node and edge whether a run would come to it. Nodes that only compute are computed;
+ * of the others it is assumed that they succeed, and what they give is not known.
+ */
+export async function planRun(version: LoadedVersion, input: JsonObject, signal: AbortSignal): Promise<Plan> {
+  const { graph } = version;
+  const before = graph.nodes.map(() => new Uint32Array(Math.ceil(graph.nodes.length / 32)));
+  const bitsOf = ({ index }: GraphNode) => before[index] ?? new Uint32Array();
+  const edges = graph.edges.map((): Certainty => no);
+  const planned: PlannedNode[] = [];
+  const show = createShow();
+  let visited = 0;
+
+  /** Of the nodes before it, and of the node around it. */
+  function noteBefore(node: GraphNode): void {
+    const bits = bitsOf(node);
+    const container = graph.regions[node.region]?.container ?? null;
+    const sources = node.incoming.map((edge) => graph.edges[edge]?.source ?? -1);
+    for (const index of container === null ? sources : [...sources, container]) {
+      for (const [at, word] of (before[index] ?? []).entries()) bits[at] = (bits[at] ?? 0) | word;
+      bits[index >>> 5] = (bits[index >>> 5] ?? 0) | (1 << (index & 31));
+    }
+  }
+
+  async function walk(region: number, scope: PlannedScope): Promise<void> {
+    for (const index of inOrder(graph, graph.regions[region]?.nodes ?? [])) {
+      const node = graph.nodes[index];
+      if (node) await visit(node, scope);
+    }
+  }
+
+  async function takeTurn(): Promise<void> {
+    visited += 1;
+    if (visited % TURN !== 0) return;
+    await nextTurn();
+    signal.throwIfAborted();
+  }
+
+  async function visit(node: GraphNode, scope: PlannedScope): Promise<void> {
+    await takeTurn();
+    noteBefore(node);
+    const isReached = node.index === graph.startIndex ? yes : any(node.incoming.map((edge) => edges[edge] ?? no));
+    const { is, ...why } = shownCertainty(isReached);
+    const place = { nodeID: node.id, kind: node.definition.kind, isReached: is, ...why };
+    if (isReached.is === false) {
+      planned.push(place);
+      if (node.body !== null) await walk(node.body, new PlannedScope(new Map(), bitsOf, { scope, container: node }));
+      return;
+    }
+    const judged = await judge(version, node, { scope, isReached });
+    planned.push({ ...place, ...judged.shown, values: show(node, scope) });
+    for (const [exit, indices] of node.exits)
+      for (const edge of indices) edges[edge] = both(isReached, judged.leavesBy(exit));
+    if (node.body !== null) await walk(node.body, new PlannedScope(judged.given, bitsOf, { scope, container: node }));
+  }
+
+  await walk(0, new PlannedScope(new Map([['input', { known: input }]]), bitsOf));
+  return {
+    nodes: planned,
+    edges: graph.edges.map(({ id, index }) => {
+      const { is: isTaken, ...why } = shownCertainty(edges[index] ?? no);
+      return { edgeID: id, isTaken, ...why };
+    }),
+  };
+}

@@ -1,0 +1,283 @@
+import { randomUUID } from 'node:crypto';
+import { Tally } from '#shared/core/counter.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Backplane } from '#shared/messaging/backplane/index.ts';
+import type { Producer } from '#shared/messaging/producer.ts';
+import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
+import { FIND_FORGOTTEN } from '#shared/runs/accounting.ts';
+import { createEndEach } from '#shared/runs/end-isolated.ts';
+import { nodeEvents } from '#shared/runs/node-event-rows.ts';
+import type { Runs } from '#shared/runs/runs.ts';
+import { MAX_LOSSES } from '../claim/claim.ts';
+import { mayExpire } from '../lease/leader.ts';
+import { createMaps } from '../maps/maps.ts';
+
+const BATCH = 500;
+/** Of the look for forgotten runs, in each round: 1.5 ms, so that a round costs about the same beside any number of runs. */
+const SLICE = 500;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+/** Looks for each job, so it may take longer than adding new ones. */
+const REPAIR_PATIENCE_MS = 2_000;
+interface Options {
+  pool: Pool;
+  runs: Runs;
+  producer: Producer;
+  backplane: Backplane;
+  logger: Logger;
+  leaseMs: number;
+}
+
+/** Steps of the sweep that find runs which a crash, a lost message or a passed time has left behind. */
+export interface Repairs {
+  endLeases(): Promise<void>;
+  releaseLost(): Promise<void>;
+  failLost(): Promise<void>;
+  endOverdue(): Promise<void>;
+  actOnNotices(): Promise<void>;
+  advanceMaps(): Promise<void>;
+  handOverAgain(): Promise<void>;
+  refillQueues(): Promise<void>;
+  lookForForgotten(): Promise<void>;
+  /** Totals so far, for metrics. */
+  readonly stats: { forgotten: number; repairs: Tally<'kind'> };
+}
+
+/** What the sweep has found and repaired, for metrics. */
+type Repair =
+  | 'lease expired'
+  | 'run released'
+  | 'run failed'
+  | 'run overdue'
+  | 'notice'
+  | 'chunks'
+  | 'handed over again'
+  | 'queues lost';
+
+export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs }: Options): Repairs {
+  const stats = { forgotten: 0, repairs: new Tally<'kind'>() };
+  const maps = createMaps({ pool, runs, logger });
+  const endEach = createEndEach(runs, logger);
+  let lookedUpTo = FIRST_ID;
+  let found = 0;
+
+  function repaired(kind: Repair, count: number | null): void {
+    if (count) stats.repairs.add({ kind }, count);
+  }
+
+  async function endLeases(): Promise<void> {
+    const { rowCount } = await pool.query({ name: 'sweep_end_leases', text: END_LEASES, values: [leaseMs / 1000] });
+    repaired('lease expired', rowCount);
+  }
+
+  async function releaseLost(): Promise<void> {
+    const { rowCount } = await pool.query({ name: 'sweep_release_lost_runs', text: RELEASE_LOST, values: [BATCH] });
+    repaired('run released', rowCount);
+  }
+
+  async function failLost(): Promise<void> {
+    const { rows } = await pool.query<{
+      id: string;
+      parent_id: string | null;
+      node_id: string | null;
+      attempt: number | null;
+      frame: JsonObject[] | null;
+    }>({ name: 'sweep_find_lost_runs', text: FIND_LOST, values: [BATCH, endEach.refused()] });
+    for (const { id, parent_id, node_id, attempt, frame } of rows) {
+      const error = {
+        code: 'WORKER_LOST',
+        message: 'The worker was lost three times on this run without progress',
+        nodeID: node_id,
+        attempt,
+        ...(node_id !== null && { frame: frame ?? [] }),
+      };
+      if ((await endEach([id], { status: 'FAILED', error })).length > 0) continue;
+      repaired('run failed', 1);
+      if (parent_id) await runs.wake([parent_id]);
+    }
+  }
+
+  async function endOverdue(): Promise<void> {
+    const { rows } = await pool.query<{ id: string; parent_id: string | null; is_queued: boolean }>({
+      name: 'sweep_find_overdue_runs',
+      text: FIND_OVERDUE,
+      values: [BATCH, endEach.refused()],
+    });
+    if (rows.length === 0) return;
+    for (const [isQueued, overdue] of Map.groupBy(rows, ({ is_queued }) => is_queued)) {
+      const took = isQueued ? 'waited longer for its beginning' : 'took longer';
+      const message = `The run ${took} than its workflow allows`;
+      const error = { code: 'RUN_TIMEOUT', message, nodeID: null, attempt: null };
+      const refused = await endEach(
+        overdue.map(({ id }) => id),
+        { status: 'FAILED', error, namesNodes: true },
+      );
+      repaired('run overdue', overdue.length - refused.length);
+    }
+    const parents = rows.flatMap(({ parent_id }) => parent_id ?? []);
+    if (parents.length > 0) await runs.wake(parents);
+  }
+
+  /** Acts on facts whose process has died, or lost the database, before it told the runs that they concern. */
+  async function actOnNotices(): Promise<void> {
+    const { rows } = await pool.query<{ id: number; instance_id: string; kind: 'wake' | 'cancel' }>({
+      name: 'sweep_find_notices',
+      text: FIND_NOTICES,
+      values: [BATCH, endEach.refused()],
+    });
+    if (rows.length === 0) return;
+    const runsOf = (kind: string) => rows.filter((row) => row.kind === kind).map(({ instance_id }) => instance_id);
+    const refused = await endEach(runsOf('cancel'), { status: 'CANCELLED', error: null });
+    await runs.wake(runsOf('wake'));
+    const done = rows.filter(({ kind, instance_id }) => kind !== 'cancel' || !refused.includes(instance_id));
+    repaired('notice', done.length);
+    await pool.query('delete from run_notice where id = any($1::bigint[])', [done.map(({ id }) => id)]);
+  }
+
+  /** Counts chunks, and starts others, that a process has left when it died. */
+  async function advanceMaps(): Promise<void> {
+    repaired('chunks', await maps.advanceLeft());
+  }
+
+  /**
+   * Adds jobs again that were handed over ten, twenty … seconds ago and not claimed. The same id has no effect while the job waits or
+   * is active; one that has ended and is kept for the board is removed.
+   * A job that exists and never comes to a worker must not block the run, so after three leases, six, twelve … the job gets a new id:
+   * few of them, however long a run waits for a busy fleet. The claim of the first makes the others old.
+   */
+  async function handOverAgain(): Promise<void> {
+    const { rows } = await pool.query<{ id: string; tenant_id: string; epoch: number; waited_ms: number }>({
+      name: 'sweep_hand_over_again',
+      text: HANDED_OVER_LONG_AGO,
+    });
+    for (let at = 0; at < rows.length; at += BATCH)
+      await producer.enqueue(
+        workflowRuns,
+        rows.slice(at, at + BATCH).map(({ id, tenant_id, epoch, waited_ms }) => ({
+          tenantID: tenant_id,
+          instanceID: id,
+          epoch: epoch + 1,
+          again: timesDoubled(waited_ms / (leaseMs * 3)),
+        })),
+        { replacesEnded: true, patienceMs: REPAIR_PATIENCE_MS },
+      );
+    repaired('handed over again', rows.length);
+  }
+
+  /** Repairs what only a crash or a lost queue leaves behind; every ten seconds. */
+  async function refillQueues(): Promise<void> {
+    const known = await pool.query<{ value: string }>(
+      `select value #>> '{}' as value from service_state where key = 'sentinel'`,
+    );
+    const written = known.rows[0]?.value ?? null;
+    if (written !== null && (await backplane.sentinel()) === written) return;
+    const sentinel = randomUUID();
+    await pool.query(
+      `insert into service_state (key, value) values ('sentinel', to_jsonb($1::text)) on conflict (key) do update set value = excluded.value, updated_at = now()`,
+      [sentinel],
+    );
+    // In a new installation the queues have lost nothing: the runs that are handed over by now count in the window.
+    if (written !== null) await forgetHandOvers();
+    await backplane.markAlive(sentinel);
+  }
+
+  /** The queues have lost their jobs: no READY run is in them, even if its row says so. */
+  async function forgetHandOvers(): Promise<void> {
+    const { rowCount } = await pool.query(
+      'update workflow_instance set dispatched_at = null where dispatched_at is not null and ready_at is not null and held_by is null',
+    );
+    repaired('queues lost', 1);
+    logger.warn({ runs: rowCount }, 'the queues had lost their data; refilling from Postgres');
+  }
+
+  /** Goes through all of them, a slice at a time. There should be none: every commit that leaves a run says what continues it. */
+  async function lookForForgotten(): Promise<void> {
+    const { rows } = await pool.query<{
+      last: string | null;
+      looked_at: number;
+      ids: string[] | null;
+      forgotten: number;
+    }>({
+      name: 'sweep_find_forgotten_runs',
+      text: FIND_FORGOTTEN,
+      values: [lookedUpTo, SLICE],
+    });
+    const [slice] = rows;
+    if (!slice) return;
+    found += slice.forgotten;
+    if (slice.forgotten > 0)
+      logger.error({ instanceIDs: slice.ids, runs: slice.forgotten }, 'nothing will continue these runs');
+    const isEnd = slice.looked_at < SLICE;
+    lookedUpTo = isEnd || !slice.last ? FIRST_ID : slice.last;
+    if (!isEnd) return;
+    stats.forgotten = found;
+    found = 0;
+  }
+
+  return {
+    endLeases,
+    releaseLost,
+    failLost,
+    endOverdue,
+    actOnNotices,
+    advanceMaps,
+    handOverAgain,
+    refillQueues,
+    lookForForgotten,
+    stats,
+  };
+}
+
+const END_LEASES = `
+update worker_session set ended_at = now() where ended_at is null and expires_at < now() and ${mayExpire('$1')}`;
+
+// A loss counts when a node was in flight; after the first, only when the process that died held no other run.
+const RELEASE_LOST = `
+with lost as (
+  select i.id from workflow_instance i
+  where i.held_by is not null
+    and not exists (select from worker_session s where s.id = i.held_by and s.ended_at is null)
+  limit $1 for update of i skip locked
+),
+in_flight as (
+  select lost.id from lost where exists (
+    select from (
+      select distinct on (e.node_id, e.frame) e.status from (${nodeEvents('e.instance_id = lost.id')}) e
+      order by e.node_id, e.frame, e.seq desc
+    ) latest where status = 'RUNNING')
+)
+update workflow_instance i
+set held_by = null, epoch = i.epoch + 1, ready_at = now(), dispatched_at = null,
+    losses = i.losses + case when (i.losses = 0 or i.alone) and exists (select from in_flight f where f.id = i.id) then 1 else 0 end
+from lost where i.id = lost.id`;
+
+const FIND_LOST = `
+select i.id, i.parent_id, e.node_id, e.attempt, e.frame from workflow_instance i
+left join lateral (
+  select node_id, attempt, frame from (${nodeEvents('e.instance_id = i.id')}) each where status = 'RUNNING' order by seq desc limit 1
+) e on true
+where i.losses >= ${MAX_LOSSES} and i.ready_at is not null and i.held_by is null and i.completed_at is null
+  and i.id <> all($2::uuid[])
+limit $1`;
+
+const FIND_OVERDUE = `
+select id, parent_id, run_limit is not null and started_at is null as is_queued
+from workflow_instance where completed_at is null and deadline_at <= now() and id <> all($2::uuid[]) order by deadline_at limit $1`;
+
+// Bounded by the window. Two rounds in ten see a run, in case one comes late.
+const HANDED_OVER_LONG_AGO = `
+select id, tenant_id, epoch, extract(epoch from now() - dispatched_at)::float8 * 1000 as waited_ms from workflow_instance
+where dispatched_at < now() - interval '10 seconds' and ready_at is not null and held_by is null
+  and extract(epoch from now() - dispatched_at)::int8 % 10 < 2`;
+
+// Told at once by the process that wrote the fact, unless it has died.
+const FIND_NOTICES = `
+select id, instance_id, kind from run_notice
+where created_at < now() - interval '2 seconds' and not (kind = 'cancel' and instance_id = any($2::uuid[]))
+order by id limit $1`;
+
+/** 1 from 1, 2 from 2, 3 from 4, 4 from 8 …; undefined below 1. */
+function timesDoubled(times: number): number | undefined {
+  return times < 1 ? undefined : Math.floor(Math.log2(times)) + 1;
+}

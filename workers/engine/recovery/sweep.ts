@@ -1,0 +1,175 @@
+import type { Tally } from '#shared/core/counter.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Backplane } from '#shared/messaging/backplane/index.ts';
+import type { Producer } from '#shared/messaging/producer.ts';
+import { HAS_WAITING } from '#shared/runs/dispatch/dispatch-sql.ts';
+import type { Runs } from '#shared/runs/runs.ts';
+import type { Events } from '#shared/runs/send-event.ts';
+import { createLeader } from '../lease/leader.ts';
+import { createAlarms } from './alarms.ts';
+import { createRepairs } from './repairs.ts';
+import { createKeptRuns } from './withheld-runs.ts';
+
+/** Runs that end within this time are replaced by one statement; the window exceeds the slots by a quarter to cover it. */
+const REFILL_MS = 4;
+
+export interface SweepOptions {
+  pool: Pool;
+  /** See `createLeader`. */
+  leasePool: Pool;
+  runs: Runs;
+  producer: Producer;
+  backplane: Backplane;
+  logger: Logger;
+  leaseMs: number;
+  /** Tells of events whose process has died before it did. */
+  events: Pick<Events, 'tellForgotten'>;
+  /** Called once a second with whether runs wait for a worker. */
+  onPressure(waiting: boolean): void;
+}
+
+export interface Sweep extends AsyncDisposable {
+  start(): void;
+  /** Runs one round, if this process leads. */
+  once(): Promise<void>;
+  /** Fills the window again after a slot has become free; many calls are combined. */
+  refillSoon(): void;
+  /** Totals so far, for metrics: always the same object, whose values go on. */
+  readonly stats: { leads: boolean; forgotten: number; steps: ReadonlyMap<string, StepStats>; repairs: Tally<'kind'> };
+}
+
+interface StepStats {
+  times: number;
+  failures: number;
+  seconds: number;
+}
+
+interface Step {
+  name: string;
+  /** Absent: in every round. */
+  isDue?: boolean;
+  run(): Promise<unknown>;
+}
+
+/**
+ * Continues runs, once a second in the process that leads, after a crash, a lost message or the end of a wait. The steps do not
+ * depend on each other: one that fails is tried again in the next round.
+ */
+export function createSweep(options: SweepOptions): Sweep {
+  const { pool, leasePool, runs, logger, leaseMs } = options;
+  const leader = createLeader({ pool: leasePool, leaseMs, logger, onLead: sweepNow });
+  const alarms = createAlarms({ ...options, isLeader: () => leader.leads });
+  const repairs = createRepairs(options);
+  const keptRuns = createKeptRuns(pool);
+  let timer: NodeJS.Timeout | undefined;
+  let started = false;
+  let stopped = false;
+  let round = 0;
+  let running: Promise<void> = Promise.resolve();
+  let refilling = false;
+  let again = false;
+  const stats = {
+    leads: false,
+    steps: new Map<string, StepStats>(),
+    repairs: repairs.stats.repairs,
+    get forgotten() {
+      return repairs.stats.forgotten;
+    },
+  };
+
+  function start(): void {
+    started = true;
+    running = tick();
+  }
+
+  /** For a process that has just taken the lead: a round that is under way began without it. */
+  function sweepNow(): void {
+    if (!started || stopped) return;
+    clearTimeout(timer);
+    running = running.then(() => {
+      clearTimeout(timer);
+      if (!stopped) running = tick();
+    });
+  }
+
+  async function tick(): Promise<void> {
+    try {
+      await once();
+      const { rows } = await pool.query<{ waiting: boolean }>({ name: 'has_waiting_runs', text: HAS_WAITING });
+      options.onPressure(rows[0]?.waiting ?? false);
+    } catch (error) {
+      logger.warn({ err: error }, 'sweep failed; the next one tries again');
+    }
+    if (!stopped) timer = setTimeout(start, 1000);
+  }
+
+  async function once(): Promise<void> {
+    const { leads, mayExpire } = await leader.tick();
+    stats.leads = leads;
+    if (!leads) return;
+    round += 1;
+    const steps: readonly Step[] = [
+      { name: 'end leases', isDue: mayExpire, run: repairs.endLeases },
+      { name: 'release lost runs', run: repairs.releaseLost },
+      { name: 'fail lost runs', run: repairs.failLost },
+      { name: 'wake due runs', run: () => alarms.ring() },
+      { name: 'end overdue runs', run: repairs.endOverdue },
+      { name: 'act on notices', run: repairs.actOnNotices },
+      { name: 'tell of events', run: () => options.events.tellForgotten() },
+      { name: 'advance maps', run: repairs.advanceMaps },
+      { name: 'hand over again', run: repairs.handOverAgain },
+      { name: 'repair', isDue: round % 10 === 1, run: repairs.refillQueues },
+      { name: 'keep runs of paused workflows', run: () => keptRuns.keep() },
+      { name: 'let go on after pauses', run: () => keptRuns.letGo() },
+      { name: 'refill', run: () => runs.refill() },
+      { name: 'look for forgotten runs', run: repairs.lookForForgotten },
+    ];
+    for (const { name, isDue = true, run } of steps) {
+      if (!isDue) continue;
+      const step = stats.steps.get(name) ?? { times: 0, failures: 0, seconds: 0 };
+      stats.steps.set(name, step);
+      const began = performance.now();
+      try {
+        await run();
+      } catch (error) {
+        step.failures += 1;
+        logger.warn({ err: error, step: name }, 'a step of the sweep failed; the next round tries again');
+      }
+      step.times += 1;
+      step.seconds += (performance.now() - began) / 1000;
+    }
+  }
+
+  function refillSoon(): void {
+    if (refilling || stopped) {
+      again = true;
+      return;
+    }
+    refilling = true;
+    again = false;
+    setTimeout(async () => {
+      try {
+        await runs.refill();
+      } catch (error) {
+        logger.debug({ err: error }, 'refill is left to the sweep');
+      }
+      refilling = false;
+      if (again) refillSoon();
+    }, REFILL_MS);
+  }
+
+  return {
+    start,
+    once,
+    refillSoon,
+    stats,
+    async [Symbol.asyncDispose]() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+      await alarms[Symbol.asyncDispose]();
+      await leader[Symbol.asyncDispose]();
+    },
+  };
+}

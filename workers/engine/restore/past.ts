@@ -1,0 +1,91 @@
+import { batched } from '#shared/concurrency/batcher.ts';
+import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
+import type { RunEventPayload, Started } from '#shared/messaging/realtime/run-events.ts';
+import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import { type Checkpoint, READ_VERSIONS } from '../state/checkpoint.ts';
+
+/** What a restore reads of a run, apart from its waits. */
+export interface Past {
+  /** Null if there is none, or only one of a version that this engine does not know. */
+  checkpoint: Checkpoint | null;
+  /** The number of the checkpoint; 0 without one. */
+  seq: number;
+  /** In order of `seq`: events after the checkpoint, and before it those whose outputs it refers to. */
+  events: EventRow[];
+}
+
+export interface EventRow {
+  seq: number;
+  node_id: string;
+  frame: IterationPath | null;
+  attempt: number;
+  status: string;
+  exit: string | null;
+  payload: RunEventPayload | null;
+  started: Started[] | null;
+}
+
+type ReadPast = (run: { id: string; seq: number }) => Promise<Past>;
+
+/** Runs with more numbers are read alone, and so are those with a larger payload: others would wait for them, and hold them in memory. */
+const TOGETHER = { seq: 50, bytes: 4000 };
+
+/** Reads the past of runs; short ones of a turn share a statement, as when thousands of delays end at once. */
+export function createReadPast(pool: Pool): ReadPast {
+  const readTogether = batched((ids: string[]) => read(pool, ids, TOGETHER.bytes), isRefusedStatement);
+
+  async function readAlone(id: string): Promise<Past> {
+    const [past = null] = await read(pool, [id], MAX_BYTES);
+    return past ?? { checkpoint: null, seq: 0, events: [] };
+  }
+
+  return async ({ id, seq }) => (seq <= TOGETHER.seq ? await readTogether(id) : null) ?? readAlone(id);
+}
+
+const MAX_BYTES = 2 ** 31 - 1;
+
+/** Null for a run with a payload above the limit. */
+async function read(pool: Pool, ids: readonly string[], maxBytes: number): Promise<(Past | null)[]> {
+  const values = [ids, READ_VERSIONS.map(String), maxBytes];
+  const { rows } = await pool.query<Row>({ name: 'read_events', text: PAST, values });
+  const byRun = Map.groupBy(rows, ({ instance_id }) => instance_id);
+  return ids.map((id) => toPast(byRun.get(id) ?? []));
+}
+
+function toPast(rows: readonly Row[]): Past | null {
+  const past: Past = { checkpoint: null, seq: 0, events: [] };
+  for (const row of rows) {
+    if (row.is_large) return null;
+    if (row.node_id === null) {
+      past.checkpoint = row.payload;
+      past.seq = row.seq;
+    } else past.events.push(row);
+  }
+  return past;
+}
+
+type Row = { instance_id: string; is_large: boolean } & (
+  | EventRow
+  | { node_id: null; seq: number; payload: Checkpoint }
+);
+
+// The row without a node is the checkpoint. Large outputs are left out. The select around the ids hides their number, so that the planner keeps one plan.
+const PAST = `
+with past as (
+  select r.id, coalesce(c.seq, 0) as seq, c.state
+  from unnest((select $1::uuid[])) as r(id) left join run_checkpoint c on c.instance_id = r.id and c.state ->> 'version' = any($2::text[])
+),
+event as (
+  select e.*, coalesce(brief, payload) as shown from past join run_event e on e.instance_id = past.id and e.seq > past.seq and e.node_id is not null
+  union all
+  select e.*, coalesce(brief, payload) from past cross join lateral jsonb_array_elements(past.state -> 'outputs') as output(seq)
+  join run_event e on e.instance_id = past.id and e.seq = output.seq::bigint
+)
+select id as instance_id, seq, null as node_id, null as frame, null as attempt, null as status, null as exit, state as payload,
+       null as started, false as is_large
+from past where state is not null
+union all
+select instance_id, seq, node_id, frame, attempt, status, exit, case when pg_column_size(shown) <= $3 then shown end, started,
+       coalesce(pg_column_size(shown) > $3, false)
+from event
+order by seq`;

@@ -1,0 +1,113 @@
+import { isJsonObject } from '#shared/core/json.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Started } from '#shared/messaging/realtime/run-events.ts';
+import { type IterationPath, pathKey } from '#shared/workflow/progress/activation.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Run } from '../state/run.ts';
+import type { Wait } from '../state/waits.ts';
+import type { ReadWaits, WaitRow } from '../waits/wait-results.ts';
+import { createReadPast, type EventRow, type Past } from './past.ts';
+
+export interface Restored {
+  /** Frames to start, as a first or a further attempt: ready, and neither settled nor waiting. */
+  ready: Frame[];
+  waits: { frame: Frame; wait: WaitRow; purpose: Wait['purpose'] }[];
+}
+
+/** Restores a run that has history: from its last checkpoint, the events after it in order of `seq`, and the waits. */
+export type Restore = (run: Run) => Promise<Restored>;
+
+export function createRestore(pool: Pool, readWaits: ReadWaits): Restore {
+  const readPast = createReadPast(pool);
+
+  return async (run) => {
+    const [past, waits] = await Promise.all([readPast(run), readWaits(run.id)]);
+    const { open, retrying } = replayAll(run, past);
+    if (isPaused(run, past)) run.goOn();
+    const waiting = waits.flatMap((wait): Restored['waits'] => {
+      const frame = run.state.find(wait.nodeID, wait.path);
+      if (!frame || !open.delete(frame)) return [];
+      const isBetween = run.state.repetitionOf(frame)?.phase === 'between';
+      return [{ frame, wait, purpose: retrying.has(frame) ? 'retry' : isBetween ? 'next' : 'park' }];
+    });
+    return { ready: [...open], waits: waiting };
+  };
+}
+
+/**
+ * Whether the last event says that the run waits. The event of a run that began to wait after all of its nodes' has no node, and is not
+ * among those that were read.
+ */
+function isPaused({ seq }: Run, { checkpoint, seq: checkpointSeq, events }: Past): boolean {
+  const last = events.at(-1);
+  if (!last || last.seq <= checkpointSeq) return checkpointSeq < seq || checkpoint?.isPaused === true;
+  const { waits, stillWaits = false, reusedFrom } = last.payload ?? {};
+  return last.seq < seq || stillWaits || (waits !== undefined && !reusedFrom);
+}
+
+/** Returns the frames that are ready or wait, and those whose last attempt failed. */
+export function replayAll(
+  run: Run,
+  { checkpoint, seq, events }: Past,
+): { open: Set<Frame>; retrying: Set<Frame | undefined> } {
+  if (checkpoint) run.continueFrom(seq);
+  const open = new Set(checkpoint ? run.state.load(checkpoint) : run.state.begin());
+  const retrying = new Set((checkpoint?.retrying ?? []).map(([nodeID, path]) => run.state.find(nodeID, path)));
+  for (const row of events) {
+    if (row.seq <= seq) {
+      keepAgain(run, row.frame ?? [], row);
+      continue;
+    }
+    if (row.frame) beginAgain(run, row.frame, open);
+    countLog(run, row);
+    const frame = run.state.find(row.node_id, pathKey(row.frame ?? []));
+    if (!frame) continue;
+    if (row.status === 'FAILED') retrying.add(frame);
+    else retrying.delete(frame);
+    replay(run, frame, { row, open });
+  }
+  return { open, retrying };
+}
+
+/** A result that was taken over has its log with the run that computed it. */
+function countLog({ state }: Run, { node_id: nodeID, payload }: EventRow): void {
+  if (payload?.log && !payload.reusedFrom) state.logs.count(nodeID, payload.log);
+}
+
+/** The first event of an iteration that began after a pause says that it has begun. */
+function beginAgain(run: Run, path: IterationPath, open: Set<Frame>): void {
+  const container = run.state.containerOf(path);
+  if (!container) return;
+  for (const ready of run.state.reach(path)) open.add(ready);
+  open.delete(container);
+}
+
+/** Reads an output that the checkpoint refers to. */
+function keepAgain(run: Run, path: IterationPath, { node_id: nodeID, seq, payload, status, attempt }: EventRow): void {
+  if (payload?.large) return run.state.keepApartAgain({ nodeID, path }, payload.large, seq);
+  if (!isJsonObject(payload?.output)) return;
+  if (payload.repeat) run.state.repeatAgain({ nodeID, path: pathKey(path) }, payload.output, payload.repeat);
+  else {
+    const source = run.state.keepAgain({ nodeID, path }, payload.output, seq);
+    const { error } = payload;
+    if (source && error && status === 'FAILED') run.state.passAgain({ nodeID, path }, { error, attempt }, source);
+  }
+}
+
+function replay(run: Run, frame: Frame, { row, open }: { row: EventRow; open: Set<Frame> }): void {
+  const { seq, attempt, status, exit, payload, started } = row;
+  const { output, large, error, repeat, failsItem = false } = payload ?? {};
+  const next = run.state.replay(frame, { attempt, status, exit, output, large, error, repeat, failsItem, seq });
+  if (!next) return;
+  open.delete(frame);
+  for (const ready of next) {
+    open.add(ready);
+    if (isNamed(ready, started ?? [])) run.state.countAttempt(ready);
+  }
+}
+
+function isNamed({ node, path }: Frame, started: readonly Started[]): boolean {
+  return started.some((one) =>
+    typeof one === 'string' ? one === node.id : one.nodeID === node.id && pathKey(one.frame) === pathKey(path),
+  );
+}

@@ -1,0 +1,475 @@
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
+import type { LargeOutput, Repeat } from '#shared/messaging/realtime/run-events.ts';
+import type { Graph, GraphNode } from '#shared/workflow/graph/graph.ts';
+import { nodesBefore } from '#shared/workflow/graph/nodes-before.ts';
+import { type IterationPath, pathKey } from '#shared/workflow/progress/activation.ts';
+import { type Frame, Progress } from '#shared/workflow/progress/progress.ts';
+import { contextPatch } from '#shared/workflow/resolve-arguments.ts';
+import { ERROR_AROUND_KEY, ERROR_KEY, passedError, type ShownError } from '#shared/workflow/run-error.ts';
+import { CHECKPOINT_VERSION, type Checkpoint } from './checkpoint.ts';
+import type { Chunk } from './chunk.ts';
+import { LARGE_LENGTH, largeOf } from './large-outputs.ts';
+import type { Step } from './pending-commit.ts';
+import { addFailure, endIteration, type Repetition, snapshotOf, valuesOf } from './repetitions.ts';
+import { addEnd, emptyResult, endOf } from './result.ts';
+import { RunLogs } from './run-logs.ts';
+import { type Keys, type Missing, Scopes } from './scopes.ts';
+import { Source } from './source.ts';
+
+/** An event of an earlier holder of the run. */
+export interface PastEvent {
+  attempt: number;
+  status: string;
+  exit: string | null;
+  output: Json | undefined;
+  /** In place of the output. */
+  large: LargeOutput | undefined;
+  error: ShownError | undefined;
+  /** How the frame repeats its body from here on; the items stand in the output. */
+  repeat: Repeat | undefined;
+  /** Whether the frame is left without an exit, because a node around it handles the failure. */
+  failsItem: boolean;
+  /** The number of its row. */
+  seq: number;
+}
+
+/** What a run has done so far: its place in the graph, `ctx`, attempts, and the result of its ends. Follows from its events. */
+export class RunState {
+  readonly #graph: Graph;
+  readonly #progress: Progress;
+  readonly #scopes: Scopes;
+  readonly #attempts = new Map<Frame, number>();
+  readonly #failures = new Map<Frame, number>();
+  readonly #result = emptyResult();
+  readonly #repetitions = new Map<Frame, Repetition>();
+  readonly #chunk: Pick<Chunk, 'items' | 'first'> | null;
+  /** Of a chunk: the error that its map saw. */
+  readonly #errorAround: Json | undefined;
+  /** What its nodes have printed. */
+  readonly logs = new RunLogs();
+  #outputLength = 0;
+  /** Of its input, or of its items of a map. */
+  readonly #givenLength: number;
+  /** Of the outputs of its ends. */
+  #endLength = 0;
+
+  /** `chunk`: what is around the map, and its items, of which this run works off a part. */
+  constructor(graph: Graph, input: JsonObject, chunk: Pick<Chunk, 'scope' | 'items' | 'first'> | null = null) {
+    const { [ERROR_AROUND_KEY]: errorAround, ...given } = chunk?.scope ?? { input };
+    this.#graph = graph;
+    this.#progress = new Progress(graph);
+    this.#scopes = new Scopes(given);
+    this.#errorAround = errorAround;
+    this.#givenLength = JSON.stringify(chunk ? chunk.items : input).length;
+    this.#chunk = chunk;
+  }
+
+  /** What templates and code call `ctx`. An iteration has its own, which begins as a copy of that around it. */
+  scopeOf(frame: Frame): JsonObject {
+    const ctx = this.#scopes.of(frame.path);
+    const error = this.errorBefore(frame);
+    return error === undefined ? ctx : { ...ctx, [ERROR_KEY]: error };
+  }
+
+  /** The latest error of a node before a frame that failed and was left all the same, unless a value of that key is set. */
+  errorBefore({ node, path }: Frame): Json | undefined {
+    const hasErrors = this.#scopes.hasErrors(path);
+    if ((!hasErrors && this.#errorAround === undefined) || Object.hasOwn(this.#scopes.of(path), ERROR_KEY))
+      return undefined;
+    return (hasErrors ? this.#scopes.errorOf(path, this.#idsBefore(node)) : undefined) ?? this.#errorAround;
+  }
+
+  /** Other branches are not before a node: their errors are not those of its own. */
+  #idsBefore({ index }: GraphNode) {
+    const { nodes, edges, indexOf } = this.#graph;
+    const sourcesOf = (at: number) => (nodes[at]?.incoming ?? []).map((edge) => edges[edge]?.source ?? -1);
+    const before = nodesBefore(index, { sourcesOf });
+    return { has: (nodeID: string) => before.has(indexOf.get(nodeID) ?? -1) };
+  }
+
+  /** Values in the `ctx` of a frame that are kept apart, of these keys. */
+  missing({ path }: Frame, keys: Keys): Missing[] {
+    return this.#scopes.missing(path, keys);
+  }
+
+  /** Whether values of some outputs are kept apart. */
+  get hasApart(): boolean {
+    return this.#scopes.hasApart;
+  }
+
+  /** Removes the values of a large output, which its row has by now. */
+  letGo(source: Source): void {
+    this.#scopes.letGo(source);
+  }
+
+  /** Length of what it alone has in memory: the input, and outputs in `ctx`, as items of repetitions, and in the result. */
+  get heldLength(): number {
+    let length = this.#givenLength + this.#scopes.length + this.#endLength;
+    for (const { source } of this.#repetitions.values()) length += source.length;
+    return length;
+  }
+
+  /** Length of the outputs of its ends. */
+  get endLength(): number {
+    return this.#endLength;
+  }
+
+  /** Whether every branch has ended. */
+  get isFinished(): boolean {
+    return this.#progress.isFinished;
+  }
+
+  get end(): NonNullable<Step['end']> {
+    return endOf(this.#result);
+  }
+
+  /** The number of the node's latest attempt, 0 before the first. */
+  attemptsOf(frame: Frame): number {
+    return this.#attempts.get(frame) ?? 0;
+  }
+
+  countAttempt(frame: Frame): void {
+    this.#attempts.set(frame, this.attemptsOf(frame) + 1);
+  }
+
+  /** Counts a failed attempt. Returns how many there were. */
+  countFailure(frame: Frame): number {
+    const failures = (this.#failures.get(frame) ?? 0) + 1;
+    this.#failures.set(frame, failures);
+    return failures;
+  }
+
+  /** The length of all outputs together. */
+  get outputLength(): number {
+    return this.#outputLength;
+  }
+
+  /** Counts the length of an output that is kept; one that is refused takes no room. */
+  countOutput(length: number): void {
+    this.#outputLength += length;
+  }
+
+  /** The frame of a node by the key of its path. */
+  find(nodeID: string, key: string): Frame | undefined {
+    return this.#progress.find(nodeID, key);
+  }
+
+  /** Makes the first node ready. */
+  begin(): readonly Frame[] {
+    return this.#progress.begin();
+  }
+
+  /**
+   * Takes the output of a frame into its `ctx`, and into the result if the node is an end. Returns its source, for the event.
+   * `length`: of its JSON text; from `largeLength` on its values may be kept apart.
+   */
+  keep(frame: Frame, config: unknown, { output, length, largeLength = LARGE_LENGTH }: KeptOutput): Source {
+    const { node, path } = frame;
+    const patch = contextPatch(node, config, output);
+    const isLarge = length >= largeLength && !node.definition.ends;
+    const source = new Source(length, isLarge ? largeOf(config, patch, length) : null);
+    if (source.large?.name) source.value = output[source.large.name] ?? null;
+    if (patch) this.#scopes.set({ path, patch }, source);
+    this.#keepEnd({ node, path }, output, source);
+    return source;
+  }
+
+  /** Takes the output of a frame that failed and is left all the same, and its error for the nodes after it. Returns their source. */
+  pass(frame: Frame, config: unknown, { output, error, attempt }: PassedOutcome): Source {
+    const { node, path } = frame;
+    const passed = passedError(error, { nodeID: node.id, frame: path, attempt });
+    const source = this.keep(frame, config, { output, length: JSON.stringify(passed).length });
+    this.#scopes.pass({ path, nodeID: node.id, error: passed }, source);
+    return source;
+  }
+
+  /** Takes the items that a checkpoint refers to back into the repetition that has them. */
+  repeatAgain({ nodeID, path }: { nodeID: string; path: string }, output: JsonObject, repeat: Repeat): void {
+    const frame = this.find(nodeID, path);
+    const repetition = frame && this.#repetitions.get(frame);
+    if (repetition) this.#repetitions.set(frame, { ...repetition, repeat, ...this.#itemsOf(frame, output) });
+  }
+
+  /**
+   * Takes an output that a checkpoint refers to into every `ctx` that had it, and into the result. To be called in the order of `seq`.
+   * The iteration of an end may be over. Returns its source.
+   */
+  keepAgain({ nodeID, path }: Place, output: JsonObject, seq: number): Source | undefined {
+    const node = this.#graph.nodes[this.#graph.indexOf.get(nodeID) ?? -1];
+    if (!node) return undefined;
+    const frame = this.find(nodeID, pathKey(path));
+    const patch = contextPatch(node, node.config, output);
+    const { length } = JSON.stringify(output);
+    const isLarge = length >= LARGE_LENGTH && !node.definition.ends;
+    const source = new Source(length, isLarge ? largeOf(node.config, patch, length) : null);
+    source.seq = seq;
+    if (frame && patch) this.#scopes.setAgain({ path: frame.path, patch }, source);
+    this.#keepEnd({ node, path }, output, source);
+    this.#letGoAgain(source);
+    return source;
+  }
+
+  /** Takes the error of an output that was kept again. */
+  passAgain({ nodeID, path }: Place, { error, attempt }: Failure, source: Source): void {
+    const frame = this.find(nodeID, pathKey(path));
+    if (!frame) return;
+    const passed = passedError(error, { nodeID, frame: frame.path, attempt });
+    this.#scopes.passAgain({ path: frame.path, nodeID, error: passed }, source);
+  }
+
+  /** For a large output whose row a worker of an earlier version has written: it was read as a whole. */
+  #letGoAgain(source: Source): void {
+    if (!source.large) return;
+    source.value = undefined;
+    this.#scopes.letGo(source);
+  }
+
+  /** The same for an output whose values are read from its row. */
+  keepApartAgain({ nodeID, path }: Place, large: LargeOutput, seq: number): void {
+    const frame = this.find(nodeID, pathKey(path));
+    if (frame) this.#scopes.setAgain({ path: frame.path, patch: patchApart(large) }, sourceApart(large, seq));
+  }
+
+  #keepEnd({ node, path }: Frame, output: JsonObject, source: Source): void {
+    if (!node.definition.ends) return;
+    this.#endLength += source.length;
+    addEnd(this.#result, output, { nodeID: node.id, path, source });
+  }
+
+  /**
+   * Begins an iteration of a ready node's body. Its `ctx` is a copy of that around the node, with further values. Returns the frames
+   * that become ready; none if the iteration has begun before.
+   */
+  open(frame: Frame, iteration: number, values: JsonObject): readonly Frame[] {
+    const ready = this.#progress.enter(frame, iteration);
+    const [first] = ready;
+    if (first) this.#scopes.open(first.path, frame.path, values);
+    return ready;
+  }
+
+  /** Whether every branch of an iteration has ended. */
+  isOver(frame: Frame, iteration: number): boolean {
+    return this.#progress.isOver(frame, iteration);
+  }
+
+  /** Forgets an iteration with its `ctx`: nothing that its nodes have set shows outside. */
+  close(frame: Frame, iteration: number): void {
+    const path = this.#progress.leave(frame, iteration);
+    if (path) this.#scopes.close(path);
+  }
+
+  /** How a frame repeats its body; undefined if it does not. */
+  repetitionOf(frame: Frame): Readonly<Repetition> | undefined {
+    return this.#repetitions.get(frame);
+  }
+
+  /** Frames that repeat their body. */
+  get repeating(): Frame[] {
+    return [...this.#repetitions.keys()];
+  }
+
+  /** The frame whose body an iteration is of, for the path that frames in it share. */
+  containerOf(path: IterationPath): Frame | undefined {
+    const around = path.at(-1);
+    return around && this.find(around.nodeID, pathKey(path.slice(0, -1)));
+  }
+
+  /**
+   * Begins to repeat the body of a frame, once for each item. Returns the frames that become ready, and the source of the items, for
+   * the event. A frame that has to go on itself, because no iteration runs, counts as ready again.
+   */
+  repeat(frame: Frame, { items, repeat, first = 0, length }: Repeated): { next: readonly Frame[]; source: Source } {
+    const source = new Source(length);
+    const isEmpty = items.length === 0 || frame.node.body === null;
+    const phase = isEmpty ? 'over' : 'between';
+    this.#repetitions.set(frame, { repeat, items, first, source, phase, at: first, failure: null, failures: 0 });
+    return { next: isEmpty ? [frame] : this.beginNext(frame), source };
+  }
+
+  /** Begins the next iteration of a frame that is between two. Returns the frames that become ready in it. */
+  beginNext(frame: Frame): readonly Frame[] {
+    const repetition = this.#repetitions.get(frame);
+    if (repetition?.phase !== 'between') return [];
+    repetition.phase = 'open';
+    return this.open(frame, repetition.at, valuesOf(repetition, repetition.at));
+  }
+
+  /** Begins the iteration of a path, if its frame is before it. Returns the frames that become ready in it. */
+  reach(path: IterationPath): readonly Frame[] {
+    const container = this.containerOf(path);
+    const repetition = container && this.#repetitions.get(container);
+    return container && repetition?.at === path.at(-1)?.iteration ? this.beginNext(container) : [];
+  }
+
+  /** Ends a frame whose failure a node around it handles: its item has failed. Returns the frames that become ready. */
+  failItem(frame: Frame, error: ShownError): readonly Frame[] {
+    const repetition = this.#repetitions.get(this.containerOf(frame.path) ?? frame);
+    if (repetition) addFailure(repetition, frame, error);
+    this.#forget(frame);
+    this.#progress.fail(frame);
+    return this.#goOn(frame.path);
+  }
+
+  /** Ends the iteration of a path if it is over. Returns the frames of the next, or the frame that repeats it. */
+  #goOn(path: IterationPath): readonly Frame[] {
+    const container = this.containerOf(path);
+    const repetition = container && this.#repetitions.get(container);
+    if (!repetition || !this.isOver(container, repetition.at)) return [];
+    this.close(container, repetition.at);
+    return endIteration(repetition) ? this.beginNext(container) : [container];
+  }
+
+  /** The state with the frames that wait for a retry. */
+  checkpoint({ retrying, isPaused }: { retrying: readonly Frame[]; isPaused: boolean }): Checkpoint {
+    const frames = new Set([...this.#attempts.keys(), ...this.#failures.keys()]);
+    const repetitions = [...this.#repetitions];
+    const lists = repetitions.map(([, { source }]) => source);
+    const { sources: outputs, statusSource } = this.#result;
+    const ends = [...outputs.values(), ...(statusSource ? [statusSource] : [])];
+    const sources = new Set([...this.#scopes.sources(), ...ends, ...lists]);
+    const scopes = this.#scopes.snapshot();
+    const logs = this.logs.snapshot();
+    return {
+      version: CHECKPOINT_VERSION,
+      passes: this.#progress.snapshot(),
+      attempts: [...frames].map((frame) => [
+        frame.node.id,
+        pathKey(frame.path),
+        this.attemptsOf(frame),
+        this.#failures.get(frame) ?? 0,
+      ]),
+      outputs: [...sources].map(({ seq }) => seq).sort((a, b) => a - b),
+      outputLength: this.#outputLength,
+      retrying: retrying.map(({ node, path }) => [node.id, pathKey(path)]),
+      ...(isPaused && { isPaused }),
+      ...(scopes.length > 0 && { scopes }),
+      ...(logs.length > 0 && { logs }),
+      ...(repetitions.length > 0 && { repetitions: repetitions.map(snapshotOf) }),
+    };
+  }
+
+  /** Goes on from a checkpoint, in place of `begin`, before its outputs are kept again. Returns the frames that are ready. */
+  load({ passes, attempts, outputLength, scopes = [], repetitions = [], logs = [] }: Checkpoint): readonly Frame[] {
+    for (const [nodeID, lines, bytes] of logs) this.logs.count(nodeID, { lines, bytes });
+    const ready = this.#progress.load(passes);
+    for (const { path, ...scope } of scopes) this.#scopes.load(this.#progress.enterAll(path), scope);
+    for (const [nodeID, path, attempt, failures] of attempts) {
+      const frame = this.find(nodeID, path);
+      if (!frame) continue;
+      this.#attempts.set(frame, attempt);
+      if (failures > 0) this.#failures.set(frame, failures);
+    }
+    this.#outputLength = outputLength;
+    for (const { nodeID, path, seq, failures = 0, ...place } of repetitions) {
+      const frame = this.find(nodeID, path);
+      // Its row follows.
+      if (frame)
+        this.#repetitions.set(frame, {
+          ...place,
+          failures,
+          repeat: unknownRepeat,
+          items: [],
+          first: 0,
+          source: sourceAt(seq),
+        });
+    }
+    return ready.filter((frame) => this.#repetitions.get(frame)?.phase !== 'open');
+  }
+
+  /** Leaves a frame by an exit. Returns the frames that become ready. */
+  settle(frame: Frame, exit: string | null): readonly Frame[] {
+    this.#forget(frame);
+    const next = this.#progress.settle(frame, exit);
+    return next.length > 0 ? next : this.#goOn(frame.path);
+  }
+
+  #forget(frame: Frame): void {
+    this.#attempts.delete(frame);
+    this.#failures.delete(frame);
+    this.#repetitions.delete(frame);
+  }
+
+  /** Takes an event of an earlier holder. Returns the frames that it made ready; undefined if it does not settle its frame. */
+  replay(frame: Frame, event: PastEvent): readonly Frame[] | undefined {
+    const { attempt, status, exit, output, large, error, repeat, failsItem, seq } = event;
+    this.#attempts.set(frame, Math.max(this.attemptsOf(frame), attempt));
+    if (status === 'FAILED') this.countFailure(frame);
+    if (repeat && isJsonObject(output)) {
+      const { length } = JSON.stringify(output);
+      this.countOutput(length);
+      const { next, source } = this.repeat(frame, { ...this.#itemsOf(frame, output), repeat, length });
+      source.seq = seq;
+      return next;
+    }
+    if (failsItem && error) return this.failItem(frame, error);
+    // A handled failure left by an exit; a failure that is retried, or that ended the run, did not.
+    const isSettled = status === 'SUCCESS' || status === 'SKIPPED' || (status === 'FAILED' && exit !== null);
+    if (!isSettled) return undefined;
+    if (large) {
+      this.countOutput(large.length);
+      this.#scopes.set({ path: frame.path, patch: patchApart(large) }, sourceApart(large, seq));
+    } else if (isJsonObject(output)) {
+      const { length } = JSON.stringify(output);
+      this.countOutput(length);
+      const { config } = frame.node;
+      const isPassed = status === 'FAILED' && error !== undefined;
+      const source = isPassed
+        ? this.pass(frame, config, { output, error, attempt })
+        : this.keep(frame, config, { output, length });
+      source.seq = seq;
+      this.#letGoAgain(source);
+    }
+    return this.settle(frame, exit);
+  }
+
+  /** The items in the output of the event with which a repetition begins; those of a chunk stand in its own row. */
+  #itemsOf({ path }: Frame, { items }: JsonObject): Pick<Repetition, 'items' | 'first'> {
+    if (this.#chunk && path.length === 0) return this.#chunk;
+    return { items: Array.isArray(items) ? items : [], first: 0 };
+  }
+}
+
+/** An output with the length of its JSON text. */
+export interface KeptOutput {
+  output: JsonObject;
+  length: number;
+  /** From which on its values may be kept apart. */
+  largeLength?: number | undefined;
+}
+
+interface Failure {
+  error: ShownError;
+  attempt: number;
+}
+
+interface PassedOutcome extends Failure {
+  output: JsonObject;
+}
+
+interface Repeated {
+  items: readonly Json[];
+  repeat: Repeat;
+  first?: number;
+  /** Of the JSON text of the items, if this run has them in an output. */
+  length: number;
+}
+
+interface Place {
+  nodeID: string;
+  path: IterationPath;
+}
+
+function sourceAt(seq: number): Source {
+  return Object.assign(new Source(0), { seq });
+}
+
+function sourceApart(large: LargeOutput, seq: number): Source {
+  return Object.assign(new Source(large.length, large), { seq, isApart: true });
+}
+
+/** The keys of an output whose values are kept apart. */
+function patchApart({ keys }: LargeOutput): JsonObject {
+  return Object.fromEntries(keys.map((key) => [key, null]));
+}
+
+const unknownRepeat: Repeat = { itemVariable: 'item', indexVariable: 'index', delayMs: 0, failedItems: 'fail' };

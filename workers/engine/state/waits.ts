@@ -1,0 +1,129 @@
+import type { RunWait } from '#shared/messaging/realtime/run-shapes.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { AwaitedEvent, PendingChild, PendingMap, PendingRequest } from './pending-commit.ts';
+
+export interface Wait {
+  kind: 'time' | 'child' | 'input' | 'event' | 'chunks';
+  /** `park`: the fact continues the node. `retry`: the node runs again. `next`: the node begins the next iteration of its body. */
+  purpose: 'park' | 'retry' | 'next';
+  /** From now; null without an end. */
+  ms: number | null;
+  /** From its beginning, if that is not now. */
+  spanMs?: number | null;
+  /** Of a question: when it expires, which is later than `ms` while there are reminders. */
+  expiresInMs?: number | null;
+  /** The child, the question, the wait for an event or the map, and its id. */
+  ref?: string | undefined;
+  child?: PendingChild;
+  request?: PendingRequest;
+  awaited?: AwaitedEvent;
+  map?: PendingMap;
+  /** Of a question: how many reminders the timeline has. */
+  reminded?: number;
+}
+
+interface Waiting extends Pick<Wait, 'kind' | 'purpose' | 'ref'> {
+  dueAt: number | null;
+  /** From its beginning to its end. */
+  spanMs: number | null;
+  /** What clients are told. */
+  until: number | null;
+  reminded: number;
+  timer: NodeJS.Timeout | null;
+}
+
+const reasons = {
+  time: 'delay',
+  child: 'child',
+  chunks: 'child',
+  input: 'input',
+  event: 'event',
+} as const satisfies Record<Wait['kind'], RunWait['reason']>;
+const ranks = { input: 0, event: 1, child: 2, chunks: 2, time: 3 } as const satisfies Record<Wait['kind'], number>;
+
+/** A run does not park for delays up to this: parking and claiming again would cost more. */
+const SHORT_MS = 2000;
+
+/** The waits of a held run, with timers for their time. */
+export class Waits {
+  readonly #waiting = new Map<Frame, Waiting>();
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  get frames(): Frame[] {
+    return [...this.#waiting.keys()];
+  }
+
+  of(frame: Frame): Pick<Waiting, 'kind' | 'purpose' | 'ref' | 'reminded' | 'spanMs'> | undefined {
+    return this.#waiting.get(frame);
+  }
+
+  get hasChildren(): boolean {
+    return [...this.#waiting.values()].some(({ kind }) => kind === 'child' || kind === 'chunks');
+  }
+
+  /** Frames whose wait ends with another attempt. */
+  get retrying(): Frame[] {
+    return [...this.#waiting].flatMap(([frame, { purpose }]) => (purpose === 'retry' ? [frame] : []));
+  }
+
+  /** What the run waits for; of several waits the one that a user can act on, or that ends first. */
+  get reason(): RunWait | undefined {
+    const [first] = [...this.#waiting.values()].sort(
+      (one, other) => ranks[one.kind] - ranks[other.kind] || (one.dueAt ?? Infinity) - (other.dueAt ?? Infinity),
+    );
+    if (!first) return undefined;
+    const { kind, ref, until } = first;
+    return {
+      reason: reasons[kind],
+      ...(until !== null && { until: new Date(until).toISOString() }),
+      ...(kind === 'input' && ref !== undefined && { collectionRequestID: ref }),
+    };
+  }
+
+  /** Whether one of them ends so soon that the run does not park. */
+  get hasShort(): boolean {
+    return [...this.#waiting.values()].some(isShort);
+  }
+
+  /** `onDue` is called when the time comes. */
+  begin(
+    frame: Frame,
+    { kind, purpose, ms, spanMs = ms, ref, reminded = 0, expiresInMs = ms }: Wait,
+    onDue: () => void,
+  ): void {
+    clearTimeout(this.#waiting.get(frame)?.timer ?? undefined);
+    const timer = ms === null ? null : setTimeout(onDue, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
+    const [dueAt, until] = [inFuture(ms), inFuture(expiresInMs)];
+    const what = { kind, purpose, ...(ref !== undefined && { ref }) };
+    this.#waiting.set(frame, { ...what, dueAt, spanMs, until, reminded, timer });
+  }
+
+  /** Calls `onDue` again later, for a wait that is not over yet by the database's clock. */
+  askAgain(frame: Frame, ms: number, onDue: () => void): void {
+    const waiting = this.#waiting.get(frame);
+    if (waiting) waiting.timer = setTimeout(onDue, ms);
+  }
+
+  /** Ends the wait of a frame, if it has one. */
+  end(frame: Frame): Wait['purpose'] | undefined {
+    const waiting = this.#waiting.get(frame);
+    if (waiting?.timer) clearTimeout(waiting.timer);
+    this.#waiting.delete(frame);
+    return waiting?.purpose;
+  }
+
+  stopTimers(): void {
+    for (const { timer } of this.#waiting.values()) if (timer) clearTimeout(timer);
+  }
+}
+
+function inFuture(ms: number | null): number | null {
+  return ms === null ? null : Date.now() + ms;
+}
+
+function isShort({ kind, dueAt }: Waiting): boolean {
+  return kind === 'time' && dueAt !== null && dueAt - Date.now() <= SHORT_MS;
+}

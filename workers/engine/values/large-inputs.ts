@@ -1,0 +1,41 @@
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { ClaimedRow, ClaimRow } from '../state/claimed-row.ts';
+import { PATIENCE_MS } from './resident-values.ts';
+
+/** Runs that have a large input in memory and have not entered yet; the others wait without theirs. */
+const PLACES = 2;
+
+/**
+ * Calls `admit` with the row and its input. A claim leaves large inputs out: those of all runs in one statement would be parsed in one
+ * turn of the event loop, for which the runs of others wait. Undefined: its turn has not come in time.
+ */
+export type WithInput = <T>(
+  row: ClaimRow,
+  creatorID: string,
+  admit: (row: ClaimedRow) => Promise<T>,
+) => Promise<T | undefined>;
+
+export function createWithInput(pool: Pool): WithInput {
+  const lane = createLane({ places: PLACES, sharesByCreator: true });
+
+  async function read({ id }: ClaimRow): Promise<JsonObject> {
+    const { rows } = await pool.query<{ input: JsonObject }>({ name: 'read_input', text: READ, values: [id] });
+    return rows[0]?.input ?? {};
+  }
+
+  return async (row, creatorID, admit) => {
+    const { input } = row;
+    if (input) return admit({ ...row, input });
+    const leave = await lane.enter({ tenantID: row.tenant_id, creatorID }, AbortSignal.timeout(PATIENCE_MS));
+    if (!leave) return undefined;
+    try {
+      return await admit({ ...row, input: await read(row) });
+    } finally {
+      leave();
+    }
+  };
+}
+
+const READ = 'select input from workflow_instance where id = $1';

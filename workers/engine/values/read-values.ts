@@ -1,0 +1,104 @@
+import { untilReachable, type Waiting } from '#shared/concurrency/retry-until-available.ts';
+import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
+import { ERROR_AROUND_KEY, ERROR_KEY } from '#shared/workflow/run-error.ts';
+import type { Run } from '../state/run.ts';
+import { type Keys, type Missing, withoutApart } from '../state/scopes.ts';
+import type { Source } from '../state/source.ts';
+import { keysInBody, keysInConfig, namedKeys } from './named-keys.ts';
+import type { HeldValues } from './resident-values.ts';
+
+interface Reading {
+  pool: Pool;
+  values: Pick<HeldValues, 'keep'>;
+}
+
+/** Whether the values that the config of a frame names can be had without a read. */
+export function isAtHand({ state }: Run, frame: Frame): boolean {
+  if (!state.hasApart) return true;
+  return state.missing(frame, keysInConfig(frame.node)).every(([, { value }]) => value !== undefined);
+}
+
+/** The `ctx` for a frame whose values are at hand. */
+export function scopeAtHand({ state }: Run, frame: Frame): JsonObject {
+  const missing = state.missing(frame, keysInConfig(frame.node));
+  return fill(state.scopeOf(frame), missing, new Map(missing.map(([, source]) => [source, source.value ?? null])));
+}
+
+/** The `ctx` for a frame, with the values that its node may name; those that are not at hand are read from their rows. */
+export async function readScope(reading: Reading, run: Run, { frame, waiting }: Asked): Promise<JsonObject> {
+  return readKeys(reading, run, { frame, waiting, keys: await namedKeys(frame.node) });
+}
+
+/** The `ctx` around the body of a frame, for runs that work off its items: without large values that the body does not name. */
+export async function readScopeOfBody(reading: Reading, run: Run, { frame, waiting }: Asked): Promise<JsonObject> {
+  const { graph } = run.version;
+  const keys = await keysInBody(graph, frame.node.body ?? -1);
+  const error = run.state.errorBefore(frame);
+  const scope = withoutApart(await readKeys(reading, run, { frame, waiting, keys }));
+  if (error === undefined) return scope;
+  // Not a value of its own: a failure in the body takes its place there.
+  const { [ERROR_KEY]: _, ...values } = scope;
+  return { ...values, [ERROR_AROUND_KEY]: error };
+}
+
+interface Asked {
+  frame: Frame;
+  waiting: Waiting;
+}
+
+/** The `ctx` for a frame with these keys of it. */
+export async function readKeys(reading: Reading, run: Run, { frame, waiting, keys }: Asked & { keys: Keys }) {
+  // Both as they are now: other branches go on meanwhile.
+  const scope = run.state.scopeOf(frame);
+  const missing = run.state.missing(frame, keys);
+  const values = new Map<Source, Json>();
+  for (const source of new Set(missing.map(([, one]) => one)))
+    values.set(source, await valueFor(reading, run, { source, waiting }));
+  return fill(scope, missing, values);
+}
+
+async function valueFor(
+  { pool, values }: Reading,
+  run: Run,
+  { source, waiting }: { source: Source; waiting: Waiting },
+): Promise<Json> {
+  if (source.value === undefined) {
+    await bytesOfWork()?.draw(source.length);
+    const value = await untilReachable(() => read(pool, run.id, source), waiting);
+    source.value ??= value;
+  }
+  const { value } = source;
+  values.keep(run, source);
+  return value ?? null;
+}
+
+/** One value at a time: Postgres and this process make a text of each. */
+async function read(pool: Pool, instanceID: string, { seq, large }: Source): Promise<Json> {
+  const { rows } = await pool.query<{ value: Json }>({
+    name: 'read_value',
+    text: VALUE,
+    values: [instanceID, seq, large?.name],
+  });
+  const [row] = rows;
+  if (!row) throw new AppError('NODE_FAILED', 'A result of an earlier node no longer exists', { retry: false });
+  return row.value;
+}
+
+function fill(scope: JsonObject, missing: readonly Missing[], values: ReadonlyMap<Source, Json>): JsonObject {
+  if (missing.length === 0) return scope;
+  const filled = { ...scope };
+  for (const [key, source] of missing) filled[key] = partOf(values.get(source) ?? null, key, source);
+  return filled;
+}
+
+/** A kind may also set the keys of its value. */
+function partOf(value: Json, key: string, { large }: Source): Json {
+  if (key === large?.name || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return value[key] ?? null;
+}
+
+export const VALUE = `select payload -> 'output' -> $3::text as value from run_event where instance_id = $1 and seq = $2`;

@@ -1,0 +1,79 @@
+import type { JsonObject } from '#shared/core/json.ts';
+import type { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
+import { innermost, pathKey } from '#shared/workflow/progress/activation.ts';
+import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Run } from '../state/run.ts';
+
+/** A question that waits for its answer. */
+export interface OpenQuestion {
+  /** As the request has it. */
+  config: JsonObject;
+  /** Time since it was asked. */
+  askedMs: number;
+  /** Null without an end. */
+  expiresInMs: number | null;
+  /** How many reminders the timeline has. */
+  reminded: number;
+}
+
+const MINUTE_MS = 60_000;
+
+/** When the wait for an answer is looked at next: at a reminder, or when the time is over; and how many reminders are due by now. */
+export function nextMoment({ config, askedMs, expiresInMs }: Omit<OpenQuestion, 'reminded'>): {
+  inMs: number | null;
+  due: number;
+} {
+  const times = timesOf(config);
+  const due = times.filter((ms) => ms <= askedMs).length;
+  const next = times[due];
+  const moments = [next === undefined ? [] : next - askedMs, expiresInMs ?? []].flat();
+  return { inMs: moments.length > 0 ? Math.min(...moments) : null, due };
+}
+
+/**
+ * Records the reminders of a question that are due. They stand in the commit that sets the time of the next, which is fenced: each is
+ * in the timeline once, whichever worker holds the run.
+ */
+export function remind(run: Run, frame: Frame, question: OpenQuestion, onDue: () => void): void {
+  const wait = run.waitOf(frame);
+  if (!wait || wait.ref === undefined) return;
+  const { inMs, due } = nextMoment(question);
+  // Another read of the waits may have found them before.
+  const reminded = Math.max(question.reminded, wait.reminded);
+  if (due <= reminded) return;
+  const notices = Array.from({ length: due - reminded }, (_, at) =>
+    noticeOf(run, frame, { ref: String(wait.ref), config: question.config, number: reminded + at + 1 }),
+  );
+  run.remind(
+    frame,
+    notices,
+    { kind: 'input', purpose: 'park', ms: inMs, expiresInMs: question.expiresInMs, ref: wait.ref, reminded: due },
+    onDue,
+  );
+}
+
+function noticeOf(
+  { id, tenantID, workflowID }: Run,
+  { node, path }: Frame,
+  { ref, config, number }: { ref: string; config: JsonObject; number: number },
+): ReminderNotice {
+  const { title, approvers, answerByLink } = config;
+  return {
+    tenantID,
+    workflowID,
+    ...(Array.isArray(approvers) && { approvers: approvers.map(String) }),
+    instanceID: id,
+    nodeID: node.id,
+    iteration: innermost(path),
+    frame: path,
+    collectionRequestID: ref,
+    ...(answerByLink === true && { linkPath: pathKey(path) }),
+    title: typeof title === 'string' ? title : null,
+    number,
+    of: timesOf(config).length,
+  };
+}
+
+function timesOf({ reminders }: JsonObject): number[] {
+  return Array.isArray(reminders) ? reminders.map((minutes) => Number(minutes) * MINUTE_MS) : [];
+}

@@ -1,0 +1,17 @@
+import { AppError } from '#shared/core/errors.ts';
+import type { dataCollection } from '#shared/workflow/nodes/kinds/data-collection.ts';
+import { ask } from '../ask.ts';
+import type { Executor } from '../executor.ts';
+
+export const runDataCollection: Executor<typeof dataCollection> = async ({ config, fact }) => {
+  if (fact?.kind !== 'input') {
+    const { collectionType, fields, formSchema, formUischema, outputVariable } = config;
+    return ask(config, { collectionType, fields, formSchema, formUischema, outputVariable });
+  }
+  if (fact.submission) return { output: { [config.outputVariable]: fact.submission, success: true }, exit: 'output' };
+  if (config.timeoutHandle)
+    return { output: { [config.outputVariable]: null, success: false, expired: true }, exit: config.timeoutHandle };
+  throw new AppError('NODE_TIMEOUT', `The form was not answered within ${config.expiryMinutes} minutes`, {
+    retry: false,
+  });
+};

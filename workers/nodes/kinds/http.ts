@@ -1,0 +1,86 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Json } from '#shared/core/json.ts';
+import { invalidField } from '#shared/core/schema/issues.ts';
+import type { http } from '#shared/workflow/nodes/kinds/http.ts';
+import { LINKS_ROOT } from '#shared/workflow/nodes/links-root.ts';
+import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
+import { fillJSON } from '#shared/workflow/templates/fill-json.ts';
+import { evaluateIn, findTemplate, type Roots } from '#shared/workflow/templates/templates.ts';
+import { VARIABLES_ROOT } from '#shared/workflow/variables.ts';
+import { RefusedWrite } from '../../connections/refused-write.ts';
+import { mediaTypeOf, readBody, writeBody } from '../../datasources/http/body.ts';
+import { addParams } from '../../datasources/http/endpoint.ts';
+import { statusError } from '../../datasources/http/status.ts';
+import type { HTTPRequest } from '../../outbound/fetch.ts';
+import { headersOf } from '../../outbound/headers.ts';
+import type { Executor, NodeRun, Task } from '../executor.ts';
+import { fillURL } from '../fill-url.ts';
+import { maskOutput } from '../mask.ts';
+
+type Config = Task<typeof http>['config'];
+
+const LARGE_BYTES = 250_000;
+
+export const runHTTP: Executor<typeof http> = async ({ config, run, signal }, { fetch }) => {
+  const response = await fetch(requestOf(config, run), signal);
+  const { secrets } = run.variables;
+  if (config.failOnStatus && response.status >= 400) throw statusError(response, secrets);
+  const { status, headers } = response;
+  const answer = readAnswer();
+  // To write the output takes as long as to parse it.
+  if (response.body.length > LARGE_BYTES) await nextTurn();
+  const output = {
+    status,
+    headers: { ...headers },
+    success: status < 400,
+    [config.outputVariable]: answer,
+  };
+  return { output: maskOutput(output, secrets), exit: 'success' };
+
+  /** Reads an error answer by its own content type, because it is seldom what `responseType` says. */
+  function readAnswer(): Json {
+    const isErrorStatus = status >= 400 && config.responseType === 'json';
+    return readBody(response, isErrorStatus ? 'auto' : config.responseType);
+  }
+};
+
+function requestOf(config: Config, run: NodeRun): HTTPRequest {
+  const url = urlOf(config, run);
+  const { method, bodyType } = config;
+  const isRead = method === 'GET' || method === 'HEAD';
+  if (run.isDryRun && !isRead) throw new RefusedWrite(`${method} ${url.origin}${url.pathname}`);
+  const body = isRead ? null : bodyOf(config, run);
+  const headers = {
+    accept: 'application/json, */*;q=0.5',
+    ...(body !== null && { 'content-type': mediaTypeOf(bodyType) }),
+    ...(!isRead && { 'idempotency-key': encodeURIComponent(run.idempotencyKey) }),
+    ...headersOf(config.headers),
+  };
+  return { url, method, headers, body, followRedirects: config.followRedirects };
+}
+
+/** A text is in the type of the body already, as that of a query; a text that is one template becomes its value. */
+function bodyOf({ bodyType, body }: Config, run: NodeRun): string | null {
+  const roots = rootsOf(run);
+  if (typeof body === 'string' && bodyType !== 'text' && !findTemplate(body)?.whole)
+    return writeBody(
+      bodyType,
+      fillJSON('body', body, (expression) => evaluateIn(expression, roots)),
+    );
+  const value = resolveTemplates(body, run.scope, { more: roots });
+  return bodyType === 'json' && typeof value === 'string' ? JSON.stringify(value) : writeBody(bodyType, value);
+}
+
+function rootsOf({ scope, variables: { values, links } }: NodeRun): Roots {
+  return { ctx: scope, [VARIABLES_ROOT]: values, [LINKS_ROOT]: links };
+}
+
+function urlOf(config: Config, run: NodeRun): URL {
+  const filled = fillURL(config.url, rootsOf(run));
+  if ('fault' in filled) throw invalidField('url', filled.fault);
+  const url = URL.parse(filled.url);
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw invalidField('url', 'must be an address that begins with http:// or https://');
+  addParams(url, config.queryParams);
+  return url;
+}

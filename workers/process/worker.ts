@@ -1,0 +1,253 @@
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import { addHeldBytes, addProcessMetrics, createMetrics, withChild } from '#shared/core/metrics.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Backplane, JobWorker } from '#shared/messaging/backplane/index.ts';
+import type { QueueDefinition } from '#shared/messaging/queues/define-queue.ts';
+import { type AnyQueue, type QueueName, queues } from '#shared/messaging/queues/index.ts';
+import { listenerEvents } from '#shared/messaging/queues/listener-events.ts';
+import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
+import type { Config } from '#shared/process/config.ts';
+import { type ProcessPages, servePages } from '#shared/process/health-server.ts';
+import { type Readiness, readReadiness } from '#shared/process/readiness.ts';
+import { createRunEnds } from '#shared/runs/completion-notices.ts';
+import { addHandOverMetrics } from '#shared/runs/dispatch/metrics.ts';
+import type { Runs } from '#shared/runs/runs.ts';
+import { createEvents } from '#shared/runs/send-event.ts';
+import { createTenantTurns } from '#shared/tenants/creators.ts';
+import { createEventRecorder } from '#shared/triggers/listeners/event-recorder.ts';
+import { createListenerReader } from '#shared/triggers/listeners/listener-reader.ts';
+import { createFreeTurn } from '#shared/triggers/listeners/release-next.ts';
+import { createGarbageCollector } from '../datasources/files/collect-garbage.ts';
+import { createRevocationKeeper } from '../datasources/oauth/revocations.ts';
+import { consumersFor } from '../engine/claim/places.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Lease } from '../engine/lease/lease.ts';
+import { failStaleRuns } from '../engine/recovery/boot.ts';
+import { createSuspects } from '../engine/recovery/suspects.ts';
+import { createSweep, type Sweep } from '../engine/recovery/sweep.ts';
+import { createTrailRetention } from '../maintenance/audit/retire-trails.ts';
+import { createTrailSeals } from '../maintenance/audit/seal-trails.ts';
+import { startRetention } from '../maintenance/retention/retire.ts';
+import { createCancels } from '../processors/cancels.ts';
+import { consume, type Processor, type ProcessorContext } from '../processors/consume.ts';
+import { processors } from '../processors/index.ts';
+import { createJobStats } from '../processors/job-stats.ts';
+import { createBatchKeeper } from '../runs/batches/reconcile.ts';
+import { createCompletionKeeper } from '../runs/completion-webhooks.ts';
+import { createFailureKeeper } from '../runs/failure-handlers.ts';
+import { createKeeper } from '../tenant-database/databases/reconcile.ts';
+import { createCronKeeper } from '../triggers/cron/reconcile-jobs.ts';
+import { createTicker } from '../triggers/cron/ticker.ts';
+import { createCronAlarms } from '../triggers/cron/timers.ts';
+import { createBufferTrim } from '../triggers/listeners/actions/trim-buffers.ts';
+import { createEventDispatch } from '../triggers/listeners/dispatch-events.ts';
+import { addOwnerMetrics } from '../triggers/listeners/owner/metrics.ts';
+import { createListenerOwner, type ListenerOwner } from '../triggers/listeners/owner/owner.ts';
+import { createEventProcessing } from '../triggers/listeners/process-events.ts';
+import { createHeldRelease } from '../triggers/listeners/release-deferred.ts';
+import { createDeadLetterBoard } from '../triggers/listeners/show-dead-letters.ts';
+import { addEngineMetrics, addWorkerMetrics } from './metrics.ts';
+import { openEngine } from './open-engine.ts';
+
+export interface WorkerContext extends AsyncDisposable {
+  readonly leaseID: string;
+  readonly engine: Engine;
+  readonly runs: Runs;
+  readonly sweep: Sweep;
+  readonly backplane: Backplane;
+  readonly pool: Pool;
+  readonly commitPool: Pool;
+  readonly metricsPort: number | null;
+}
+
+export interface WorkerOptions {
+  config: Config;
+  logger: Logger;
+  /** Absent: all queues. */
+  queueNames?: readonly QueueName[];
+  /** Opened when the worker takes jobs. Absent: the worker has its own, if its config has a place for them. */
+  pages?: ProcessPages | null;
+}
+
+/** Creates a worker from its config. Disposing it stops taking work, hands back its runs, and closes its connections. */
+export async function createWorker({ config, logger, queueNames, pages }: WorkerOptions): Promise<WorkerContext> {
+  await using resources = new AsyncDisposableStack();
+  const advancesRuns = !queueNames || queueNames.includes(workflowRuns.name);
+  const opened = await openEngine(resources, {
+    config,
+    logger,
+    name: 'gantry.worker',
+    leaseSlots: advancesRuns ? config.worker.slots : 0,
+    onFinished: () => sweep.refillSoon(),
+  });
+  const {
+    pool,
+    leasePool,
+    backplane,
+    producer,
+    runs,
+    engine,
+    lease,
+    reach,
+    servers,
+    secrets,
+    datasources,
+    queries,
+    ai,
+    bytes,
+  } = opened;
+  const cron = createTicker({ pool, runs, rights: opened.rights, lateMs: config.worker.cronLateMs, logger });
+  const workflowEvents = createEvents({ pool, runs, rights: opened.rights });
+  const sweep = createSweep({
+    pool,
+    leasePool,
+    runs,
+    producer,
+    backplane,
+    logger,
+    leaseMs: config.worker.leaseMs,
+    events: workflowEvents,
+    onPressure: (waiting) => engine.setPressure(waiting),
+  });
+
+  await failStaleRuns(pool, runs, config.worker.staleAfterMs, logger);
+  await lease.open();
+  resources.use(lease);
+  resources.use(sweep);
+  const { messages } = backplane;
+  const reader = createListenerReader({ pool, secrets });
+  const dispatch = resources.use(createEventDispatch({ pool, producer, logger }));
+  const { rights, sandbox, publisher } = opened;
+  const buffers = resources.use(createBufferTrim(pool, logger));
+  const tellEnd = createRunEnds(messages, logger);
+  const { onFinished } = dispatch;
+  const turns = createTenantTurns(pool);
+  const events = createEventProcessing({
+    ...{ turns, pool, runs, rights, sandbox, queries, publisher, buffers, reader, bytes, tellEnd, onFinished, logger },
+    freeTurn: createFreeTurn({ pool, producer, logger }),
+    events: workflowEvents,
+  });
+  const context: ProcessorContext = {
+    ...reach,
+    engine,
+    events,
+    pool,
+    secrets,
+    messages: backplane.messages,
+    cancels: resources.use(createCancels(backplane.messages)),
+    turns,
+    jobs: createJobStats(config.metrics?.tenantIDs),
+    answering: createLane({ ...ANSWERING, sharesByCreator: true }),
+    bytes,
+    datasources,
+    queries,
+    ai,
+    rights,
+    cron,
+    backplane,
+    logger,
+  };
+  const suspects = advancesRuns ? resources.use(createSuspects({ pool, config, logger })) : undefined;
+  const consumers = queues
+    .filter(({ name }) => !queueNames || queueNames.includes(name))
+    .map((definition) =>
+      startConsumer(backplane, definition, {
+        context,
+        logger,
+        concurrency: consumersOf(definition, config.worker.slots),
+        leaseMs: config.worker.leaseMs,
+      }),
+    );
+  // Disposed first: take no new jobs, then hand runs back, then wait for the jobs to end.
+  resources.defer(async () => {
+    await Promise.all(consumers.map((consumer) => consumer.pause(true)));
+    await engine.drain();
+    await Promise.all(consumers.map((consumer) => consumer.close()));
+  });
+  sweep.start();
+  let owner: ListenerOwner | undefined;
+  if (!queueNames || queueNames.includes(listenerEvents.name)) {
+    // One statement at a time, so that events keep the order in which they came.
+    const recorder = resources.use(createEventRecorder({ pool, producer, logger, lanes: 1 }));
+    const leaseMs = config.worker.listenerLeaseMs;
+    owner = resources.use(createListenerOwner({ pool, leasePool, reach, reader, recorder, secrets, leaseMs, logger }));
+  }
+  resources.use(createKeeper({ pool, runs, servers, secrets, messages: backplane.messages, logger }));
+  resources.use(createBatchKeeper({ pool, runs, rights: opened.rights, logger }));
+  resources.use(createFailureKeeper({ pool, runs, rights: opened.rights, logger }));
+  const completions = resources.use(
+    createCompletionKeeper({ pool, outbound: reach.outbound, variables: opened.variables, bytes, logger }),
+  );
+  resources.use(createRevocationKeeper({ pool, messages, oauthConnections: reach.oauthConnections, logger }));
+  resources.use(createGarbageCollector(opened.stored, logger));
+  const leads = () => sweep.stats.leads;
+  const deadLetters = resources.use(createDeadLetterBoard({ pool, backplane, leads, logger }));
+  const held = resources.use(createHeldRelease({ pool, producer, leads, logger }));
+  const alarms = createCronAlarms({ pool, backplane });
+  resources.use(createCronKeeper({ ticker: cron, alarms, pool, leads, logger }));
+  resources.use(createTrailSeals({ pool, leads, logger }));
+  resources.use(createTrailRetention({ pool, settings: config.worker.retention, leads, logger }));
+  resources.use(startRetention({ pool, settings: config.worker.retention, logger }));
+  suspects?.start();
+  const metrics = createMetrics(logger);
+  const report = () => suspects?.metrics ?? {};
+  const ofProcesses = withChild(metrics, { parent: 'worker', child: 'suspect', report });
+  resources.use(addProcessMetrics(ofProcesses, opened.pools));
+  addEngineMetrics(ofProcesses, opened);
+  addHandOverMetrics(ofProcesses, runs);
+  addHeldBytes(metrics, opened.bytes);
+  if (owner) addOwnerMetrics(metrics, owner.stats);
+  const { answering, jobs } = context;
+  const others = { deadLetters, held, cron };
+  addWorkerMetrics(metrics, { pool, sweep, backplane, answering, jobs, deliveries: completions.stats, ...others });
+  const served = pages ?? (config.metrics && resources.use(await servePages(config.metrics, logger)));
+  let isDraining = false;
+  served?.open({ metrics, readReadiness: () => readinessOf({ pool, backplane, lease, isDraining }) });
+  resources.defer(() => {
+    isDraining = true;
+  });
+
+  const owned = resources.move();
+  return {
+    get leaseID() {
+      return lease.id;
+    },
+    engine,
+    runs,
+    sweep,
+    backplane,
+    pool,
+    commitPool: opened.commitPool,
+    metricsPort: served?.port ?? null,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** A worker without a valid lease begins no node. */
+async function readinessOf({
+  lease,
+  ...needed
+}: Parameters<typeof readReadiness>[0] & { lease: Lease }): Promise<Readiness> {
+  const { isReady, checks } = await readReadiness(needed);
+  const { isValid } = lease;
+  return { isReady: isReady && isValid, checks: { ...checks, lease: isValid ? 'ok' : 'is over' } };
+}
+
+/** Jobs of a queue at once in a worker. */
+function consumersOf(definition: QueueDefinition, slots: number): number {
+  return definition.name === workflowRuns.name ? consumersFor(slots) : (definition.concurrency ?? slots);
+}
+
+/** Questions that one worker answers at once. A place costs a connection to a tenant's server, and the memory of an answer. */
+const ANSWERING = { places: 200, reserve: 20 };
+
+function startConsumer(
+  backplane: Backplane,
+  definition: AnyQueue,
+  options: { context: ProcessorContext; logger: Logger; concurrency: number; leaseMs: number },
+): JobWorker {
+  // Safe: the table pairs every queue with the processor of its type, and the name selects the pair.
+  const processor = processors[definition.name] as Processor<AnyQueue>;
+  return consume(backplane, { definition, processor, ...options });
+}

@@ -1,0 +1,245 @@
+import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import type { ByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { keep } from '#shared/concurrency/periodic-task.ts';
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import { withBytes } from '#shared/concurrency/work-context.ts';
+import { Tally } from '#shared/core/counter.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { TenantVariables } from '../nodes/variables.ts';
+import type { Outbound } from '../outbound/gate.ts';
+import { type Attempt, type Claimed, createSender, type Sender } from './completion-sender.ts';
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+/** Lines that one statement looks at. */
+const SLICE = 64;
+/** Deliveries under way in a worker. A receiver that does not answer has a place until its time is up. */
+const PLACES = { places: 32, maxPerTenant: 4, sharesByCreator: true };
+/** Of one workflow, so that its receiver does not take all places of its tenant. */
+const MAX_PER_WORKFLOW = 2;
+/** Longer than an attempt may take. A delivery whose worker died is sent again after this time. */
+const CLAIM_SECONDS = 60;
+/** Attempts that are kept of a delivery. */
+const MAX_HISTORY = 30;
+
+/** Attempts after the first come after 5 s, 20 s, 80 s … up to 8 hours: the last one about a day after the end of the run. */
+const MAX_TRIES = 10;
+const FIRST_PAUSE_SECONDS = 5;
+const MAX_PAUSE_SECONDS = 8 * 3_600;
+
+interface Needs {
+  pool: Pool;
+  outbound: Outbound;
+  variables: Pick<TenantVariables, 'read'>;
+  bytes: Pick<ByteAccount, 'open'>;
+  logger: Logger;
+}
+
+export interface CompletionKeeper extends AsyncDisposable {
+  /** Attempts, by what followed. */
+  readonly stats: Tally<'outcome'>;
+}
+
+/** Tells receivers of the ends of runs. Every worker does so; they share the work by rows that they claim. */
+export function createCompletionKeeper({ outbound, variables, ...needs }: Needs): CompletionKeeper {
+  const sender = createSender({ outbound, variables });
+  const deliveries = createDeliveries({ ...needs, sender, onEnd: () => kept.now() });
+  const step = { name: 'tell the ends of runs', everyMs: 1_000, run: deliveries.begin };
+  const kept = keep(step, needs.logger);
+  return {
+    stats: deliveries.stats,
+    async [Symbol.asyncDispose]() {
+      await kept[Symbol.asyncDispose]();
+      await deliveries[Symbol.asyncDispose]();
+      await sender[Symbol.asyncDispose]();
+    },
+  };
+}
+
+interface Deliveries extends AsyncDisposable {
+  /** Begins the deliveries that are due and have a place, those of all workflows in turn. */
+  begin(): Promise<void>;
+  readonly stats: Tally<'outcome'>;
+}
+
+interface Delivering extends Pick<Needs, 'pool' | 'bytes' | 'logger'> {
+  sender: Pick<Sender, 'send'>;
+  /** A place is free. */
+  onEnd(): void;
+}
+
+/** Open deliveries of a workflow. */
+interface Line {
+  tenant_id: string;
+  workflow_id: string;
+  creator_id: string;
+  is_due: boolean;
+}
+
+type Position = Pick<Line, 'tenant_id' | 'workflow_id'>;
+const FIRST: Position = { tenant_id: FIRST_ID, workflow_id: FIRST_ID };
+
+export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Delivering): Deliveries {
+  const lane = createLane(PLACES);
+  const stats = new Tally<'outcome'>();
+  const closing = new AbortController();
+  const underWay = new Set<Promise<void>>();
+  const ofWorkflow = new Map<string, number>();
+  let after = FIRST;
+
+  /** Where all places are taken, the next call goes on behind the last line that got one. */
+  async function begin(): Promise<void> {
+    const { rowCount } = await pool.query({ name: 'due_deliveries', text: ANY_DUE });
+    if (!rowCount) return;
+    const began = after;
+    if ((await visit(began)) && began !== FIRST) await visit(FIRST, began);
+  }
+
+  /** Visits the lines behind a position. False when there is no place for more. */
+  async function visit(from: Position, until?: Position): Promise<boolean> {
+    for await (const line of linesBehind(from)) {
+      if (until && isBehind(line, until)) return true;
+      after = line;
+      if (line.is_due) await take(line);
+      if (closing.signal.aborted || lane.used === PLACES.places) return false;
+    }
+    after = FIRST;
+    return true;
+  }
+
+  async function* linesBehind(from: Position): AsyncGenerator<Line> {
+    for (let at: Position | undefined = from; at; ) {
+      const slice: Line[] = await readLines(at);
+      yield* slice;
+      at = slice.length === SLICE ? slice.at(-1) : undefined;
+    }
+  }
+
+  async function readLines({ tenant_id, workflow_id }: Position): Promise<Line[]> {
+    const values = [tenant_id, workflow_id];
+    return (await pool.query<Line>({ name: 'delivery_lines', text: LINES, values })).rows;
+  }
+
+  /** Claims as many deliveries of a line as there are places for it. */
+  async function take({ tenant_id: tenantID, workflow_id: workflowID, creator_id: creatorID }: Line): Promise<void> {
+    const turn: Turn = { tenantID, creatorID };
+    let taken = 0;
+    while ((ofWorkflow.get(workflowID) ?? 0) + taken < MAX_PER_WORKFLOW && lane.take(turn)) taken += 1;
+    if (taken === 0) return;
+    let claimed: Claimed[] = [];
+    try {
+      const values = [tenantID, workflowID, taken];
+      claimed = (await pool.query<Claimed>({ name: 'claim_deliveries', text: CLAIM, values })).rows;
+    } finally {
+      for (let unused = taken - claimed.length; unused > 0; unused -= 1) lane.leave(turn);
+    }
+    for (const delivery of claimed) start(delivery, turn);
+  }
+
+  function start(delivery: Claimed, turn: Turn): void {
+    const { workflow_id: workflowID } = delivery;
+    ofWorkflow.set(workflowID, (ofWorkflow.get(workflowID) ?? 0) + 1);
+    const work = deliver(delivery, turn)
+      // It is sent again when the claim is over.
+      .catch((error: unknown) => logger.warn({ err: error, deliveryID: delivery.id }, 'an attempt is not recorded'))
+      .finally(() => {
+        const left = (ofWorkflow.get(workflowID) ?? 1) - 1;
+        if (left > 0) ofWorkflow.set(workflowID, left);
+        else ofWorkflow.delete(workflowID);
+        underWay.delete(work);
+        lane.leave(turn);
+        if (!closing.signal.aborted) onEnd();
+      });
+    underWay.add(work);
+  }
+
+  async function deliver(delivery: Claimed, turn: Turn): Promise<void> {
+    using held = bytes.open(turn);
+    // Without a place to give back: a wait for a connection is a part of the attempt.
+    const attempt = await withBytes(turn, held, () => sender.send(delivery, closing.signal));
+    const { status, pauseSeconds } = closing.signal.aborted ? AT_ONCE : outcomeOf(delivery, attempt);
+    stats.add({ outcome: status === 'PENDING' ? 'to be repeated' : status === 'DELIVERED' ? 'delivered' : 'given up' });
+    const { retryAfterSeconds: _, ...shown } = attempt;
+    await pool.query({
+      name: 'record_delivery',
+      text: RECORD,
+      values: [delivery.id, delivery.tries, JSON.stringify([shown]), status, pauseSeconds],
+    });
+  }
+
+  return {
+    begin,
+    stats,
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      await Promise.all(underWay);
+    },
+  };
+}
+
+function isBehind(one: Position, other: Position): boolean {
+  if (one.tenant_id !== other.tenant_id) return one.tenant_id > other.tenant_id;
+  return one.workflow_id > other.workflow_id;
+}
+
+interface Outcome {
+  status: 'PENDING' | 'DELIVERED' | 'FAILED';
+  pauseSeconds: number;
+}
+
+/** The worker stops: another one sends it again. */
+const AT_ONCE: Outcome = { status: 'PENDING', pauseSeconds: 0 };
+
+/** What follows an attempt. 410 says that the receiver wants no more of them. */
+export function outcomeOf(
+  { tries_since_asked: tries }: Pick<Claimed, 'tries_since_asked'>,
+  { status, retryAfterSeconds = 0 }: Pick<Attempt, 'status' | 'retryAfterSeconds'>,
+): Outcome {
+  if (status !== null && status >= 200 && status < 300) return { status: 'DELIVERED', pauseSeconds: 0 };
+  if (status === 410 || tries >= MAX_TRIES) return { status: 'FAILED', pauseSeconds: 0 };
+  const pause = Math.min(FIRST_PAUSE_SECONDS * 4 ** (tries - 1), MAX_PAUSE_SECONDS) * (0.75 + Math.random() / 2);
+  return { status: 'PENDING', pauseSeconds: Math.max(pause, Math.min(retryAfterSeconds, MAX_PAUSE_SECONDS)) };
+}
+
+const ANY_DUE = 'select from run_delivery where next_at <= now() limit 1';
+
+// Each step finds the next line by the index; the rows of one line are not read.
+const LINES = `
+with recursive line as (
+  (select tenant_id, workflow_id from run_delivery
+   where next_at is not null and (tenant_id, workflow_id) > ($1::uuid, $2::uuid) order by tenant_id, workflow_id limit 1)
+  union all
+  select next.tenant_id, next.workflow_id from line, lateral (
+    select d.tenant_id, d.workflow_id from run_delivery d
+    where d.next_at is not null and (d.tenant_id, d.workflow_id) > (line.tenant_id, line.workflow_id)
+    order by d.tenant_id, d.workflow_id limit 1) next
+)
+select line.tenant_id, line.workflow_id,
+  coalesce((select creator_id from tenant t where t.id = line.tenant_id), line.tenant_id) as creator_id,
+  coalesce((
+    select true from run_delivery d where d.tenant_id = line.tenant_id and d.workflow_id = line.workflow_id and d.next_at <= now() limit 1
+  ), false) as is_due
+from (select * from line limit ${SLICE}) line`;
+
+// The attempt stands in the history before it is made, so one that a dead worker has begun is seen.
+const CLAIM = `
+update run_delivery d
+set tries = d.tries + 1, tries_since_asked = d.tries_since_asked + 1, next_at = now() + make_interval(secs => ${CLAIM_SECONDS}),
+  attempts = case when jsonb_array_length(d.attempts) >= ${MAX_HISTORY} then d.attempts - 0 else d.attempts end
+    || jsonb_build_array(jsonb_build_object('number', d.tries + 1, 'at', now()))
+from workflow_instance i
+where i.id = d.instance_id and d.id = any(array(
+  select id from run_delivery where tenant_id = $1 and workflow_id = $2 and next_at <= now()
+  order by tenant_id, workflow_id, next_at limit $3 for update skip locked))
+returning d.id, d.instance_id, d.tenant_id, d.workflow_id, d.url, d.secret, d.tries, d.tries_since_asked,
+  i.version_id, i.status, i.caller ->> 'origin' as origin, i.error, i.created_at, i.started_at, i.completed_at,
+  case when octet_length(i.output::text) <= 65536 and i.completion_webhook ->> 'includeOutput' = 'true' then i.output end as output,
+  coalesce(octet_length(i.output::text) > 65536, false) and i.completion_webhook ->> 'includeOutput' = 'true' as is_omitted`;
+
+// A later attempt has begun if the claim was over: then this one changes nothing.
+const RECORD = `
+update run_delivery
+set attempts = (attempts - -1) || jsonb_build_array((attempts -> -1) || ($3::jsonb -> 0)), status = $4::varchar,
+  next_at = case when $4::varchar = 'PENDING' then now() + make_interval(secs => $5::float8) end,
+  settled_at = case when $4::varchar <> 'PENDING' then now() end
+where id = $1 and tries = $2`;

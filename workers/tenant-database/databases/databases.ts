@@ -1,0 +1,277 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { creatorOf } from '#shared/concurrency/dynamic-share.ts';
+import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import { turnOf } from '#shared/concurrency/work-context.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
+import { ownRead } from '#shared/db/unavailable-store.ts';
+import { type ConnectionPool, type ConnectionSource, createConnectionPool } from '../../connections/connection-pool.ts';
+import { openPostgresConnection, type PostgresConnection } from '../../connections/postgresql/connection.ts';
+import { readably } from '../../connections/postgresql/errors.ts';
+import type { Outbound } from '../../outbound/gate.ts';
+import { allTaken, openInTurn, refusalOf } from '../servers/fair-open.ts';
+import type { TenantServer, TenantServers } from '../servers/servers.ts';
+import { dialOwn, endpointOfOwn, endpointOfURL } from './endpoints.ts';
+import { beingMoved, createProvisioner, type OwnDatabase } from './provision.ts';
+import { dropAsOwner, roleWhenFull } from './quota.ts';
+
+/** The databases of tenants: the one a tenant has configured, else one that is created when the tenant first needs it. */
+export interface TenantDatabases extends AsyncDisposable {
+  /**
+   * Lends a clean connection for this work alone. When the signal aborts, the server is told to cancel. A statement that the
+   * server refuses is thrown as DB_ERROR, and a lost connection as UPSTREAM_FAILED.
+   */
+  lend<T>(tenantID: string, signal: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
+}
+
+interface Needs {
+  pool: Pool;
+  secrets: KeyRing;
+  outbound: Outbound;
+  servers: TenantServers;
+}
+
+/** Limit for one tenant in one worker process. */
+const MAX_LENT_CONNECTIONS = 5;
+const MAX_WAITING_PER_PLACE = 20;
+const MAX_PROVISIONED = 2;
+const MOVING_MS = 200;
+
+interface Row {
+  tenant_db_url: string | null;
+  id: string | null;
+  server: string;
+  database_name: string;
+  role_name: string;
+  password: string;
+  /** Null without a database. */
+  moving: boolean | null;
+  is_full: boolean | null;
+}
+
+interface Room {
+  isEnough(leaving: readonly Turn[]): boolean;
+  turn: Turn;
+  maxRecent: number;
+}
+
+/** An idle connection that was used since then is in constant use. */
+const RECENT_MS = 1_000;
+
+interface IdleConnection {
+  connections: ConnectionPool<PostgresConnection>;
+  turn: Turn;
+  since: number;
+}
+
+export function createTenantDatabases({ pool, secrets, outbound, servers }: Needs): TenantDatabases {
+  const provisioner = createProvisioner({ pool, secrets, servers });
+  const provisioning = createLane({ places: MAX_PROVISIONED, maxWaiting: MAX_PROVISIONED * MAX_WAITING_PER_PLACE });
+  /** Tenants whose databases were over their quota when they were last used. */
+  const full = new Set<string>();
+  const byTenant = new Map<string, ConnectionPool<PostgresConnection>>();
+  /** Of those tenants whose database Gantry has created: the server, and the turn of its places there. */
+  const serverOf = new Map<string, { name: string; turn: Turn }>();
+  const { crowding } = servers;
+  const unsubscribe = crowding.onAnnounced((server) => {
+    for (const { connections } of idleOn(server)) connections.closeOldest();
+  });
+
+  function connectionsOf(tenantID: string): ConnectionPool<PostgresConnection> {
+    const known = byTenant.get(tenantID);
+    if (known) return known;
+    const connections = createConnectionPool<PostgresConnection>({
+      where: "the tenant's database",
+      find: (signal) => findSource(tenantID, signal),
+      maxConnections: MAX_LENT_CONNECTIONS,
+      maxWaitingPerConnection: MAX_WAITING_PER_PLACE,
+      onEmpty() {
+        byTenant.delete(tenantID);
+        serverOf.delete(tenantID);
+      },
+    });
+    byTenant.set(tenantID, connections);
+    return connections;
+  }
+
+  async function findSource(tenantID: string, signal: AbortSignal): Promise<ConnectionSource<PostgresConnection>> {
+    const row = await findRow(tenantID, signal);
+    if (!row) throw new AppError('NOT_FOUND', 'Tenant not found');
+    if (row.tenant_db_url !== null) return configuredSource(tenantID, row.tenant_db_url);
+    if (row.id === null) return ownSource(tenantID, await provide(tenantID, signal));
+    if (row.is_full) full.add(tenantID);
+    else full.delete(tenantID);
+    return ownSource(tenantID, openRow({ ...row, id: row.id }), row.is_full ?? false);
+  }
+
+  /** Waits while the database is moved to another server. */
+  async function findRow(tenantID: string, signal: AbortSignal): Promise<Row | undefined> {
+    for (;;) {
+      const { rows } = await ownRead(() => pool.query<Row>(FIND_SOURCE, [tenantID]));
+      const [row] = rows;
+      if (!row?.moving) return row;
+      await sleep(MOVING_MS);
+      if (signal.aborted) throw beingMoved();
+    }
+  }
+
+  function configuredSource(tenantID: string, sealed: string): ConnectionSource<PostgresConnection> {
+    const url = () => secrets.open(sealed, sealedColumns.tenantDBURL.context(tenantID));
+    return { key: sealed, open: (signal) => openPostgresConnection(endpointOfURL(url()), outbound.connect, signal) };
+  }
+
+  /** Creates a database, a few at a time: each holds one of the worker's own connections while it waits for the server. */
+  async function provide(tenantID: string, signal: AbortSignal): Promise<OwnDatabase> {
+    const leave = await provisioning.enter(turnOf(tenantID), signal);
+    if (!leave)
+      throw new AppError(
+        'UPSTREAM_TIMEOUT',
+        "The tenant's database could not be created in time; nothing was changed",
+        {
+          cause: signal.reason,
+          details: { begun: false },
+        },
+      );
+    try {
+      return await provisioner.provide(tenantID);
+    } finally {
+      leave();
+    }
+  }
+
+  function openRow({ id, server, database_name, role_name, password }: Row & { id: string }): OwnDatabase {
+    return {
+      id,
+      server,
+      databaseName: database_name,
+      roleName: role_name,
+      password: secrets.open(password, sealedColumns.tenantDatabasePassword.context(id)),
+    };
+  }
+
+  function ownSource(tenantID: string, owned: OwnDatabase, isFull = false): ConnectionSource<PostgresConnection> {
+    const server = servers.get(owned.server);
+    const database = isFull ? { ...owned, roleName: roleWhenFull(owned.roleName) } : owned;
+    const turn = turnOf(tenantID);
+    serverOf.set(tenantID, { name: server.name, turn });
+    const open = async (signal: AbortSignal) => {
+      await server.ready(signal);
+      return await openPostgresConnection(endpointOfOwn(server.url, database), dialOwn, signal);
+    };
+    const openAnyway = async (signal: AbortSignal): Promise<PostgresConnection> => {
+      try {
+        return await open(signal);
+      } catch (error) {
+        if (refusalOf(error) !== 'authentication') throw error;
+        await provisioner.restorePassword(database);
+        return await open(signal);
+      }
+    };
+    return {
+      key: `${database.id} ${database.server} ${database.roleName}`,
+      isCrowded: () => crowding.isCrowded(server.name) || givesWay(server, turn),
+      async open(signal) {
+        const leave = await takePlace(server, turn, signal);
+        try {
+          const connection = await openInTurn(crowding, { server: server.name, turn, signal, open: openAnyway });
+          servers.connections.keep(connection, server, database.roleName);
+          connection.driver.once('end', leave);
+          if (isFull)
+            connection.dropAsOwner = async (sql) => dropAsOwner(server, owned, { sql, ...(await pathOf(connection)) });
+          return connection;
+        } catch (error) {
+          leave();
+          throw error;
+        }
+      },
+    };
+  }
+
+  /** Waits until this process has room for one more connection to the server; an idle one is closed for it. */
+  async function takePlace({ name, places }: TenantServer, turn: Turn, signal: AbortSignal): Promise<() => void> {
+    const isEnough = (leaving: readonly Turn[]) => places.isFreeFor(turn, leaving);
+    closeIdleUntil(name, { isEnough, turn, maxRecent: 1 });
+    const leave = await places.enter(turn, signal);
+    if (leave) return leave;
+    throw allTaken(signal.reason);
+  }
+
+  /** Whether a connection that comes back is to be closed for work that waits; perhaps with idle ones of others. */
+  function givesWay({ name, places }: TenantServer, turn: Turn): boolean {
+    const isEnough = (leaving: readonly Turn[]) => places.isWanted([turn, ...leaving]);
+    return places.waiting > 0 && closeIdleUntil(name, { isEnough, turn, maxRecent: 0 });
+  }
+
+  /**
+   * Closes so many idle connections that there is enough room, those of the turn's creator first; none if all of them would be too
+   * few. Returns whether there is, or will be once they are closed. One may be too few where a creator has used up its share. Of other
+   * creators, at most `maxRecent` that are in constant use: they would be opened again at once.
+   */
+  function closeIdleUntil(server: string, { isEnough, turn, maxRecent }: Room): boolean {
+    if (isEnough([])) return true;
+    const idle = idleOn(server);
+    const ofCreator = (one: IdleConnection) => creatorOf(one.turn) === creatorOf(turn);
+    const usedBefore = performance.now() - RECENT_MS;
+    const others = idle
+      .filter((one) => !ofCreator(one))
+      .filter(({ since }, at) => at < maxRecent || since < usedBefore);
+    const inOrder = [...idle.filter(ofCreator), ...others];
+    const turns = inOrder.map((one) => one.turn);
+    const needed = inOrder.findIndex((_, at) => isEnough(turns.slice(0, at + 1))) + 1;
+    for (const { connections } of inOrder.slice(0, needed)) connections.closeOldest();
+    return needed > 0;
+  }
+
+  /** The oldest first. */
+  function idleOn(server: string): IdleConnection[] {
+    const idle = [...byTenant].flatMap(([tenantID, connections]) => {
+      const { name, turn } = serverOf.get(tenantID) ?? {};
+      if (name !== server || !turn) return [];
+      return connections.idleSince.map((since) => ({ connections, turn, since }));
+    });
+    return idle.toSorted((a, b) => a.since - b.since);
+  }
+
+  return {
+    async lend(tenantID, signal, work) {
+      try {
+        return await connectionsOf(tenantID).lend(signal, readably(work));
+      } catch (error) {
+        throw full.has(tenantID) && isDenied(error) ? overQuota(error, servers.maxBytes) : error;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      unsubscribe();
+      await Promise.all([...byTenant.values()].map((connections) => connections[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+async function pathOf({ query }: PostgresConnection): Promise<{ searchPath: string }> {
+  const { rows } = await query<{ searchPath: string }>(
+    `select pg_catalog.current_setting('search_path') as "searchPath"`,
+  );
+  return { searchPath: rows[0]?.searchPath ?? '' };
+}
+
+function isDenied(error: unknown): error is AppError {
+  if (!(error instanceof AppError)) return false;
+  return (error.details as { postgres_code?: string } | undefined)?.postgres_code === '42501';
+}
+
+function overQuota(denied: AppError, maxBytes: number): AppError {
+  return new AppError(
+    'QUOTA_EXCEEDED',
+    `${denied.message}: the database takes more than ${maxBytes} bytes. Rows can be deleted, tables truncated, and objects dropped one at a time; the operator of this service sets the limit`,
+    { cause: denied, details: denied.details, reason: 'databaseBytes' },
+  );
+}
+
+const FIND_SOURCE = `
+select t.tenant_db_url, d.id, d.server, d.database_name, d.role_name, d.password,
+  d.moving_until > clock_timestamp() as moving, d.full_since is not null as is_full
+from tenant t left join tenant_database d on d.tenant_id = t.id and d.ready_at is not null
+where t.id = $1 and t.deleting_at is null`;

@@ -1,0 +1,116 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { settingsAgainstOwner, type TenantServer } from '../servers/servers.ts';
+import type { OwnDatabase } from './provision.ts';
+
+const exec = promisify(execFile);
+
+/** Throws unless both programs are there, and as new as both servers. */
+export async function requirePrograms(folder: string, servers: readonly TenantServer[]): Promise<void> {
+  const versions = await Promise.all(
+    servers.map(async ({ name, admin }) => {
+      const { rows } = await admin.query<{ version: number }>(
+        `select current_setting('server_version_num')::int / 10000 as version`,
+      );
+      return { name, version: rows[0]?.version ?? 0 };
+    }),
+  );
+  for (const program of ['pg_dump', 'pg_restore']) {
+    const version = await versionOf(program, folder);
+    for (const server of versions)
+      if (version < server.version)
+        throw new Error(
+          `${program} is of PostgreSQL ${version}, and the server "${server.name}" of PostgreSQL ${server.version}: set PG_BIN to the folder of a newer one`,
+        );
+  }
+}
+
+async function versionOf(program: string, folder: string): Promise<number> {
+  const path = join(folder, program);
+  const { stdout } = await exec(path, ['--version'], { env: environment }).catch((cause: unknown) => {
+    throw new Error(
+      `${path} cannot be executed; install PostgreSQL's client programs, or set PG_BIN to the folder that has them`,
+      { cause },
+    );
+  });
+  return Number(/(\d+)(\.\d+|devel|beta\d+|rc\d+)/.exec(stdout)?.[1] ?? 0);
+}
+
+/** The image keeps the libraries of the programs apart. */
+const environment = {
+  PATH: '/usr/local/bin:/usr/bin:/bin',
+  LC_ALL: 'C',
+  LD_LIBRARY_PATH: '/usr/local/pgsql/lib',
+};
+
+interface Copy {
+  from: TenantServer;
+  to: TenantServer;
+  database: OwnDatabase;
+  programs: string;
+  signal: AbortSignal;
+}
+
+/**
+ * Streams a dump of the database into the other one, without a file between. It is read by the deployment's role, because the
+ * tenant's may not sign in; and restored by the tenant's, because restoring runs its functions.
+ */
+export async function copyDatabase({ from, to, database, programs, signal }: Copy): Promise<void> {
+  const { databaseName, roleName, password } = database;
+  const source = connectionOf(from.url, { database: databaseName, settings: await settingsAgainstOwner(from.admin) });
+  const target = connectionOf(to.url, { database: databaseName, user: roleName, password });
+  const dump = start(join(programs, 'pg_dump'), ['--format=custom', '--compress=1', '--no-owner', '--no-privileges'], {
+    env: source,
+    signal,
+  });
+  const args = ['--no-owner', '--no-privileges', '--exit-on-error', '--single-transaction', `--dbname=${databaseName}`];
+  const restore = start(join(programs, 'pg_restore'), args, { env: target, signal });
+  // A program that fails closes its end; its own message says more.
+  await Promise.all([
+    pipeline(dump.child.stdout, restore.child.stdin).catch(() => undefined),
+    dump.ended,
+    restore.ended,
+  ]);
+}
+
+function start(path: string, args: string[], { env, signal }: { env: Record<string, string>; signal: AbortSignal }) {
+  const child = spawn(path, args, { env, signal, stdio: ['pipe', 'pipe', 'pipe'] });
+  let said = '';
+  child.stderr.on('data', (text) => {
+    said = `${said}${text}`.slice(-2_000);
+  });
+  async function end(): Promise<void> {
+    const [code] = await once(child, 'close');
+    if (code !== 0) throw new Error(`${path} failed; nothing was moved. It said:\n${said.trim()}`);
+  }
+  return { child, ended: end() };
+}
+
+/** In variables, since arguments are visible to other users of the machine. */
+function connectionOf(
+  url: string,
+  {
+    database,
+    user,
+    password,
+    settings = '',
+  }: { database: string; user?: string; password?: string; settings?: string },
+): Record<string, string> {
+  const { hostname, port, username, password: own, searchParams } = new URL(url);
+  const sslrootcert = searchParams.get('sslrootcert');
+  return {
+    ...environment,
+    ...(sslrootcert && { PGSSLROOTCERT: sslrootcert }),
+    PGHOST: searchParams.get('host') ?? decodeURIComponent(hostname),
+    PGPORT: port || '5432',
+    PGDATABASE: database,
+    PGUSER: user ?? decodeURIComponent(username),
+    PGPASSWORD: password ?? decodeURIComponent(own),
+    PGSSLMODE: searchParams.get('sslmode') ?? 'prefer',
+    // Values in the dump have to be exact, also those of the type money, and a statement may take as long as it needs.
+    PGOPTIONS: `${settings} -c lc_monetary=C -c statement_timeout=0 -c idle_in_transaction_session_timeout=0`,
+  };
+}

@@ -1,0 +1,234 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newID } from '#shared/core/ids.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
+import { withTenantDatabaseLock } from '#shared/tenants/database-lock.ts';
+import { quoteLiteral, quoteName } from '../quote.ts';
+import type { TenantServer, TenantServers } from '../servers/servers.ts';
+import { copyDatabase, requirePrograms } from './dump.ts';
+import { hasPrepared } from './prepared.ts';
+import { make, type OwnDatabase } from './provision.ts';
+import { dropRoleAndDatabase, endSessions } from './removals.ts';
+
+export interface MoveNeeds {
+  pool: Pool;
+  servers: TenantServers;
+  secrets: KeyRing;
+  logger: Logger;
+  /** Folder of `pg_dump` and `pg_restore`; undefined: those on the PATH. */
+  programs: string | undefined;
+}
+
+interface Move {
+  id: string;
+  tenantID: string;
+  database: OwnDatabase;
+  from: TenantServer;
+  to: TenantServer;
+}
+
+/** A move that stops reporting for as long is over; work of the tenant then goes on where the database was. */
+const LEASE_SECONDS = 30;
+const RENEW_MS = 5_000;
+/** Time for statements that were under way. */
+const MAX_WORK_MS = 20_000;
+
+/**
+ * Moves a tenant's database to another server. Until the last statement, which changes the row, the database on the old server
+ * counts: a failure before leaves it as it was.
+ */
+export async function moveDatabase(
+  { tenantID, target }: { tenantID: string; target: string },
+  needs: MoveNeeds,
+): Promise<void> {
+  const { pool, servers } = needs;
+  const to = servers.listed.find(({ name }) => name === target);
+  if (!to)
+    throw new Error(
+      `TENANT_DATABASES_URL names no server "${target}"; it names ${servers.listed.map(({ name }) => name).join(', ')}`,
+    );
+  const database = await find(tenantID, needs);
+  const from = servers.find(database.server);
+  if (!from)
+    throw new Error(`TENANT_DATABASES_URL does not name the server "${database.server}", where the database is`);
+  if (from.name === to.name) throw new Error(`The database is on the server "${to.name}" already`);
+  await requirePrograms(needs.programs ?? '', [from, to]);
+  // Of two moves the second waits, and finds the database where the first has put it.
+  await withTenantDatabaseLock(pool, tenantID, async () => {
+    const now = await find(tenantID, needs);
+    if (now.server !== from.name) throw new Error('The database was moved meanwhile');
+    await hold({ id: newID(), tenantID, database: now, from, to }, needs);
+  });
+}
+
+async function find(tenantID: string, { pool, secrets }: MoveNeeds): Promise<OwnDatabase> {
+  const { rows } = await pool.query<{
+    id: string;
+    server: string;
+    database_name: string;
+    role_name: string;
+    password: string;
+  }>(
+    `select d.id, d.server, d.database_name, d.role_name, d.password from tenant_database d join tenant t on t.id = d.tenant_id
+     where d.tenant_id::text = $1 and d.ready_at is not null and t.deleting_at is null`,
+    [tenantID],
+  );
+  const [row] = rows;
+  if (!row) throw new Error('This tenant has no database that Gantry has created');
+  const { id, server, database_name: databaseName, role_name: roleName } = row;
+  return {
+    id,
+    server,
+    databaseName,
+    roleName,
+    password: secrets.open(row.password, sealedColumns.tenantDatabasePassword.context(id)),
+  };
+}
+
+/** Holds back the tenant's work during the move. */
+async function hold(move: Move, needs: MoveNeeds): Promise<void> {
+  const { pool, logger } = needs;
+  const lost = new AbortController();
+  await pool.query(`update tenant_database set move_id = $2, moving_until = ${UNTIL} where id = $1`, [
+    move.database.id,
+    move.id,
+  ]);
+  const renewing = renew(move, pool, lost);
+  try {
+    await stopWork(move);
+    await copy(move, needs, lost.signal);
+    lost.signal.throwIfAborted();
+    await change(move, pool);
+  } catch (error) {
+    await putBack(move, pool).catch((failure) =>
+      logger.warn({ err: failure }, 'the next request puts back the sign-in'),
+    );
+    throw error;
+  } finally {
+    lost.abort(new Error('The move is over'));
+    await renewing;
+  }
+}
+
+/** A lease that has expired may have let in work, which the copy would lack: the move then fails. */
+async function renew({ id }: Move, pool: Pool, lost: AbortController): Promise<void> {
+  while (!lost.signal.aborted) {
+    await sleep(RENEW_MS, undefined, { signal: lost.signal }).catch(() => undefined);
+    if (lost.signal.aborted) return;
+    try {
+      const { rowCount } = await pool.query(RENEW, [id]);
+      if (rowCount === 0) lost.abort(new Error('The move took too long to report; nothing was moved'));
+    } catch {
+      // Tried again; the lease expires if this goes on.
+    }
+  }
+}
+
+/** Lets work end that had begun. Then keeps out the role, also clients that know its password, and ends what still runs. */
+async function stopWork({ from, database: { roleName } }: Move): Promise<void> {
+  for (let waitedMs = 0; waitedMs < MAX_WORK_MS; waitedMs += 100) {
+    const { rowCount } = await from.admin.query(WORKING, [roleName]);
+    if (rowCount === 0) break;
+    await sleep(100);
+  }
+  await from.admin.query(`alter role ${quoteName(roleName)} nologin`);
+  await withAdmin(from, (connection) => endSessions(connection, roleName));
+}
+
+async function copy(
+  { from, to, database }: Move,
+  { pool, programs = '' }: MoveNeeds,
+  signal: AbortSignal,
+): Promise<void> {
+  const { databaseName, roleName } = database;
+  if (await hasPrepared(from.admin, databaseName))
+    throw new Error('The database has prepared transactions, which a dump would lack; nothing was moved');
+  // Of an earlier move away from that server.
+  await pool.query('delete from tenant_database_removal where server = $1 and database_name = $2', [
+    to.name,
+    databaseName,
+  ]);
+  await withAdmin(to, async (connection) => {
+    // Left behind by a move that was interrupted.
+    await dropRoleAndDatabase(connection, { server: to, databaseName, roleName });
+  });
+  const hasLargeObjects = await from.on(databaseName, async (client) => {
+    const { rows } = await client.query<{ some: boolean }>(
+      'select exists (select from pg_catalog.pg_largeobject_metadata) as some',
+    );
+    return rows[0]?.some ?? false;
+  });
+  // The prepared template lets tenants create no large objects, and so would not let them be restored.
+  await make(to, database, hasLargeObjects ? 'template0' : undefined);
+  await copyDatabase({ from, to, database, programs, signal });
+  await copySettings({ from, to, database });
+}
+
+/** Settings that the tenant has given its database or its role; a dump of one database lacks them. */
+async function copySettings({ from, to, database }: Pick<Move, 'from' | 'to' | 'database'>): Promise<void> {
+  const { databaseName, roleName } = database;
+  const { rows } = await from.admin.query<{ target: string; name: string; value: string }>(SETTINGS, [
+    databaseName,
+    roleName,
+  ]);
+  await withAdmin(to, async (connection) => {
+    for (const { target, name, value } of rows) {
+      const setting = name
+        .split('.')
+        .map((part) => quoteName(part))
+        .join('.');
+      // A list is quoted otherwise than a word: the server does it. In one statement, because a value such as `statement_timeout = 1`
+      // would hold for the next one.
+      const body = `begin perform set_config(${quoteLiteral(name)}, ${quoteLiteral(value)}, true); alter ${target} set ${setting} from current; end`;
+      await connection.query(`do ${quoteLiteral(body)}`);
+    }
+  });
+}
+
+/** From here on the copy counts, and the old database is on the list of those to drop. */
+async function change({ id, tenantID, database, from, to }: Move, pool: Pool): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query(
+      `update tenant_database set server = $3, move_id = null, moving_until = null, full_since = null, measured_at = null where id = $1 and move_id = $2 and moving_until > clock_timestamp()`,
+      [database.id, id, to.name],
+    );
+    if (rowCount === 0) throw new Error('The move took too long to report; nothing was moved');
+    await client.query(
+      `insert into tenant_database_removal (id, deleted_tenant_id, server, database_name, role_name) values ($1, $2, $3, $4, $5)`,
+      [id, tenantID, from.name, database.databaseName, database.roleName],
+    );
+  });
+}
+
+async function putBack({ id, from, database }: Move, pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ server: string; full: boolean }>(
+    'select server, full_since is not null as full from tenant_database where id = $1',
+    [database.id],
+  );
+  // An answer may have been lost after the change was made.
+  if (rows[0]?.server !== from.name) return;
+  if (!rows[0].full) await from.admin.query(`alter role ${quoteName(database.roleName)} login`);
+  await pool.query('update tenant_database set move_id = null, moving_until = null where move_id = $1', [id]);
+}
+
+async function withAdmin<T>({ admin }: TenantServer, work: (connection: PoolClient) => Promise<T>): Promise<T> {
+  const connection = await admin.connect();
+  try {
+    return await work(connection);
+  } finally {
+    connection.release();
+  }
+}
+
+const UNTIL = `clock_timestamp() + interval ${quoteLiteral(`${LEASE_SECONDS} seconds`)}`;
+const RENEW = `update tenant_database set moving_until = ${UNTIL} where move_id = $1 and moving_until > clock_timestamp()`;
+const WORKING = `select from pg_stat_activity where usename = $1 and state <> 'idle'`;
+const SETTINGS = `
+select case when s.setrole = 0 then format('database %I', d.datname) when s.setdatabase = 0 then format('role %I', r.rolname)
+         else format('role %I in database %I', r.rolname, d.datname) end as target,
+  split_part(c, '=', 1) as name, substr(c, strpos(c, '=') + 1) as value
+from pg_db_role_setting s cross join unnest(s.setconfig) as c
+left join pg_database d on d.oid = s.setdatabase left join pg_roles r on r.oid = s.setrole
+where (d.datname = $1 and s.setrole = 0) or r.rolname = $2`;

@@ -1,0 +1,240 @@
+import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { AppError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
+import { withTenantDatabaseLock } from '#shared/tenants/database-lock.ts';
+import { quoteLiteral, quoteName } from '../quote.ts';
+import type { TenantServer, TenantServers } from '../servers/servers.ts';
+
+/** A database that Gantry has created for a tenant. */
+export interface OwnDatabase {
+  id: string;
+  server: string;
+  databaseName: string;
+  roleName: string;
+  password: string;
+}
+
+export interface Provisioner {
+  /** Returns the tenant's database, created now if there is none. Two processes at once create only one. */
+  provide(tenantID: string): Promise<OwnDatabase>;
+  /**
+   * Resets the password of the role, and lets it sign in: a role may change its own, and so lock the tenant out. Refused while the
+   * database is moved to another server.
+   */
+  restorePassword(database: OwnDatabase): Promise<void>;
+}
+
+interface Needs {
+  pool: Pool;
+  secrets: KeyRing;
+  servers: TenantServers;
+}
+
+interface Row {
+  id: string;
+  server: string;
+  database_name: string;
+  role_name: string;
+  password: string;
+  ready: boolean;
+}
+
+/** Limit of one role, over all worker processes. */
+const MAX_ROLE_CONNECTIONS = 40;
+const REVOKE_LOCK = 7_265_017;
+
+export function createProvisioner({ pool, secrets, servers }: Needs): Provisioner {
+  async function provide(tenantID: string): Promise<OwnDatabase> {
+    const { rowCount } = await pool.query('select from tenant_database where tenant_id = $1', [tenantID]);
+    if (rowCount === 0) await announce(tenantID);
+    return withTenantDatabaseLock(pool, tenantID, async (connection) => {
+      const row = await find(connection, tenantID);
+      if (!row) throw new AppError('NOT_FOUND', 'Tenant not found');
+      const database = open(row);
+      if (row.ready) return database;
+      await make(servers.get(row.server), database);
+      await connection.query('update tenant_database set ready_at = now() where id = $1', [row.id]);
+      return database;
+    });
+  }
+
+  /** Stores the names before they are used, so that an interrupted creation is finished later or dropped with the tenant. */
+  async function announce(tenantID: string): Promise<void> {
+    const id = newID();
+    const password = secrets.seal(
+      randomBytes(24).toString('base64url'),
+      sealedColumns.tenantDatabasePassword.context(id),
+    );
+    const name = `tenant_${randomBytes(12).toString('hex')}`;
+    await servers.place((client, server) =>
+      client.query(
+        `insert into tenant_database (id, tenant_id, server, database_name, role_name, password)
+         select $1, id, $5, $3, $3, $4 from tenant where id = $2 and deleting_at is null
+         on conflict (tenant_id) do nothing`,
+        [id, tenantID, name, password, server],
+      ),
+    );
+  }
+
+  function open({ id, server, database_name, role_name, password }: Row): OwnDatabase {
+    return {
+      id,
+      server,
+      databaseName: database_name,
+      roleName: role_name,
+      password: secrets.open(password, sealedColumns.tenantDatabasePassword.context(id)),
+    };
+  }
+
+  return {
+    provide,
+    async restorePassword({ id, server, roleName, password }) {
+      const verifier = quoteLiteral(await scramVerifier(password));
+      await inTransaction(pool, async (client) => {
+        // The lock keeps a move from beginning in between.
+        const { rows } = await client.query<{ moving: boolean }>(MOVING, [id]);
+        if (rows[0]?.moving !== false) throw beingMoved();
+        await servers.get(server).admin.query(`alter role ${quoteName(roleName)} login password ${verifier}`);
+      });
+    },
+  };
+}
+
+const MOVING = `
+select coalesce(moving_until > clock_timestamp(), false) as moving from tenant_database where id = $1 for update`;
+
+export function beingMoved(): AppError {
+  return new AppError('UNAVAILABLE', "The tenant's database is being moved to another server; nothing was done", {
+    retryAfter: 10,
+    details: { begun: false },
+  });
+}
+
+/** Creates what is missing of role and database. */
+export async function make(
+  { admin, isOwn }: TenantServer,
+  database: OwnDatabase,
+  template?: 'template0',
+): Promise<void> {
+  const connection = await admin.connect();
+  try {
+    await requireRights(connection);
+    if (isOwn) await closeDeployment(connection);
+    await makeRole(connection, database);
+    await makeDatabase(connection, database, template);
+  } finally {
+    connection.release();
+  }
+}
+
+async function find(connection: PoolClient, tenantID: string): Promise<Row | undefined> {
+  const { rows } = await connection.query<Row>(
+    'select id, server, database_name, role_name, password, ready_at is not null as ready from tenant_database where tenant_id = $1',
+    [tenantID],
+  );
+  return rows[0];
+}
+
+async function requireRights(connection: PoolClient): Promise<void> {
+  const { rows } = await connection.query<{ may: boolean }>(
+    'select rolsuper or (rolcreatedb and rolcreaterole) as may from pg_roles where rolname = current_user',
+  );
+  if (!rows[0]?.may)
+    throw new AppError(
+      'CONFLICT',
+      'This tenant has no database: it was created without tenantDBURL, and the role of this service may not create databases and roles',
+    );
+}
+
+/** Closes the deployment's own database to PUBLIC: a role that may connect sees the names of all objects in it. */
+async function closeDeployment(connection: PoolClient): Promise<void> {
+  const before = await findDeployment(connection);
+  if (!before.open) return;
+  await connection.query('begin');
+  try {
+    // Concurrent changes of the rights of one database fail.
+    await connection.query('select pg_advisory_xact_lock($1)', [REVOKE_LOCK]);
+    await connection.query(`revoke connect, temporary on database ${quoteName(before.name)} from public`);
+    await connection.query('commit');
+  } catch (error) {
+    await connection.query('rollback');
+    throw error;
+  }
+  // A role without the right gets only a warning from the server.
+  if ((await findDeployment(connection)).open)
+    throw new AppError(
+      'CONFLICT',
+      "This tenant has no database: the service's own database is open to every role of the server, and its role may not close it (REVOKE CONNECT … FROM PUBLIC)",
+    );
+}
+
+async function findDeployment(connection: PoolClient): Promise<{ name: string; open: boolean }> {
+  const { rows } = await connection.query<{ name: string; open: boolean }>(
+    `select current_database() as name, has_database_privilege('public', current_database(), 'CONNECT') as open`,
+  );
+  if (!rows[0]) throw new Error('The server does not say which database this is');
+  return rows[0];
+}
+
+async function makeRole(connection: PoolClient, { roleName, password }: OwnDatabase): Promise<void> {
+  const role = quoteName(roleName);
+  const { rowCount } = await connection.query('select from pg_roles where rolname = $1', [roleName]);
+  const attributes = `login nosuperuser nocreatedb nocreaterole noreplication nobypassrls connection limit ${MAX_ROLE_CONNECTIONS}`;
+  if (rowCount === 0)
+    // The verifier and not the password: a server may log statements.
+    await connection.query(`create role ${role} ${attributes} password ${quoteLiteral(await scramVerifier(password))}`);
+  // Only members of a role may create and drop databases that it owns.
+  await connection.query(`grant ${role} to current_user`);
+  await setDefaults(connection, roleName);
+}
+
+/** Settings of the owner of a database. */
+export async function setDefaults(connection: Pick<Pool, 'query'>, roleName: string): Promise<void> {
+  const role = quoteName(roleName);
+  // Defaults, which the tenant may change for a session.
+  for (const setting of [
+    `statement_timeout = '5min'`,
+    `idle_in_transaction_session_timeout = '1min'`,
+    `work_mem = '8MB'`,
+  ])
+    await connection.query(`alter role ${role} set ${setting}`);
+  // A limit, which the tenant may not change; ours to set only if the server's superuser has granted it.
+  await connection.query(`alter role ${role} set temp_file_limit = '1GB'`).catch(() => undefined);
+}
+
+async function makeDatabase(
+  connection: PoolClient,
+  { databaseName, roleName }: OwnDatabase,
+  given?: 'template0',
+): Promise<void> {
+  const database = quoteName(databaseName);
+  const { rowCount } = await connection.query('select from pg_database where datname = $1', [databaseName]);
+  if (rowCount === 0) {
+    const { rows } = await connection.query<{ template: string }>(FIND_TEMPLATE);
+    const template = given ?? rows[0]?.template ?? 'template0';
+    await connection.query(`create database ${database} owner ${quoteName(roleName)} template ${template}`);
+  }
+  await connection.query(`alter database ${database} connection limit ${MAX_ROLE_CONNECTIONS}`);
+  await connection.query(`revoke all on database ${database} from public`);
+}
+
+// template1 only where ops/tenant-server.sql has prepared it: elsewhere it may hold anything.
+const FIND_TEMPLATE = `
+select case when shobj_description(oid, 'pg_database') = 'template of tenant databases' then 'template1' else 'template0' end as template
+from pg_database where datname = 'template1'`;
+
+const derive = promisify(pbkdf2);
+const ITERATIONS = 4096;
+
+/** Computes what Postgres stores for a password (SCRAM-SHA-256, RFC 5803). */
+export async function scramVerifier(password: string): Promise<string> {
+  const salt = randomBytes(16);
+  const salted = await derive(password, salt, ITERATIONS, 32, 'sha256');
+  const keyed = (text: string) => createHmac('sha256', salted).update(text).digest();
+  const storedKey = createHash('sha256').update(keyed('Client Key')).digest('base64');
+  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${storedKey}:${keyed('Server Key').toString('base64')}`;
+}

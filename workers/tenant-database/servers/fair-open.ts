@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { PostgresConnection } from '../../connections/postgresql/connection.ts';
+import type { Crowding } from './contention.ts';
+
+interface Opening {
+  /** Its name. */
+  server: string;
+  turn: Turn;
+  signal: AbortSignal;
+  open(signal: AbortSignal): Promise<PostgresConnection>;
+}
+
+const BUSY_MS = 100;
+
+/**
+ * Waits while the server has no connection left: all workers together may want more than it has. They then close those that are
+ * idle, and in each worker the tenants' turns decide whose attempt is next.
+ */
+export async function openInTurn(
+  crowding: Crowding,
+  { server, turn, signal, open }: Opening,
+): Promise<PostgresConnection> {
+  const retries = crowding.retriesOf(server);
+  const announce = () => crowding.announce(server);
+  let refused: unknown;
+  if (retries.used === 0) {
+    try {
+      return await open(signal);
+    } catch (error) {
+      // That of a role or a database is no other tenant's concern.
+      if (!isServerFull(error)) return await untilAllowed({ refused: error, open, signal });
+      announce();
+      refused = error;
+    }
+  }
+  const leave = await retries.enter(turn, signal);
+  if (!leave) throw allTaken(refused ?? signal.reason);
+  try {
+    return await untilAllowed({ open, signal, onFull: announce });
+  } finally {
+    leave();
+  }
+}
+
+interface Attempts extends Pick<Opening, 'open' | 'signal'> {
+  /** Of the attempt before. */
+  refused?: unknown;
+  onFull?(): void;
+}
+
+/** Tries again while the server refuses for a lack of connections, or because it is starting. */
+async function untilAllowed({ refused, open, signal, onFull }: Attempts): Promise<PostgresConnection> {
+  for (let error = refused; ; ) {
+    if (error !== undefined) {
+      if (refusalOf(error) !== 'busy') throw error;
+      if (isServerFull(error)) onFull?.();
+      await sleep(BUSY_MS * (0.5 + Math.random()));
+      if (signal.aborted) throw error;
+    }
+    try {
+      return await open(signal);
+    } catch (again) {
+      error = again;
+    }
+  }
+}
+
+/** The functions of Postgres that refuse because a role or a database has its connections. Texts are in the server's language. */
+const LIMITS_OF_ONE = new Set(['InitializeSessionUserId', 'CheckMyDatabase']);
+
+function isServerFull(error: unknown): boolean {
+  const cause = error instanceof AppError ? error.cause : undefined;
+  return cause instanceof pg.DatabaseError && cause.code === '53300' && !LIMITS_OF_ONE.has(cause.routine ?? '');
+}
+
+/** Why the connection was refused. */
+export function refusalOf(error: unknown): string | undefined {
+  if (!(error instanceof AppError)) return undefined;
+  return (error.details as { reason?: string } | undefined)?.reason;
+}
+
+export function allTaken(cause: unknown): AppError {
+  return new AppError(
+    'UPSTREAM_TIMEOUT',
+    "All connections to the server of the tenant's database were taken; nothing was done",
+    { cause, details: { begun: false } },
+  );
+}

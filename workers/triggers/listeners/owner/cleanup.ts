@@ -1,0 +1,150 @@
+import type { JsonObject } from '#shared/core/json.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import { openSecrets } from '#shared/core/schema/secret.ts';
+import { findDatasourceType } from '#shared/datasources/types/index.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
+import type { ListenerReader } from '#shared/triggers/listeners/listener-reader.ts';
+import { findListenerType } from '#shared/triggers/listeners/types/index.ts';
+import type { Reach } from '../../../datasources/connectors/outbound-services.ts';
+import { sourceOf, sourceTypes } from '../sources/index.ts';
+import type { Left, Source } from '../sources/source.ts';
+import type { LiveListener } from './run-listener.ts';
+
+/** Removals at once in this process; of one tenant, whose server may not answer. */
+const AT_ONCE = 10;
+const OF_A_TENANT = 2;
+const REMOVE_MS = 10_000;
+/** Longer than a removal takes: meanwhile no owner connects the listener. */
+const CLAIMED_SECONDS = 20;
+const BACKOFF_SECONDS = { first: 5, most: 3_600 };
+/** About three days. */
+const MAX_ATTEMPTS = 80;
+
+interface Needs {
+  pool: Pool;
+  reader: ListenerReader;
+  secrets: KeyRing;
+  reach: Reach;
+  /** Aborted when this worker stops. */
+  signal: AbortSignal;
+  logger: Logger;
+}
+
+/** A listener with a connection. */
+export interface Place {
+  listener: LiveListener;
+  source: Source;
+}
+
+interface Residue {
+  id: string;
+  listenerID: string;
+  tenantID: string;
+  type: string;
+  config: JsonObject;
+  datasourceID: string;
+  options: JsonObject;
+  attempts: number;
+}
+
+/**
+ * Removes what listeners that are deleted or inactive have left at their servers, such as a replication slot, for which its server keeps
+ * its log. Rows of them are written by the statement that ends the listener, so it counts for nothing which worker had it, if any.
+ * Answers with the number of rows that were due.
+ */
+export async function clearResidues(needs: Needs): Promise<number> {
+  const { pool } = needs;
+  const { rows } = await pool.query<Residue>({
+    name: 'listener_residues',
+    text: CLAIM_RESIDUES,
+    values: [AT_ONCE, OF_A_TENANT, CLAIMED_SECONDS, sourceTypes],
+  });
+  await Promise.all(rows.map((residue) => clear(residue, needs)));
+  return rows.length;
+}
+
+/** Names what a listener leaves at its server. Undefined: nothing. */
+export function residueOf({ source, listener }: Place, reach: Reach): string | undefined {
+  return source.residueOf?.(leftBy(listener, reach));
+}
+
+/** Removes what an earlier configuration has named. */
+export async function removeResidue(
+  { source, listener }: Place,
+  { reach, logger }: Pick<Needs, 'reach' | 'logger'>,
+): Promise<void> {
+  const left = leftBy(listener, reach);
+  if (source.residueOf?.(left) === undefined) return;
+  await source
+    .removeResidue?.(left)
+    .catch((error: unknown) =>
+      logger.info({ err: error, listenerID: listener.id }, 'a listener has left something at its server'),
+    );
+}
+
+function leftBy({ id: listenerID, tenantID, options, config }: LiveListener, reach: Reach): Left {
+  return { listenerID, tenantID, options, config, reach, signal: AbortSignal.timeout(REMOVE_MS) };
+}
+
+async function clear(residue: Residue, needs: Needs): Promise<void> {
+  const { pool, logger } = needs;
+  const { id, listenerID, attempts } = residue;
+  try {
+    await remove(residue, needs);
+  } catch (error) {
+    const isGivenUp = attempts >= MAX_ATTEMPTS;
+    const words = isGivenUp ? 'a listener has left something at its server' : 'a listener left something for now';
+    logger[isGivenUp ? 'warn' : 'debug']({ err: error, listenerID, attempts }, words);
+    if (!isGivenUp) {
+      const waitSeconds = Math.min(BACKOFF_SECONDS.first * 2 ** (attempts - 1), BACKOFF_SECONDS.most);
+      await pool.query(POSTPONE, [id, waitSeconds]);
+      return;
+    }
+  }
+  await pool.query('delete from listener_residue where id = $1', [id]);
+}
+
+async function remove(residue: Residue, { reader, secrets, reach, signal: stopped }: Needs): Promise<void> {
+  const { listenerID, tenantID, type, datasourceID } = residue;
+  const source: Source = await sourceOf(type);
+  const definition = findDatasourceType(type);
+  const context = sealedColumns.residueOptions.context(datasourceID);
+  const options = definition && openSecrets(definition.options, residue.options, { secrets, context });
+  const signal = AbortSignal.any([stopped, AbortSignal.timeout(REMOVE_MS)]);
+  const left: Left = {
+    ...{ listenerID, tenantID, reach, signal },
+    options: definition?.options.parse(options),
+    config: findListenerType(type)?.config.parse(residue.config),
+  };
+  const name = source.residueOf?.(left);
+  if (name === undefined) return;
+  const now = await reader.byID(listenerID, tenantID);
+  // It is active again. One that has stopped because of its creator goes on where it was, when it may.
+  if (now && now.status !== 'inactive') {
+    const config = findListenerType(now.type)?.config.parse(now.config);
+    if (source.residueOf?.({ ...left, options: now.options, config }) === name) return;
+  }
+  await source.removeResidue?.(left);
+}
+
+/** Those of a listener that is being made active are locked by its trigger. */
+export const CLAIM_RESIDUES = `
+with due as (
+  select id, row_number() over (partition by tenant_id order by ready_at) as nth from listener_residue
+  where ready_at <= now() and listener_type = any($4::text[])
+),
+picked as (
+  select r.id from listener_residue r
+  where r.id in (select id from due where nth <= $2 order by nth, id limit $1) and r.ready_at <= now()
+  for update skip locked
+)
+update listener_residue r set attempts = attempts + 1, claimed_until = now() + make_interval(secs => $3),
+  ready_at = now() + make_interval(secs => $3)
+from picked where r.id = picked.id
+returning r.id, r.listener_id as "listenerID", r.tenant_id as "tenantID", r.listener_type as type, r.listener_config as config,
+  r.datasource_id as "datasourceID", r.datasource_options as options, r.attempts`;
+
+const POSTPONE = `
+update listener_residue set claimed_until = null, ready_at = now() + make_interval(secs => $2) where id = $1`;

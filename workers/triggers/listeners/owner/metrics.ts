@@ -1,0 +1,49 @@
+import type { Metrics } from '#shared/core/metrics.ts';
+import type { Room } from './capacity.ts';
+import type { LeaseState } from './leases.ts';
+
+/** What an owner of listeners knows of them at this moment. */
+export interface OwnerStats {
+  /** Of its listeners, by what their connections do. */
+  readonly listeners: Readonly<Record<LeaseState, number>>;
+  /** Connections that have ended, or could not be made, since the process began. */
+  readonly ended: number;
+  /** Events that have arrived and are not recorded yet. */
+  readonly inHand: { readonly events: number; readonly bytes: number };
+}
+
+interface Sources {
+  held: ReadonlyMap<string, { readonly state: LeaseState }>;
+  room: Pick<Room, 'inHand'>;
+}
+
+export function createOwnerStats({ held, room }: Sources) {
+  return {
+    ended: 0,
+    get listeners() {
+      const listeners: Record<LeaseState, number> = { connecting: 0, running: 0, reconnecting: 0, error: 0 };
+      for (const { state } of held.values()) listeners[state] += 1;
+      return listeners;
+    },
+    get inHand() {
+      return room.inHand;
+    },
+  } satisfies OwnerStats;
+}
+
+export function addOwnerMetrics({ add }: Pick<Metrics, 'add'>, stats: OwnerStats): void {
+  const ofListeners = 'Listeners that this worker owns, by the state of their connection';
+  add({ name: 'gantry_owned_listeners', help: ofListeners, kind: 'gauge', labels: ['state'] }, () =>
+    Object.entries(stats.listeners).map(([state, value]) => ({ labels: { state }, value })),
+  );
+  const ofEnded = 'Connections of listeners that have ended, or could not be made';
+  add({ name: 'gantry_listener_connections_ended_total', help: ofEnded, kind: 'counter' }, () => [
+    { value: stats.ended },
+  ]);
+  const ofEvents = 'Events of listeners that have arrived and are not recorded yet';
+  add({ name: 'gantry_listener_events_in_hand', help: ofEvents, kind: 'gauge' }, () => [
+    { value: stats.inHand.events },
+  ]);
+  const ofBytes = 'Bytes of these events';
+  add({ name: 'gantry_listener_bytes_in_hand', help: ofBytes, kind: 'gauge' }, () => [{ value: stats.inHand.bytes }]);
+}

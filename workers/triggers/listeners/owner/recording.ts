@@ -1,0 +1,207 @@
+import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newID } from '#shared/core/ids.ts';
+import { MAX_LEVELS, readJSON } from '#shared/core/lossless-json.ts';
+import { isRefusedStatement } from '#shared/db/pool.ts';
+import type { CountedQuota } from '#shared/tenants/counted-quotas.ts';
+import type { EventRecorder, NewEvent } from '#shared/triggers/listeners/event-recorder.ts';
+import { orderKeyOf } from '#shared/triggers/listeners/order-key.ts';
+import { unlessAborted } from '../../../outbound/unless-aborted.ts';
+import type { Arrival, Pausable } from '../sources/source.ts';
+import type { Room } from './capacity.ts';
+
+/** A larger event is recorded without its body, so that it does not hold up those behind it. */
+const MAX_BODY_BYTES = 10_000_000;
+/** Of one connection. Beyond it nothing is read. */
+const MAX_UNDER_WAY = { bytes: 256_000, events: 200 };
+/** A server sends an event again soon after it was connected to again. */
+const DEDUP_SECONDS = 86_400;
+const RETRY_MS = { first: 100, most: 2_000 };
+const QUOTA_MS = 1_000;
+
+interface Needs {
+  recorder: Pick<EventRecorder, 'record'>;
+  room: Room;
+  /** The quota of events that wait. */
+  events: CountedQuota;
+  /** The quota of bytes. */
+  bytes: CountedQuota;
+  /** Resolves while this process may record: after an outage, when its lease is renewed. */
+  untilOwned(): Promise<void>;
+}
+
+interface Of {
+  tenantID: string;
+  listenerID: string;
+  type: string;
+  /** The template of the key by which events are ordered. */
+  orderBy: string;
+  signal: AbortSignal;
+  /** An event has arrived: the connection works. */
+  onArrival(): void;
+  /** An event could not be recorded or acknowledged: the connection is to end. */
+  onFailure(error: unknown): void;
+}
+
+export interface Recording {
+  record(arrival: Arrival): Promise<void>;
+  intake(stream: Pausable): (arrival: Arrival, acknowledge?: () => unknown) => void;
+  untilRoom(): Promise<void>;
+  wasPausedSince(at: number): boolean;
+  /** Resolves when nothing is under way any more. */
+  settled(): Promise<void>;
+}
+
+/** Records the events of one connection. */
+export function createRecording({ recorder, room, events, bytes, untilOwned }: Needs, of: Of): Recording {
+  const { tenantID, signal } = of;
+  const underWay = new Set<Promise<void>>();
+  let paused = 0;
+  let resumedAt = Number.NEGATIVE_INFINITY;
+
+  async function write(event: NewEvent): Promise<void> {
+    for (let waitMs = RETRY_MS.first; ; waitMs = Math.min(waitMs * 2, RETRY_MS.most)) {
+      await unlessAborted(signal, untilOwned());
+      signal.throwIfAborted();
+      try {
+        await recorder.record(event);
+        return;
+      } catch (error) {
+        // An earlier attempt was recorded, and its answer was lost.
+        if (isKnownAlready(error)) return;
+        if (isRefusedStatement(error)) throw error;
+      }
+      await sleep(waitMs, undefined, { signal });
+    }
+  }
+
+  /** Nothing is refused: the server keeps what is not read. */
+  async function untilWithinQuotas(size: number): Promise<void> {
+    while ((await events.add(tenantID)) ?? (await bytes.addMany(tenantID, size)).refusal)
+      await sleep(QUOTA_MS, undefined, { signal });
+  }
+
+  async function record(arrival: Arrival): Promise<void> {
+    of.onArrival();
+    const event = eventOf(arrival, of);
+    const size = arrival.body.length;
+    room.enter(tenantID, size);
+    const work = untilWithinQuotas(size).then(() => write(event));
+    underWay.add(work);
+    try {
+      await work;
+    } finally {
+      underWay.delete(work);
+      room.leave(tenantID, size);
+    }
+  }
+
+  function intake(stream: Pausable): (arrival: Arrival, acknowledge?: () => unknown) => void {
+    let pending = 0;
+    let size = 0;
+    let isPaused = false;
+    let isResuming = false;
+
+    const isOwnTooMuch = () => pending >= MAX_UNDER_WAY.events || size >= MAX_UNDER_WAY.bytes;
+    const isTooMuch = () => isOwnTooMuch() || room.isFull(tenantID);
+
+    async function resume(): Promise<void> {
+      if (isResuming) return;
+      isResuming = true;
+      // The room may be full again when this connection has its turn.
+      while (isPaused && !isOwnTooMuch() && !signal.aborted) {
+        await room.wait(tenantID, signal);
+        if (isTooMuch()) continue;
+        isPaused = false;
+        paused -= 1;
+        resumedAt = performance.now();
+        stream.resume();
+      }
+      isResuming = false;
+    }
+
+    async function take(arrival: Arrival, acknowledge?: () => unknown): Promise<void> {
+      pending += 1;
+      size += arrival.body.length;
+      const done = record(arrival);
+      if (!isPaused && isTooMuch()) {
+        isPaused = true;
+        paused += 1;
+        stream.pause();
+      }
+      try {
+        await done;
+        await acknowledge?.();
+      } catch (error) {
+        // Not acknowledged, so the server sends it again to the next connection.
+        of.onFailure(error);
+      }
+      pending -= 1;
+      size -= arrival.body.length;
+      if (isPaused) void resume();
+    }
+
+    return (arrival, acknowledge) => void take(arrival, acknowledge);
+  }
+
+  return {
+    record,
+    intake,
+    async untilRoom() {
+      await room.wait(tenantID, signal);
+      signal.throwIfAborted();
+    },
+    wasPausedSince: (at) => paused > 0 || resumedAt >= at,
+    async settled() {
+      await Promise.allSettled(underWay);
+    },
+  };
+}
+
+function eventOf({ body, contentType, meta, key }: Arrival, { tenantID, listenerID, type, orderBy }: Of): NewEvent {
+  const isTooLarge = body.length > MAX_BODY_BYTES;
+  const mime = contentType ?? (isJSON(body) ? 'application/json' : undefined);
+  const event = {
+    id: newID(),
+    tenantID,
+    listenerID,
+    source: type,
+    body: isTooLarge ? Buffer.alloc(0) : body,
+    meta: isTooLarge ? { ...meta, omittedBytes: body.length } : meta,
+    headers: mime === undefined ? [] : [['content-type', mime] satisfies [string, string]],
+  };
+  const none = { receivedAt: new Date(), method: null, path: null, query: null, params: null };
+  const orderKey = orderKeyOf(orderBy, { ...event, ...none });
+  return {
+    ...event,
+    ...(orderKey !== undefined && { orderKey }),
+    ...(key !== undefined && {
+      dedup: { key: keyOf(key), bodyHash: hash('sha256', body), windowSeconds: DEDUP_SECONDS },
+    }),
+  };
+}
+
+/** The column holds 128 characters. */
+function keyOf(key: string): string {
+  return key.length <= 100 ? key : hash('sha256', key);
+}
+
+/** A larger body is not read to find out, only its first and last characters. */
+const MAX_READ_BYTES = 1_000_000;
+
+function isJSON(body: Buffer): boolean {
+  if (body.length === 0 || body.length > MAX_BODY_BYTES || !isUtf8(body)) return false;
+  const text = body.toString('utf8');
+  if (text.length > MAX_READ_BYTES) return /^\s*[[{]/.test(text) && /[\]}]\s*$/.test(text.slice(-10));
+  try {
+    readJSON(text, { maxLevels: MAX_LEVELS, isLost: () => false });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isKnownAlready(error: unknown): boolean {
+  return error instanceof Error && 'constraint' in error && error.constraint === 'listener_event_pkey';
+}

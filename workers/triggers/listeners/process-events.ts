@@ -1,0 +1,261 @@
+import type { z } from 'zod';
+import type { Rights } from '#shared/access/policy/rights.ts';
+import { batched, batchedInTurns } from '#shared/concurrency/batcher.ts';
+import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import type { ByteAccount, HeldBytes } from '#shared/concurrency/memory-budget.ts';
+import { createLane } from '#shared/concurrency/semaphore.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import { createRareWarning } from '#shared/core/throttled-warning.ts';
+import { createAnswerTrim } from '#shared/db/idempotency.ts';
+import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
+import { storableJSON } from '#shared/db/storable.ts';
+import type { listenerEvents } from '#shared/messaging/queues/listener-events.ts';
+import type { Publisher } from '#shared/messaging/realtime/publish.ts';
+import type { TellEnd } from '#shared/runs/completion-notices.ts';
+import type { Runs } from '#shared/runs/runs.ts';
+import type { Events } from '#shared/runs/send-event.ts';
+import { createCountedQuota } from '#shared/tenants/counted-quotas.ts';
+import type { TenantTurns } from '#shared/tenants/creators.ts';
+import { LARGE_BODY } from '#shared/triggers/listeners/deferred-events.ts';
+import { eventOf } from '#shared/triggers/listeners/event.ts';
+import { NOTE_ACTION, READ_BODIES, READ_EVENTS, SMALL_BODY } from '#shared/triggers/listeners/event-rows.ts';
+import {
+  callerOfListener,
+  type ListenerReader,
+  type ReadListener,
+} from '#shared/triggers/listeners/listener-reader.ts';
+import type { FreeTurn } from '#shared/triggers/listeners/release-next.ts';
+import { runIDOf } from '#shared/triggers/listeners/run-id.ts';
+import type { Queries } from '../../datasources/queries/queries.ts';
+import type { Sandbox } from '../../sandbox/pool.ts';
+import { createRequireStanding, isCreatorRefused } from './actions/creator-rights.ts';
+import { createFilter } from './actions/filter-event.ts';
+import { pushToPage } from './actions/push-to-page.ts';
+import { type ActionRecord, errorOfAction, isSlow, type Runners, runActions } from './actions/run-actions.ts';
+import { createRunQuery } from './actions/run-query.ts';
+import { createSaveToBuffer } from './actions/save-to-buffer.ts';
+import { createSendEvent } from './actions/send-event.ts';
+import { createStartWorkflow } from './actions/start-workflow.ts';
+import { createTransform } from './actions/transform-event.ts';
+import type { BufferTrim } from './actions/trim-buffers.ts';
+import { type Attempted, endOf, failureOf, holderOf, type OpenEvent, stopOf } from './attempt-ends.ts';
+import { type AttemptEnd, endAttempts } from './end-attempts.ts';
+import { readable, testsOf } from './test-events.ts';
+
+type Payload = z.output<typeof listenerEvents.payload>;
+type Outcome = z.input<typeof listenerEvents.result>['outcome'];
+
+/** Processes events of listeners. Safe to call twice for an event, also at once in two processes. */
+export interface EventProcessing {
+  process(job: Payload, signal: AbortSignal): Promise<Outcome>;
+}
+
+interface Needs {
+  pool: Pool;
+  runs: Pick<Runs, 'acceptWithin'>;
+  rights: Rights;
+  sandbox: Sandbox;
+  queries: Queries;
+  events: Pick<Events, 'send'>;
+  publisher: Pick<Publisher, 'listenerEvents' | 'listenerTests'>;
+  buffers: BufferTrim;
+  reader: ListenerReader;
+  bytes: ByteAccount;
+  turns: TenantTurns;
+  tellEnd: TellEnd;
+  /** An event is finished, so that its tenant may have room for others. */
+  onFinished(): void;
+  freeTurn: FreeTurn;
+  logger: Logger;
+}
+
+/** Events at once whose actions wait for code, queries or runs. A creator whose servers are slow must leave places for others. */
+const SLOW = { places: 160, maxPerTenant: 40, sharesByCreator: true };
+const PUT_BACK_SECONDS = 0.5;
+/** Statements at once for events with large bodies, tenants in turn: each has its own, and connections are lent in the order of arrival. */
+const LARGE = { places: 2 };
+/** Bodies of events that share a statement. */
+const MAX_BYTES = 256 * 1024;
+
+/** An event with the turn of its tenant. */
+interface Found extends OpenEvent {
+  turn: Turn;
+}
+
+export function createEventProcessing(needs: Needs): EventProcessing {
+  const { pool, runs, reader, bytes, turns, tellEnd, onFinished, freeTurn, publisher, buffers, logger } = needs;
+  const runners = createRunners(needs);
+  const requireStanding = createRequireStanding(pool);
+  const slow = createLane(SLOW);
+  const large = createLane(LARGE);
+  const load = batched((ids: string[]) => readEvents(pool, ids));
+  const readBodies = batchedInTurns((ids: string[]) => readBodiesOf(pool, ids), { maxBytes: MAX_BYTES });
+  const endTogether = batchedInTurns(
+    async (ends: AttemptEnd[]) => {
+      const written = await endAttempts(runs, ends);
+      return ends.map(({ eventID }) => written.has(eventID));
+    },
+    { maxBytes: MAX_BYTES, isFaultOfOne: isRefusedStatement },
+  );
+
+  async function attempt(recorded: OpenEvent, listener: ReadListener, signal: AbortSignal): Promise<Attempted> {
+    const { id: eventID, tenantID, listenerID, source, receivedAt, awaitedBy } = recorded;
+    const caller = callerOfListener(listener);
+    const event = eventOf(recorded);
+    const context = { eventID, tenantID, listenerID, source, receivedAt, event, caller, awaitedBy, signal };
+    const note = async (actionID: string, record: ActionRecord) => {
+      const values = [eventID, actionID, storableJSON(JSON.stringify(record))];
+      await pool.query({ name: 'note_action', text: NOTE_ACTION, values });
+    };
+    await requireStanding(listener);
+    const performed = await runActions(listener, context, { runners, before: recorded.actions ?? {}, note });
+    return { ...endOf(recorded, performed), tests: testsOf(recorded, event, performed.transformed) };
+  }
+
+  async function end({ turn, bodyBytes }: Found, ended: AttemptEnd): Promise<boolean> {
+    // Their runs are written as one text, which for many large ones would take long.
+    if (bodyBytes <= LARGE_BODY) return endTogether(ended, { turn, bytes: bodyBytes });
+    return (await large.run(turn, () => endAttempts(runs, [ended]))).has(ended.eventID);
+  }
+
+  async function readBody({ id, turn, bodyBytes }: Found, held: HeldBytes): Promise<Buffer | null> {
+    if (bodyBytes <= LARGE_BODY) return readBodies(id, { turn, bytes: bodyBytes });
+    await held.draw(4 * bodyBytes);
+    const [body = null] = await large.run(turn, () => readBodiesOf(pool, [id]));
+    return body;
+  }
+
+  /** How the attempt has ended. An error that is not the event's is thrown, and the job is given out again. */
+  async function attemptOrFail(
+    found: OpenEvent,
+    listener: ReadListener | undefined,
+    signal: AbortSignal,
+  ): Promise<Attempted> {
+    try {
+      if (!listener) throw new AppError('NOT_FOUND', 'The listener was deleted');
+      return await attempt(found, listener, signal);
+    } catch (error) {
+      // The process stops: the job is given to another, and the event keeps its attempts.
+      signal.throwIfAborted();
+      if (isCreatorRefused(error)) return stopOf(found, error);
+      const failed = errorOfAction(error);
+      return {
+        ...failureOf(found, failed),
+        tests: testsOf(found, readable(found), { event: null, error: failed.message }),
+      };
+    }
+  }
+
+  /** Undefined if another delivery of the job has finished the event. */
+  async function write(found: Found, ended: Attempted): Promise<Attempted | undefined> {
+    try {
+      return (await end(found, ended)) ? ended : undefined;
+    } catch (error) {
+      if (!isRefusedStatement(error)) throw error;
+      // Refused for what is in it, so it would be refused again.
+      logger.warn({ err: error, eventID: found.id }, 'an event cannot be processed');
+      const refused = new AppError('VALIDATION_ERROR', 'The database refuses what the event leads to', {
+        cause: error,
+      });
+      const failed = failureOf(found, refused);
+      return (await end(found, failed)) ? failed : undefined;
+    }
+  }
+
+  async function processOne(found: Found, listener: ReadListener | undefined, signal: AbortSignal) {
+    const attempted = await attemptOrFail(found, listener, signal);
+    signal.throwIfAborted();
+    const ended = await write(found, attempted);
+    if (!ended) return 'nothing to do';
+    // Committed above. A message that is lost with the process is not sent again: pages would add it twice.
+    publisher.listenerEvents(ended.notices ?? []);
+    publisher.listenerTests(ended.tests ?? []);
+    buffers.note(ended.saved ?? []);
+    if (ended.state !== 'pending') onFinished();
+    const { listenerID, orderKey } = found;
+    if (ended.state !== 'pending' && orderKey !== null) await freeTurn({ listenerID, orderKey });
+    tellAwaiting(tellEnd, { found, listener, ended });
+    return ended.state;
+  }
+
+  return {
+    async process({ eventID }, signal) {
+      const loaded = await load(eventID);
+      if (!loaded) return 'nothing to do';
+      const { tenantID } = loaded;
+      const turn = await turns.of({ tenantID });
+      const found: Found = { ...loaded, turn };
+      using held = bytes.open(turn);
+      if (found.bodyBytes > SMALL_BODY) found.body = await readBody(found, held);
+      const listener = await reader.byID(found.listenerID, tenantID);
+      const heldBy = holderOf(found, listener);
+      if (heldBy) {
+        await endTogether({ eventID, state: 'pending', runs: [], heldBy }, { turn, bytes: 0 });
+        return 'pending';
+      }
+      if (!listener || !isSlow(listener)) return processOne(found, listener, signal);
+      if (!slow.take(turn)) {
+        const putBack = { eventID, state: 'pending', runs: [], waitSeconds: PUT_BACK_SECONDS } as const;
+        await endTogether(putBack, { turn, bytes: 0 });
+        return 'pending';
+      }
+      try {
+        return await processOne(found, listener, signal);
+      } finally {
+        slow.leave(turn);
+      }
+    },
+  };
+}
+
+function createRunners({ pool, rights, sandbox, queries, events, logger }: Needs): Runners {
+  return {
+    transform: createTransform(sandbox),
+    filter: createFilter(sandbox),
+    trigger_workflow: createStartWorkflow({ pool, rights }),
+    trigger_query: createRunQuery({ queries, rights }),
+    save_to_buffer: createSaveToBuffer(createCountedQuota(pool, 'listenerBufferBytes')),
+    push_to_app_page: pushToPage,
+    send_event: createSendEvent({ events, answers: createAnswerTrim(pool, createRareWarning(logger)) }),
+  };
+}
+
+interface Ended {
+  found: OpenEvent;
+  listener: ReadListener | undefined;
+  ended: AttemptEnd;
+}
+
+/** The client that waits for a run is told if there will be none. */
+function tellAwaiting(tellEnd: TellEnd, { found, listener, ended }: Ended): void {
+  const { id, awaitedBy } = found;
+  const bound = listener?.actions.find(({ actionType }) => actionType === 'trigger_workflow');
+  if (awaitedBy === null || ended.state === 'pending' || !bound) return;
+  const instanceID = runIDOf(id, bound.id);
+  // An earlier attempt may have started it.
+  if (ended.runs.some((run) => run.id === instanceID) || startedBefore(found, bound.id)) return;
+  const code = ended.state === 'filtered' ? 'EVENT_FILTERED' : 'EVENT_FAILED';
+  const error = { code, message: 'The event has started no workflow', nodeID: null, attempt: null };
+  tellEnd(awaitedBy, { instanceID, outcome: { status: 'FAILED', output: null, error } });
+}
+
+function startedBefore({ actions }: OpenEvent, actionID: string): boolean {
+  return actions?.[actionID]?.state === 'done';
+}
+
+async function readEvents(pool: Pool, ids: readonly string[]): Promise<(OpenEvent | undefined)[]> {
+  const { rows } = await pool.query<OpenEvent>({ name: 'open_events', text: READ_EVENTS, values: [ids] });
+  const byID = new Map(rows.map((row) => [row.id, row]));
+  return ids.map((id) => byID.get(id));
+}
+
+async function readBodiesOf(pool: Pool, ids: readonly string[]): Promise<(Buffer | null)[]> {
+  const { rows } = await pool.query<{ id: string; body: Buffer | null }>({
+    name: 'event_bodies',
+    text: READ_BODIES,
+    values: [ids],
+  });
+  const byID = new Map(rows.map(({ id, body }) => [id, body]));
+  return ids.map((id) => byID.get(id) ?? null);
+}

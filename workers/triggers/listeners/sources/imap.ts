@@ -1,0 +1,187 @@
+import type { FetchMessageObject, ImapFlow, MailboxObject, MessageStructureObject } from 'imapflow';
+import { AppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { imap as imapDatasource } from '#shared/datasources/types/imap.ts';
+import type { imap } from '#shared/triggers/listeners/types/imap.ts';
+import { type ImapConnection, MAX_ANSWER_BYTES, openImap } from '../../../datasources/connectors/imap.ts';
+import { unlessAborted } from '../../../outbound/unless-aborted.ts';
+import { answered, connecting } from './alive.ts';
+import { eventOfMessage } from './imap-message.ts';
+import type { SourceOf } from './source.ts';
+
+type ImapSource = SourceOf<typeof imapDatasource, typeof imap>;
+type Context = Parameters<ImapSource['receive']>[0];
+
+/** A server that says nothing is asked so often: it may not tell of new messages, and it may be gone. */
+const POLL_MS = 20_000;
+const MAX_MESSAGE_BYTES = MAX_ANSWER_BYTES / 2;
+const HEADS_AT_ONCE = 200;
+const BYTES_AT_ONCE = 1_000_000;
+/** Of what is not Base64, and is therefore read line by line, which holds up the worker for half a second a megabyte. */
+const MAX_LINES_BYTES = 500_000;
+
+export const imapSource: ImapSource = {
+  async receive(context) {
+    const { options, reach, signal } = context;
+    const connection = await openImap(options, reach.outbound, connecting(signal));
+    try {
+      await unlessAborted(signal, Promise.race([connection.lost, watch(connection, context)]));
+    } finally {
+      connection.close();
+    }
+  },
+};
+
+async function watch({ client, where }: ImapConnection, context: Context): Promise<never> {
+  const { config, signal } = context;
+  const mailbox = await answered(where, signal, openMailbox(client, config));
+  let isDue = true;
+  let wake: () => void = () => undefined;
+  client.on('exists', () => {
+    isDue = true;
+    wake();
+  });
+  let place = placeOf(context.cursor, mailbox);
+  context.keepCursor(cursorOf(place));
+  context.ready();
+  while (true) {
+    isDue = false;
+    place = await readNew(client, { ...context, where }, place);
+    if (isDue) continue;
+    const { promise: rung, resolve } = Promise.withResolvers<void>();
+    wake = resolve;
+    const polled = setTimeout(resolve, POLL_MS);
+    // It ends with the next command.
+    const idling = client.idle();
+    try {
+      await unlessAborted(signal, Promise.race([rung, idling.then(() => rung)]));
+    } finally {
+      clearTimeout(polled);
+      idling.catch(() => undefined);
+    }
+    await answered(where, signal, client.noop());
+  }
+}
+
+async function openMailbox(client: ImapFlow, { mailbox: name, markSeen }: Context['config']): Promise<MailboxObject> {
+  let mailbox: MailboxObject;
+  try {
+    mailbox = await client.mailboxOpen(name, { readOnly: !markSeen });
+  } catch (error) {
+    throw new AppError('DB_ERROR', `The mailbox ${name} cannot be opened`, { cause: error });
+  }
+  if (markSeen && mailbox.readOnly)
+    throw new AppError('DB_ERROR', `The mailbox ${name} can only be read: turn off listenerConfig.markSeen`);
+  return mailbox;
+}
+
+/** Up to where the mailbox was read. */
+interface Place {
+  /** UIDs are of messages only as long as it stays the same. */
+  validity: string;
+  lastUID: number;
+  /** Of the newest message that was read. */
+  receivedAt: string;
+  /** The mailbox was numbered anew: what has a smaller UID and was received before is known already. */
+  known?: { below: number; receivedAt: string };
+}
+
+/** Of a mailbox that was never read, only what comes from now on is new. */
+function placeOf(cursor: JsonObject | undefined, { uidValidity, uidNext }: MailboxObject): Place {
+  const validity = String(uidValidity);
+  if (cursor === undefined) return { validity, lastUID: uidNext - 1, receivedAt: inSeconds(Date.now()) };
+  const before = cursor as unknown as Place;
+  if (before.validity === validity) return before;
+  const { receivedAt } = before;
+  return { validity, lastUID: 0, receivedAt, known: { below: uidNext, receivedAt } };
+}
+
+function cursorOf({ known, ...place }: Place): JsonObject {
+  return known && place.lastUID < known.below - 1 ? { ...place, known } : place;
+}
+
+type Reading = Context & { where: string };
+
+async function readNew(client: ImapFlow, context: Reading, from: Place): Promise<Place> {
+  const { where, signal } = context;
+  let place = from;
+  const found = await answered(where, signal, client.search({ uid: `${place.lastUID + 1}:*` }, { uid: true }));
+  // The last message always belongs to a range that ends with *.
+  const uids = (found || []).filter((uid) => uid > from.lastUID).sort((one, other) => one - other);
+  for (let at = 0; at < uids.length; at += HEADS_AT_ONCE) {
+    const range = uids.slice(at, at + HEADS_AT_ONCE);
+    const query = { uid: true, size: true, internalDate: true, bodyStructure: true };
+    const heads = await answered(where, signal, client.fetchAll(range.join(','), query, { uid: true }));
+    const isNew = (head: FetchMessageObject) => !isKnown(head, place);
+    for (const group of groupsOf(heads.filter(isNew))) {
+      await context.untilRoom();
+      await record(client, context, place.validity, group);
+      const newest = [place.receivedAt, ...group.map(receivedAt)].sort().at(-1) ?? place.receivedAt;
+      place = { ...place, lastUID: group.at(-1)?.uid ?? place.lastUID, receivedAt: newest };
+      context.keepCursor(cursorOf(place));
+    }
+    place = { ...place, lastUID: range.at(-1) ?? place.lastUID };
+  }
+  return place;
+}
+
+/** Servers count in seconds. One of the same second is stored again rather than lost. */
+function isKnown(head: FetchMessageObject, { known }: Place): boolean {
+  return known !== undefined && head.uid < known.below && receivedAt(head) < known.receivedAt;
+}
+
+/** A time in the future would hide messages when the mailbox is numbered anew. */
+function receivedAt({ internalDate = '' }: FetchMessageObject): string {
+  return inSeconds(Math.min(new Date(internalDate).getTime() || 0, Date.now()));
+}
+
+function inSeconds(ms: number): string {
+  return new Date(Math.floor(ms / 1_000) * 1_000).toISOString();
+}
+
+/** In the order of their UIDs: as many as may be in memory, and at least one. Of one with many lines only the first are read. */
+function groupsOf(heads: readonly FetchMessageObject[]): FetchMessageObject[][] {
+  const groups: FetchMessageObject[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const head of heads.toSorted((one, other) => one.uid - other.uid)) {
+    const isLong = linesIn(head.bodyStructure) > MAX_LINES_BYTES;
+    bytes += Math.min(head.size ?? 0, MAX_MESSAGE_BYTES);
+    if (isLong || bytes > BYTES_AT_ONCE) {
+      groups.push([]);
+      bytes = Math.min(head.size ?? 0, MAX_MESSAGE_BYTES);
+    }
+    groups.at(-1)?.push(head);
+    if (isLong) bytes = Number.POSITIVE_INFINITY;
+  }
+  return groups;
+}
+
+function linesIn(part: MessageStructureObject | undefined): number {
+  if (!part) return 0;
+  if (part.childNodes && !part.type.startsWith('message/'))
+    return part.childNodes.reduce((sum, one) => sum + linesIn(one), 0);
+  return part.encoding === 'base64' ? 0 : (part.size ?? 0);
+}
+
+async function record(
+  client: ImapFlow,
+  { where, signal, config, record: store }: Reading,
+  validity: string,
+  group: readonly FetchMessageObject[],
+): Promise<void> {
+  const range = group.map(({ uid }) => uid).join(',');
+  const isLong = group.some(({ bodyStructure }) => linesIn(bodyStructure) > MAX_LINES_BYTES);
+  const maxLength = isLong ? MAX_LINES_BYTES : MAX_MESSAGE_BYTES;
+  const query = { uid: true, size: true, internalDate: true, source: { maxLength } };
+  const messages = await answered(where, signal, client.fetchAll(range, query, { uid: true }));
+  await Promise.all(
+    messages.map(async (message) => {
+      const event = await eventOfMessage(message, config);
+      const meta = { mailbox: config.mailbox, uid: message.uid, messageID: event.messageID };
+      const body = Buffer.from(JSON.stringify(event));
+      await store({ body, meta, contentType: 'application/json', key: `${config.mailbox} ${validity} ${message.uid}` });
+    }),
+  );
+  // Its refusal is not looked at: the message may have been deleted by now.
+  if (config.markSeen) await answered(where, signal, client.messageFlagsAdd(range, ['\\Seen'], { uid: true }));
+}

@@ -1,0 +1,79 @@
+import { hash } from 'node:crypto';
+import type { mqtt as mqttDatasource } from '#shared/datasources/types/mqtt.ts';
+import { namesIn } from '#shared/triggers/listeners/names-in.ts';
+import type { mqtt } from '#shared/triggers/listeners/types/mqtt.ts';
+import {
+  type MqttConnection,
+  openMqttConnection,
+  type Receiver,
+} from '../../../datasources/connectors/mqtt/connection.ts';
+import { endpointOf, greetingOf, randomID } from '../../../datasources/connectors/mqtt/mqtt.ts';
+import { openStream } from '../../../outbound/tls.ts';
+import { unlessAborted } from '../../../outbound/unless-aborted.ts';
+import { placeOf } from '../../../outbound/upstream-error.ts';
+import { answered, connecting, untilSilent } from './alive.ts';
+import type { SourceOf } from './source.ts';
+
+type MqttSource = SourceOf<typeof mqttDatasource, typeof mqtt>;
+type Left = Parameters<NonNullable<MqttSource['residueOf']>>[0];
+
+/** For which the broker keeps messages while no worker is connected. */
+const SESSION_SECONDS = 86_400;
+
+export const mqttSource: MqttSource = {
+  async receive(context) {
+    const { config, options, signal, reach } = context;
+    const endpoint = endpointOf(options);
+    const where = placeOf(endpoint.host, endpoint.port);
+    const socket = await openStream(endpoint, reach.outbound, connecting(signal));
+    const take = context.intake(socket);
+    const receiver: Receiver = {
+      onMessage: ({ topic, payload, qos, retain }, acknowledge) =>
+        take({ body: payload, meta: { topic, qos, retain } }, acknowledge),
+    };
+    const session = sessionOf(context);
+    const greeting = {
+      ...greetingOf(options, session ?? (options.clientId ? `${options.clientId}-${randomID()}` : randomID())),
+      ...(session !== undefined && { sessionSeconds: SESSION_SECONDS }),
+    };
+    let connection: MqttConnection | undefined;
+    try {
+      connection = await openMqttConnection(socket, { where, greeting, receiver }, connecting(signal));
+      const { gone } = connection;
+      // Subscribing again would bring the retained messages again.
+      if (!connection.isResumed)
+        for (const topic of namesIn(config.topics))
+          await answered(where, signal, unlessAborted(gone, connection.subscribe({ topic, qos: config.qos })));
+      context.ready();
+      const { ping } = connection;
+      await unlessAborted(
+        gone,
+        untilSilent(where, { ...context, signal: AbortSignal.any([signal, gone]) }, { ask: ping }),
+      );
+    } finally {
+      connection?.close();
+      socket.destroy();
+    }
+  },
+  residueOf: sessionOf,
+  /** A session ends when its client connects with a clean one. */
+  async removeResidue(left) {
+    const { options, reach, signal } = left;
+    const endpoint = endpointOf(options);
+    const where = placeOf(endpoint.host, endpoint.port);
+    const socket = await openStream(endpoint, reach.outbound, signal);
+    const connection = await openMqttConnection(
+      socket,
+      { where, greeting: greetingOf(options, sessionOf(left) ?? randomID()) },
+      signal,
+    );
+    connection.close();
+  },
+};
+
+/** The client id under which the broker keeps messages: of letters and digits, and short enough for every broker. */
+function sessionOf({ config, options, listenerID }: Left): string | undefined {
+  if (config.qos === 0) return undefined;
+  const of = hash('sha256', `${listenerID} ${config.topics} ${config.qos}`).slice(0, 17);
+  return options.clientId ? `${options.clientId}-${of}` : `gantry${of}`;
+}

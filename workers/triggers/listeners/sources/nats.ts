@@ -1,0 +1,145 @@
+import type { JsMsg } from '@nats-io/jetstream';
+import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import { AppError } from '#shared/core/errors.ts';
+import type { nats as natsDatasource } from '#shared/datasources/types/nats.ts';
+import { namesIn } from '#shared/triggers/listeners/names-in.ts';
+import type { nats } from '#shared/triggers/listeners/types/nats.ts';
+import { openFirst, serversOf } from '../../../datasources/connectors/nats.ts';
+import { unlessAborted } from '../../../outbound/unless-aborted.ts';
+import { placeOf, upstreamError } from '../../../outbound/upstream-error.ts';
+import { answered, connecting, untilFailed, untilSilent } from './alive.ts';
+import type { Arrival, Pausable, SourceOf } from './source.ts';
+
+type NatsSource = SourceOf<typeof natsDatasource, typeof nats>;
+type Context = Parameters<NatsSource['receive']>[0];
+
+const FETCHED_AT_ONCE = 100;
+const FETCH_MS = 5_000;
+/** After which the server sends a message again that an owner has got and not acknowledged, because it has died. */
+const ACK_SECONDS = 5;
+
+export const natsSource: NatsSource = {
+  async receive(context) {
+    const { config, options, signal, reach } = context;
+    const servers = serversOf(options.servers);
+    const where = servers.map(({ host, port }) => placeOf(host, port)).join(', ');
+    const { connection } = await openFirst(servers, options, reach.outbound, connecting(signal));
+    try {
+      const lost = connection.closed().then(() => {
+        throw upstreamError('lost', where);
+      });
+      // It may be closed after the work has ended.
+      lost.catch(() => undefined);
+      const work =
+        config.stream === '' ? subscribe(connection, context, where) : readStream(connection, context, where);
+      await unlessAborted(signal, Promise.race([work, lost]));
+    } finally {
+      await connection.close().catch(() => undefined);
+    }
+  },
+  residueOf: ({ config, listenerID }) =>
+    config.stream === '' ? undefined : `${config.stream} ${durableOf(listenerID)}`,
+  async removeResidue({ config, options, listenerID, reach, signal }) {
+    const { jetstreamManager } = await import('@nats-io/jetstream');
+    const { connection } = await openFirst(serversOf(options.servers), options, reach.outbound, signal);
+    try {
+      const streams = await jetstreamManager(connection);
+      await streams.consumers.delete(config.stream, durableOf(listenerID)).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    } finally {
+      await connection.close().catch(() => undefined);
+    }
+  },
+};
+
+/** The stream or the consumer is gone. */
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && 'status' in error && error.status === 404;
+}
+
+function durableOf(listenerID: string): string {
+  return `gantry-${listenerID}`;
+}
+
+async function subscribe(connection: NatsConnection, context: Context, where: string): Promise<never> {
+  const { config, signal } = context;
+  const take = context.intake(socketOf(connection));
+  const { failed: refused, fail: reject } = untilFailed();
+  for (const subject of namesIn(config.subjects))
+    connection.subscribe(subject, {
+      ...(config.queueGroup !== '' && { queue: config.queueGroup }),
+      callback: (error, message) => {
+        if (error) reject(new AppError('DB_ERROR', `${subject} may not be read`, { cause: error }));
+        else take(arrivalOf(message));
+      },
+    });
+  await answered(where, signal, connection.flush());
+  context.ready();
+  return await Promise.race([refused, untilSilent(where, context, { ask: () => connection.flush() })]);
+}
+
+/** The driver has no means to read nothing for a while, and keeps its socket to itself. */
+function socketOf(connection: NatsConnection): Pausable {
+  const { protocol } = connection as unknown as { protocol?: { transport?: { socket?: Pausable } } };
+  const socket = protocol?.transport?.socket;
+  if (!socket) throw new Error('the driver does not keep its socket where it did');
+  return socket;
+}
+
+/** The server keeps for this listener how far it has read. */
+async function readStream(connection: NatsConnection, context: Context, where: string): Promise<never> {
+  const { config, signal, listenerID } = context;
+  const { stream } = config;
+  const { AckPolicy, DeliverPolicy, jetstream, jetstreamManager } = await import('@nats-io/jetstream');
+  const streams = await answered(where, signal, jetstreamManager(connection));
+  const durable = durableOf(listenerID);
+  const [subject, ...others] = namesIn(config.subjects);
+  // Several need a server of version 2.10.
+  const filter =
+    others.length > 0 ? { filter_subjects: namesIn(config.subjects) } : subject ? { filter_subject: subject } : {};
+  const settings = { ack_policy: AckPolicy.Explicit, ack_wait: ACK_SECONDS * 1e9, max_ack_pending: 1_000, ...filter };
+  try {
+    const known = await answered(where, signal, streams.consumers.info(stream, durable)).catch(() => undefined);
+    await answered(
+      where,
+      signal,
+      known
+        ? streams.consumers.update(stream, durable, settings)
+        : streams.consumers.add(stream, { ...settings, durable_name: durable, deliver_policy: DeliverPolicy.New }),
+    );
+  } catch (error) {
+    if (error instanceof AppError || !(error instanceof Error)) throw error;
+    throw new AppError('DB_ERROR', `The stream ${stream} cannot be read: ${error.message}`, { cause: error });
+  }
+  const consumer = await answered(where, signal, jetstream(connection).consumers.get(stream, durable));
+  context.ready();
+  // Looked at while others are waited for: an error that is handled later would end the process.
+  const { failed: refused, fail: reject } = untilFailed();
+
+  async function take(message: JsMsg): Promise<void> {
+    const { seq, subject: to, data } = message;
+    await context.record({ ...arrivalOf({ subject: to, data }), key: `${stream} ${seq}` });
+    message.ack();
+  }
+
+  async function read(): Promise<never> {
+    while (true) {
+      await context.untilRoom();
+      const messages = await answered(
+        where,
+        signal,
+        consumer.fetch({ max_messages: FETCHED_AT_ONCE, expires: FETCH_MS }),
+      );
+      const taken: Promise<void>[] = [];
+      for await (const message of messages) taken.push(take(message).catch(reject));
+      await Promise.all(taken);
+    }
+  }
+
+  return await Promise.race([refused, read()]);
+}
+
+function arrivalOf({ subject, data }: Pick<Msg, 'subject' | 'data'>): Arrival {
+  return { body: Buffer.from(data), meta: { subject } };
+}

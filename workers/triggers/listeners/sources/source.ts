@@ -1,0 +1,73 @@
+import type { z } from 'zod';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import type { AnyDatasource } from '#shared/datasources/types/index.ts';
+import type { AnyLiveListener } from '#shared/triggers/listeners/types/index.ts';
+import type { Reach } from '../../../datasources/connectors/outbound-services.ts';
+
+/** An event as a server has sent it. */
+export interface Arrival {
+  body: Buffer;
+  /** Default: JSON if the body is JSON, otherwise text. */
+  contentType?: string;
+  /** Where it came from: a channel, a topic, a sequence. Templates see the fields as `{{event.…}}`. */
+  meta: JsonObject;
+  /** The same when the server sends it again, which it does if the acknowledgement was lost: then it has one effect. */
+  key?: string;
+}
+
+/** A stream that can be told to read nothing for now, such as a socket. */
+export interface Pausable {
+  pause(): unknown;
+  resume(): unknown;
+}
+
+/** A connection of a listener, as its owner sees it. */
+export interface SourceContext<Options = unknown, Config = unknown> {
+  readonly listenerID: string;
+  readonly tenantID: string;
+  readonly options: Options;
+  readonly config: Config;
+  readonly reach: Reach;
+  readonly logger: Logger;
+  /** Aborted when the owner gives up the listener. */
+  readonly signal: AbortSignal;
+  /** What the last connection has left with `keepCursor`. */
+  readonly cursor: JsonObject | undefined;
+  /** Events flow from now on. */
+  ready(): void;
+  /** Resolves when the event is durable: only then may it be acknowledged. Waits while the database is away. */
+  record(arrival: Arrival): Promise<void>;
+  /** Resolves when there is room for more events of the tenant. For types that ask for events. */
+  untilRoom(): Promise<void>;
+  /**
+   * For types whose server sends without being asked: answers with a function that records, then calls `acknowledge`, and pauses the
+   * stream while too much is on its way.
+   */
+  intake(stream: Pausable): (arrival: Arrival, acknowledge?: () => unknown) => void;
+  /** Whether `intake` has paused a stream at that time (`performance.now()`) or later. */
+  wasPausedSince(at: number): boolean;
+  /** Where the next connection is to go on. Call it only for events that are recorded. */
+  keepCursor(cursor: JsonObject): void;
+}
+
+/** Receives events of one type until the signal is aborted. Rejects when the connection is lost, or cannot be made. */
+export interface Source<Options = unknown, Config = unknown> {
+  receive(context: SourceContext<Options, Config>): Promise<void>;
+  /** Names what a listener leaves at its server, such as a queue or a slot. Undefined: nothing. */
+  residueOf?(left: Left<Options, Config>): string | undefined;
+  /** Removes it, when the listener is deleted, made inactive, or changed. */
+  removeResidue?(left: Left<Options, Config>): Promise<void>;
+}
+
+/** A listener that may have left something at its server. */
+export type Left<Options = unknown, Config = unknown> = Pick<
+  SourceContext<Options, Config>,
+  'listenerID' | 'tenantID' | 'options' | 'config' | 'reach' | 'signal'
+>;
+
+/** The source of a listener type, which has the name of its datasource type. */
+export type SourceOf<D extends AnyDatasource, L extends AnyLiveListener> = Source<
+  z.output<D['options']>,
+  z.output<L['config']>
+>;

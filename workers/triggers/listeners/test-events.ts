@@ -1,0 +1,40 @@
+import type { JsonObject } from '#shared/core/json.ts';
+import type { ListenerTest } from '#shared/messaging/realtime/listener-tests.ts';
+import { eventOf, type RecordedEvent } from '#shared/triggers/listeners/event.ts';
+import type { Transformed } from './actions/run-actions.ts';
+
+/** Characters of an event above which sockets are told of it without its data. */
+const MAX_LENGTH = 65_536;
+const MAX_MESSAGE = 2_000;
+
+interface Tested extends RecordedEvent {
+  isTested: boolean;
+  attempts: number;
+  attemptsBefore: number;
+}
+
+/** What the test room of a listener is sent of an event: once, with its first attempt. */
+export function testsOf(
+  { isTested, attempts, attemptsBefore, tenantID, listenerID }: Tested,
+  event: JsonObject,
+  transformed: Transformed = { event, error: null },
+): ListenerTest[] {
+  if (!isTested || attempts > attemptsBefore) return [];
+  const isLarge = JSON.stringify([event, transformed.event]).length > MAX_LENGTH;
+  return [
+    {
+      ...{ tenantID, listenerID },
+      rawEvent: isLarge ? null : event,
+      transformedEvent: isLarge ? null : transformed.event,
+      transformError: transformed.error?.slice(0, MAX_MESSAGE) ?? null,
+      ...(isLarge && { dataOmitted: true as const }),
+      timestamp: Date.now(),
+    },
+  ];
+}
+
+/** An event whose body is not what its type says, with the body as a text. */
+export function readable(recorded: RecordedEvent): JsonObject {
+  const headers = (recorded.headers ?? []).filter(([name]) => name !== 'content-type');
+  return { ...eventOf({ ...recorded, headers }), headers: Object.fromEntries(recorded.headers ?? []) };
+}
