@@ -1,9 +1,10 @@
 import { dataRule } from '#shared/apps/ai/data.ts';
+import type { AIMessage } from '#shared/apps/ai/message.ts';
 import { correction, MAX_FAULTS, objectIn, objectRule } from '#shared/apps/ai/objects.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { type AIMessage, aiCalls } from '#shared/messaging/queues/ai-calls.ts';
+import { aiCalls } from '#shared/messaging/queues/ai-calls.ts';
 import type { Asking } from '#shared/messaging/rpc.ts';
 
 export type Checked<T> = { value: T; faults?: never } | { value?: never; faults: string };

@@ -5,7 +5,8 @@ import { createPool, type Pool } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { requireSchema } from '#shared/entities/schema.ts';
 import { readRedisInfo } from '#shared/messaging/backplane/redis.ts';
-import { type Config, type RedisConfig, readConfig, readEmbeddedConfig } from '#shared/process/config.ts';
+import type { RedisConfig } from '#shared/messaging/backplane/types.ts';
+import { type Config, readConfig, readEmbeddedConfig } from '#shared/process/config.ts';
 import { commandEnvironment } from '../embedded/command-environment.ts';
 
 export interface Finding {

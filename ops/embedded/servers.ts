@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import pg from 'pg';
 import { withoutPasswords } from '#shared/core/logger.ts';
-import type { EmbeddedConfig, RedisConfig } from '#shared/process/config.ts';
+import type { RedisConfig } from '#shared/messaging/backplane/types.ts';
+import type { EmbeddedConfig } from '#shared/process/config.ts';
 import { codeOf } from './files.ts';
 import { startPostgres } from './postgres.ts';
 

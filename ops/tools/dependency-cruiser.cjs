@@ -85,12 +85,72 @@ const packageRules = [
   only('prom-client-only-in-metrics', ['prom-client'], '^shared/core/metrics\\.ts'),
   only('command-lines-only-in-the-command-line', ['commander'], '^ops/cli/'),
   only('requests-by-type-only-in-the-client', ['openapi-fetch'], '^ops/(client|console)/'),
-  only('expressions-only-in-cron', ['cron-parser', 'cronstrue'], '^shared/triggers/cron/'),
+  only(
+    'expressions-only-in-cron',
+    ['cron-parser', 'cronstrue'],
+    '^shared/(core/cron-calendar|triggers/cron/describe)\\.ts',
+  ),
 ];
 const placed = [...packageRules.map(({ to }) => to.path), 'node_modules/(zod|lru-cache)/'].join('|');
 
+/** Folders from the bottom up: each imports only those before it. A file outside these folders is refused, but for `main.ts`. */
+const layers = {
+  shared: [
+    'core',
+    'concurrency',
+    'db',
+    'access',
+    'apps',
+    'workflow',
+    'datasources',
+    'messaging',
+    'tenants',
+    'triggers',
+    'runs',
+    'entities',
+    'process',
+  ],
+  workers: [
+    'outbound',
+    'ai',
+    'connections',
+    'tenant-database',
+    'sandbox',
+    'datasources',
+    'nodes',
+    'engine',
+    'maintenance',
+    'runs',
+    'triggers',
+    'processors',
+    'process',
+  ],
+};
+
+const layerRules = Object.entries(layers).flatMap(([tier, folders]) => [
+  ...folders.slice(0, -1).map((folder, index) => ({
+    name: `${tier}-${folder}-imports-only-folders-below-it`,
+    severity: 'error',
+    from: { path: `^${tier}/${folder}/` },
+    to: { path: `^${tier}/(${folders.slice(index + 1).join('|')})/` },
+  })),
+  {
+    name: `no-file-at-the-root-of-${tier}`,
+    severity: 'error',
+    from: {},
+    to: { path: `^${tier}/`, pathNot: `^${tier}/(${folders.join('|')})/` },
+  },
+  {
+    name: `no-file-at-the-root-of-${tier}-that-imports`,
+    severity: 'error',
+    from: { path: `^${tier}/`, pathNot: `^${tier}/(main\\.ts|(${folders.join('|')})/)` },
+    to: {},
+  },
+]);
+
 module.exports = {
   forbidden: [
+    ...layerRules,
     {
       name: 'shared-is-the-bottom',
       severity: 'error',
@@ -130,13 +190,13 @@ module.exports = {
       from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/(tools|console)/' },
       to: { path: 'node_modules/', pathNot: placed },
     },
-    {
-      name: 'no-cycles-between-folders-of-workers',
+    ...['workers', 'shared'].map((tier) => ({
+      name: `no-cycles-between-folders-of-${tier}`,
       severity: 'error',
       scope: 'folder',
-      from: { path: '^workers' },
+      from: { path: `^${tier}` },
       to: { circular: true },
-    },
+    })),
     {
       // `npm start` and the image install without them.
       name: 'running-needs-no-development-package',

@@ -1,6 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, type OpenMetricsContentType, Registry } from 'prom-client';
-import type { ByteAccount } from '../concurrency/memory-budget.ts';
 import type { Logger } from './logger.ts';
 
 /** One value of a metric; with labels, one for each combination. */
@@ -171,7 +170,7 @@ export function addProcessMetrics(
 }
 
 /** Adds the bytes of bodies and answers that a process holds, and what waits for some. */
-export function addHeldBytes(metrics: Metrics, bytes: Pick<ByteAccount, 'used' | 'waiting'>): void {
+export function addHeldBytes(metrics: Metrics, bytes: { readonly used: number; readonly waiting: number }): void {
   metrics.add(
     { name: 'gantry_held_bytes', help: 'Bytes of bodies and answers that the process holds', kind: 'gauge' },
     () => [{ value: bytes.used }],

@@ -4,6 +4,7 @@ import { describeIssues } from '../core/schema/issues.ts';
 import { parseValue } from '../core/schema/parse.ts';
 import { hostAndPort, OWN_SERVER, type TenantServerPlace } from '../core/setting-formats.ts';
 import type { S3Place } from '../datasources/files/s3-store.ts';
+import type { BackplaneConfig } from '../messaging/backplane/types.ts';
 import { EmbeddedEnvironment, Environment } from './environment.ts';
 
 const DAY_MS = 86_400_000;
@@ -26,21 +27,6 @@ export function readEmbeddedConfig(env: Record<string, string | undefined> = pro
     redis: readRedis(e),
     wantsTenantPostgres: e.TENANT_DATABASES && e.TENANT_DATABASES_URL.length === 0,
   };
-}
-
-export interface RedisConfig {
-  url: string;
-  sentinels: { host: string; port: number }[];
-  sentinelMaster: string;
-}
-
-export interface BackplaneConfig {
-  prefix: string;
-  /** Present: queues, sockets and messages go over Redis. Absent: over Postgres. */
-  redis?: RedisConfig | undefined;
-  databaseURL: string;
-  /** See `limitAnswers`. */
-  answerMs?: number;
 }
 
 export type Config = ReturnType<typeof readConfig>;

@@ -3,11 +3,11 @@ import { AppError } from '../core/errors.ts';
 import { quote } from '../core/quote.ts';
 import { invalidField } from '../core/schema/issues.ts';
 import type { Pool } from '../db/pool.ts';
-import type { RunError } from '../entities/tables/workflow-instance.ts';
 import { compileStored, type Graph, WorkflowEdge, WorkflowNode } from '../workflow/graph/graph.ts';
 import { nodeAt } from '../workflow/graph/order.ts';
 import { findReuse, leadsPast, outermostOf, type Reuse } from '../workflow/progress/reuse.ts';
 import { isTerminal, type RunStatus } from '../workflow/progress/status.ts';
+import type { RunError } from '../workflow/run-error.ts';
 import { findReused } from './accept-rerun.ts';
 import type { RerunFrom } from './batches/job.ts';
 

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from '../db/pool.ts';
-import type { Runs } from '../runs/runs.ts';
 
 /** Tells workers that a database may have to be dropped. */
 export const TENANT_DELETED_CHANNEL = 'tenant.deleted';
 
-type EndsRuns = Pick<Runs, 'end'>;
+/** The part of `Runs` (shared/runs) that ends them; a tenant knows nothing of runs but this. */
+interface EndsRuns {
+  end(ending: { tenantID: string; ids: string[]; status: 'CANCELLED'; error: null }): Promise<unknown>;
+}
 
 const BATCH = 500;
 const MAX_ROUNDS = 50;

@@ -36,6 +36,13 @@ export interface ShownError {
   cause?: ErrorCause | undefined;
 }
 
+/** The error of a run, as it is stored with its end. */
+export interface RunError extends ShownError {
+  nodeID: string | null;
+  attempt: number | null;
+  frame?: IterationPath;
+}
+
 /** The key of `ctx` with the error of the last node before a node that failed and was left all the same. */
 export const ERROR_KEY = 'error';
 /** The same in what a map passes on to its chunks, where a node may have set a value of its own under that key. */

@@ -1,6 +1,6 @@
 /** Prints the ticks of expressions as JSON, in a process whose own time zone is set: argv is the zone of the calendars, then a moment. */
 
-import { calendarOf, ticksBetween } from '#shared/triggers/cron/calendar.ts';
+import { calendarOf, ticksBetween } from '#shared/core/cron-calendar.ts';
 
 const [zone = '', from = ''] = process.argv.slice(2);
 const until = { until: Number.POSITIVE_INFINITY, max: 4 };

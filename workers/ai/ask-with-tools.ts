@@ -1,10 +1,10 @@
 import type { ModelMessage } from 'ai';
 import { MAX_CALLS, MAX_STEPS } from '#shared/apps/ai/chat.ts';
+import type { AIMessage } from '#shared/apps/ai/message.ts';
 import { DESCRIBE_TOOLS, type OfferedTool } from '#shared/apps/ai/tool-calls.ts';
 import { type Actor, boundBy, type Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
-import type { AIMessage } from '#shared/messaging/queues/ai-calls.ts';
 import type { AI } from './calls.ts';
 import { said } from './conversation.ts';
 import type { ToolCalls } from './node-tools.ts';

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LanguageModel, ModelMessage } from 'ai';
+import type { AIMessage } from '#shared/apps/ai/message.ts';
 import type { AISettings } from '#shared/apps/ai/providers.ts';
 import type { OfferedTool } from '#shared/apps/ai/tool-calls.ts';
 import type { Caller } from '#shared/core/caller.ts';
@@ -8,7 +9,6 @@ import { newID } from '#shared/core/ids.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { AIMessage } from '#shared/messaging/queues/ai-calls.ts';
 import { type AIEnd, type AIPurpose, reserveCall, settleCall } from '#shared/tenants/ai-usage.ts';
 import type { Outbound } from '../outbound/gate.ts';
 import { createStreamingFetch } from '../outbound/stream.ts';

@@ -1,6 +1,7 @@
 import type { Place } from '#shared/core/setting-formats.ts';
 import { serverPlace } from '#shared/db/server-address.ts';
-import type { Config, RedisConfig } from '#shared/process/config.ts';
+import type { RedisConfig } from '#shared/messaging/backplane/types.ts';
+import type { Config } from '#shared/process/config.ts';
 import type { Denied, DeniedPlace } from './denied.ts';
 
 /** The settings that name places of the deployment. */

@@ -2,7 +2,7 @@ import { bytesOfWork } from '#shared/concurrency/work-context.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import { storable } from '#shared/db/storable.ts';
-import type { RunError } from '#shared/entities/tables/workflow-instance.ts';
+import type { RunError } from '#shared/workflow/run-error.ts';
 import { retryAfterOf } from '../datasources/http/status.ts';
 import type { TenantVariables } from '../nodes/variables.ts';
 import { createOutboundFetch } from '../outbound/fetch.ts';

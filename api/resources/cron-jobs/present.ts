@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { calendarOf, ticksBetween } from '#shared/core/cron-calendar.ts';
 import type { CronJob as CronJobEntity } from '#shared/entities/tables/cron-job.ts';
-import { calendarOf, ticksBetween } from '#shared/triggers/cron/calendar.ts';
 import { describeSchedule } from '#shared/triggers/cron/describe.ts';
 import type { CronJob, Preview } from './schemas.ts';
 

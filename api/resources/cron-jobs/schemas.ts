@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { faultOfExpression, isTimezone } from '#shared/core/cron-calendar.ts';
 import { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { differing } from '#shared/core/schema/field-aliases.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
-import { faultOfExpression, isTimezone } from '#shared/triggers/cron/calendar.ts';
 import { CronJobType, configs, MissedRunPolicy, OverlapPolicy } from '#shared/triggers/cron/job.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
-import type { AIMessage } from '../../messaging/queues/ai-calls.ts';
+import type { AIMessage } from './message.ts';
 
 /** The rule of an answer that is an object. */
 export const objectRule = 'Answer with one JSON object and nothing else: no text before or after it, no code fence.';

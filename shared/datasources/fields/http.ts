@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '../../core/json.ts';
+import { PairName } from '../../core/schema/pairs.ts';
 import { secret } from '../../core/schema/secret.ts';
 import { verifyWords } from './tls.ts';
 
@@ -22,27 +22,14 @@ export const WebSocketAddress = z
     return url === null || (url.username === '' && url.password === '' && url.hash === '');
   }, 'must not contain a user, a password or a #');
 
-const name = z.string().min(1).max(200).meta({ title: 'Name', description: 'As it is sent, such as X-Request-Source' });
-
 /** Headers or parameters of a datasource. Values may be API keys, so all of them are secrets. */
 export const SecretPairs = z
   .array(
     z.object({
-      key: name,
+      key: PairName,
       value: secret(z.string().max(8_000))
         .default('')
         .meta({ title: 'Value', description: 'What is sent. It is stored encrypted' }),
-    }),
-  )
-  .max(50)
-  .default([]);
-
-/** Headers or parameters of one request. */
-export const Pairs = z
-  .array(
-    z.object({
-      key: name,
-      value: Json.default('').meta({ title: 'Value', description: 'What is sent: a text, or a template' }),
     }),
   )
   .max(50)

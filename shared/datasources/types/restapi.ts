@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../../core/json.ts';
+import { Pairs } from '../../core/schema/pairs.ts';
 import { destination, secret } from '../../core/schema/secret.ts';
 import {
   apiKeyValue,
@@ -8,7 +9,6 @@ import {
   bearerToken,
   ContentType,
   HTTPAddress,
-  Pairs,
   SecretPairs,
   sslVerify,
   timeout,

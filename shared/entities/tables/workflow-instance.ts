@@ -1,15 +1,8 @@
 import type { Caller } from '../../core/caller.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import type { IterationPath } from '../../workflow/progress/activation.ts';
-import type { ShownError } from '../../workflow/run-error.ts';
+import type { RunError } from '../../workflow/run-error.ts';
 import type { TestMode } from '../../workflow/test-mode.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
-
-export interface RunError extends ShownError {
-  nodeID: string | null;
-  attempt: number | null;
-  frame?: IterationPath;
-}
 
 /** A run. Written by `shared/runs/runs.ts` and the engine in SQL; handlers only read it here. */
 export const WorkflowInstanceSchema = defineEntity({

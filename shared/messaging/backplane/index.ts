@@ -1,6 +1,5 @@
 import type { Logger } from '../../core/logger.ts';
-import type { BackplaneConfig } from '../../process/config.ts';
-import type { Backplane } from './types.ts';
+import type { Backplane, BackplaneConfig } from './types.ts';
 
 export type { Allowance, Backplane, JobWorker, Limiter, Messages } from './types.ts';
 

@@ -7,10 +7,10 @@ import { batched } from '../../concurrency/batcher.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createRareWarning, type Warn } from '../../core/throttled-warning.ts';
 import { limitAnswers, surviveLostConnections } from '../../db/pool.ts';
-import type { BackplaneConfig } from '../../process/config.ts';
 import { createLimiter } from './limiter.ts';
 import { createChannels } from './postgres-channels.ts';
 import { createSocketPool, type SocketPool } from './socket-pool.ts';
+import type { BackplaneConfig } from './types.ts';
 import {
   alarmSettings,
   type Backplane,

@@ -5,10 +5,10 @@ import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Namespace } from 'socket.io';
 import type { Logger } from '../../core/logger.ts';
 import { createRareWarning } from '../../core/throttled-warning.ts';
-import type { BackplaneConfig, RedisConfig } from '../../process/config.ts';
 import { endingRedis } from './ending-redis.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
+import type { BackplaneConfig, RedisConfig } from './types.ts';
 import {
   alarmSettings,
   type Backplane,

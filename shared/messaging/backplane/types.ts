@@ -1,7 +1,22 @@
 import type { Job, Queue, Worker } from 'bullmq';
 import type { ServerOptions } from 'socket.io';
+import { calendarOf } from '../../core/cron-calendar.ts';
 import type { PoolState } from '../../core/metrics.ts';
-import { calendarOf } from '../../triggers/cron/calendar.ts';
+
+export interface RedisConfig {
+  url: string;
+  sentinels: { host: string; port: number }[];
+  sentinelMaster: string;
+}
+
+export interface BackplaneConfig {
+  prefix: string;
+  /** Present: queues, sockets and messages go over Redis. Absent: over Postgres. */
+  redis?: RedisConfig | undefined;
+  databaseURL: string;
+  /** See `limitAnswers`. */
+  answerMs?: number;
+}
 
 export type JobQueue = Queue;
 /** A consumer of a queue, made of one or several BullMQ workers. */

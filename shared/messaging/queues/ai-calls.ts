@@ -1,10 +1,8 @@
 import { z } from 'zod';
+import { AIMessage } from '../../apps/ai/message.ts';
 import { AISettings } from '../../apps/ai/providers.ts';
 import { Caller } from '../../core/caller.ts';
 import { defineAsk } from './define-ask.ts';
-
-export const AIMessage = z.object({ role: z.enum(['user', 'assistant']), content: z.string() });
-export type AIMessage = z.output<typeof AIMessage>;
 
 const asked = { tenantID: z.uuid(), caller: Caller };
 

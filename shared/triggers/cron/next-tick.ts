@@ -1,4 +1,4 @@
-import { calendarOf } from './calendar.ts';
+import { calendarOf } from '../../core/cron-calendar.ts';
 import { jitterOf } from './jitter.ts';
 
 export interface Timed {

@@ -1,9 +1,9 @@
 import { AppError, type ErrorCode } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { RunError } from '#shared/entities/tables/workflow-instance.ts';
 import type { Graph, GraphNode } from '#shared/workflow/graph/graph.ts';
 import type { MapPlan } from '#shared/workflow/map-plan.ts';
+import type { RunError } from '#shared/workflow/run-error.ts';
 import { causedBy } from '#shared/workflow/run-error.ts';
 import type { Fact, MapOutcome } from '../../nodes/executor.ts';
 import { Results, readOutcomes } from '../state/iterations.ts';

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import type { RunError } from '#shared/entities/tables/workflow-instance.ts';
 import type { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
 import type { Governance } from '#shared/workflow/limits.ts';
 import type { MapPlan } from '#shared/workflow/map-plan.ts';
 import type { Frame } from '#shared/workflow/progress/progress.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';
+import type { RunError } from '#shared/workflow/run-error.ts';
 import type { EventLog } from './run-logs.ts';
 import type { Source } from './source.ts';
 

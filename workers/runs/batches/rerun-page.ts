@@ -2,7 +2,6 @@ import { AppError, toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
-import type { RunError } from '#shared/entities/tables/workflow-instance.ts';
 import { insertRerun } from '#shared/runs/accept-rerun.ts';
 import { planRerun } from '#shared/runs/plan-rerun.ts';
 import type { RunsInFlight } from '#shared/tenants/counted-quotas.ts';
@@ -10,6 +9,7 @@ import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
+import type { RunError } from '#shared/workflow/run-error.ts';
 import { type Doing, type FillNeeds, type Found, findPage, NOT_ALLOWED, ofPermitted, PAGE, type Page } from './page.ts';
 
 interface Source extends Found {

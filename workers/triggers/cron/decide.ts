@@ -1,4 +1,4 @@
-import { calendarOf, newestTicks } from '#shared/triggers/cron/calendar.ts';
+import { calendarOf, newestTicks } from '#shared/core/cron-calendar.ts';
 import type { MissedRunPolicy, OverlapPolicy, TickOutcome } from '#shared/triggers/cron/job.ts';
 import { dueTime, nextTick, type Timed } from '#shared/triggers/cron/next-tick.ts';
 

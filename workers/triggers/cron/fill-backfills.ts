@@ -1,6 +1,6 @@
+import { calendarOf, ticksBetween } from '#shared/core/cron-calendar.ts';
 import { newID } from '#shared/core/ids.ts';
 import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
-import { calendarOf, ticksBetween } from '#shared/triggers/cron/calendar.ts';
 import { inLaps } from '../../maintenance/round-robin.ts';
 import { reasons } from './decide.ts';
 

@@ -1,7 +1,6 @@
 import { type AuditRecord, insertFrom } from '#shared/access/audit/records.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { PoolClient } from '#shared/db/pool.ts';
-import type { RunError } from '#shared/entities/tables/workflow-instance.ts';
 import type {
   CronJobType,
   MissedRunPolicy,
@@ -11,6 +10,7 @@ import type {
   TriggerType,
 } from '#shared/triggers/cron/job.ts';
 import type { Timed } from '#shared/triggers/cron/next-tick.ts';
+import type { RunError } from '#shared/workflow/run-error.ts';
 
 /** A job with all that starting its work needs, locked. */
 export interface LockedJob extends Timed {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../../../core/json.ts';
-import { Pairs } from '../../../datasources/fields/http.ts';
+import { Pairs } from '../../../core/schema/pairs.ts';
 import { faultsOf, findTemplate, hasBraces, textsOf } from '../../templates/templates.ts';
 import { VARIABLES_ROOT } from '../../variables.ts';
 import { OutputVariable, working } from '../common.ts';

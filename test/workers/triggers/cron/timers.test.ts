@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import { cronTicks } from '#shared/messaging/queues/cron-ticks.ts';
-import { calendarOf } from '#shared/triggers/cron/calendar.ts';
+import { calendarOf } from '#shared/core/cron-calendar.ts';
 import type { ProcessorContext } from '#workers/processors/consume.ts';
 import { processCronTick } from '#workers/processors/cron-ticks.ts';
 import { createCronAlarms } from '#workers/triggers/cron/timers.ts';

@@ -1,6 +1,6 @@
 import { CronExpression, CronExpressionParser } from 'cron-parser';
 import { LRUCache } from 'lru-cache';
-import { quote } from '../../core/quote.ts';
+import { quote } from './quote.ts';
 
 /** The moments at which a cron job is due. */
 export interface Calendar {

@@ -1,13 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  calendarOf,
-  faultOfExpression,
-  isTimezone,
-  newestTicks,
-  ticksBetween,
-} from '#shared/triggers/cron/calendar.ts';
+import { calendarOf, faultOfExpression, isTimezone, newestTicks, ticksBetween } from '#shared/core/cron-calendar.ts';
 import { describeSchedule } from '#shared/triggers/cron/describe.ts';
 import { dueTime, nextTick } from '#shared/triggers/cron/next-tick.ts';
 
