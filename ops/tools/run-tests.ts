@@ -4,13 +4,16 @@
  *   npm test -- policy                  the files with "policy" in their path (vitest's own filters and options work)
  *   npm test -- --backplane postgres    one backplane
  *   npm test -- --watch policy          keeps the servers up and repeats on every change: a second, not ten
+ *   npm run test:all                    all generated cases; `npm test` draws a sample of them, which TEST_SEED=<seed> repeats
  *
  * TEST_DATABASE_URL, TEST_DATASOURCE_URL, TEST_TENANTS_URL and TEST_REDIS_URL name servers to use instead. Their databases are dropped and flushed.
  * The server of datasources is one of its own, because workers connect no tenant to the deployment's; the third is for databases of
  * tenants, prepared by ops/tenant-server.sql.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,14 +22,11 @@ import { startPostgres } from '../embedded/postgres.ts';
 import { tiedToParent } from '../embedded/processes.ts';
 import type { TestResult } from './run-vitest.ts';
 
-/** All planned work included, the suite on both backplanes has to stay below this. */
-const BUDGET_SECONDS = 900;
+/** The suite on both backplanes has to stay below this on two cores with no other work. */
+const BUDGET = { seconds: 480, processorSeconds: 900 };
 
-/**
- * Continuous integration fails beyond this. The same suite has taken from 880 s to 1,460 s on the same two cores within a day, by how
- * fast these were: a slow machine alone should not take as long, a suite out of hand does.
- */
-const MAX_SECONDS = 2_000;
+/** Continuous integration fails beyond this: other work on the machine adds to the clock, and little to the processor time. */
+const MAX_PROCESSOR_SECONDS = 2 * BUDGET.processorSeconds;
 
 const sharedMemory = '/dev/shm';
 
@@ -36,7 +36,8 @@ type Backplane = (typeof backplanes)[number];
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal));
 
-const { wanted, watch, rest } = readArguments(process.argv.slice(2));
+const { wanted, watch, takesAll, rest } = readArguments(process.argv.slice(2));
+const seed = process.env.TEST_SEED ?? `${randomInt(1_000_000)}`;
 let result: TestResult = { passed: 0, failed: [], unsteady: [], skipped: [], files: [] };
 let missing: string | undefined;
 
@@ -61,7 +62,12 @@ try {
 }
 report();
 
-function readArguments(args: string[]): { wanted: readonly Backplane[]; watch: boolean; rest: string[] } {
+function readArguments(args: string[]): {
+  wanted: readonly Backplane[];
+  watch: boolean;
+  takesAll: boolean;
+  rest: string[];
+} {
   const rest = args.flatMap((arg) => arg.split(/(?<=^--backplane)=/));
   const at = rest.indexOf('--backplane');
   const [, chosen] = at < 0 ? [] : rest.splice(at, 2);
@@ -71,7 +77,8 @@ function readArguments(args: string[]): { wanted: readonly Backplane[]; watch: b
     process.exit(2);
   }
   const named = backplanes.filter((backplane) => backplane === (chosen ?? (watch ? 'postgres' : backplane)));
-  return { wanted: named, watch, rest: rest.filter((arg) => arg !== '--watch') };
+  const takesAll = rest.includes('--all');
+  return { wanted: named, watch, takesAll, rest: rest.filter((arg) => arg !== '--watch' && arg !== '--all') };
 }
 
 /**
@@ -171,6 +178,8 @@ function testEnvironment(
     NODE_ENV: 'test',
     ...(process.stdout.isTTY ? {} : { NO_COLOR: '1' }),
     GANTRY_TEST_BACKPLANES: available.join(','),
+    GANTRY_TEST_ALL: String(takesAll),
+    TEST_SEED: seed,
     TEST_DATABASE_URL: databaseURL,
     TEST_DATASOURCE_URL: datasourceURL,
     TEST_TENANTS_URL: tenantsURL,
@@ -212,6 +221,8 @@ function report(): void {
       `\nPassed only at the second try:\n${unsteady.map(({ name, error }) => `  ${name}\n    first: ${error}`).join('\n')}`,
     );
   if (failed.length > 0) console.log(`\nFailed:\n${failed.map((name) => `  ${name}`).join('\n')}`);
+  if (failed.length + unsteady.length > 0 && !takesAll)
+    console.log(`\nGenerated cases were a sample: TEST_SEED=${seed} draws the same.`);
   if (missing !== undefined) {
     console.log(`\n!!! The suite ran on the Postgres backplane ONLY: ${missing}.`);
     console.log(
@@ -241,11 +252,30 @@ function slowest(files: TestResult['files']): string[] {
 /** Only a whole run can be held against the budget. Answers whether the run may pass. */
 function reportTime(): boolean {
   const seconds = Math.round(performance.now() / 1000);
-  const whole = rest.length === 0 && wanted.length === backplanes.length && missing === undefined;
-  if (!whole) return true;
-  console.log(`\nTook ${seconds} s of the ${BUDGET_SECONDS} s that the whole suite may take.`);
-  if (seconds > BUDGET_SECONDS) console.log(`!!! The suite is over its budget of ${BUDGET_SECONDS} s.`);
-  if (seconds <= MAX_SECONDS || !process.env.CI) return true;
-  console.log(`!!! In continuous integration it fails beyond ${MAX_SECONDS} s.`);
+  const processorSeconds = usedProcessorSeconds();
+  const ofProcessor = processorSeconds === undefined ? '' : ` and ${processorSeconds} s of processor time`;
+  const isWhole = rest.length === 0 && wanted.length === backplanes.length && missing === undefined && !takesAll;
+  console.log(`\nTook ${seconds} s${ofProcessor}.`);
+  if (!isWhole) return true;
+  const { unsteady } = result;
+  console.log(
+    `The whole suite may take ${BUDGET.seconds} s and ${BUDGET.processorSeconds} s of processor time; ${unsteady.length} tests needed a second try.`,
+  );
+  if (seconds > BUDGET.seconds || (processorSeconds ?? 0) > BUDGET.processorSeconds)
+    console.log('!!! The suite is over its budget.');
+  if (!process.env.CI || processorSeconds === undefined || processorSeconds <= MAX_PROCESSOR_SECONDS) return true;
+  console.log(`!!! In continuous integration it fails beyond ${MAX_PROCESSOR_SECONDS} s of processor time.`);
   return false;
+}
+
+/**
+ * Processor time of this process and of all that it, or a process below it, has started and waited for: vitest, the servers, the
+ * processes of tests. Time is missing of those alone whose parent was killed before them. Only Linux tells it.
+ */
+function usedProcessorSeconds(): number | undefined {
+  if (process.platform !== 'linux') return undefined;
+  // The name of the program, in parentheses, may contain spaces. Ticks of a hundredth of a second, on every Linux.
+  const [, fields = ''] = readFileSync('/proc/self/stat', 'utf8').split(') ');
+  const ticks = fields.split(' ').slice(11, 15).map(Number);
+  return Math.round(ticks.reduce((sum, one) => sum + one, 0) / 100);
 }
