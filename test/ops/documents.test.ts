@@ -15,6 +15,9 @@ const guides = globSync('ops/guides/*.md', { cwd: root }).sort();
 const sources = globSync('{api,workers,shared,ops,test}/**/*.ts', { cwd: root }).sort();
 const documents = ['README.md', 'ops/decisions/README.md', ...decisions, ...guides];
 
+/** The second line of a decision. */
+const statusLine = /^\nStatus: (accepted|replaced (in part )?by \[\d{4}\]\(.+)$/m;
+
 /** Words in place of a caller, client, tenant, worker, run or row. As data, such as a user's name, they stand in strings. */
 const withoutSubject =
   /\b(who|what)ever\b|\b(some|any|every|no)body\b|\bsomeone\b|\b(none|one) of ours\b|\bwhat is there\b|\bthat which\b/gi;
@@ -44,15 +47,29 @@ describe.each(decisions)('%s', (decision) => {
     expect(headingsIn(text).slice(1, 4)).toEqual(['Context', 'Decision', 'Consequences']);
     expect([context, consequences, others]).toEqual(['Context', 'Consequences', []]);
     expect(['Figures', undefined]).toContain(figures);
-    expect(text.split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(320);
+    expect(text.replace(statusLine, '').split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(320);
   });
 
-  test('is in the index, under its title', () => {
+  test('says whether it still holds', () => {
+    expect(text).toMatch(statusLine);
+  });
+
+  test('is in the index, under its title and with its status', () => {
     const [number] = basename(decision).split('-');
     const [title] = headingsIn(text);
+    const isAccepted = text.includes('\nStatus: accepted\n');
+    const row = read('ops/decisions/README.md')
+      .split('\n')
+      .find((line) => line.startsWith(`| [${number}](${basename(decision)}) | ${title} |`));
 
-    expect(read('ops/decisions/README.md')).toContain(`| [${number}](${basename(decision)}) | ${title} |`);
+    expect(row).toMatch(isAccepted ? /\| accepted \|$/ : /\| replaced (in part )?by \[\d{4}\]/);
   });
+});
+
+test('the index of decisions is in their order', () => {
+  const numbers = [...read('ops/decisions/README.md').matchAll(/^\| \[(\d{4})\]/gm)].map(([, number]) => number);
+
+  expect(numbers).toEqual(decisions.map((path) => basename(path).slice(0, 4)));
 });
 
 test('comments and test titles name the subject of their sentences', () => {
