@@ -1,10 +1,6 @@
 /** `npm run bench [row …] [-- --backplane redis|postgres]`: one JSON line per row and backplane, each with its own floor. */
 import { parseArgs } from 'node:util';
-import { ask } from './ask.ts';
-import { burst } from './burst.ts';
-import { crowd } from './crowd.ts';
 import { type BackplaneKind, openEnvironment } from './environment.ts';
-import { eventsRetention } from './events-retention.ts';
 import { flood } from './flood.ts';
 import { herd } from './herd.ts';
 import { logs } from './logs.ts';
@@ -26,9 +22,7 @@ import { p15 } from './p15-sweep.ts';
 import { p16 } from './p16-retention.ts';
 import { p17 } from './p17-many-tenants.ts';
 import { p18 } from './p18-map.ts';
-import { quotas } from './quotas.ts';
 import type { Row } from './row.ts';
-import { yields } from './yields.ts';
 
 /** A row of several parts measures each in an environment of its own. */
 const rows: Record<string, Row | readonly Row[]> = {
@@ -51,15 +45,9 @@ const rows: Record<string, Row | readonly Row[]> = {
   P16: p16,
   P17: p17,
   P18: p18,
-  QUOTAS: quotas,
-  ASK: ask,
-  CROWD: crowd,
   FLOOD: flood,
-  YIELDS: yields,
   LOGS: logs,
   HERD: herd,
-  BURST: burst,
-  EVENTS: eventsRetention,
 };
 
 const { values, positionals } = parseArgs({
