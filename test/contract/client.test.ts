@@ -15,10 +15,10 @@ import {
   type RunEvent,
 } from '#ops/client/index.ts';
 import { newID } from '#shared/core/ids.ts';
+import { compile, importClient, installClient } from '#test/contract/packed-client.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { anOperator, aTenant, aWorkflow, type TestTenant } from '#test/support/factories.ts';
 import { graph, noops } from '#test/support/graphs.ts';
-import { compile, importClient, installClient } from '#test/support/packed-client.ts';
 import { bodyOf, nameOf, paramsOf, queriesOf, queuesOfRoutes } from '#test/support/route-calls.ts';
 import { loginFixture, paramFixture, paramsInBody, paramsInQuery } from '#test/support/route-fixtures.ts';
 

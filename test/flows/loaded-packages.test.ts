@@ -64,7 +64,7 @@ test('an idle API process has loaded no writer of workbooks', async () => {
 });
 
 function start(entry: string, more: Record<string, string> = {}): Spawned {
-  return spawnNode(['--import', './test/support/report-packages.ts', entry], { ...deployment.env, ...more });
+  return spawnNode(['--import', './test/flows/report-packages.ts', entry], { ...deployment.env, ...more });
 }
 
 async function loadedBy({ child }: Spawned): Promise<string[]> {

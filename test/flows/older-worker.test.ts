@@ -55,7 +55,7 @@ const mapping = graph(
 const NEW_KINDS = ['log', 'map', 'waitForEvent'];
 
 const older = () =>
-  spawnNode(['--import', './test/support/older-worker.ts', 'workers/main.ts'], {
+  spawnNode(['--import', './test/flows/older-worker.ts', 'workers/main.ts'], {
     ...deployment.env,
     WITHOUT_KINDS: NEW_KINDS.join(),
   });

@@ -216,7 +216,7 @@ test.each(['before-enqueue', 'after-enqueue'])('R6: an API process killed %s los
   await using _worker = await worker(deployment);
   const run = deployment.newRun(versionID, { n: 1 });
 
-  await using api = spawnNode(['test/support/accept-and-die.ts', point, JSON.stringify(run)], deployment.env);
+  await using api = spawnNode(['test/flows/accept-and-die.ts', point, JSON.stringify(run)], deployment.env);
   await eventually(() => expect(api.child.signalCode).toBe('SIGKILL'), 15_000);
 
   const { rows } = await deployment.pool.query<{ id: string }>('select id from workflow_instance');

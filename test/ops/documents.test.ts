@@ -7,7 +7,7 @@ import { readConfig } from '#shared/process/config.ts';
 import { EmbeddedEnvironment, Environment } from '#shared/process/environment.ts';
 import { nodes } from '#shared/workflow/nodes/index.ts';
 import { retentions } from '#workers/maintenance/retention/tables.ts';
-import { proseIn } from '../support/prose.ts';
+import { proseIn } from './prose.ts';
 
 const root = join(import.meta.dirname, '../..');
 const decisions = globSync('ops/decisions/[0-9]*.md', { cwd: root }).sort();
@@ -153,14 +153,14 @@ test('the guide to limits says the time limit of every node kind that has its ow
   );
 });
 
-describe('the settings in the README', () => {
-  const rows = [...read('README.md').matchAll(/^\| `([A-Z_]+)` \| (?:.+) \| (.+) \| .*\|$/gm)];
+describe('the guide to settings', () => {
+  const rows = [...read('ops/guides/settings.md').matchAll(/^\| `([A-Z_]+)` \| (?:.+) \| (.+) \| .*\|$/gm)];
   const defaults: Record<string, unknown> = {
     ...EmbeddedEnvironment.parse({}),
     ...Environment.parse({ DATABASE_URL: 'postgres://db/gantry' }),
   };
 
-  test('are those that the code reads, each once', () => {
+  test('has the settings that the code reads, each once', () => {
     const read = new Set([...Object.keys(Environment.shape), ...Object.keys(EmbeddedEnvironment.shape)]);
 
     expect(rows.map(([, name]) => name).sort()).toEqual([...read].sort());

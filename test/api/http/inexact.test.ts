@@ -34,7 +34,7 @@ test.each([15, 16])(
     const { stdout } = await promisify(execFile)(process.execPath, [
       '--no-opt',
       '--no-sparkplug',
-      join(import.meta.dirname, '../../support/hold-of-scan.ts'),
+      join(import.meta.dirname, './hold-of-scan.ts'),
       String(digits),
     ]);
 

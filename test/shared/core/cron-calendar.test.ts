@@ -221,7 +221,7 @@ test('in both odd nights the time zone of the process makes no difference', () =
   for (const from of ['2026-03-28T23:30Z', '2026-10-24T23:30Z']) {
     const print = (TZ: string) =>
       JSON.parse(
-        execFileSync(process.execPath, ['test/support/print-ticks.ts', Berlin, from], {
+        execFileSync(process.execPath, ['test/shared/core/print-ticks.ts', Berlin, from], {
           env: { ...process.env, TZ },
         }).toString(),
       );

@@ -8,7 +8,7 @@ test('a process ends once it has closed, although a connection is open that it h
   await using resources = new AsyncDisposableStack();
   const dir = resources.adopt(await mkdtemp(join(tmpdir(), 'gantry-stop-')), (path) => rm(path, { recursive: true }));
   const path = join(dir, 'said');
-  const { child } = resources.use(spawnNode(['test/support/close-amid-connection.ts', path], {}));
+  const { child } = resources.use(spawnNode(['test/shared/process/close-amid-connection.ts', path], {}));
 
   const code = await new Promise((resolve) => child.once('exit', resolve));
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { nodes } from '#shared/workflow/nodes/index.ts';
-import { drawGraph, parts } from '#test/support/drawn-graphs.ts';
 import { Execution, type Keeping, type Mishap } from '#test/support/executed-runs.ts';
+import { drawGraph, parts } from '#test/workers/engine/drawn-graphs.ts';
 
 /** They need servers, which the runs of these tests do not have; a node of code stands for them. */
 const WITH_SERVERS = ['ai', 'dataQuery', 'http'];

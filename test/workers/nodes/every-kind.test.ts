@@ -9,12 +9,12 @@ import { ErrorHandling } from '#shared/workflow/nodes/common.ts';
 import { type AnyNode, nodes } from '#shared/workflow/nodes/index.ts';
 import { isPure } from '#shared/workflow/nodes/properties.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
-import { type KindRow, rowsOfKinds, type Surroundings, type Way } from '#test/support/every-kind.ts';
 import { aDataQuery, aDatasource, aUser } from '#test/support/factories.ts';
 import { code, graph } from '#test/support/graphs.ts';
 import { type HTTPServer, json, startHTTP } from '#test/support/http-server.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
+import { type KindRow, rowsOfKinds, type Surroundings, type Way } from '#test/workers/nodes/every-kind.ts';
 import type { WorkerContext } from '#workers/process/worker.ts';
 
 const PATIENCE_MS = 90_000;

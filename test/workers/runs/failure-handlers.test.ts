@@ -161,7 +161,7 @@ test.each(['before-commit', 'after-commit'])(
     const onFailure = await aHandler();
     await fail([await accept({ onFailure })]);
 
-    await using worker = spawnNode(['test/support/handle-failures-and-die.ts', point], deployment.env);
+    await using worker = spawnNode(['test/workers/runs/handle-failures-and-die.ts', point], deployment.env);
     await eventually(() => expect(worker.child.signalCode).toBe('SIGKILL'), 15_000);
     expect(await handlers()).toHaveLength(point === 'after-commit' ? 1 : 0);
     // The locks of the dead worker end with its connection.

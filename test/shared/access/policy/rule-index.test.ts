@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { createJudge } from '#shared/access/policy/evaluator.ts';
 import { RuleIndex, type Sight } from '#shared/access/policy/rule-index.ts';
 import type { StoredChange, StoredRule } from '#shared/access/policy/rules.ts';
-import { type PlainCasbin, plainCasbin } from '#test/support/plain-casbin.ts';
+import { type PlainCasbin, plainCasbin } from '#test/shared/access/policy/plain-casbin.ts';
 
 const tenantID = 'tenant';
 const judge = createJudge();

@@ -8,10 +8,14 @@ import { newID } from '#shared/core/ids.ts';
 import { deleteTenant } from '#shared/tenants/delete-tenant.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aDatasource, aListener, aTenant, type TestTenant } from '#test/support/factories.ts';
-import { type Listened, type ListenedServers, startListenedServers } from '#test/support/listened-servers.ts';
 import { readSeries, scrape } from '#test/support/metrics.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
+import {
+  type Listened,
+  type ListenedServers,
+  startListenedServers,
+} from '#test/workers/triggers/listeners/listened-servers.ts';
 
 const PATIENCE_MS = 20_000;
 

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
-import type { ExecutedDrawing } from './executed-runs.ts';
-import { code, graph } from './graphs.ts';
+import type { ExecutedDrawing } from '../../support/executed-runs.ts';
+import { code, graph } from '../../support/graphs.ts';
 
 const CHOICES = ['condition', 'switch'] as const;
 const WAITS = ['delay', 'approval', 'dataCollection', 'waitForEvent', 'subWorkflow'] as const;

@@ -17,14 +17,14 @@ import { freePort } from '#ops/embedded/ports.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { mqtt as mqttDatasource } from '#shared/datasources/types/mqtt.ts';
 import { createPool } from '#shared/db/pool.ts';
-import { startDovecot } from '../servers/dovecot.ts';
-import { startMosquitto } from '../servers/mosquitto.ts';
-import { startNats } from '../servers/nats.ts';
-import { startRabbitMQ } from '../servers/rabbitmq.ts';
-import { startRedis } from '../servers/redis.ts';
-import { openDatasource } from './connector.ts';
-import { testLogger } from './environment.ts';
-import { startOwnPostgres } from './own-postgres.ts';
+import { startDovecot } from '../../../servers/dovecot.ts';
+import { startMosquitto } from '../../../servers/mosquitto.ts';
+import { startNats } from '../../../servers/nats.ts';
+import { startRabbitMQ } from '../../../servers/rabbitmq.ts';
+import { startRedis } from '../../../servers/redis.ts';
+import { openDatasource } from '../../../support/connector.ts';
+import { testLogger } from '../../../support/environment.ts';
+import { startOwnPostgres } from '../../../support/own-postgres.ts';
 
 /** A listener type with a server, for tests that are the same for all types. */
 export interface Listened {
