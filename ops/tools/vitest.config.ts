@@ -44,11 +44,11 @@ export default defineConfig({
   test: {
     root,
     globalSetup: ['test/setup/global.ts'],
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     retry: { count: 1, condition: namesNoSeed },
     // As long as `eventually` of test/support/settle.ts waits. The default of a second is too short for a busy machine.
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 90_000 } },
     pool: 'forks',
     // In MB. 281 tests took 92 s of processor time with it, and 97 to 100 s with the default of 16.
     execArgv: ['--max-semi-space-size=64'],

@@ -24,7 +24,7 @@ test('a chat goes on after its API process was killed with a tool, and after its
   const { pool, env } = deployment;
   const startAPI = async () => {
     const api = spawnNode(['api/main.ts'], env);
-    await eventually(async () => expect((await fetch(`${baseURL}/ready`)).ok).toBe(true), 20_000);
+    await eventually(async () => expect((await fetch(`${baseURL}/ready`)).ok).toBe(true));
     return api;
   };
   const startWorker = () => spawnNode(['workers/main.ts', 'ai.calls'], env);
@@ -94,7 +94,7 @@ test('a chat goes on after its API process was killed with a tool, and after its
   // What its connection had been sent is done by the server: the end of the call is that of a process that died before it.
   await pool.query(`update ai_tool_call set status = 'ready', output = null, ended_at = null, claimed_until = now()`);
   await using secondAPI = await startAPI();
-  await eventually(async () => expect((await stored()).at(-1).parts.at(-1).text).toBe('Cloned.'), 15_000);
+  await eventually(async () => expect((await stored()).at(-1).parts.at(-1).text).toBe('Cloned.'));
   expect(await workflows()).toBe(2);
   const calls = await pool.query('select status, attempts - asked_attempts as tries from ai_tool_call');
   expect(calls.rows).toEqual([{ status: 'done', tries: 2 }]);
@@ -158,7 +158,7 @@ test('the tool of an ai node is called once, although the worker of the node was
   await eventually(async () => {
     const begun = await pool.query(`select from ai_tool_call where tool = 'create_variable' and attempts > 0`);
     expect(begun.rowCount).toBe(1);
-  }, 30_000);
+  });
   await first.kill('SIGKILL');
   await blocker.query('rollback');
   blocker.release();
@@ -166,7 +166,7 @@ test('the tool of an ai node is called once, although the worker of the node was
   await eventually(async () => {
     const { body } = await admin.get(`T/workflows/instances/${instanceID}`);
     expect(body).toMatchObject({ status: 'COMPLETED', output: { answer: 'Added.' } });
-  }, 40_000);
+  });
 
   expect((await admin.get('T/variables')).body.variables).toHaveLength(1);
   const calls = await pool.query(`select status from ai_tool_call where tool = 'create_variable'`);

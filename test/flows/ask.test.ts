@@ -280,7 +280,7 @@ describe('with a worker that has few places', () => {
     const others = await tenantsOf(newID(), 25);
     const [own = ''] = await tenantsOf(newID(), 1);
     const slow = others.flatMap((id) => Array.from({ length: 8 }, () => askFor(id, long)));
-    await eventually(async () => expect(answering.used + answering.waiting).toBe(200), 20_000);
+    await eventually(async () => expect(answering.used + answering.waiting).toBe(200));
 
     expect(await askFor(own, { numbers: [5, 6] })).toMatchObject({ sum: 11 });
 
@@ -299,7 +299,7 @@ describe('with a worker that has few places', () => {
     await using _worker = startAnswering({ answering });
     const tenants = (await Promise.all(Array.from({ length: 20 }, () => tenantsOf(newID(), 1)))).flat();
     const slow = tenants.map((id) => askFor(id, long));
-    await eventually(async () => expect([answering.used, answering.waiting]).toEqual([8, 12]), 20_000);
+    await eventually(async () => expect([answering.used, answering.waiting]).toEqual([8, 12]));
 
     const [own = ''] = await tenantsOf(newID(), 1);
     expect(await askFor(own, { numbers: [7] })).toMatchObject({ sum: 7 });
@@ -404,7 +404,7 @@ test('sweeps claims and answers that are no longer needed', async () => {
   await using _worker = await deployment.startWorker();
 
   // The first round begins within 15 s, spread over the tables.
-  await eventually(async () => expect(await rows()).toEqual([kept, kept]), 30_000);
+  await eventually(async () => expect(await rows()).toEqual([kept, kept]));
 });
 
 test('reports a queue that refuses a question as unavailable, and does not ask later', async () => {
@@ -476,7 +476,7 @@ describe('asking over HTTP', () => {
     expect(await asked).toMatchObject({ code: 'UPSTREAM_TIMEOUT', details: { begun: true } });
     expect(database.connections()).toBe(1);
     expect(user).toBeDefined();
-  }, 60_000);
+  });
 
   test('without Redis asks nothing, and tells the client to retry later', async ({ skip }) => {
     if (!redisURL) skip('only the Redis backplane has a Redis to lose');
@@ -493,7 +493,7 @@ describe('asking over HTTP', () => {
       expect(answer.headers.get('retry-after')).toBe('1');
     }
     await rm(dir, { recursive: true, force: true });
-  }, 30_000);
+  });
 
   test('lets one worker answer both processes', async () => {
     await cluster.startWorker({}, ['datasource.tests']);

@@ -24,7 +24,7 @@ test('an API process that is killed under load leaves an entry of every change t
   const port = await freePort();
   await using api = spawnNode(['api/main.ts'], { ...cluster.env, PORT: String(port) });
   const baseURL = `http://127.0.0.1:${port}`;
-  await eventually(async () => expect((await fetch(`${baseURL}/ready`)).ok).toBe(true), 15_000);
+  await eventually(async () => expect((await fetch(`${baseURL}/ready`)).ok).toBe(true));
 
   const client = cluster.as(tenant.creator, { baseURL }).in(tenant);
   const variables: string[] = [];

@@ -16,7 +16,7 @@ test('an import whose process is killed is done by the next one, once and whole'
   const { pool, env } = deployment;
   const start = async () => {
     const api = spawnNode(['api/main.ts'], env);
-    await eventually(async () => expect((await fetch(`${baseURL}/ready`)).ok).toBe(true), 20_000);
+    await eventually(async () => expect((await fetch(`${baseURL}/ready`)).ok).toBe(true));
     return api;
   };
   await using first = await start();

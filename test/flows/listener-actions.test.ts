@@ -66,7 +66,7 @@ async function reaches(listener: { id: string }, eventID: string, state: string)
     await dispatch();
     event = await eventOf(listener, eventID);
     expect(event, JSON.stringify(event)).toMatchObject({ state });
-  }, 15_000);
+  });
   return event;
 }
 
@@ -218,7 +218,7 @@ test('actions go on after the failure of another, and none that has succeeded is
   await eventually(async () => {
     await dispatch();
     expect(await read(eventID)).toMatchObject({ state: 'dead' });
-  }, 15_000);
+  });
 
   const event = await read(eventID);
   expect(states(event)).toEqual(['done', 'done', 'done', 'failed']);
@@ -249,7 +249,7 @@ test('actions go on after the failure of another, and none that has succeeded is
   await eventually(async () => {
     await dispatch();
     expect(await read(eventID)).toMatchObject({ state: 'done' });
-  }, 15_000);
+  });
   expect(await counts()).toEqual([1, 2, 1]);
 });
 
@@ -341,7 +341,7 @@ test('a buffer keeps as many events as its action says', async () => {
   await eventually(async () => {
     const kept = await bufferOf(listener);
     expect(kept.map(({ eventID }) => eventID).sort()).toEqual(ids.slice(-3).sort());
-  }, 15_000);
+  });
   expect((await bufferOf(listener, '?limit=1')).length).toBe(1);
 });
 
@@ -360,7 +360,7 @@ test('dead letters are listed, read, corrected, redriven at a rate, replayed and
   const counted = async () => (await api().get(`${path}/counts`)).body;
   const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => deliver(listener, { n })));
   const broken = await deliver(listener, '{"a":');
-  await eventually(async () => expect(await counted()).toMatchObject({ total: 13, dead: 13 }), 15_000);
+  await eventually(async () => expect(await counted()).toMatchObject({ total: 13, dead: 13 }));
 
   const listed = await api().get(`${path}?state=dead&limit=10`);
   const rest = await api().get(`${path}?state=dead&limit=10&cursor=${listed.body.nextCursor}`);
@@ -411,7 +411,7 @@ test('dead letters are listed, read, corrected, redriven at a rate, replayed and
   await eventually(async () => {
     await dispatch();
     expect(await counted()).toMatchObject({ total: 14, done: 12, dead: 1, replaced: 1, pending: 0 });
-  }, 15_000);
+  });
   expect(await runs()).toBe(12);
 
   const [first = ''] = ids;
@@ -443,7 +443,7 @@ test('a thousand dead letters are redriven at fifty in a second, and every one i
     eventually(async () => {
       await dispatch();
       expect((await caller.get(`T/listeners/${listener.id}/events/counts`)).body).toMatchObject(expected);
-    }, 15_000);
+    });
   await reach({ total: 1_000, dead: 1_000, pending: 0 });
 
   await pool.query(

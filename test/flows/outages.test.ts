@@ -77,15 +77,15 @@ async function worker(env: Record<string, string>, { pool }: Pick<Deployment, 'p
   const count = async () => (await pool.query('select from worker_session')).rowCount ?? 0;
   const before = await count();
   const spawned = await spawnWorker(env);
-  await eventually(async () => expect(await count()).toBeGreaterThan(before), 20_000);
+  await eventually(async () => expect(await count()).toBeGreaterThan(before));
   return spawned;
 }
 
 const becomes = (process: MeteredWorker, series: string, value: number) =>
-  eventually(async () => expect(await process.metric(series)).toBe(value), 20_000);
+  eventually(async () => expect(await process.metric(series)).toBe(value));
 
 const saysReady = (process: MeteredWorker, status: number, checks: JsonObject) =>
-  eventually(async () => expect(await process.readiness()).toMatchObject({ status, checks }), 20_000);
+  eventually(async () => expect(await process.readiness()).toMatchObject({ status, checks }));
 
 const READY = { postgres: 'ok', backplane: 'ok', lease: 'ok', draining: false };
 
@@ -170,7 +170,7 @@ test('during an outage of Postgres longer than a lease no lease ends, and no cal
       timeoutMs: 3_600_000,
     })),
   );
-  await eventually(() => expect(server.seen).toHaveLength(4), 20_000);
+  await eventually(() => expect(server.seen).toHaveLength(4));
   // Leases may expire: the leaders have ticked for long enough.
   await sleep(LEASE_MS * 1.5);
 
@@ -188,7 +188,7 @@ test('during an outage of Postgres longer than a lease no lease ends, and no cal
       [ids],
     );
     expect(rows).toEqual([{ status: 'COMPLETED', epoch: 1, n: 4 }]);
-  }, 20_000);
+  });
   expect(server.seen).toHaveLength(4);
   const { rows: sessions } = await pool.query<{ ended: boolean }>(
     'select ended_at is not null as ended from worker_session',
@@ -216,7 +216,7 @@ test('a worker without Postgres says that it is not ready, starts no node, finis
   const { instanceID } = await deployment.runs.accept(
     deployment.newRun(await deployment.saveVersion(calls(server, ['a', 'b']))),
   );
-  await eventually(() => expect(server.seen).toHaveLength(1), 20_000);
+  await eventually(() => expect(server.seen).toHaveLength(1));
 
   proxy.silence();
   await becomes(cutOff, LEASE_VALID, 0);
@@ -228,11 +228,10 @@ test('a worker without Postgres says that it is not ready, starts no node, finis
   expect(server.seen).toHaveLength(1);
 
   proxy.heal();
-  await eventually(() => expect(server.seen).toHaveLength(2), 20_000);
+  await eventually(() => expect(server.seen).toHaveLength(2));
   server.answer();
-  await eventually(
-    async () => expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED', epoch: 1 }),
-    20_000,
+  await eventually(async () =>
+    expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED', epoch: 1 }),
   );
   expect(server.seen).toHaveLength(2);
   await saysReady(cutOff, 200, READY);

@@ -41,7 +41,7 @@ test('processes that start before Postgres wait for it, and outlive its restarts
     const answer = await fetch(`${url}/ready`);
     expect(answer.status).toBe(503);
     expect(await answer.json()).toMatchObject({ success: false, checks: { postgres: 'is away' } });
-  }, 20_000);
+  });
   expect((await fetch(`${url}/health`)).status).toBe(200);
 
   await postgres.restart();
@@ -57,11 +57,11 @@ test('processes that start before Postgres wait for it, and outlive its restarts
   expect([api.child.exitCode, worker.child.exitCode]).toEqual([null, null]);
 
   async function ready(): Promise<void> {
-    await eventually(async () => expect((await fetch(`${url}/ready`)).status).toBe(200), 20_000);
+    await eventually(async () => expect((await fetch(`${url}/ready`)).status).toBe(200));
   }
 
   /** By way of API, queue, worker and socket. */
   async function runsSample(): Promise<void> {
-    await eventually(async () => void (await runFirstSample(url, () => undefined)), 20_000);
+    await eventually(async () => void (await runFirstSample(url, () => undefined)));
   }
 });

@@ -36,7 +36,7 @@ const slow = graph(
 async function worker(deployment: Deployment): Promise<Spawned> {
   const before = await countLeases(deployment);
   const spawned = spawnNode(['workers/main.ts'], deployment.env);
-  await eventually(async () => expect(await countLeases(deployment)).toBeGreaterThan(before), 20_000);
+  await eventually(async () => expect(await countLeases(deployment)).toBeGreaterThan(before));
   return spawned;
 }
 
@@ -53,7 +53,7 @@ async function balances({ pool }: Deployment, ids: string[]): Promise<void> {
       [ids],
     );
     expect(rows).toEqual([{ status: 'COMPLETED', n: ids.length }]);
-  }, 45_000);
+  });
   const { rows } = await pool.query<{ what: string; n: number }>(
     `select 'ran twice' as what, count(*) as n from (
        select from run_event where instance_id = any($1::uuid[]) and status = 'SUCCESS' group by instance_id, node_id, frame having count(*) > 1) twice
@@ -144,10 +144,10 @@ test('R3: Postgres is away for longer than a lease, the API says so and recovers
   }, leaseSeconds * 2_500);
   await away;
 
-  await eventually(async () => expect((await asked()).status).toBe(201), 30_000);
+  await eventually(async () => expect((await asked()).status).toBe(201));
   const ended = await acknowledged;
-  await eventually(async () => expect(await openRuns(world.pool)).toEqual([]), 60_000);
-  await eventually(async () => expect(await findLeft(world.pool)).toEqual([]), 30_000);
+  await eventually(async () => expect(await openRuns(world.pool)).toEqual([]));
+  await eventually(async () => expect(await findLeft(world.pool)).toEqual([]));
   const { handlerID, triggered } = client;
   const others = Object.values(triggered);
   const state = { shapes, acknowledged: ended, counters: service.counters, handlerID, others };
@@ -217,7 +217,7 @@ test.each(['before-enqueue', 'after-enqueue'])('R6: an API process killed %s los
   const run = deployment.newRun(versionID, { n: 1 });
 
   await using api = spawnNode(['test/flows/accept-and-die.ts', point, JSON.stringify(run)], deployment.env);
-  await eventually(() => expect(api.child.signalCode).toBe('SIGKILL'), 15_000);
+  await eventually(() => expect(api.child.signalCode).toBe('SIGKILL'));
 
   const { rows } = await deployment.pool.query<{ id: string }>('select id from workflow_instance');
   expect(rows).toHaveLength(1);

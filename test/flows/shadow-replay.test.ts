@@ -74,7 +74,7 @@ test('a past event is run by a draft without its writes, and what differs is tol
   });
   const eventID = await deliver(listener, { id: 7 });
   const path = `T/listeners/${listener.id}/events/${eventID}/shadow-replay`;
-  await eventually(async () => expect(await savedOrders()).toEqual([{ total: 100 }]), 15_000);
+  await eventually(async () => expect(await savedOrders()).toEqual([{ total: 100 }]));
 
   const same = await api().post(path, {});
   expect(same.body).toMatchObject({ eventID, original: { status: 'COMPLETED', versionID: workflow.versionID } });

@@ -39,7 +39,7 @@ beforeAll(async () => {
   for (const port of [await freePort(), await freePort()])
     apis.push({ url: `http://127.0.0.1:${port}`, port, process: startAPI(port) });
   await Promise.all(apis.map(({ url }) => isReady(url)));
-}, 30_000);
+});
 afterAll(() => resources.disposeAsync());
 
 function startAPI(port: number): Spawned {
@@ -48,7 +48,7 @@ function startAPI(port: number): Spawned {
   );
 }
 
-const isReady = (url: string) => eventually(async () => expect((await fetch(`${url}/ready`)).status).toBe(200), 20_000);
+const isReady = (url: string) => eventually(async () => expect((await fetch(`${url}/ready`)).status).toBe(200));
 const urlOf = (index: number) => apis[index]?.url ?? '';
 
 interface Showing {
@@ -106,7 +106,7 @@ test('40 clients of 8 runs lose nothing and hear nothing twice when one of two A
   await killed.process.kill('SIGKILL');
   // For another try.
   killed.process = startAPI(killed.port);
-  await eventually(() => expect(clients.every(({ state }) => state.isOver)).toBe(true), 15_000);
+  await eventually(() => expect(clients.every(({ state }) => state.isOver)).toBe(true));
 
   expect(clients.filter(({ state }) => state.moves === 1)).toHaveLength(20);
   for (const [at, instanceID] of runs.entries()) {
@@ -115,7 +115,7 @@ test('40 clients of 8 runs lose nothing and hear nothing twice when one of two A
     expect(new Set(late.told.map(({ payload }) => payload.seq)).size).toBe(late.told.at(-1)?.payload.seq);
     for (const { told } of clients.filter((_, n) => n % runs.length === at)) expect(told).toEqual(late.told);
   }
-}, 40_000);
+});
 
 const found = await findChromium();
 if (found.path === null) process.stderr.write(`The test of widgets in a browser is skipped: ${found.reason}\n`);

@@ -142,7 +142,7 @@ test('a pipeline saves a workflow from its folder, runs it, reads its output, an
   expect(await readFile(join(dir, 'failure.txt'), 'utf8')).toContain('no stock');
   const { mode } = await stat(join(dir, 'ci/gantry/profiles.json'));
   expect(mode & 0o777).toBe(0o600);
-}, 120_000);
+});
 
 test('help has examples and the exit codes', async () => {
   const { out } = await gantry(['--help']);
@@ -432,5 +432,5 @@ describe.each([
     expect(await typing(`PATH="${own}:$PATH" ${path} ${flags}`, steps, env)).toMatch(
       /gantry dead-letters redrive[\s\S]*ended with/,
     );
-  }, 60_000);
+  });
 });

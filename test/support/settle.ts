@@ -1,14 +1,18 @@
 import type { Pool } from '#shared/db/pool.ts';
 
-const PATIENCE_MS = 10_000;
+/** Below the time limit of a test, so that a failure says what it waited for. A busy machine may take long for anything. */
+const PATIENCE_MS = 90_000;
+
+/** The longest pause between two looks. */
+const MAX_PAUSE_MS = 100;
 
 interface Unsettled {
   what: string;
   n: number;
 }
 
-/** Returns when no run is ready, held, due or waiting for a child; fails after half a minute, naming what is left. */
-export async function settle(pool: Pool, patienceMs = 3 * PATIENCE_MS): Promise<void> {
+/** Returns when no run is ready, held, due or waiting for a child; fails in the end, naming what is left. */
+export async function settle(pool: Pool, patienceMs = PATIENCE_MS): Promise<void> {
   await eventually(async () => {
     const { rows } = await pool.query<Unsettled>(LEFT);
     const left = rows.filter(({ n }) => n > 0);
@@ -16,15 +20,16 @@ export async function settle(pool: Pool, patienceMs = 3 * PATIENCE_MS): Promise<
   }, patienceMs);
 }
 
-/** Repeats `check` until it does not throw; throws its last error when patience ends. */
+/** Repeats `check` until it does not throw, the less often the longer it lasts; throws its last error when patience ends. */
 export async function eventually(check: () => Promise<void> | void, patienceMs = PATIENCE_MS): Promise<void> {
-  const end = Date.now() + patienceMs;
+  const began = Date.now();
   for (;;) {
     try {
       return await check();
     } catch (error) {
-      if (Date.now() > end) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 15));
+      const lasted = Date.now() - began;
+      if (lasted > patienceMs) throw error;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(MAX_PAUSE_MS, 10 + lasted / 10)));
     }
   }
 }

@@ -59,4 +59,4 @@ test('rejects attempts beyond the queue limit and serves those admitted', async 
   expect(refused).toHaveLength(14);
   for (const { reason } of refused) expect(reason).toMatchObject({ code: 'UNAVAILABLE' });
   expect((await passwords.verify('correct horse', stored)).isRight).toBe(true);
-}, 60_000);
+});

@@ -124,12 +124,12 @@ test('a client that goes away leaves the line for a connection, and what it aske
   expect(new Set(await Promise.all([...reads, ...changes]))).toEqual(new Set(['gone']));
 
   // The trail itself may wait, to write how they ended.
-  await eventually(() => expect(pool.waitingCount).toBeLessThan(5), 2_000);
+  await eventually(() => expect(pool.waitingCount).toBeLessThan(5));
   await lock.query('commit');
   await lock.query('select pg_advisory_unlock($1)', [LOCK]);
   expect(await busy.send('take', { list: [] })).toMatchObject({ status: 200 });
   expect(taken).toBe(before + 1);
-}, 30_000);
+});
 
 /** Sends so many requests at once, again and again, until it is ended; a thread of its own, whose time is not counted. */
 const flood = `
@@ -157,7 +157,7 @@ test('a caller with many large bodies at once holds up another by a few parts of
 
   // Without turns, what has arrived is worked on in each round of the event loop: twenty times as much.
   expect(beside.toSorted((a, b) => a - b)[2]).toBeLessThan(6 * one);
-}, 60_000);
+});
 
 async function processorMs(work: () => ReturnType<Client['send']>): Promise<number> {
   const began = process.threadCpuUsage();

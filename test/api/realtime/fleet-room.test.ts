@@ -30,12 +30,12 @@ test('an operator in the room is told the fleet at once, and again when a run wa
   const tenant = await aTenant(cluster);
   await aRun(tenant.id);
   const told = await expect
-    .poll(() => next(socket, 'fleet_update'), { timeout: 15_000 })
+    .poll(() => next(socket, 'fleet_update'))
     .toMatchObject({ backlog: { rows: [{ queue: 'workflow.runs', count: 1 }] } })
     .then(() => next(socket, 'fleet_update'));
 
   expect(told.tenants.rows).toMatchObject([{ tenantID: tenant.id, waiting: 1 }]);
-}, 30_000);
+});
 
 test('the room of a tenant is told why its runs wait', async () => {
   const tenant = await aTenant(cluster);
@@ -62,7 +62,7 @@ test('a user is refused, and an operator whose session ends is disconnected', as
   await cluster.pool.query('update operator_session set revoked_at = now() where operator_id = $1', [operator.id]);
 
   expect(await left).toBe('io server disconnect');
-}, 20_000);
+});
 
 function aRun(tenantID: string) {
   return cluster.pool.query(

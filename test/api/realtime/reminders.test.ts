@@ -50,7 +50,7 @@ test('a reminder reaches the sockets of those who may answer, and no others, and
     messages
       .filter(({ event }) => event === 'workflow_data_collection_reminder')
       .map(({ payload }) => payload.instanceID);
-  await eventually(() => expect(reminded(sockets.named).sort()).toEqual([runs.open, runs.closed].sort()), 20_000);
+  await eventually(() => expect(reminded(sockets.named).sort()).toEqual([runs.open, runs.closed].sort()));
   await eventually(() => expect(reminded(sockets.other)).toEqual([runs.open]));
   const message = sockets.other.messages.find(({ event }) => event === 'workflow_data_collection_reminder');
   expect(message?.payload).toEqual({

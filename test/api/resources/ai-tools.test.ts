@@ -81,7 +81,7 @@ test('an answer ends at its limit of steps, also with a model that asks for tool
   await eventually(async () => {
     const late = `update ai_answer set step = 24 where tenant_id = $1 and status = 'streaming'`;
     expect((await cluster.pool.query(late, [tenant.id])).rowCount).toBe(1);
-  }, 30_000);
+  });
   last.resolve();
   const chunks = await saying;
 

@@ -55,7 +55,7 @@ describe.skipIf(found.path === null)('a window in which an account is connected'
     const rules = Object.entries(hosts).map(([name, url]) => `MAP ${name}:80 ${new URL(url).host}`);
     const args = ['--no-sandbox', `--host-resolver-rules=${rules.join(',')}`];
     browser = await chromium.launch({ executablePath: found.path ?? '', args });
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await pages?.[Symbol.asyncDispose]();

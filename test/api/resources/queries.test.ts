@@ -413,7 +413,7 @@ describe('running a query', () => {
 
   test('stops at its row limit and its time limit, and is refused when disabled', async () => {
     const many = await saved('select generate_series(1, 100) as n', { maxRows: 3 });
-    const slow = await saved('select pg_sleep(30)', { timeoutSeconds: 0.3 });
+    const slow = await saved('select pg_sleep(300)', { timeoutSeconds: 0.3 });
     const off = await aDataQuery(cluster, { tenant, isDisabled: true });
 
     expect((await api.post(`T/queries/${many}/run`)).body).toMatchObject({ rowCount: 3, truncated: true });
@@ -450,7 +450,7 @@ describe('running a query', () => {
   });
 
   test('is explained by the server without being executed', async () => {
-    const id = await saved('select pg_sleep(30), {{inputs.n}}::int');
+    const id = await saved('select pg_sleep(300), {{inputs.n}}::int');
     const { status, body } = await api.post(`T/queries/${id}/run?explain=true`, { args: { n: 1 } });
 
     expect(status).toBe(200);
@@ -613,7 +613,7 @@ describe('running a query', () => {
 
     expect(body).toMatchObject({ rowCount: 1_000_000 });
     expect(Math.max(...waits)).toBeLessThan(3_000);
-  }, 60_000);
+  });
 
   test('with an Idempotency-Key is not sent again because of the target of a redirect', async () => {
     await using server = await startHTTP(
@@ -670,7 +670,7 @@ describe('running a query', () => {
 
   test('ends at the server when the client disconnects', async () => {
     const marker = `gone_${newID().replaceAll('-', '')}`;
-    const id = await saved(`select pg_sleep(30) as ${marker}`);
+    const id = await saved(`select pg_sleep(300) as ${marker}`);
     const client = new AbortController();
     const url = `${cluster.baseURL}/api/v1/tenants/${tenant.id}/queries/${id}/run`;
     const headers = { authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}` };
@@ -680,7 +680,7 @@ describe('running a query', () => {
     client.abort();
 
     expect(await asked).toBe('gone');
-    await eventually(async () => expect(await countActive(marker)).toBe(0), 5_000);
+    await eventually(async () => expect(await countActive(marker)).toBe(0));
   });
 
   test('is recorded with its caller, duration, size and error', async () => {

@@ -263,11 +263,11 @@ describe('rotation', () => {
       rows.find(({ id }) => id === ids[1])?.sealed,
     ]);
     expect(await rotate(`third:${randomBytes(32).toString('base64')},${next}`)).toBe(1);
-  }, 30_000);
+  });
 
   test('does not start without keys', async () => {
     expect(await rotate('')).toBe(1);
-  }, 30_000);
+  });
 
   async function rotate(SECRETS_KEYS: string): Promise<number | null> {
     await using process = spawnNode(['ops/rotate-secrets.ts'], { ...cluster.env, SECRETS_KEYS });
@@ -303,7 +303,7 @@ test('no log of API or worker holds the URL or its password', async () => {
       port = /"port":(\d+)/.exec(log)?.[1] ?? '';
       expect(port).not.toBe('');
       // Two processes start beside everything else that runs.
-    }, 40_000);
+    });
     const api = cluster.as(user, { baseURL: `http://127.0.0.1:${port}` });
     const bad = [withParts((to) => (to.password = 'topsecret')), 'postgres://u:topsecret@127.0.0.1:1/d', 'topsecret'];
     for (const tenantDBURL of [...bad, ...bad]) await api.patch('/api/v1/tenants/dbtest', { tenantDBURL });
@@ -320,4 +320,4 @@ test('no log of API or worker holds the URL or its password', async () => {
     await file.close();
     await rm(dir, { recursive: true });
   }
-}, 60_000);
+});

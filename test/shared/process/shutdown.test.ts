@@ -14,4 +14,4 @@ test('a process ends once it has closed, although a connection is open that it h
 
   expect(code).toBe(0);
   expect(await readFile(path, 'utf8')).toBe('closed');
-}, 20_000);
+});

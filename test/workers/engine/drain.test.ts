@@ -277,7 +277,7 @@ test('kept versions have a limit together, and one that does not fit is read aga
 
 test('a lease is renewed while every other connection of its worker is busy', async () => {
   const worker = await deployment.startWorker({ DATABASE_POOL: '2' });
-  const busy = [1, 2, 3, 4].map(() => worker.pool.query('select pg_sleep(60)').catch(() => undefined));
+  const busy = [1, 2, 3, 4].map(() => worker.pool.query('select pg_sleep(300)').catch(() => undefined));
   const expiry = async () => {
     const { rows } = await deployment.pool.query<{ expires_at: Date }>(
       'select expires_at from worker_session where id = $1',
@@ -294,7 +294,7 @@ test('a lease is renewed while every other connection of its worker is busy', as
   for (const query of busy) void query.then(() => (ended += 1));
   await eventually(async () => {
     await deployment.pool.query(
-      `select pg_cancel_backend(pid) from pg_stat_activity where datname = current_database() and query = 'select pg_sleep(60)'`,
+      `select pg_cancel_backend(pid) from pg_stat_activity where datname = current_database() and query = 'select pg_sleep(300)'`,
     );
     expect(ended).toBe(4);
   });
@@ -327,7 +327,7 @@ test.each([
     if (heals) expect(held_by).toBeNull();
     proxy.heal();
     await deployment.startWorker();
-    await eventually(() => expect(waiting).toHaveLength(2), 30_000);
+    await eventually(() => expect(waiting).toHaveLength(2));
     waiting[1]?.end('{}');
     await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
   },

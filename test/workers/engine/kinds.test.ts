@@ -54,26 +54,24 @@ test('a worker that is killed amid branches changes nothing of what they come to
 
   {
     await using worker = spawnNode(['workers/main.ts'], deployment.env);
-    await eventually(() => expect(held).toHaveLength(1), 60_000);
+    await eventually(() => expect(held).toHaveLength(1));
     await worker.kill('SIGKILL');
   }
   await deployment.startWorker();
-  await eventually(() => expect(held).toHaveLength(2), 60_000);
+  await eventually(() => expect(held).toHaveLength(2));
   held[1]?.end('{}');
-  await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'WAITING' }), 30_000);
+  await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'WAITING' }));
   await deployment.pool.query(
     `update collection_request set status = 'COMPLETED', submitted_data = '{"decision":"approve"}' where instance_id = $1`,
     [id],
   );
   await deployment.runs.wake([id]);
 
-  await eventually(
-    async () =>
-      expect(await deployment.read(id)).toMatchObject({
-        status: 'COMPLETED',
-        output: { all: { size: 'L', answer: {} } },
-      }),
-    30_000,
+  await eventually(async () =>
+    expect(await deployment.read(id)).toMatchObject({
+      status: 'COMPLETED',
+      output: { all: { size: 'L', answer: {} } },
+    }),
   );
   const events = await deployment.events(id);
   const outcomes = events
@@ -122,10 +120,8 @@ test('a disabled node of every kind is passed through', async () => {
     ),
   );
 
-  await eventually(
-    async () =>
-      expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED', error: null, output: { reached: true } }),
-    30_000,
+  await eventually(async () =>
+    expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED', error: null, output: { reached: true } }),
   );
   const events = await deployment.events(id);
   const skipped = events.filter(({ status }) => status === 'SKIPPED').map(({ node_id }) => node_id);
@@ -149,9 +145,8 @@ test('a run of a stored version goes on, and fails at the node whose config is r
   );
   const without = await accepted(graph({ start: { type: 'start' }, call: refused }, ['start>call']));
 
-  await eventually(
-    async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED', output: { error: bodyFault } }),
-    30_000,
+  await eventually(async () =>
+    expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED', output: { error: bodyFault } }),
   );
   await eventually(async () =>
     expect(await deployment.read(without)).toMatchObject({

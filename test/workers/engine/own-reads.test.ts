@@ -68,10 +68,7 @@ test.each([
 
     const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, {}, { tenantID }));
 
-    await eventually(
-      async () => expect(['COMPLETED', 'FAILED']).toContain((await deployment.read(instanceID)).status),
-      20_000,
-    );
+    await eventually(async () => expect(['COMPLETED', 'FAILED']).toContain((await deployment.read(instanceID)).status));
     expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED', error: null });
     expect(lost).toBe(2);
   },
@@ -96,10 +93,7 @@ test('the time limit of a node does not run while Postgres is away', async () =>
 
   const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, {}, { tenantID }));
 
-  await eventually(
-    async () => expect(['COMPLETED', 'FAILED']).toContain((await deployment.read(instanceID)).status),
-    20_000,
-  );
+  await eventually(async () => expect(['COMPLETED', 'FAILED']).toContain((await deployment.read(instanceID)).status));
   expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED', error: null });
   expect(cuts).toBe(1);
 });

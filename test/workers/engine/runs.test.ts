@@ -141,7 +141,7 @@ describe('a run, from acceptance to its end', () => {
     });
     const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
 
-    await eventually(async () => expect((await deployment.read(instanceID)).status).toBe('COMPLETED'), 30_000);
+    await eventually(async () => expect((await deployment.read(instanceID)).status).toBe('COMPLETED'));
 
     const failures = (await deployment.events(instanceID)).filter(({ status }) => status === 'FAILED');
     const of = (id: string) => failures.filter(({ node_id }) => node_id === id);

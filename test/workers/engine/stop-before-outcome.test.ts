@@ -37,7 +37,7 @@ async function stopBeforeTheOutcome(
     await eventually(async () => {
       expect(held).toHaveLength(1);
       expect(await isWaiting(instanceID)).toBe(true);
-    }, 20_000);
+    });
     await conclude(instanceID);
     await deployment.runs.wake([instanceID]);
     // The worker reads the waits. Nothing shows outside that it has.
@@ -45,12 +45,9 @@ async function stopBeforeTheOutcome(
     expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   }
   await using _worker = await deployment.startWorker();
-  await eventually(() => expect(held).toHaveLength(2), 20_000);
+  await eventually(() => expect(held).toHaveLength(2));
   for (const response of held) response.end('{}');
-  await eventually(
-    async () => expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED' }),
-    20_000,
-  );
+  await eventually(async () => expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED' }));
   return instanceID;
 }
 

@@ -67,7 +67,7 @@ const lasting: Record<string, { nodes(): Promise<Record<string, Node>>; while: P
   http: { nodes: async () => ({ node: call() }), while: { openRuns: 1, nodes: 1, requests: 1 } },
   dataQuery: {
     async nodes() {
-      const { id: dataQueryID } = await aDataQuery(cluster, { tenant, query: `select pg_sleep(60) as ${mark}` });
+      const { id: dataQueryID } = await aDataQuery(cluster, { tenant, query: `select pg_sleep(300) as ${mark}` });
       return { node: { type: 'dataQuery', dataQueryID, timeoutSeconds: 600 } };
     },
     while: { openRuns: 1, nodes: 1, queries: 1 },
@@ -120,7 +120,7 @@ test.each(Object.keys(lasting))(
     const { id } = await aWorkflow(cluster, { tenant, ...graph({ start: { type: 'start' }, ...all }, edges) });
     const api = cluster.as(tenant.creator).in(tenant);
     const { instanceID } = (await api.post(`T/workflows/${id}/execute`)).body;
-    await eventually(async () => expect(await business()).toEqual({ ...idle, ...expected }), 20_000);
+    await eventually(async () => expect(await business()).toEqual({ ...idle, ...expected }));
 
     const ms = await timeOf(async () => {
       expect((await api.delete(`T/workflows/instances/${instanceID}/stop`)).status).toBe(200);

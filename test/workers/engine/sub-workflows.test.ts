@@ -23,7 +23,7 @@ const calling = (childWorkflowID: string, inputMapping: object = {}) =>
 async function ended(of: { workflowID: string; versionID: string }) {
   const { workflowID, versionID } = of;
   const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, {}, { workflowID }));
-  await eventually(async () => expect((await deployment.read(instanceID)).status).toMatch(/COMPLETED|FAILED/), 20_000);
+  await eventually(async () => expect((await deployment.read(instanceID)).status).toMatch(/COMPLETED|FAILED/));
   return { instanceID, ...(await deployment.read(instanceID)) };
 }
 

@@ -65,16 +65,15 @@ test('the worker that goes on with a test after a crash executes it by its mode'
 
   {
     await using worker = spawnNode(['workers/main.ts'], deployment.env);
-    await eventually(() => expect(held).toHaveLength(1), 60_000);
+    await eventually(() => expect(held).toHaveLength(1));
     await worker.kill('SIGKILL');
   }
   await deployment.startWorker();
-  await eventually(() => expect(held).toHaveLength(2), 60_000);
+  await eventually(() => expect(held).toHaveLength(2));
   held[1]?.end('{}');
 
-  await eventually(
-    async () => expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED', error: null }),
-    30_000,
+  await eventually(async () =>
+    expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED', error: null }),
   );
   expect(server.seen.map(({ url }) => url)).toEqual(['/slow', '/slow']);
   const events = await deployment.events(instanceID);

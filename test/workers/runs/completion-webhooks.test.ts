@@ -232,7 +232,7 @@ describe('a worker', () => {
   test('that is killed between sending and recording leaves a delivery that is sent again under its id', async () => {
     await end(await accept());
     await using worker = spawnNode(['test/workers/runs/tell-and-die.ts', SECRET], deployment.env);
-    await eventually(() => expect(worker.child.signalCode).toBe('SIGKILL'), 15_000);
+    await eventually(() => expect(worker.child.signalCode).toBe('SIGKILL'));
     expect(receiver.seen).toHaveLength(1);
     expect(await deliveries()).toMatchObject([{ status: 'PENDING', tries: 1, attempts: [{ number: 1 }] }]);
 

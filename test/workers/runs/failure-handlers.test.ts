@@ -162,7 +162,7 @@ test.each(['before-commit', 'after-commit'])(
     await fail([await accept({ onFailure })]);
 
     await using worker = spawnNode(['test/workers/runs/handle-failures-and-die.ts', point], deployment.env);
-    await eventually(() => expect(worker.child.signalCode).toBe('SIGKILL'), 15_000);
+    await eventually(() => expect(worker.child.signalCode).toBe('SIGKILL'));
     expect(await handlers()).toHaveLength(point === 'after-commit' ? 1 : 0);
     // The locks of the dead worker end with its connection.
     await eventually(async () => {

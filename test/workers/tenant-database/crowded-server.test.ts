@@ -20,7 +20,7 @@ beforeAll(async () => {
   const files = { dir: join(dir, 'tenants'), log: join(dir, 'log') };
   const server = resources.use(await startPostgres({ ...files, database: 'postgres', settings, forTenants: true }));
   place = resources.use(await aTenantDatabases({ TENANT_DATABASES_URL: `small=${server.url}` }));
-}, 60_000);
+});
 afterAll(() => resources.disposeAsync());
 
 test('30 tenants of two workers share the 12 connections of their server, and none fails or starves', async () => {
@@ -53,4 +53,4 @@ test('30 tenants of two workers share the 12 connections of their server, and no
   const shares = ids.map((id) => half.get(id)?.length ?? 0);
   expect(Math.min(...shares), shares.join(' ')).toBeGreaterThanOrEqual(ROUNDS / 2);
   expect(Math.max(...shares), shares.join(' ')).toBeLessThanOrEqual(ROUNDS * 1.5);
-}, 120_000);
+});

@@ -35,7 +35,7 @@ beforeAll(async () => {
   admin = new pg.Client({ connectionString: server.url });
   resources.defer(() => admin.end());
   await admin.connect();
-}, 60_000);
+});
 afterAll(() => resources.disposeAsync());
 
 async function anotherTenant(id = newID()): Promise<(sql: string) => Promise<unknown>> {
@@ -69,7 +69,7 @@ test("a tenant that holds the server's locks loses them, and others work on", as
   );
   holding.catch(() => undefined);
   const work = 'begin; create table during (n int primary key); rollback';
-  await eventually(() => expect(neighbour(work)).rejects.toThrow(), 20_000);
+  await eventually(() => expect(neighbour(work)).rejects.toThrow());
 
   expect(await guard.look()).toBe(1);
 
@@ -78,7 +78,7 @@ test("a tenant that holds the server's locks loses them, and others work on", as
   expect([await guard.look(), await second.look()]).toEqual([0, undefined]);
   await first.disposeAsync();
   await eventually(async () => expect(await second.look()).toBe(0));
-}, 60_000);
+});
 
 test.each([
   ['comments on its database', "execute format('comment on database %I is %L', current_database(), text)"],
@@ -99,7 +99,7 @@ test.each([
     );
     filling.catch(() => undefined);
 
-    await eventually(async () => expect(await guard.look()).toBe(1), 20_000);
+    await eventually(async () => expect(await guard.look()).toBe(1));
 
     await expect(filling).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
     await eventually(async () =>
@@ -122,7 +122,7 @@ test("autovacuum's worker ends that runs a function of a tenant without end", as
       create table analyzed (n int) with (autovacuum_analyze_threshold = 1, autovacuum_analyze_scale_factor = 0);
       create index on analyzed (same(n)); insert into analyzed select generate_series(1, 100)`),
   );
-  await eventually(async () => expect(await count(workers)).toBe(1), 30_000);
+  await eventually(async () => expect(await count(workers)).toBe(1));
   expect(await sweep()).toBe(0);
 
   expect(await sweep({ analyzeSeconds: 0 })).toBe(1);
@@ -130,7 +130,7 @@ test("autovacuum's worker ends that runs a function of a tenant without end", as
   // A lock on the table keeps the next worker from it.
   await place.use((client) => client.query('begin; lock table analyzed; drop table analyzed; commit'));
   await eventually(async () => expect(await count(workers)).toBe(0));
-}, 60_000);
+});
 
 test('a transaction that a tenant has prepared and left open is rolled back, at the latest with its database', async () => {
   const { pool, runs } = place.deployment;

@@ -85,7 +85,7 @@ describe('a statement that runs long', () => {
         authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}`,
         'content-type': 'application/json',
       },
-      body: JSON.stringify({ sql: 'select pg_sleep(60) /* abandoned */' }),
+      body: JSON.stringify({ sql: 'select pg_sleep(300) /* abandoned */' }),
       signal: client.signal,
     }).catch((error) => error);
     await eventually(async () => expect(await active('abandoned')).toBe(1));
@@ -97,7 +97,7 @@ describe('a statement that runs long', () => {
   });
 
   test('is ended by its own time limit, and the error says so', async () => {
-    const answer = await run({ sql: 'select pg_sleep(60)', timeoutSeconds: 0.30012345 });
+    const answer = await run({ sql: 'select pg_sleep(300)', timeoutSeconds: 0.30012345 });
     expect(answer).toMatchObject({
       status: 504,
       body: { error: { code: 'UPSTREAM_TIMEOUT', details: { postgres_code: '57014' } } },
@@ -107,7 +107,7 @@ describe('a statement that runs long', () => {
   test('is ended also when the server has its statement timeout off', async () => {
     const begun = performance.now();
     const answer = await run({
-      sql: 'set statement_timeout = 0; select pg_sleep(60) /* unlimited */',
+      sql: 'set statement_timeout = 0; select pg_sleep(300) /* unlimited */',
       timeoutSeconds: 0.5,
     });
 
@@ -118,7 +118,7 @@ describe('a statement that runs long', () => {
 });
 
 test('a connection that is lost during a statement is an error that says so', async () => {
-  const answer = run({ sql: 'select pg_sleep(60) /* cut */' });
+  const answer = run({ sql: 'select pg_sleep(300) /* cut */' });
   await eventually(async () => {
     const { rows } = await tenantServer.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where query like '%cut%' and state = 'active' and pid <> pg_backend_pid()`,
@@ -161,7 +161,7 @@ test("a tenant's unresponsive database does not delay other tenants", async () =
   expect(meanwhile.at(15) ?? 0).toBeLessThan((before.at(15) ?? 0) + 50);
   for (const answer of await Promise.all(waits))
     expect(answer).toMatchObject({ status: 504, body: { error: { code: 'UPSTREAM_TIMEOUT' } } });
-}, 60_000);
+});
 
 describe('the same Idempotency-Key', () => {
   const keyed = (sql: string, key: string) => api.post(path, { sql }, { 'Idempotency-Key': key });
@@ -220,7 +220,7 @@ describe('the same Idempotency-Key', () => {
     await Promise.all(sleeping);
     expect((await insert()).status).toBe(200);
     expect(await count('keyed_line')).toBe(1);
-  }, 30_000);
+  });
 });
 
 test('a tenant without a database is told why when the deployment provides none', async () => {

@@ -25,7 +25,7 @@ beforeAll(async () => {
   s3 = await startS3({ dir: join(dir, 's3') });
   const owner = new AwsClient({ ...s3, service: 's3', region: 'us-east-1' });
   expect((await owner.fetch(`http://127.0.0.1:${s3.port}/files`, { method: 'PUT' })).status).toBe(200);
-}, 120_000);
+});
 afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
   await s3?.[Symbol.asyncDispose]();

@@ -35,7 +35,7 @@ test('a Redis behind a network that swallows packets keeps neither a cancel nor 
   expect(sentinel.status === 'rejected' && isConnectionError(sentinel.reason)).toBe(true);
   proxy.heal();
   await arrives('after');
-}, 90_000);
+});
 
 test.for(['cut', 'silence'] as const)(
   'a consumer ends a job and closes after a %s of its network',

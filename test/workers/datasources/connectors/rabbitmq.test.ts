@@ -33,7 +33,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
       certificates: { certificate: certificates.server, key: certificates.serverKey },
     });
     datasource = await openDatasource(rabbitmq, details());
-  }, 60_000);
+  });
   afterAll(async () => {
     await datasource[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
@@ -271,7 +271,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     await server.restart();
     expect(await take()).toHaveLength(100);
     expect(await publish('m')).toMatchObject({ affectedRows: 1 });
-  }, 60_000);
+  });
 
   test('a wrong password, virtual host, host and certificate have different errors, without the secret', async () => {
     await using silent = await startTCP();
@@ -318,7 +318,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
       expect(error).toMatchObject({ code: 'VALIDATION_ERROR', message: expect.stringContaining('connectionUrl') });
       expect(inspect(error)).not.toContain('hush');
     }
-  }, 30_000);
+  });
 
   test('an address that is not allowed is not connected to', async () => {
     const outbound = createOutbound({ allow: [] });
@@ -397,7 +397,7 @@ describe('a server in the place of RabbitMQ', () => {
         if (outcome.status === 'rejected')
           expect(outcome.reason.code, inspect(outcome.reason)).toMatch(/^(?:UPSTREAM_FAILED|DB_ERROR)$/);
     }
-  }, 60_000);
+  });
 });
 
 const methods = {

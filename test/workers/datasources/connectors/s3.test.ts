@@ -28,7 +28,7 @@ describe.skipIf(found.path === null)('s3', () => {
     dir = await mkdtemp(join(tmpdir(), 'gantry-s3-'));
     server = await startS3({ dir });
     for (const bucket of ['files', 'other', 'many']) await makeBucket(bucket);
-  }, 120_000);
+  });
   afterAll(async () => {
     await server[Symbol.asyncDispose]();
     await rm(dir, { recursive: true, force: true });

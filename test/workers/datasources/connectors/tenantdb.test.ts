@@ -154,7 +154,7 @@ describe('an early end', () => {
   test('a cancel reaches the server', async () => {
     const mark = newID();
     const stop = new AbortController();
-    const answer = own.execute({ query: `select pg_sleep(60) /* ${mark} */` }, {}, { signal: stop.signal });
+    const answer = own.execute({ query: `select pg_sleep(300) /* ${mark} */` }, {}, { signal: stop.signal });
     answer.catch(() => undefined);
     await eventually(async () => expect(await working(mark)).toBe(1));
 
@@ -166,19 +166,19 @@ describe('an early end', () => {
   });
 
   test('a time limit is reported as a timeout', async () => {
-    const answer = own.execute({ query: 'select pg_sleep(60)' }, {}, { signal: AbortSignal.timeout(200) });
+    const answer = own.execute({ query: 'select pg_sleep(300)' }, {}, { signal: AbortSignal.timeout(200) });
 
     await expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT', details: { reason: 'timeout' } });
   });
 
   test('a connection that is ended by the server fails only queries in progress', async () => {
     const mark = newID();
-    const answer = own.execute({ query: `select pg_sleep(60) /* ${mark} */` });
+    const answer = own.execute({ query: `select pg_sleep(300) /* ${mark} */` });
     answer.catch(() => undefined);
     await eventually(async () => expect(await working(mark)).toBe(1));
 
     await tenantServer.query('select pg_terminate_backend(pid) from pg_stat_activity where query like $1', [
-      `select pg_sleep(60) /* ${mark}%`,
+      `select pg_sleep(300) /* ${mark}%`,
     ]);
 
     await expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'lost' } });

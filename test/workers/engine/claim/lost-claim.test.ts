@@ -62,10 +62,7 @@ test.each([
   await claimTwice(deployment, id, isSame ? [workers[0], workers[0]] : workers);
   await using _other = await deployment.startWorker();
 
-  await eventually(
-    async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED', held_by: null }),
-    15_000,
-  );
+  await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED', held_by: null }));
   expect(server.seen.map(({ url }) => url)).toEqual(['/first', '/second']);
   const { rows } = await deployment.pool.query<{ n: number }>(
     `select count(*) as n from run_event where instance_id = $1 and node_id is not null and status = 'SUCCESS' group by node_id`,

@@ -76,7 +76,7 @@ test('a leader ticks by itself while its sweep takes long', async () => {
     return rows[0]?.recent;
   };
   expect(await isRecent()).toBe(false);
-  await expect.poll(isRecent, { timeout: 2_500 }).toBe(true);
+  await expect.poll(isRecent).toBe(true);
 });
 
 test('a leader whose ticks have no answer leads no more, after the time in which another takes the lead', async () => {
@@ -92,7 +92,7 @@ test('a leader whose ticks have no answer leads no more, after the time in which
 
   isAway = true;
 
-  await expect.poll(() => leader.leads, { timeout: 3_000 }).toBe(false);
+  await expect.poll(() => leader.leads).toBe(false);
 });
 
 test('a process that takes the lead by its own timer sweeps at once, and does not wait for its next round', async () => {
@@ -116,5 +116,5 @@ test('a process that takes the lead by its own timer sweeps at once, and does no
 
   await pool.query('update sweep set leader = null');
 
-  await expect.poll(() => sweep.stats.steps.get('refill')?.times, { timeout: 3_000 }).toBeGreaterThan(0);
+  await expect.poll(() => sweep.stats.steps.get('refill')?.times).toBeGreaterThan(0);
 });

@@ -170,7 +170,7 @@ describe('the counters of a map', () => {
       { numRuns: 25, seed: 3 },
     );
     expect(new Set(outcomes)).toEqual(new Set(['done', 'failed']));
-  }, 60_000);
+  });
 
   const shape = graph({ start, map: map(), each: code('return 1') }, ['start>map', 'map:map>each']);
   const whole = atOnce(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges)));
@@ -390,10 +390,7 @@ describe('a map with workers', () => {
   afterAll(() => deployment[Symbol.asyncDispose]());
 
   async function ended(id: string) {
-    await eventually(
-      async () => expect((await deployment.read(id)).status).toMatch(/^(COMPLETED|FAILED|CANCELLED)$/),
-      60_000,
-    );
+    await eventually(async () => expect((await deployment.read(id)).status).toMatch(/^(COMPLETED|FAILED|CANCELLED)$/));
     return deployment.read(id);
   }
 
@@ -430,7 +427,7 @@ describe('a map with workers', () => {
     const { instanceID: id } = await deployment.runs.accept(deployment.newRun(versionID, { items }));
     {
       await using worker = spawnNode(['workers/main.ts'], deployment.env);
-      await eventually(() => expect(held.length).toBeGreaterThanOrEqual(3), 60_000);
+      await eventually(() => expect(held.length).toBeGreaterThanOrEqual(3));
       await worker.kill('SIGKILL');
     }
     holds = false;
@@ -446,7 +443,7 @@ describe('a map with workers', () => {
     const { rows } = await deployment.pool.query('select due from map_chunk where due is not null');
     expect(rows).toEqual([]);
     await worker[Symbol.asyncDispose]();
-  }, 120_000);
+  });
 
   test('waits for no place that its own run, or a run above, has: with one slot, and limits of one of every kind', async () => {
     await deployment.pool.query(

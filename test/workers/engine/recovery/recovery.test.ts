@@ -35,10 +35,8 @@ describe('after a crash at any point', () => {
   }
 
   async function completes(id: string): Promise<void> {
-    await eventually(
-      async () =>
-        expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED', held_by: null, ready_at: null }),
-      15_000,
+    await eventually(async () =>
+      expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED', held_by: null, ready_at: null }),
     );
     const events = await deployment.events(id);
     const successes = events.filter(({ status }) => status === 'SUCCESS').map(({ node_id }) => node_id);

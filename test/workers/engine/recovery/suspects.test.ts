@@ -124,9 +124,9 @@ test('twenty suspects beside a long call run one at a time and delay no other ru
   const port = await freePort();
   await using worker = await startWorker({ METRICS_PORT: String(port) });
   const long = await deployment.runs.accept(deployment.newRun(await calling('/long')));
-  await eventually(() => expect(isAsked('/long')).toBe(true), 20_000);
+  await eventually(() => expect(isAsked('/long')).toBe(true));
   const ids = await suspects('/suspect', 20);
-  await eventually(() => expect(isAsked('/suspect')).toBe(true), 20_000);
+  await eventually(() => expect(isAsked('/suspect')).toBe(true));
 
   // More than the window takes, if suspects had a share in it.
   const versionID = await deployment.saveVersion(noops(2));
@@ -157,7 +157,7 @@ test('twenty suspects beside a long call run one at a time and delay no other ru
       [ids],
     );
     expect(rows).toEqual([]);
-  }, 30_000);
+  });
   await completed(ids);
   expect(maxPending).toBe(1);
   answer('/long');
@@ -185,7 +185,7 @@ test('a run that ends its process fails at the third loss, and neither the worke
       status: 'FAILED',
       error: { code: 'WORKER_LOST', nodeID: 'call' },
     });
-  }, 40_000);
+  });
 
   expect(killed.size).toBe(2);
   // By the worker, at once: the sweep ends those that have expired.
@@ -201,7 +201,7 @@ test('a run that ends its process fails at the third loss, and neither the worke
       [innocent],
     );
     expect(rows).toEqual([]);
-  }, 20_000);
+  });
   await completed(innocent);
   expect(isAlive(worker.pid)).toBe(true);
 });
@@ -209,7 +209,7 @@ test('a run that ends its process fails at the third loss, and neither the worke
 test('when its worker is killed, the process for suspects hands its run back and ends', async () => {
   await using worker = await startWorker();
   const [id = ''] = await suspects('/suspect', 1);
-  await eventually(() => expect(isAsked('/suspect')).toBe(true), 20_000);
+  await eventually(() => expect(isAsked('/suspect')).toBe(true));
   const pid = await suspectProcess(worker.pid);
 
   await worker.kill('SIGKILL');
@@ -226,7 +226,7 @@ test('when its worker is killed, the process for suspects hands its run back and
 test('a worker that stops ends its process for suspects, which hands its run back', async () => {
   await using worker = await startWorker();
   const [id = ''] = await suspects('/suspect', 1);
-  await eventually(() => expect(isAsked('/suspect')).toBe(true), 20_000);
+  await eventually(() => expect(isAsked('/suspect')).toBe(true));
   const pid = await suspectProcess(worker.pid);
 
   expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null });
@@ -243,17 +243,17 @@ test('a worker that stops ends its process for suspects, which hands its run bac
 test('a process for suspects that stops answering is killed, and its run is not left to it', async () => {
   await using worker = await startWorker();
   const [id = ''] = await suspects('/suspect', 1);
-  await eventually(() => expect(isAsked('/suspect')).toBe(true), 20_000);
+  await eventually(() => expect(isAsked('/suspect')).toBe(true));
   const pid = await suspectProcess(worker.pid);
 
   process.kill(pid, 'SIGSTOP');
 
-  await eventually(() => expect(isAlive(pid)).toBe(false), 45_000);
+  await eventually(() => expect(isAlive(pid)).toBe(false));
   pending = [];
   await eventually(async () => {
     answer('/suspect');
     expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' });
-  }, 20_000);
+  });
 });
 
 test('a suspect takes no place in the queue: it is not handed over, and its job claims nothing', async () => {
@@ -275,12 +275,12 @@ test('a suspect takes no place in the queue: it is not handed over, and its job 
 test('a suspect goes back to the workers when its interrupted node has ended', async () => {
   await using _worker = await startWorker();
   const [id = ''] = await suspects('/suspect', 1, { next: '/next' });
-  await eventually(() => expect(isAsked('/suspect')).toBe(true), 20_000);
+  await eventually(() => expect(isAsked('/suspect')).toBe(true));
   expect(await slotsOfHolder(id)).toBe(1);
 
   answer('/suspect');
 
-  await eventually(() => expect(isAsked('/next')).toBe(true), 20_000);
+  await eventually(() => expect(isAsked('/next')).toBe(true));
   // The worker's own lease: that of its process for suspects has one slot.
   expect(await slotsOfHolder(id)).toBe(4);
   answer('/next');
@@ -299,13 +299,13 @@ test('a process for suspects that reports is not killed, and one that finds none
   const child = new SuspectProcess(deployment.config);
   for (let report = 0; report < 3; report += 1) {
     const { metrics } = child;
-    await eventually(() => expect(child.metrics).not.toBe(metrics), 20_000);
+    await eventually(() => expect(child.metrics).not.toBe(metrics));
     // Two of these intervals are longer than it may be silent.
     for (let second = 0; second < 9; second += 1) child.checkAlive(1_000);
   }
 
   expect(await child.ended).toBe('exit code 0');
-}, 60_000);
+});
 
 test('a process for suspects that starts while Postgres is away waits, and ends with exit code 0 when it is told to', async () => {
   await using proxy = await startStatementProxy(deployment.config.db.url);
@@ -336,4 +336,4 @@ test('a process for suspects that starts while Postgres is away waits, and ends 
   expect(await begun).toEqual([expect.objectContaining({ leaseID: expect.any(String) }), undefined]);
   healed.child.kill('SIGTERM');
   expect(await healed.ended).toEqual([0, null]);
-}, 60_000);
+});

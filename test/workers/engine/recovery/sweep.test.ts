@@ -38,7 +38,7 @@ test("operators' records, their sessions and expired limits are deleted after th
     );
     return rows.map(({ what }) => what).sort();
   };
-  await expect.poll(left, { timeout: 40_000 }).toEqual(['/399', '60', '89']);
+  await expect.poll(left, { timeout: 90_000 }).toEqual(['/399', '60', '89']);
 });
 
 test('the parents of runs that are overdue, or that lost their workers, are woken at once', async () => {

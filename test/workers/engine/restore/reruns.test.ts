@@ -27,7 +27,7 @@ test('a worker that is killed during a re-run repeats no effect whose result was
   await using doomed = spawnNode(['workers/main.ts'], deployment.env);
   const source = deployment.newRun(versionID, { n: 1 });
   const { instanceID: rerunOf } = await deployment.runs.accept(source);
-  await eventually(async () => expect(await deployment.read(rerunOf)).toMatchObject({ status: 'FAILED' }), 20_000);
+  await eventually(async () => expect(await deployment.read(rerunOf)).toMatchObject({ status: 'FAILED' }));
   isBroken = false;
 
   const run = { ...source, id: newID(), rerunOf, reusable: ['start', 'first'] };
@@ -42,7 +42,7 @@ test('a worker that is killed during a re-run repeats no effect whose result was
   await deployment.startWorker();
 
   expect(answer).toEqual({ reused: ['start', 'first'] });
-  await eventually(async () => expect(await deployment.read(run.id)).toMatchObject({ status: 'COMPLETED' }), 20_000);
+  await eventually(async () => expect(await deployment.read(run.id)).toMatchObject({ status: 'COMPLETED' }));
   expect({ first: requests('first'), second: requests('second') }).toEqual({ first: 1, second: 3 });
   const events = await deployment.events(run.id);
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, n) => n + 1));

@@ -66,7 +66,7 @@ async function answer(id: string): Promise<void> {
 }
 
 async function untilCompleted(id: string) {
-  await eventually(async () => expect((await deployment.read(id)).status).toBe('COMPLETED'), 10_000);
+  await eventually(async () => expect((await deployment.read(id)).status).toBe('COMPLETED'));
   return deployment.read(id);
 }
 
@@ -250,7 +250,7 @@ test('a worker without room for two runs takes one after the other, hands back, 
   }, 1);
   await eventually(async () => {
     for (const id of ids) expect((await small.read(id)).status).toBe('COMPLETED');
-  }, 30_000).finally(() => clearInterval(looking));
+  }).finally(() => clearInterval(looking));
 
   const rows = await Promise.all(ids.map((id) => small.read(id)));
   expect(rows.map(({ output }) => output)).toEqual(ids.map(() => ({ scriptResult: 100_000 })));

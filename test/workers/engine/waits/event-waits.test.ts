@@ -75,7 +75,7 @@ async function storeOnly(key: string, ageSeconds: number): Promise<string> {
 }
 
 async function ends(id: string, expected: object): Promise<void> {
-  await eventually(async () => expect(await deployment.read(id)).toMatchObject(expected), 20_000);
+  await eventually(async () => expect(await deployment.read(id)).toMatchObject(expected));
   const { rows } = await deployment.pool.query(
     'select from run_wait where instance_id = $1 union all select from event_wait where instance_id = $1 and is_open',
     [id],
@@ -289,18 +289,17 @@ test('a worker that is killed while its run waits loses neither the wait nor the
     await eventually(async () => {
       expect(held).toHaveLength(1);
       expect((await pool.query('select from event_wait')).rowCount).toBe(1);
-    }, 60_000);
+    });
     await process.kill('SIGKILL');
   }
   const event = { tenantID, name: 'paid', key: 'k', data: 'kept', rememberSeconds: 0, caller: sender };
   expect((await own.send(event)).reached).toBe(1);
   await apart.startWorker();
-  await eventually(() => expect(held).toHaveLength(2), 60_000);
+  await eventually(() => expect(held).toHaveLength(2));
   held[1]?.end('{}');
 
-  await eventually(
-    async () => expect(await apart.read(instanceID)).toMatchObject({ status: 'COMPLETED', output: { data: 'kept' } }),
-    30_000,
+  await eventually(async () =>
+    expect(await apart.read(instanceID)).toMatchObject({ status: 'COMPLETED', output: { data: 'kept' } }),
   );
   const outcomes = (await apart.events(instanceID)).filter(
     ({ node_id, status }) => node_id === 'wait' && status === 'SUCCESS',

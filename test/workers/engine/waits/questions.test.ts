@@ -205,7 +205,7 @@ describe('the question of a run', () => {
     await eventually(async () => {
       await worker.sweep.once();
       expect((await deployment.read(id)).status).not.toBe('WAITING');
-    }, 5000);
+    });
 
     await ends(id, { status: 'COMPLETED', output: { data: { answer: 'yes' } } });
   });

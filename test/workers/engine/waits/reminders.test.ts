@@ -34,9 +34,8 @@ async function begun(given = shape()): Promise<string> {
 }
 
 async function isParked(id: string): Promise<void> {
-  await eventually(
-    async () => expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', held_by: null, ready_at: null }),
-    30_000,
+  await eventually(async () =>
+    expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', held_by: null, ready_at: null }),
   );
 }
 
@@ -143,15 +142,15 @@ test('a worker that is killed between two reminders, while it holds the run, rep
     await eventually(async () => {
       expect(held).toHaveLength(1);
       expect((await deployment.events(id)).some(({ status }) => status === 'SUSPENDED')).toBe(true);
-    }, 60_000);
+    });
     await after(id, 11);
     await deployment.runs.wake([id]);
-    await eventually(async () => expect(await reminders(id)).toEqual([reminder(1)]), 30_000);
+    await eventually(async () => expect(await reminders(id)).toEqual([reminder(1)]));
     await process.kill('SIGKILL');
   }
   await after(id, 45);
   await using _worker = await deployment.startWorker();
-  await eventually(() => expect(held).toHaveLength(2), 60_000);
+  await eventually(() => expect(held).toHaveLength(2));
   held[1]?.end('{}');
   await isParked(id);
   expect(await reminders(id)).toEqual([reminder(1), reminder(2)]);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Client } from '#test/support/client.ts';
@@ -138,17 +138,17 @@ describe('a dataQuery node', () => {
 
   test('ends at its time limit, and so does the query at the server', async () => {
     const marker = `late_${newID().replaceAll('-', '')}`;
-    const { id } = await aDataQuery(cluster, { tenant, query: `select pg_sleep(30) as ${marker}` });
+    const { id } = await aDataQuery(cluster, { tenant, query: `select pg_sleep(300) as ${marker}` });
 
     const { body } = await execute(await saved(asking(id, { timeoutSeconds: 1 })));
 
     expect(body).toMatchObject({ status: 'FAILED', error: { code: 'NODE_TIMEOUT', nodeID: 'ask' } });
-    await eventually(async () => expect(await countActive(marker)).toBe(0), 5_000);
+    await eventually(async () => expect(await countActive(marker)).toBe(0));
   });
 
   test('is cancelled with its run, at the server too', async () => {
     const marker = `stopped_${newID().replaceAll('-', '')}`;
-    const { id } = await aDataQuery(cluster, { tenant, query: `select pg_sleep(30) as ${marker}` });
+    const { id } = await aDataQuery(cluster, { tenant, query: `select pg_sleep(300) as ${marker}` });
     const workflow = await saved(asking(id));
     const { instanceID } = (await admin.post(`T/workflows/${workflow}/execute`, {})).body;
     await eventually(async () => expect(await countActive(marker)).toBe(1));
@@ -156,7 +156,7 @@ describe('a dataQuery node', () => {
     const { body } = await admin.delete(`T/workflows/instances/${instanceID}/stop`);
 
     expect(body.status).toBe('CANCELLED');
-    await eventually(async () => expect(await countActive(marker)).toBe(0), 5_000);
+    await eventually(async () => expect(await countActive(marker)).toBe(0));
   });
 });
 

@@ -24,10 +24,7 @@ async function begin(shape: ReturnType<typeof graph>, input: JsonObject = {}, op
 }
 
 async function ended(id: string) {
-  await eventually(
-    async () => expect((await deployment.read(id)).status).toMatch(/^(COMPLETED|FAILED|CANCELLED)$/),
-    30_000,
-  );
+  await eventually(async () => expect((await deployment.read(id)).status).toMatch(/^(COMPLETED|FAILED|CANCELLED)$/));
   return deployment.read(id);
 }
 

@@ -165,7 +165,7 @@ describe('a database with a URL of the tenant', () => {
 
     for (const error of await Promise.all(waits))
       expect(error).toMatchObject({ code: 'UPSTREAM_TIMEOUT', details: { reason: 'timeout' } });
-  }, 30_000);
+  });
 });
 
 test('a tenant has at most five connections per process, and further requests wait instead of failing', async () => {
@@ -201,7 +201,7 @@ test('an abort reaches the server', async () => {
     return rows[0]?.n;
   };
 
-  const work = place.databases.lend(tenantID, controller.signal, (client) => client.query('select pg_sleep(60)'));
+  const work = place.databases.lend(tenantID, controller.signal, (client) => client.query('select pg_sleep(300)'));
   work.catch(() => undefined);
   await eventually(async () => expect(await active()).toBe(1));
   controller.abort(new Error('client disconnected'));
@@ -217,7 +217,7 @@ test('a lost server is an error that says so, and the next request connects agai
   const end = () =>
     tenantServer.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
 
-  const work = place.databases.lend(tenantID, never, (client) => client.query('select pg_sleep(60)'));
+  const work = place.databases.lend(tenantID, never, (client) => client.query('select pg_sleep(300)'));
   work.catch(() => undefined);
   await eventually(async () => {
     const { rows } = await tenantServer.query(

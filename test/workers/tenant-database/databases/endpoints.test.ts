@@ -37,7 +37,7 @@ function open(url: string) {
 
 async function sleeping(): Promise<number> {
   const { rows } = await watcher.query(
-    `select count(*)::int as n from pg_stat_activity where state = 'active' and query = 'select pg_sleep(60)'`,
+    `select count(*)::int as n from pg_stat_activity where state = 'active' and query = 'select pg_sleep(300)'`,
   );
   return rows[0].n;
 }
@@ -56,7 +56,7 @@ test.each([
 
   const { rows } = await client.query('select ssl, current_user as name from pg_stat_ssl where pid = pg_backend_pid()');
   expect(rows).toEqual([{ ssl, name: server.connection.user }]);
-  const asleep = client.query('select pg_sleep(60)').catch((error: unknown) => error);
+  const asleep = client.query('select pg_sleep(300)').catch((error: unknown) => error);
   await eventually(async () => expect(await sleeping()).toBe(1));
   await client.cancel();
   expect(await asleep).toBeInstanceOf(Error);
@@ -82,7 +82,7 @@ test('a Unix socket works, also for a cancel', async () => {
   await once(socket, 'listening');
   const client = await open(`postgres://deployment:other@/other?host=${encodeURIComponent(dir)}`);
 
-  const asleep = client.query('select pg_sleep(60)').catch((error: unknown) => error);
+  const asleep = client.query('select pg_sleep(300)').catch((error: unknown) => error);
   await eventually(async () => expect(await sleeping()).toBe(1));
   await client.cancel();
 

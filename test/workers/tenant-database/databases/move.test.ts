@@ -42,7 +42,7 @@ beforeAll(async () => {
       TENANT_DATABASES_PER_SERVER: '1000',
     }),
   );
-}, 60_000);
+});
 afterAll(() => resources.disposeAsync());
 beforeEach(({ skip }) => {
   if (found.path === null) skip(`there is no PostgreSQL 15: ${found.reason}`);
@@ -127,7 +127,7 @@ test('everything is moved, and moved back, and the old database is dropped', asy
     await removeDatabases(place);
     expect([await databasesOn(from, tenant), await databasesOn(to, tenant)]).toEqual([0, 1]);
   }
-}, 60_000);
+});
 
 test('what is written during the move is held back and not lost', async () => {
   const tenant = await aTenant();
@@ -154,7 +154,7 @@ test('what is written during the move is held back and not lost', async () => {
     `select count(*) filter (where id >= 10000)::int as late, count(*) filter (where id = 9999)::int as slow from kept`,
   );
   expect(rows).toEqual([{ late: written, slow: 1 }]);
-}, 60_000);
+});
 
 test('a failing move leaves the database where it was', async () => {
   const tenant = await aTenant();
@@ -178,7 +178,7 @@ test('a failing move leaves the database where it was', async () => {
   await run(tenant.id, 'drop table checked');
   await move(tenant, 'b');
   expect((await run(tenant.id, 'select count(*)::int as n from kept')).rows).toEqual([{ n: 1001 }]);
-}, 60_000);
+});
 
 test("no code of the tenant runs with the deployment's rights, and its settings do not stop the move", async () => {
   const tenant = await aTenant();
@@ -200,7 +200,7 @@ test("no code of the tenant runs with the deployment's rights, and its settings 
     { name: 'default_transaction_read_only', setting: 'on' },
     { name: 'search_path', setting: 'mine, pg_catalog' },
   ]);
-}, 60_000);
+});
 
 test('a move whose process dies lets the tenant work on, and cannot end later', async () => {
   const tenant = await aTenant();
@@ -250,7 +250,7 @@ test.each(['dumped', 'restored'])(
     await eventually(async () => {
       const sql = `select from pg_stat_activity where datname = '${tenant.name}' and ${reached.sql}`;
       expect(await onServer(sql, reached)).toHaveLength(1);
-    }, 30_000);
+    });
     const held = run(tenant.id, 'insert into kept values (7000)', AbortSignal.timeout(300)).catch((error) => error);
     expect(await held).toBeInstanceOf(Error);
 

@@ -93,7 +93,7 @@ test('rights on a table that its owner keeps locked hold up the role for seconds
   await tryAllNow();
   await removeDatabases(place);
   expect(await left(gone)).toEqual([]);
-}, 60_000);
+});
 
 test('an entry is due from the moment that it is listed', async () => {
   const { pool } = place.deployment;

@@ -377,7 +377,7 @@ test.each(['before-commit', 'after-commit'])(
     const id = await aJob({ dueAgo: 0 });
 
     await using worker = spawnNode(['test/workers/triggers/cron/ring-and-die.ts', point], deployment.env);
-    await eventually(() => expect(worker.child.signalCode).toBe('SIGKILL'), 15_000);
+    await eventually(() => expect(worker.child.signalCode).toBe('SIGKILL'));
     expect(await runs()).toHaveLength(point === 'after-commit' ? 1 : 0);
     expect(await ticks(id)).toHaveLength(point === 'after-commit' ? 1 : 0);
     // The locks of the dead worker end with its connection.

@@ -94,6 +94,6 @@ test('a message of a stream of NATS is acknowledged when it is stored and not be
   expect([unhandled, await pending()]).toEqual([[], 1]);
 
   await using again = await receiveEvents('nats', { ...settings, listenerID });
-  await eventually(async () => expect(await pending()).toBe(0), 15_000);
+  await eventually(async () => expect(await pending()).toBe(0));
   expect(again.events.map(({ body }) => body.toString())).toEqual(['a']);
 });

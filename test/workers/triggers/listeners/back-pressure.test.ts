@@ -42,7 +42,7 @@ test('a websocket is not read while its events are not stored, and then nothing 
 
   received.store();
 
-  await eventually(() => expect(received.events).toHaveLength(MESSAGES), 10_000);
+  await eventually(() => expect(received.events).toHaveLength(MESSAGES));
   expect(received.events.map(({ body }) => body.toString())).toEqual(texts);
 });
 
@@ -66,7 +66,7 @@ test('a channel of Redis is not read while its events are not stored, and then n
 
   received.store();
 
-  await eventually(() => expect(received.events).toHaveLength(MESSAGES), 10_000);
+  await eventually(() => expect(received.events).toHaveLength(MESSAGES));
   expect(received.events.map(({ body }) => body.toString())).toEqual(texts);
 });
 

@@ -17,7 +17,7 @@ import {
   startListenedServers,
 } from '#test/workers/triggers/listeners/listened-servers.ts';
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 90_000;
 
 let cluster: Cluster;
 let tenant: TestTenant;
