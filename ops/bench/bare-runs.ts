@@ -8,7 +8,7 @@ import { createClaims } from '#workers/engine/claim/claim.ts';
 import { COMMIT, COMMIT_ONE } from '#workers/engine/commit/sql.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';
 
-/** What Postgres gives without an engine: the statements that the engine sends, with the rows that it writes. */
+/** The floor without an engine: the statements that the engine sends, with the rows that it writes. */
 
 const OUTPUT = '{"output":{"matched":"yes","label":null,"success":true}}';
 const logger = createLogger({ level: 'warn' });

@@ -23,7 +23,7 @@ async function holdOf(work: () => Promise<unknown>): Promise<number> {
   setImmediate(tick);
   try {
     await work();
-    // What held the loop last is measured by the tick after it.
+    // The tick after the last hold measures it.
     await new Promise((resolve) => setImmediate(resolve));
     return longest;
   } finally {

@@ -7,7 +7,7 @@ import { spending } from './spending.ts';
 const RUNS = Number(process.env.LOGS_RUNS ?? 200);
 const ROUNDS = 5;
 
-/** What a node prints, by the name of the figure. */
+/** Lines that a node prints, by the name of the figure. */
 const printed = {
   'a line': `console.log('order', ctx.input.n);`,
   '100 lines': `for (let n = 0; n < 100; n += 1) console.log('order', n);`,

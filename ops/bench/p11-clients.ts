@@ -17,7 +17,7 @@ export interface Watched {
   whole: number;
   moved: number;
   changes: number;
-  /** Of changes on the first connection, until any client has lost its own; from the time in the event. */
+  /** Latencies of changes on the first connection, until any client has lost its own; from the time in the event. */
   latenciesMs: number[];
   /** As above, of the first changes. */
   coldMs: number[];

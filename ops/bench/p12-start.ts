@@ -9,7 +9,7 @@ import { post } from './api-process.ts';
 import type { BenchEnvironment } from './environment.ts';
 import type { Figure } from './row.ts';
 
-/** Of the figures with a mark. */
+/** Marks of the figures. */
 const MARKS = { startSeconds: 20, firstUseSeconds: 5, megabytes: 700, connections: 80 };
 
 /**

@@ -10,7 +10,7 @@ const CLIENTS = [1, 50, 200];
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 8);
 const WARM_SECONDS = 4;
 const STEPS = 10;
-/** Of the engine alone, before and after each load. */
+/** Runs of the engine alone, before and after each load. */
 const RUNS_ALONE = 1_500;
 
 /**

@@ -15,7 +15,7 @@ const TENANTS = Number(process.env.P17_TENANTS ?? 10_000);
 const DATABASES = Number(process.env.P17_DATABASES ?? 200);
 /** Tenants that get a first write and a first run. */
 const WRITES = 500;
-/** Of each tenant. */
+/** Rows of each tenant. */
 const EACH = { members: 5, rules: 30, workflows: 10, queries: 5, runs: 10, events: 5, waiting: 1, quotas: 2 };
 
 /**

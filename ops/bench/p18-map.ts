@@ -6,7 +6,7 @@ import type { Figure, Row } from './row.ts';
 import { spending } from './spending.ts';
 
 const ITEMS = Number(process.env.P18_ITEMS ?? 100_000);
-/** Of the loop that is the floor. */
+/** Iterations of the loop that is the floor. */
 const LOOPED = Math.min(ITEMS, 10_000);
 const CONCURRENCY = 50;
 const PATIENCE_MS = 600_000;

@@ -10,7 +10,7 @@ export interface Served {
   /** From the first request to the last answer. */
   seconds: number;
   answered: number;
-  /** Of all requests, from their arrival to their answer: a timer is late by a part of a millisecond, and by more on a busy machine. */
+  /** The time of all requests together, from arrival to response: a timer is late by a part of a millisecond, and by more on a busy machine. */
   openSeconds: number;
   mostAtOnce: number;
 }

@@ -9,7 +9,7 @@ import { runAll } from './run-all.ts';
 const RUNS = Number(process.env.P4_RUNS ?? 10_000);
 const ANSWER_MS = 100;
 const PLACES = 100;
-/** Of so many slots the tenants of one creator get 100 for calls: a fifth is kept for short nodes, and a fifth of the rest for other creators. */
+/** With so many slots the tenants of one creator get 100 for calls: a fifth is reserved for short nodes, and a fifth of the rest for other creators. */
 const SLOTS = 156;
 
 /**
@@ -59,7 +59,7 @@ function figuresOf({ seconds, answered, openSeconds, mostAtOnce }: Served) {
     callsPerSecond,
     /** Calls open at the server, on average, of those that may be. */
     share: Number((openSeconds / seconds / PLACES).toFixed(3)),
-    /** Of the calls that would fit if the server answered in time. */
+    /** The share of the calls that would fit if the server answered in time. */
     ofExactAnswers: Number((callsPerSecond / ((PLACES * 1_000) / ANSWER_MS)).toFixed(3)),
     callMs: Number(((openSeconds / answered) * 1_000).toFixed(2)),
     mostAtOnce,

@@ -7,7 +7,7 @@ const FLOOD = Number(process.env.P8_FLOOD ?? 100_000);
 const SAMPLES = 100;
 /** A run that others wait for yields after a second. */
 const QUANTUM_MS = 1_000;
-/** Of each run of the flood, so that it outlasts the samples. */
+/** The time of each run of the flood, so that it outlasts the samples. */
 const NODE_MS = 200;
 
 /** Tenant A queues 100,000 runs; then tenant B submits one at a time. How long after its acceptance does it begin? */

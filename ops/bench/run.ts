@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { type BackplaneKind, openEnvironment } from './environment.ts';
 import { flood } from './flood.ts';
 import { herd } from './herd.ts';
+import { holds } from './holds.ts';
 import { logs } from './logs.ts';
 import { p1, p1b } from './p1-durable-steps.ts';
 import { p2 } from './p2-step-latency.ts';

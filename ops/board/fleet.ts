@@ -30,7 +30,7 @@ export function fleetPages(config: Config, fleet: FleetView): Router {
   return router;
 }
 
-/** What the page says of the board: the queues that it can lead to, and whether operators sign out. */
+/** The page's facts about the board: the queues that it can lead to, and whether operators sign out. */
 function factsOf({ board: { openOnLoopback } }: Config) {
   return {
     queues: queues.flatMap(({ name, deadLetters }) => [name, ...(deadLetters === null ? [] : [deadLetters])]),

@@ -1,7 +1,8 @@
 /** The board's own pages: plain HTML without scripts. */
+import { iconLink } from '#api/http/icon.ts';
 
 export const pagePolicy =
-  "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+  "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 export function loginPage({ formToken, problem }: { formToken: string; problem?: string }): string {
   return page(
@@ -36,6 +37,7 @@ function page(title: string, content: string): string {
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width">
     <title>${title} · Gantry queues</title>
+    ${iconLink.text}
     <style>
       body { font: 16px/1.5 system-ui, sans-serif; max-width: 22rem; margin: 15vh auto; padding: 0 1rem; }
       label { display: block; margin: 1rem 0; }

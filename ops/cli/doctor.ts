@@ -13,7 +13,7 @@ export interface Finding {
   check: string;
   state: 'ok' | 'warn' | 'bad';
   found: string;
-  /** What to do. */
+  /** The next step for the person. */
   advice?: string;
 }
 
@@ -177,7 +177,7 @@ async function checkRedis(redis: RedisConfig | undefined): Promise<Judged> {
   return { state: 'ok', found };
 }
 
-/** Of the folder where this machine keeps data; that of a Postgres elsewhere cannot be seen. */
+/** Checks the folder where this machine keeps data; the disk of a Postgres elsewhere cannot be seen. */
 async function checkDisk(env: Record<string, string | undefined>): Promise<Judged> {
   const folder = resolve(env.FILES_DIR || (env.DATABASE_URL ? '.' : readEmbeddedConfig().home));
   const { bavail, blocks, bsize } = await statfs(folder);

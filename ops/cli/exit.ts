@@ -1,6 +1,6 @@
 import { GantryError } from '../client/index.ts';
 
-/** What a script learns of a command without reading what it prints. */
+/** Exit codes, from which a script learns the outcome without reading the output. */
 export const exitCodes = {
   done: 0,
   /** The run has failed or was cancelled, or the doctor has found a problem. */

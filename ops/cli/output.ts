@@ -25,7 +25,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** What tenants have written must neither break the table nor steer the terminal. */
+/** Texts of tenants must neither break the table nor steer the terminal. */
 export function shortened(text: string, longest = LONGEST_CELL): string {
   const plain = text.replace(/\p{Cc}+/gu, ' ');
   return plain.length <= longest ? plain : `${plain.slice(0, longest - 1)}…`;

@@ -29,7 +29,7 @@ export async function readProfiles(env: Environment): Promise<Profiles> {
   }
 }
 
-/** By a rename, so that a file with secrets is whole, and is never readable for others. */
+/** Writes by a rename, so that a file with secrets is whole, and is never readable for others. */
 export async function saveProfile(env: Environment, name: string, profile: Profile | undefined): Promise<string> {
   const path = fileOf(env);
   const { profiles } = await readProfiles(env);

@@ -33,7 +33,7 @@ Examples:
   gantry workflows push workflows && gantry workflows run "Nightly import" --watch
   gantry runs why $RUN`;
 
-/** That of the package, or of the clone: both are two folders up. */
+/** The version of the package, or of the clone: both are two folders up. */
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
 };

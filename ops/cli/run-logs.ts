@@ -37,7 +37,7 @@ async function followLogs({ gantry, ...session }: Session, { path, query }: Inpu
       continue;
     }
     if (isEnded) return;
-    // What a run has logged is there when its end is.
+    // Log lines of a run are there when its end is.
     const { status } = await gantry.call('getWorkflowInstance', { path, query: { input: 'false' } });
     isEnded = ENDED.includes(status);
     if (!isEnded) await sleep(LOOK_MS);

@@ -9,7 +9,7 @@ export const DEFAULT_URL = 'http://127.0.0.1:8080';
 
 export interface World extends Output {
   env: Record<string, string | undefined>;
-  /** What is piped into the command, or typed unseen. */
+  /** Reads a secret that is piped into the command, or typed unseen. */
   readSecret(question: string): Promise<string>;
 }
 
@@ -20,7 +20,7 @@ interface GlobalOptions {
   json?: boolean;
 }
 
-/** What a command works with: who is signed in where, and how the answer is shown. */
+/** The context of a command: who is signed in where, and how the result is shown. */
 export interface Session extends World {
   gantry: Gantry;
   url: string;
@@ -28,7 +28,7 @@ export interface Session extends World {
   profile: Profile;
   isJSON: boolean;
   tenantID: string | undefined;
-  /** Of the tenant that is meant; throws if none is named. */
+  /** The path of the tenant that is meant; throws if none is named. */
   readonly path: { tenantID: string };
   /** Shows an object: as JSON, or what `text` makes of it. */
   show<T>(value: T, text: (value: T) => string): void;
@@ -46,7 +46,7 @@ export async function openSession(world: World, command: Command): Promise<Sessi
   const profileName = options.profile || env.GANTRY_PROFILE || stored.current;
   const profile = stored.profiles[profileName] ?? { url: DEFAULT_URL };
   const url = addressOf(options.url || env.GANTRY_URL || profile.url);
-  // What was stored for one service is not for another.
+  // Credentials that were stored for one service are not for another.
   const own = url === profile.url ? profile : undefined;
   const auth = credentialOf(env, own);
   const gantry = createGantry({ baseURL: url, ...(auth && { auth }) });

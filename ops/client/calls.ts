@@ -3,7 +3,7 @@ import type { operations as Operations } from './rest.ts';
 
 export type OperationName = keyof Operations & keyof typeof table;
 
-/** Of lists, whose rows `pages` reads one after another. */
+/** Operations that list rows, which `pages` reads one after another. */
 export type ListName = {
   [N in OperationName]: (typeof table)[N] extends { items: string } ? N : never;
 }[OperationName];
@@ -17,7 +17,7 @@ export interface CallOptions {
 /** `path`, `query`, `header` and `body` of an operation. A form with a file is a `FormData`. */
 export type Input<N extends OperationName> = Omit<Operations[N]['parameters'], 'cookie'> & Body<N> & CallOptions;
 
-/** What an operation answers: its JSON, a `Blob`, the stream of its events, or the address that it redirects to. */
+/** The result of an operation: its JSON, a `Blob`, the stream of its events, or the address that it redirects to. */
 export type Answer<N extends OperationName> = AnswerOf<Operations[N]['responses']>;
 
 /** A row of a list. */

@@ -1,11 +1,11 @@
-/** What the service refused, or that no answer came. `code` is for programs and keeps its meaning; `message` is for people. */
+/** A refusal of the service, or a missing response. `code` is for programs and keeps its meaning; `message` is for people. */
 export class GantryError extends Error {
   readonly code: string;
-  /** Of the answer; 0 if there was none. */
+  /** The status of the response; 0 if there was none. */
   readonly status: number;
   /** For VALIDATION_ERROR: `issues` with the path of each. */
   readonly details: unknown;
-  /** By which the operators of the service find the request in their logs. */
+  /** The id by which the operators of the service find the request in their logs. */
   readonly requestID: string | undefined;
   /** Seconds after which the same request may succeed. */
   readonly retryAfter: number | undefined;

@@ -7,7 +7,7 @@ import { createRuns, type Runs } from './runs.ts';
 import { createSend } from './send.ts';
 
 export interface GantryOptions {
-  /** Of the API, such as `https://gantry.example.com`. */
+  /** The address of the API, such as `https://gantry.example.com`. */
   baseURL: string;
   /** An ID token or an operator's token, or a function that answers with a valid one; or an API key. Without: public operations. */
   auth?: { token: string | (() => string | Promise<string>) } | { apiKey: string };

@@ -10,7 +10,7 @@ type RunEventName =
   | 'workflow_data_collection_request'
   | 'workflow_log';
 
-/** What happens in a run, as sockets tell it. */
+/** Events of a run, as sockets tell them. */
 export type RunEvent = { [E in RunEventName]: { event: E; message: Parameters<ServerEvents[E]>[0] } }[RunEventName];
 
 export type Run = Answer<'getWorkflowInstance'>;

@@ -29,7 +29,7 @@ export function createSend({ fetch, retries, timeoutMs }: Sending): (request: Re
   };
 }
 
-/** What ended the attempt without an answer is returned; only that the caller has given up is thrown. */
+/** Returns the failure of an attempt without a response; only the caller's abort is thrown. */
 async function tryOnce(
   { fetch, timeoutMs }: Pick<Sending, 'fetch' | 'timeoutMs'>,
   request: Request,

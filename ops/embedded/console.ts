@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Of the sources and the lockfile as they are: another state has another folder. */
+/** The folder of the pages that the present sources and lockfile make: another state has another folder. */
 export function consoleFolder(): string {
   const hash = createHash('sha256');
   const sources = globSync(['ops/console/**/*.*', 'ops/samples/*.json'], { cwd: root }).sort();

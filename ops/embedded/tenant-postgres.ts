@@ -90,7 +90,7 @@ export async function startWhenWanted(
   return { [Symbol.asyncDispose]: async () => unsubscribe() };
 }
 
-/** Of letters and digits, because it is part of a URL. The same again if the process ends before the folder is complete. */
+/** Letters and digits only, because the password is part of a URL. The same again if the process ends before the folder is complete. */
 async function newPassword(home: Home): Promise<string> {
   return createHash('sha256')
     .update(await home.secret('tenants-password'))

@@ -4,7 +4,7 @@ import type { Sample, SampleItem } from './read.ts';
 
 export interface Installation {
   tenantID: string;
-  /** Of variables, by their names, in place of the values in the file. */
+  /** Values of variables by name, in place of those in the file. */
   values?: Readonly<Record<string, Json>>;
 }
 

@@ -6,7 +6,7 @@ import { schemes } from './scheme.tsx';
 
 export interface Command {
   key: string;
-  /** What it does, before the name. */
+  /** The verb before the name. */
   verb: string;
   name: string;
   run: () => unknown;
@@ -15,7 +15,7 @@ export interface Command {
 /** So many fit; the others are found by typing more. */
 const MAX_SHOWN = 12;
 
-/** Of them, so many may be the page's own: what was searched is shown as well. */
+/** The most commands of the page itself: results of the search are shown as well. */
 const MAX_OWN = 7;
 const TYPING_MS = 150;
 
@@ -25,7 +25,7 @@ interface Props {
   onType: (typed: string) => void;
   /** Those of the page, of which the words that are typed choose. */
   commands: readonly Command[];
-  /** What was found elsewhere by the words. */
+  /** Commands that the search found elsewhere. */
   found: readonly Command[];
   isSearching: boolean;
   onClose: () => void;
@@ -44,7 +44,7 @@ export function CommandDialog({ placeholder, typed, onType, commands, found, isS
   const chosen = Math.min(at, shown.length - 1);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the chosen one is brought into view when it changes
   useEffect(() => {
-    // What it answers is not for React: a promise in newer browsers.
+    // The result, a promise in newer browsers, is not for React.
     void list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
   }, [chosen]);
   const run = (command: Command | undefined) => {

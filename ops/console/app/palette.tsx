@@ -70,7 +70,7 @@ const verbs: Record<Found['type'], string> = {
 };
 const verbWords = wordsOf(Object.values(verbs));
 
-/** What the tenant has whose title contains the text; words such as “open the query” may stand before it. */
+/** Assets of the tenant whose title contains the text; words such as “open the query” may stand before it. */
 function useAssets(typed: string): { assets: Command[]; isSearching: boolean } {
   const { tenantID = '' } = useParams({ strict: false });
   const navigate = useNavigate();

@@ -48,7 +48,7 @@ export function Shell() {
               )}
               <Link to="/" className={tenantID ? 'link wide' : 'link'} aria-label="Gantry, all tenants">
                 <Group gap={6} wrap="nowrap">
-                  <img src="/console/icon.svg" alt="" width={24} height={24} />
+                  <img src="/favicon.ico" alt="" width={24} height={24} />
                   <Text fw={700} c="var(--mantine-color-text)" className="wide">
                     Gantry
                   </Text>

@@ -78,7 +78,7 @@ function Part({ name, value }: { name: string; value: unknown }) {
   );
 }
 
-/** By field, from what to what. */
+/** Changes by field, from old to new. */
 function Changes({ changes, count }: { changes: Entry['changes']; count: number }) {
   return (
     <section aria-label="Changes">

@@ -22,7 +22,7 @@ export function Outcome({ of: { outcome, error } }: { of: Entry }) {
   );
 }
 
-/** What was done: the operation of a request, else the action. */
+/** Names the action: the operation of a request, else the action of the entry. */
 export function doneOf({ metadata, subType }: Entry): string {
   const { request } = metadata as { request?: { operation?: unknown } };
   return typeof request?.operation === 'string' ? request.operation : subType;

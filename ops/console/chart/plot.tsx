@@ -77,7 +77,7 @@ function rangeOf(times: ArrayLike<number>, hasBars: boolean): [number, number] {
 
 function styleOf({ tone, look, dash }: Series): UPlot.Series {
   const stroke = () => colour(`--${tone}`);
-  // Of one moment there is no line.
+  // A single moment makes no line.
   const points: UPlot.Series.Points = { show: ({ data: [times] }) => times.length === 1 };
   if (look === 'line') return { stroke, width: 2, points, ...(dash && { dash: [...dash] }) };
   const side = look === 'bar on the left' ? -1 : 1;

@@ -1,12 +1,12 @@
 import type { Tone } from '../ui/status.tsx';
 
-/** What is drawn of one kind of figure: told by shape and place too, and not by colour alone. */
+/** The look of one kind of figure: told by shape and place too, and not by colour alone. */
 export interface Series {
   name: string;
   tone: Tone;
   /** Bars stand on one side of their moment, so that two fit. */
   look: 'line' | 'bar on the left' | 'bar on the right' | 'hollow bar on the right';
-  /** Of a line: drawn and left out, in pixels. */
+  /** Dashes of a line: drawn and left out, in pixels. */
   dash?: readonly number[];
   values: readonly (number | null)[];
 }

@@ -13,7 +13,7 @@ interface RunPlace {
   instanceID: string;
 }
 
-/** What the receiver of a run's end was told; read again until it was told, or is not tried any more. */
+/** Notices of a run's end to its receiver; read again until one was delivered, or no more are tried. */
 export function deliveriesRead(path: RunPlace) {
   return queryOptions({
     queryKey: ['deliveries', path],

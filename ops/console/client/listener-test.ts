@@ -8,7 +8,7 @@ const MAX_SHOWN = 50;
 
 let lastKey = 0;
 
-/** What a listener receives while the page is open, newest first. Nothing is recorded that would not be without it. */
+/** Events that a listener receives while the page is open, newest first. The test mode records nothing more. */
 export function useListenerTest(listenerID: string): { events: readonly TestedEvent[]; refused: string | undefined } {
   const [events, setEvents] = useState<readonly TestedEvent[]>([]);
   const [refused, setRefused] = useState<string>();

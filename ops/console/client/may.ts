@@ -19,7 +19,7 @@ function permissionsRead(tenantID: string, object?: AssetName) {
   });
 }
 
-/** What the caller may do in the tenant; undefined until that is known. */
+/** The caller's permissions in the tenant; undefined until they are known. */
 export function usePermissions(tenantID: string): Permission[] | undefined {
   const { data } = useQuery(permissionsRead(tenantID));
   return data && [...data.permissions, ...data.permissionsOnSome];

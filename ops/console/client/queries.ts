@@ -1,13 +1,13 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { APIError } from './rest.ts';
 
-/** What the pages have read. A refusal is final; a server that is away is asked again. */
+/** The cache of read data. A refusal is final; a server that is away is asked again. */
 export const queries = new QueryClient({
   queryCache: new QueryCache({
     onError(error, query) {
       // A refused reading of the permissions would otherwise begin the next one.
       if (query.queryKey[0] === 'permissions' || !isForbidden(error)) return;
-      // What was read before is no longer for the caller to see.
+      // The caller may no longer see data that was read before.
       query.setState({ data: undefined });
       readPermissionsAfter(error);
     },

@@ -9,7 +9,7 @@ export class APIError extends Error {
   readonly status: number;
   /** Faults of the request by their places in it. */
   readonly issues: readonly Issue[];
-  /** Of the asset that was changed meanwhile. */
+  /** The version of the asset that was changed meanwhile. */
   readonly versionNumber: number | undefined;
 
   constructor({ status, code, message, details }: Refusal) {

@@ -29,7 +29,7 @@ const AGAIN_MS = 1_000;
 
 let socket: Socket<ServerEvents, ClientEvents> | undefined;
 let isConnected = false;
-/** Of the token that the socket has: a token that ends takes its socket with it. */
+/** The token with which the socket connected: a token that ends takes its socket with it. */
 let connectedWith: string | undefined;
 const listeners = new Set<() => void>();
 
@@ -79,7 +79,7 @@ export function useIsConnected(): boolean {
   );
 }
 
-/** What a page does with a run that it watches. */
+/** Callbacks of a page for a run that it watches. */
 export interface Watcher {
   /** Events after this number are sent. */
   lastSeq(): number;

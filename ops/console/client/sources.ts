@@ -62,7 +62,7 @@ export function datasourceFormsRead(tenantID: string) {
   });
 }
 
-/** What would stop working without it. */
+/** Assets that would stop working without the datasource. */
 export function datasourceUsageRead(path: DatasourcePlace) {
   return queryOptions({
     queryKey: ['datasources', path.tenantID, 'usage', path.datasourceID],
@@ -102,7 +102,7 @@ export async function testOptions(tenantID: string, given: Schemas['DatasourceTe
 
 export type DatasourceFile = Schemas['DatasourceFile'];
 
-/** Of those that datasources read: the newest first, as many as a page of the API holds. */
+/** Files that datasources read: the newest first, as many as a page of the API holds. */
 export function filesRead(tenantID: string) {
   return queryOptions({
     queryKey: ['datasource-files', tenantID],

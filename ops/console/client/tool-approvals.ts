@@ -20,7 +20,7 @@ export function toolCallsRead(tenantID: string, { isWaiting, cursor }: { isWaiti
   return queryOptions({
     queryKey: ['tool-calls', tenantID, isWaiting, cursor ?? ''],
     queryFn: () => {
-      // Of calls that wait a tenant has 100 at most, and their number is shown.
+      // A tenant has at most 100 waiting calls, and their number is shown.
       const query = isWaiting ? { waiting: 'true' as const, pageSize: 100 } : { limit: 50, ...(cursor && { cursor }) };
       return body(rest.GET(CALLS, { params: { path: { tenantID }, query } }));
     },

@@ -23,7 +23,7 @@ export interface Editor {
   /** Takes over a text that is not one of those that `onChange` was given, and leaves the caret where it is. */
   show(text: string): void;
   speak(language: Extension): void;
-  /** What assistive technology is told of the field. */
+  /** Sets the description of the field for assistive technology. */
   describe(attributes: Readonly<Record<string, string>>): void;
 }
 
@@ -96,7 +96,7 @@ const common: Extension = [
   theme,
 ];
 
-/** By its code, as in texts that are only shown: a character that turns the text around it, or that has no form. */
+/** Draws a special character by its code: one that turns the text around it, or that has no form. */
 function specialCharacter(code: number, description: string | null): HTMLElement {
   const mark = document.createElement('span');
   mark.className = 'cm-specialChar';

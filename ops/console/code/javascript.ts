@@ -13,7 +13,7 @@ const globals = [
   'decodeURIComponent encodeURIComponent isFinite isNaN parseFloat parseInt',
 ].flatMap((names) => names.split(' '));
 
-/** What the sandbox has in place of the browser's. */
+/** Methods of the sandbox's console, in place of the browser's. */
 const console = ['log', 'info', 'debug', 'warn', 'error', 'table', 'dir', 'trace'];
 
 /** The body of a function: words of the language, names that it declares, those that it is given, and standard ones. */

@@ -1,2 +1,2 @@
-/** What the editor of code can colour and complete, as forms of the API name it. */
+/** Languages that the code editor can colour and complete, as forms of the API name them. */
 export type CodeLanguage = 'sql' | 'javascript' | 'json' | 'text';

@@ -3,11 +3,11 @@ import { createContext } from 'react';
 /** Columns by table, by schema. */
 export type Tables = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
-/** What code fields complete besides the words of their language. */
+/** Names that code fields complete besides the words of their language. */
 export interface Offered {
-  /** Of the database that SQL is sent to; read when a completion is first asked for. */
+  /** Tables of the database that SQL is sent to; read when a completion is first asked for. */
   tables?: (() => Promise<Tables>) | undefined;
-  /** What JavaScript is given: names of properties by name. */
+  /** Names that JavaScript is given: names of properties by name. */
   names?: Readonly<Record<string, readonly string[]>>;
 }
 

@@ -3,7 +3,7 @@ import { EditorView } from '@codemirror/view';
 
 const LEFT_MS = 10;
 
-/** What the field does with what is typed, where the browser and CodeMirror would do otherwise. */
+/** Handles typing where the browser and CodeMirror would do otherwise. */
 export const typing = EditorView.domEventHandlers({
   /**
    * The browser would keep the colours of a selection that is typed over, in an element with a style of its own. The policy of the
@@ -26,7 +26,7 @@ export const typing = EditorView.domEventHandlers({
   },
 });
 
-/** That of the browser may be newer. Of one that is longer than what is drawn, it knows the part that is. */
+/** The browser's selection may be newer. In a text longer than the drawn part it covers only that part. */
 function selectedIn(view: EditorView): { from: number; to: number } {
   const { main } = view.state.selection;
   const selection = getSelection();

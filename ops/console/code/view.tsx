@@ -8,7 +8,7 @@ interface Props {
   value: string;
   onChange: (value: string) => void;
   language: CodeLanguage;
-  /** What assistive technology is told of the field. */
+  /** Attributes that describe the field to assistive technology. */
   attributes: Readonly<Record<string, string>>;
   placeholder: string;
   isFocused: boolean;

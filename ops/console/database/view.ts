@@ -1,4 +1,4 @@
-/** What of the database is shown, as it stands in the address. */
+/** The part of the database that is shown, as it stands in the address. */
 export interface DatabaseView {
   tab?: 'sql' | 'columns';
   schema?: string;

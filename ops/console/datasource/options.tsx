@@ -14,7 +14,7 @@ export type Options = Readonly<Record<string, unknown>>;
 
 interface Props {
   tenantID: string;
-  /** Of the stored one, whose secrets stand for the masked ones. */
+  /** The id of the stored datasource, whose secrets stand for the masked ones. */
   datasourceID?: string;
   form: Schemas['DatasourceForm'];
   options: Options;

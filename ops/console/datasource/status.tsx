@@ -8,7 +8,7 @@ const looks: Record<Schemas['Datasource']['connectionStatus'], { word: string; t
   failed: { word: 'Failed', tone: 'bad' },
 };
 
-/** What the last test of the connection said, and when. */
+/** The result and the time of the last test of the connection. */
 export function ConnectionStatus({ of: { connectionStatus, testedAt } }: { of: Schemas['Datasource'] }) {
   const { word, tone } = looks[connectionStatus];
   return (

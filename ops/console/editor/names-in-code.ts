@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import type { Offered } from '../code/offered.ts';
 import type { Draft } from './draft.ts';
 
-/** What code of a node is given: the input of the run and the results of nodes, and the variables of the tenant. */
+/** Names that code of a node is given: the input of the run, the results of nodes, and the variables of the tenant. */
 export function useNamesInCode({ nodes }: Draft): Offered {
   const results = nodes.flatMap(({ data: { outputVariable } }) =>
     typeof outputVariable === 'string' && outputVariable !== '' ? outputVariable : [],

@@ -85,7 +85,7 @@ function listChanges(
   ];
 }
 
-/** What an editor notes of where a node is drawn. */
+/** Fields in which an editor notes where a node is drawn. */
 const ofPlace: ReadonlySet<unknown> = new Set(['position', 'positionAbsolute', 'width', 'height', 'measured']);
 
 const ofWay: ReadonlySet<unknown> = new Set(['source', 'target', 'sourceHandle', 'targetHandle']);

@@ -12,7 +12,7 @@ import { type Change, changesOf, type FieldChange, linesOf } from './version-cha
 const MAX_CHANGES = 100;
 const MAX_FIELDS = 50;
 
-/** What a version changed of the one before: by step, connection and option, from what to what. */
+/** Differences between a version and the one before: by step, connection and option, from old to new. */
 export function WhatChanged({ place, versionID }: { place: WorkflowPlace; versionID: string }) {
   const { data: diff, error } = useQuery(versionDiffRead({ ...place, versionID }));
   const after = useQuery(versionRead({ ...place, versionID }));

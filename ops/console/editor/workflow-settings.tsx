@@ -15,13 +15,13 @@ import { wordOf } from '../ui/status.tsx';
 interface Props {
   place: WorkflowPlace;
   base: Schemas['Workflow'];
-  /** What the API refuses of the options when the workflow is published. */
+  /** Refusals of the API about the options when the workflow is published. */
   issues: readonly Issue[];
   onSaved: (workflow: Schemas['Workflow']) => void;
   onClose: () => void;
 }
 
-/** What holds for all runs of a workflow: who is told of their end, and how long they are kept. */
+/** Settings for all runs of a workflow: who is told of their end, and how long they are kept. */
 export function WorkflowSettings({ place, base, issues, onSaved, onClose }: Props) {
   const retention = useQuery(workflowRetentionRead(place));
   const mayChange = useMay(`workflow:${place.workflowID}`)('workflow.update');

@@ -4,7 +4,7 @@ interface Board {
   signsOut: boolean;
 }
 
-/** What the board says of itself in the page that it serves. */
+/** The board's description of itself in the page that it serves. */
 export const board: Board = JSON.parse(document.querySelector<HTMLMetaElement>('meta[name="board"]')?.content ?? '');
 
 export function queuePath(queue: string): string {

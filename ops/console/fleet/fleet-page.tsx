@@ -15,7 +15,7 @@ import { Age, Backlog, countText, LiveMark, Panel, QueueLink, Rows, Section } fr
 import { WaitsPanel } from './waits-panel.tsx';
 import { WorkerState } from './worker-state.tsx';
 
-/** What waits, works and fails, for people on call. */
+/** Waiting, work and failures of the fleet, for people on call. */
 export function FleetPage({ search, onSearch }: { search: string | undefined; onSearch: (text?: string) => void }) {
   const isLive = useFleetRoom();
   const { data, error, refetch } = useQuery({ ...fleetRead, ...unlessLive(isLive) });

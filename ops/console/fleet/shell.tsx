@@ -17,7 +17,7 @@ export function FleetShell() {
           <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="xs">
             <a href="/fleet" className="link">
               <Group gap={6} wrap="nowrap">
-                <img src="/console/icon.svg" alt="" width={24} height={24} />
+                <img src="/favicon.ico" alt="" width={24} height={24} />
                 <Text fw={700} c="var(--mantine-color-text)">
                   Gantry fleet
                 </Text>

@@ -11,7 +11,7 @@ import { tenantRead, unlessLive } from './client.ts';
 import { useFleetRoom } from './live.ts';
 import { Age, Backlog, LiveMark, Panel } from './parts.tsx';
 
-/** What of a tenant waits, and why. */
+/** Runs of a tenant that wait, and why. */
 export function TenantPage({ tenantID }: { tenantID: string }) {
   const isLive = useFleetRoom(tenantID);
   const { data, error, refetch } = useQuery({ ...tenantRead(tenantID), ...unlessLive(isLive) });

@@ -20,10 +20,10 @@ export interface Seen {
 /** At one reading in two seconds: a quarter of an hour. */
 const MAX_SEEN = 450;
 
-/** What nothing holds back: a pause lasts as long as people want. */
+/** Reasons that only people end: a pause lasts as long as people want. */
 const held = new Set(['paused', 'blocked']);
 
-/** What the page has seen, with one reading more. Rows tell how it is, not how it was. */
+/** Adds a reading to those that the page has seen. Rows tell how it is, not how it was. */
 export function withReading(seen: readonly Seen[], { at, rows }: Schemas['FleetBacklogs']): readonly Seen[] {
   const time = Date.parse(at);
   if (seen.some((one) => one.at >= time)) return seen;

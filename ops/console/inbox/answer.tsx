@@ -43,7 +43,7 @@ export function Approval({ request: { collectionConfig }, send }: Props) {
 
 const undrawn: QuestionForm = { form: anyAnswer, start: {}, problem: 'The form of this question cannot be drawn.' };
 
-/** What a tenant wrote may still break a form that has passed its checks. */
+/** A schema that a tenant wrote may still break a form that has passed its checks. */
 export function FormAnswer(props: Props) {
   return (
     <Guard fallback={<AnswerForm {...props} question={undrawn} />}>

@@ -28,7 +28,7 @@ export function useCallerName(tenantID: string): (caller: ToolCall['caller']) =>
     type === 'apiKey' ? `API key ${id.slice(-8)} of ${nameOf(userID)}` : nameOf(userID);
 }
 
-/** What is called in a line, so that calls of one tool can be told apart. */
+/** The input of a call in one line, so that calls of one tool can be told apart. */
 export function inputLine(input: unknown): string {
   return withoutTurning((JSON.stringify(input) ?? '').slice(0, 200));
 }

@@ -7,7 +7,7 @@ type Answer = Readonly<Record<string, unknown>>;
 
 export interface QuestionForm {
   form: Form;
-  /** What the answer is before anything is entered. */
+  /** The answer before anything is entered. */
   start: Answer;
   /** Why it is not drawn as its author meant. */
   problem?: string;
@@ -78,7 +78,7 @@ function startOfField(property: Schema, isRequired: boolean): unknown {
   return isRequired && hasFields(property) ? startOf(property) : undefined;
 }
 
-/** What is sent: text that is no JSON as it is, and else without objects in which everything has been cleared, unless the schema asks for them. */
+/** Makes the answer to send: text that is no JSON stays as it is; objects in which everything has been cleared are left out, unless the schema asks for them. */
 export function answerOf(entered: Answer, { schema }: Form): Answer {
   return isObject(entered) ? withoutEmpty(entered, schema as Schema) : entered;
 }

@@ -1,4 +1,4 @@
-/** What of the calls of tools the inbox shows, as it stands in the address. */
+/** The tool calls that the inbox shows, as it stands in the address. */
 export interface InboxView {
   /** Without it, those that wait. */
   calls?: 'all';

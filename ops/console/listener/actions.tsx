@@ -22,7 +22,7 @@ interface Props {
   forms: Forms;
 }
 
-/** What is done with each event, in this order. */
+/** Actions on each event, in this order. */
 export function Actions({ place, listener: { actions }, forms }: Props) {
   const mayChange = useMay(`listener:${place.listenerID}`)('listener.update');
   const queries = useQueryClient();

@@ -19,7 +19,7 @@ interface Props {
   onView: (view: ListenerView) => void;
 }
 
-/** What a listener has received, newest first; with one state its dead letters. */
+/** Events that a listener has received, newest first; with one state its dead letters. */
 export function Events({ place, view, onView }: Props) {
   const { event: selected, tab: _, ...filter } = view;
   const { data, error, refetch } = useQuery(eventsRead(place, filter));

@@ -17,7 +17,7 @@ const periods = [
 export function RedriveMany({ place, onClose }: { place: ListenerPlace; onClose: () => void }) {
   const queries = useQueryClient();
   const [hours, setHours] = useState('24');
-  // What becomes a dead letter later was not counted, and stays.
+  // Events that become dead letters later were not counted, and stay.
   const { from, to } = useMemo(() => {
     const now = Date.now();
     return { from: new Date(now - Number(hours) * HOUR_MS).toISOString(), to: new Date(now).toISOString() };

@@ -1,6 +1,6 @@
 import type { EventFilter, EventState } from '../client/listeners.ts';
 
-/** What of a listener is shown, as it stands in the address. */
+/** The part of a listener that is shown, as it stands in the address. */
 export interface ListenerView extends EventFilter {
   tab?: 'test' | 'settings';
   /** The id of an event. */

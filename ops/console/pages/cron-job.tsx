@@ -117,7 +117,7 @@ function Target({ tenantID, config }: { tenantID: string; config: Schemas['CronJ
   return null;
 }
 
-/** What else may be done with the job. */
+/** Further actions on the job. */
 function More({ place, job }: { place: CronJobPlace; job: Schemas['CronJob'] }) {
   const { tenantID } = place;
   const queries = useQueryClient();

@@ -16,7 +16,7 @@ import { Moment } from '../ui/time.tsx';
 type Row = Schemas['CronJob'];
 const from = '/shell/t/$tenantID/cron';
 
-/** What is started by the clock. */
+/** The list of cron jobs. */
 export function CronJobsPage() {
   const { tenantID } = useParams({ from });
   const filter = useSearch({ from });

@@ -99,7 +99,7 @@ function Tables({ tenantID, view, onView }: Props) {
   );
 }
 
-/** What may be made or dropped in the database, after its SQL is shown. */
+/** Tables and schemas that may be made or dropped, after their SQL is shown. */
 function Changes({ place, onDropped }: { place: SchemaPlace; onDropped: () => void }) {
   const may = useMay();
   const { tenantID, databaseSchemaName } = place;

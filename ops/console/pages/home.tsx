@@ -17,7 +17,7 @@ import { Status } from '../ui/status.tsx';
 import { Ago } from '../ui/time.tsx';
 import { Words } from '../ui/words.tsx';
 
-/** What needs the caller now. */
+/** The first page: everything that needs the caller now. */
 export function HomePage() {
   const { tenantID } = useParams({ from: '/shell/t/$tenantID/' });
   const { data: tenants } = useQuery(tenantsRead);

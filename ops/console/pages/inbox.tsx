@@ -15,7 +15,7 @@ import { Ago, Moment } from '../ui/time.tsx';
 
 const from = '/shell/t/$tenantID/inbox';
 
-/** What waits for the caller: questions of runs, and calls of tools that a person decides. */
+/** Work that waits for the caller: questions of runs, and tool calls that a person decides. */
 export function InboxPage() {
   const { tenantID } = useParams({ from });
   const may = useMay();

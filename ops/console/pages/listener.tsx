@@ -156,7 +156,7 @@ function Head({ place, listener }: { place: ListenerPlace; listener: Schemas['Li
   );
 }
 
-/** What else may be done with the listener. */
+/** Further actions on the listener. */
 function More({ place, title }: { place: ListenerPlace; title: string }) {
   const { tenantID } = place;
   const queries = useQueryClient();

@@ -15,7 +15,7 @@ import { Ago } from '../ui/time.tsx';
 type Row = Schemas['Listener'];
 const from = '/shell/t/$tenantID/listeners';
 
-/** What waits for events from outside. */
+/** The list of listeners, which wait for events from outside. */
 export function ListenersPage() {
   const { tenantID } = useParams({ from });
   const filter = useSearch({ from });

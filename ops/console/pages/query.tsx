@@ -136,7 +136,7 @@ function hasPlan({ schema }: Pick<Form, 'schema'>): boolean {
   return query?.type === 'string' && url === undefined;
 }
 
-/** What else may be done with the query. */
+/** Further actions on the query. */
 function More({ place, query }: { place: QueryPlace; query: DataQuery }) {
   const { tenantID } = place;
   const { dataQueryTitle, isDisabled } = query;

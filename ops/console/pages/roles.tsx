@@ -15,7 +15,7 @@ import { Ago } from '../ui/time.tsx';
 type Role = Schemas['Role'];
 const from = '/shell/t/$tenantID/roles';
 
-/** What members and keys are given: permissions by name. */
+/** Roles: the permissions by name that members and keys are given. */
 export function RolesPage() {
   const { tenantID } = useParams({ from });
   const view = useSearch({ from });

@@ -77,7 +77,7 @@ export function RunsPage() {
   );
 }
 
-/** What is done to every run that the filter finds, also those on other pages. */
+/** Actions on every run that the filter finds, also those on other pages. */
 function OfAll({ onChoose }: { onChoose: (action: Action) => void }) {
   return (
     <Menu position="bottom-end">

@@ -17,7 +17,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** What is typed and chosen stays when the dialog is closed; the key itself is shown once, until then. */
+/** A form for a new key. Entered values stay when the dialog is closed; the key itself is shown once, until then. */
 export function AddKey({ tenantID, onCreated, onClose }: Props) {
   const [key, setKey] = useState<string>();
   return (

@@ -14,7 +14,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** By address: a person without an account is invited. What is typed and chosen stays when the dialog is closed. */
+/** Adds a member by address: a person without an account is invited. Entered values stay when the dialog is closed. */
 export function AddMember({ tenantID, onAdded, onClose }: Props) {
   const [draft, setDraft, forget] = useSessionStorage({ key: `add-member ${tenantID}`, defaultValue: EMPTY });
   const add = useMutation({

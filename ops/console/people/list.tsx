@@ -15,7 +15,7 @@ interface Props<T> {
   onRetry: () => void;
   idOf: (row: T) => string;
   columns: readonly Column<T>[];
-  /** Of the row that is looked at. */
+  /** The panel of the selected row. */
   panel: ReactNode;
 }
 

@@ -6,7 +6,7 @@ import { Problem } from '../ui/problem.tsx';
 
 type Role = Schemas['Role'];
 
-/** What a member may do, and by which of their roles. */
+/** The permissions of a member, and the role that gives each. */
 export function MayDo({ member }: { member: Schemas['TenantUser'] & { tenantID: string } }) {
   const { tenantID, isTenantAdmin, isDisabled, isPending, roles: held } = member;
   const { data: roles, error } = useQuery(rolesRead(tenantID));

@@ -95,7 +95,7 @@ function Standing({ place, member, onGone }: StandingProps) {
           onConfirm={async () => {
             await removeMember(place);
             onGone();
-            // Of the lists alone: the member is there no more.
+            // Only the lists are read again: the member is no longer there.
             await queries.invalidateQueries({ queryKey: ['members', place.tenantID, 'list'] });
           }}
           onClose={() => setRemoving(false)}

@@ -4,10 +4,10 @@ import { tableNamesRead } from '../client/database.ts';
 import { useMay } from '../client/may.ts';
 import type { Offered } from '../code/offered.ts';
 
-/** Of the tenant's own database, whose tables the API tells. */
+/** The type of the tenant's own database, whose tables the API lists. */
 export const OWN = 'tenantdb';
 
-/** What fields for SQL complete, by the type of what it is sent to, where the caller may read that. */
+/** Tables that fields for SQL complete, by the type of their datasource, where the caller may read them. */
 export function useTablesOf(type: string, tenantID: string): Offered {
   const queries = useQueryClient();
   const isKnown = useMay()('database.metadata') && type === OWN;

@@ -1,6 +1,6 @@
 import { isObject } from '../ui/is-object.ts';
 
-/** What of a query is shown, as it stands in the address. */
+/** The part of a query that is shown, as it stands in the address. */
 export interface QueryView {
   tab?: 'history';
   cursor?: string;

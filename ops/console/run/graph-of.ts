@@ -1,6 +1,6 @@
 import type { Schemas } from '../client/types.ts';
 
-/** What the console shows of a node. The document has no more of it than that it is an object. */
+/** The part of a node that the console shows. The document says no more of a node than that it is an object. */
 export interface GraphNode {
   id: string;
   kind: string;
@@ -20,7 +20,7 @@ export interface Graph {
   edges: GraphEdge[];
 }
 
-/** Of a run that was given this input. */
+/** The graph of a run that was given this input. */
 export function graphOf({ workflowNodes, workflowEdges }: Schemas['WorkflowVersion'], input: unknown = null): Graph {
   return {
     nodes: workflowNodes.map(({ id, type, data }) => {

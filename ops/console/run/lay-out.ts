@@ -11,7 +11,7 @@ interface Placed {
   edges: readonly { source: string; target: string }[];
 }
 
-/** By the places of the nodes, which an author or another editor has chosen. */
+/** Lays nodes out where an author or another editor has placed them. */
 export function flowOf({ nodes, edges }: Placed): Flow {
   const places = new Map(nodes.map(({ id, position }) => [id, position]));
   const toTheRight = edges.filter(({ source, target }) => {

@@ -10,7 +10,7 @@ export const originWords: Record<RunOrigin, string> = {
   test: 'Test',
 };
 
-/** What has started a run, in words. */
+/** Names the starter of a run in words. */
 export function originOf({ isTest, origin }: Pick<RunSummary, 'isTest' | 'origin'>): string {
   const words: Partial<Record<string, string>> = originWords;
   return words[isTest ? 'test' : origin] ?? origin;

@@ -21,7 +21,7 @@ const TYPING_MS = 300;
 interface Props {
   tenantID: string;
   run: Run;
-  /** Of the version that ran. */
+  /** The graph of the version that ran. */
   graph: Graph | undefined;
   /** The step that is shown beside. */
   step: string | undefined;
@@ -157,7 +157,7 @@ interface PreviewProps {
   graph: Graph | undefined;
 }
 
-/** What the re-run takes over and executes, as the API says for this choice. */
+/** Shows which steps the re-run reuses and which it executes, as the API says for this choice. */
 function Preview({ tenantID, instanceID, asked, graph }: PreviewProps) {
   const [settled] = useDebouncedValue(JSON.stringify(asked), TYPING_MS);
   const { data, error } = useQuery({

@@ -7,7 +7,7 @@ export interface Scale {
   cuts: { place: number; ms: number }[];
 }
 
-/** Of the busy time; shorter waits are drawn as they are. */
+/** The share of the busy time above which a wait is cut; shorter waits are drawn as they are. */
 const CUT_FROM = 0.5;
 const CUT_WIDTH = 0.08;
 

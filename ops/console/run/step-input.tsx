@@ -17,7 +17,7 @@ interface Props {
   onSelect: (step: string) => void;
 }
 
-/** What an attempt of a step was given. It is read when it is looked at, and once: nothing changes it later. */
+/** The input of an attempt of a step. It is read when the step is looked at, and once: nothing changes it later. */
 export function StepInput({ tenantID, run, graph, step, onSelect }: Props) {
   const { nodeID, frame, last } = step;
   const [chosen, choose] = useState<number>();

@@ -27,11 +27,11 @@ interface Props {
   onTab: (tab: StepTab | undefined) => void;
   onSelect: (step: string) => void;
   onClose: () => void;
-  /** What else is to be said of the step. */
+  /** Further content about the step. */
   children?: ReactNode;
 }
 
-/** What one step of a run took, gave and said. */
+/** Input, output and log of one step of a run. */
 export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, onSelect, onClose, children }: Props) {
   const nodeID = selected.split('@')[0] ?? selected;
   const node = nodes.find((one) => one.nodeID === nodeID);

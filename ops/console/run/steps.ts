@@ -1,6 +1,6 @@
 import type { NodeStatus, Run, Schemas, TimelineEvent } from '../client/types.ts';
 
-/** What a node did in one iteration. */
+/** The work of a node in one iteration. */
 export interface Step {
   key: string;
   nodeID: string;
@@ -19,7 +19,7 @@ export interface NodeSteps {
   shown: Step;
   failed: number;
   running: number;
-  /** By which it was left in any of them. */
+  /** Exits by which the step was left in any iteration. */
   exits: ReadonlySet<string>;
   /** Whether it was skipped in all of them. */
   isSkipped: boolean;
@@ -82,7 +82,7 @@ function withCounts(nodeID: string, steps: Step[]): NodeSteps {
   return { nodeID, steps, shown, failed: failed.length, running, exits, isSkipped };
 }
 
-/** Of a map: how many of its items have failed. */
+/** The number of items of a map that have failed. */
 export interface FailedItems {
   failed: number;
   total: number;

@@ -2,7 +2,7 @@ import type { Schemas } from '../client/types.ts';
 import type { Graph, GraphEdge } from './graph-of.ts';
 import type { NodeSteps } from './steps.ts';
 
-/** What the API serves of the kinds of nodes. */
+/** The part of the API's description of node kinds that is used here. */
 export type Exits = Pick<Schemas['NodeDescription'], 'usualExit' | 'bodyExit' | 'forks' | 'exitAliases'>;
 
 interface Passage {

@@ -1,4 +1,4 @@
-/** What of a run is shown, as it stands in the address. */
+/** The part of a run that is shown, as it stands in the address. */
 export interface RunView {
   /** The key of a step. */
   step?: string;

@@ -6,7 +6,7 @@ import { useSettings } from './draft.ts';
 import { LimitInput, SettingsForm } from './form.tsx';
 
 interface Props {
-  /** Whose runs: those of a workflow are kept as the tenant's, where nothing else is set. */
+  /** The owner of the runs: those of a workflow are kept as the tenant's, where nothing else is set. */
   of: 'tenant' | 'workflow';
   retention: Schemas['RunRetention'];
   mayChange: boolean;

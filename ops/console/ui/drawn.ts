@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Choice, Layout, Schema } from './schema-shape.ts';
 
-/** What every field of a form is given. */
+/** Props that every field of a form is given. */
 export interface ControlProps {
   label: string;
   description: ReactNode;
@@ -21,7 +21,7 @@ export interface Drawn extends ControlProps {
   path: string;
   /** The fault of a part of its value. */
   within: string | undefined;
-  /** What it can be set to, if it is the id of another asset. */
+  /** Assets that the field can name, if its value is the id of another asset. */
   choices: readonly Choice[] | undefined;
   /** Whether long texts are those of people, and no code. */
   isProse: boolean;

@@ -79,7 +79,7 @@ export function initialValues(fields: readonly Field[]): Values {
   return Object.fromEntries(fields.map((field) => [field.key, initialOf(field)]));
 }
 
-/** What is sent: fields that were left empty are absent. Throws where a text is not JSON. */
+/** Collects the values to send: fields that were left empty are absent. Throws where a text is not JSON. */
 export function enteredValues(fields: readonly Field[], values: Values): Record<string, unknown> {
   const entered = fields.flatMap((field): [string, unknown][] => {
     const value = values[field.key];

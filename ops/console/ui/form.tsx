@@ -11,7 +11,7 @@ interface Saving {
 
 interface FormProps {
   save: Saving;
-  /** What the API refuses, by field: with any, the fields say it. */
+  /** Refusals of the API by field; with any, the fields show them. */
   faults?: ReadonlyMap<string, string>;
   /** The button, and what stands beside it. */
   button: ReactNode;
@@ -47,7 +47,7 @@ export function FormDialog({ title, size, onClose, ...form }: DialogProps) {
     <Modal
       opened
       onClose={onClose}
-      // What is typed is not lost by a click beside it.
+      // A click beside the dialog must not lose typed text.
       closeOnClickOutside={false}
       title={title}
       {...(size && { size })}
@@ -71,7 +71,7 @@ export function DialogForm({ verb, ...form }: Omit<FormProps, 'button'> & { verb
 
 interface PageProps {
   title: string;
-  /** Of reading what the form needs. */
+  /** The error of reading data that the form needs. */
   error: Error | null;
   onRetry: () => void;
   /** The form, once that is read. */

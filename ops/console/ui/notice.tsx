@@ -2,7 +2,7 @@ import { type AriaRole, Children, type ReactNode } from 'react';
 import type { Tone } from './status.tsx';
 import { Words } from './words.tsx';
 
-/** What a person should know, in a sentence or two; texts of the server are drawn as its words. */
+/** A message to the person in a sentence or two; texts of the server are drawn as its words. */
 export function Notice({
   tone,
   title,

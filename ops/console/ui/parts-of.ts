@@ -4,7 +4,7 @@ export interface Part {
   text: string;
 }
 
-/** Of a code, what is between the backticks; of a moment, the time in UTC. */
+/** Matches code between backticks, and moments in UTC. */
 const SPECIAL = /`([^`\n]+)`|\b(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|\+00:00))(?!\w)/g;
 
 export function partsOf(text: string): Part[] {

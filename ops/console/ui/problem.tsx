@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { APIError, isRefusal } from '../client/rest.ts';
 import { Notice } from './notice.tsx';
 
-/** What went wrong, in the words of the server, and another try if it may pass. */
+/** An error in the words of the server, with another try if it may pass. */
 export function Problem({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const isForbidden = error instanceof APIError && error.status === 403;
   return (

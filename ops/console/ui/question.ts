@@ -1,12 +1,12 @@
 import type { Schemas } from '../client/types.ts';
 
-/** What a question is about, in the words of its node. */
+/** The subject of a question, in the words of its node. */
 export function questionTitle({ collectionConfig, nodeID }: Schemas['CollectionRequest']): string {
   const { title } = collectionConfig;
   return typeof title === 'string' && title !== '' ? title : nodeID;
 }
 
-/** What tells questions of the same title apart: the workflow that asks, and the description. */
+/** Tells questions of the same title apart: the workflow that asks, and the description. */
 export function questionLine({ collectionConfig }: Schemas['CollectionRequest'], workflowTitle?: string): string {
   const { description } = collectionConfig;
   return [workflowTitle, description].filter((part) => typeof part === 'string' && part !== '').join(' · ');

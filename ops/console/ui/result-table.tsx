@@ -6,7 +6,7 @@ import { isObject } from './is-object.ts';
 import { JSONView } from './json.tsx';
 import { RowsTable } from './rows-table.tsx';
 
-/** What a query answered: rows as a table, other values as JSON. */
+/** The response of a query: rows as a table, other values as JSON. */
 export function ResultTable({ answer }: { answer: Schemas['DataQueryAnswer'] }) {
   const { dataQueryResult: result, columns, durationMs, affectedRows, truncated, isCached } = answer;
   const isRows = Array.isArray(result) && result.length > 0 && result.every(isObject);

@@ -17,7 +17,7 @@ interface Props {
   actions: readonly RowAction[];
 }
 
-/** What the caller may do with one row of a list. */
+/** Actions that the caller may do on one row of a list. */
 export function RowMenu({ of, on, actions }: Props) {
   const may = useMay();
   if (!actions.some(({ permission }) => may(permission))) return null;

@@ -1,8 +1,8 @@
 import { cellText } from './cell-text.ts';
 
-/** What a value is sorted by. */
+/** The key by which a value is sorted. */
 export interface SortKey {
-  /** Of numbers, and of texts that are numbers: JSON cannot hold them all. */
+  /** Set for numbers, and for texts that are numbers: JSON cannot hold all of them. */
   number: number | undefined;
   text: string;
 }

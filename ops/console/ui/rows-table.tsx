@@ -29,7 +29,7 @@ type Column = ColumnDef<typeof features, Row>;
 const ROW_HEIGHT = 37;
 /** Rows that are drawn above and below those in view. */
 const BEYOND = 8;
-/** Whose texts say how wide the columns are. */
+/** The texts of so many rows decide the width of the columns. */
 const ROWS_FOR_WIDTH = 50;
 const LEAST_WIDTH = 64;
 const WIDTH_STEP = 24;

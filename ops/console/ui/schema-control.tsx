@@ -57,7 +57,7 @@ interface TextControlProps extends ControlProps {
   hint: string;
   isSecret: boolean;
   isMulti: boolean;
-  /** Of what is written in the field. */
+  /** The language of the field's content. */
   language: CodeLanguage;
 }
 

@@ -16,7 +16,7 @@ interface Props {
   onChange: (value: Value) => void;
   /** Faults by the path of their field, its parts joined by dots. */
   faults?: ReadonlyMap<string, string>;
-  /** What fields with ids of other assets can be set to, by the names of those fields. */
+  /** Assets that fields with ids can name, by field name. */
   choices?: ReadonlyMap<string, readonly Choice[]>;
   /** Whether it asks people, and not those who build: its groups begin open, and long texts are prose. */
   isQuestion?: boolean;

@@ -71,7 +71,7 @@ export function Box({ label, isAtFault, children }: { label: string; isAtFault: 
   );
 }
 
-/** What a group or a list says of itself, if it says so. */
+/** The description of a group or a list, if it has one. */
 export function Hint({ text }: { text: string | undefined }) {
   return (
     text && (

@@ -40,7 +40,7 @@ import {
 } from './schema-shape.ts';
 import { Words } from './words.tsx';
 
-/** What a whole form has in common. */
+/** Settings that all fields of a form share. */
 export interface Config {
   choices: ReadonlyMap<string, readonly Choice[]>;
   isQuestion: boolean;
@@ -113,7 +113,7 @@ function rendererOf(View: ComponentType<Drawn>) {
   }, false);
 }
 
-/** What the fields of Mantine have in common. A fault within a value is told at the field that shows all of it. */
+/** Props that all Mantine fields share. A fault within a value is told at the field that shows all of it. */
 function sharedOf({ label, description, error, within, required, disabled, value, onChange }: Drawn) {
   const fault = error ?? within;
   return {

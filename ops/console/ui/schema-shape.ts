@@ -51,11 +51,11 @@ export function kindOf({ type }: Schema): string {
 }
 
 export interface Option extends Choice {
-  /** What the field is set to, if it is another value than that of the choice. */
+  /** The value that the field is set to, if it is not the value of the choice. */
   sets?: unknown;
 }
 
-/** What a field can be set to, if it is one of a few values. */
+/** The values that a field can be set to, if there are only a few. */
 export function choicesOf({ enum: values, oneOf }: Schema): Option[] | undefined {
   const named = Array.isArray(oneOf) && oneOf.every((one) => isObject(one) && 'const' in one);
   if (!named && !Array.isArray(values)) return undefined;
