@@ -1,23 +1,21 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Route } from '#api/http/route.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest';
 import { type MCP, startMCP } from '#api/mcp/listen.ts';
 import { routes } from '#api/resources/index.ts';
+import { loopTurns } from '#shared/concurrency/event-loop-scheduler.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { leastCostOf, longestHold } from '../support/event-loop.ts';
 import { anOperator, aTenant, type TestOperator, type TestTenant } from '../support/factories.ts';
 import { hostileValues, placesIn } from '../support/hostile-bodies.ts';
+import { faultyBodies, hostileFields } from '../support/hostile-requests.ts';
 import { changed, largeBundles } from '../support/large-bundles.ts';
 import { bodyOf, makeParams, nameOf } from '../support/route-calls.ts';
 import { loginFixture, queryFixture } from '../support/route-fixtures.ts';
+import { sample, seedOf } from '../support/sample.ts';
 
-/**
- * How long a request holds the event loop, of the API and of the worker that it asks: both are in this process. The measure is
- * processor time; its scale is what parsing and writing JSON takes in the same run, so that a loaded machine changes nothing.
- */
+/** Work on large and hostile requests lets the event loop turn. How long each holds it is measured by `npm run bench HOLDS`. */
 let cluster: Cluster;
 let tenant: TestTenant;
 let operator: TestOperator;
+let pauses: MockInstance<typeof loopTurns.goOn>;
 
 beforeAll(async () => {
   cluster = await startCluster({ settings: { USER_REQUESTS_PER_MINUTE: '0' } });
@@ -25,137 +23,67 @@ beforeAll(async () => {
   operator = await anOperator(cluster, loginFixture);
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
+beforeEach(() => {
+  pauses = vi.spyOn(loopTurns, 'goOn');
+  return () => pauses.mockRestore();
+});
 
 const kinds = Object.keys(hostileValues);
 const SMALL = 500_000;
 const LARGE = 5_000_000;
-/** Places of a body that are tried, each with one of the values: all of them would take an hour. `HOSTILE_DRAW=7` tries others. */
-const PLACES = 3;
-const draw = Number(process.env.HOSTILE_DRAW ?? 0);
-const made = new Map<string, string>();
 
-/** About 20 ms on an idle machine: half a megabyte of an object with many keys. */
-const unit = costOfJSON(hostile('many keys', SMALL));
-const MAX_SMALL = 2.5 * unit;
-
-const withBodies = routes.filter(({ body }) => body).map((route, nth) => [nameOf(route), route, nth] as const);
+/** The parser and the check of what it has read have rounds of their own; a long check pauses within. */
+const FIXED_PAUSES = 2;
 
 describe('half a megabyte', () => {
-  test.each(withBodies)('in any place of the body of %s does not hold up other requests', async (_name, route, nth) => {
-    const { send, places } = await prepare(route);
-    const slow: string[] = [];
-    for (const [at, place] of spread(places, PLACES, draw).entries()) {
-      const kind = kinds[(nth * PLACES + at + draw) % kinds.length] ?? '';
-      const ms = await longestHold(MAX_SMALL, () => send(place.fill(hostile(kind, SMALL))));
-      if (ms > MAX_SMALL) slow.push(`${place.name}: ${kind}: ${ms.toFixed()} ms`);
-    }
-    expect(slow, `HOSTILE_DRAW=${draw}`).toEqual([]);
-  });
+  const withBodies = routes.filter(({ body }) => body).map(nameOf);
 
-  test.each([
-    ['patch /api/v1/tenants/:tenantID/dashboards/:dashboardID', '.dashboardConfig{}'],
-    ['patch /api/v1/tenants/:tenantID/app-pages/:appPageID', '.appPageConfig{}'],
-  ])('of keys in what %s stores, compares and records does not either', async (name, at) => {
-    const { send, places } = await prepare(routes.find((route) => nameOf(route) === name));
-    const place = places.find((candidate) => candidate.name === at);
-    const value = hostile('many keys of objects', SMALL);
-    const max = 3 * costOfJSON(value);
+  test.each([...sample(withBodies, { name: 'hostile body', oneOf: 8 })])('in a place of the body of %s', async (name) => {
+    const { send, places } = await prepare(name);
+    const draw = Math.abs(seedOf(name));
+    const place = places[draw % places.length];
 
-    expect(await longestHold(max, () => send(place?.fill(value) ?? ''))).toBeLessThan(max);
+    await send(place?.fill(hostile(kinds[draw % kinds.length] ?? '', SMALL)) ?? '');
   });
 });
 
 describe('five megabytes', () => {
-  test.each([
-    ['post /api/v1/auth/config/:tenantID', '.config', 'many keys of objects'],
-    ['post /api/v1/auth/config/:tenantID', '.config{}', 'empty lists'],
-    ['post /api/v1/tenants/:tenantID/queries', '.dataQueryOptions', 'many keys of templates'],
-    ['post /api/v1/tenants/:tenantID/queries', '.dataQueryOptions{}', 'small objects'],
-    ['post /api/v1/auth/config/:tenantID', '.config{}', 'long numbers'],
-    ['post /api/v1/tenants/:tenantID/workflows', '.nodes', 'empty objects'],
-    ['post /api/v1/tenants/:tenantID/workflows', '<condition>.branches', 'small objects'],
-    ['post /api/v1/tenants/:tenantID/workflows', '<switch>.cases', 'small objects'],
-    ['post /api/v1/tenants/:tenantID/datasources', '<restapi>.headers', 'small objects'],
-  ])('of %s %s: %s', async (name, at, kind) => {
-    const route = routes.find((candidate) => nameOf(candidate) === name);
-    const { send, places } = await prepare(route);
+  test.each([...sample(hostileFields, { name: 'hostile field', oneOf: 3 })])('of %s %s: %s', async (name, at, kind) => {
+    const { send, places } = await prepare(name);
     const place = places.find((candidate) => candidate.name === at);
-    const value = hostile(kind, LARGE);
-    const max = 3 * costOfJSON(value);
 
-    expect(await longestHold(max, () => send(place?.fill(value) ?? ''))).toBeLessThan(max);
+    await send(place?.fill(hostile(kind, LARGE)) ?? '');
+
+    expect(pauses.mock.calls.length).toBeGreaterThan(FIXED_PAUSES);
   });
 
-  test('of 1,000 items of a bulk execution', async () => {
-    const route = routes.find(({ name }) => name === 'executeWorkflowBulk');
-    const { send } = await prepare(route);
-    const args = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`key${n}`, 'x'.repeat(8)]));
-    const value = JSON.stringify({
-      items: Array.from({ length: 1_000 }, (_, n) => ({ args, idempotencyKey: `k${n}` })),
-    });
-    const max = 3 * costOfJSON(value);
+  test.each([...sample(faultyBodies(), { name: 'faulty body', oneOf: 3 })])('of %s with %s', async (name, _fault, body) => {
+    const { send } = await prepare(name);
 
-    expect(await longestHold(max, () => send(value))).toBeLessThan(max);
-  });
+    await send(body);
 
-  const rowsPath = '/api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName/tables/:databaseTableName/rows';
-  const many = (unit: (n: number) => string, count: number) =>
-    Array.from({ length: count }, (_, n) => unit(n)).join(',');
-  const padding = 'x'.repeat(900);
-
-  test.each([
-    [`patch ${rowsPath}/delete`, 'a list in a filter', `{"where":{"id":{"in":[${many(String, 700_000)}]}}}`],
-    [
-      `patch ${rowsPath}/delete`,
-      'a list of conditions',
-      `{"where":{"OR":[${many((n) => `{"id":{"=":${n}}}`, 250_000)}]}}`,
-    ],
-    [`post ${rowsPath}`, 'rows that are none', `{"databaseTableRowData":[${many(() => '1', 2_400_000)}]}`],
-    [
-      'post /api/v1/tenants/:tenantID/workflows',
-      'nodes of which each is at fault, in several ways',
-      `{"title":"x","nodes":[${many((n) => `{"id":"n${n}","type":"condition","config":{"a":"${padding}"}}`, 5_000)}],"edges":[]}`,
-    ],
-    [
-      'post /api/v1/tenants/:tenantID/workflows',
-      'edges between nodes that are not there',
-      `{"title":"x","nodes":[{"id":"a","type":"start"}],"edges":[${many((n) => `{"id":"e${n}","source":"s${n}","target":"t${n}","label":"${padding.slice(0, 180)}"}`, 20_000)}]}`,
-    ],
-    [
-      'post /api/v1/tenants/:tenantID/workflows/:workflowID/execute/bulk',
-      'items that are at fault',
-      `{"items":[${many(() => `{"args":1,"tags":[${many(String, 1_000)}]}`, 1_000)}]}`,
-    ],
-  ])('of %s with %s', async (name, _fault, value) => {
-    const { send } = await prepare(routes.find((route) => nameOf(route) === name));
-    const max = 3 * costOfJSON(value);
-
-    expect(await longestHold(max, () => send(value))).toBeLessThan(max);
+    expect(pauses.mock.calls.length).toBeGreaterThan(FIXED_PAUSES);
   });
 
   test('of a comparison of two versions that differ at the bottom', async () => {
     const api = cluster.as(tenant.creator).in(tenant);
-    const parts = hostile('small objects', LARGE - 1_000);
     const { workflowID: id = '' } = await makeParams(cluster, routeNamed('diffWorkflowVersion'), tenant);
     const { rows } = await cluster.pool.query<{ id: string }>(
       `insert into workflow_version (id, tenant_id, workflow_id, number, nodes, edges, options, created_at)
        select gen_random_uuid(), $1, $2, 1000 + n, jsonb_build_array(jsonb_build_object('id', 'a', 'config',
          jsonb_build_object('b', jsonb_build_object('c', jsonb_build_array($3::jsonb, n))))), '[]', '{}', now()
        from generate_series(1, 2) n returning id`,
-      [tenant.id, id, parts],
+      [tenant.id, id, hostile('small objects', LARGE - 1_000)],
     );
-    const versionID = rows[1]?.id;
-    const max = 3 * costOfJSON(parts);
 
-    const hold = await longestHold(max, async () => {
-      const { body } = await api.get(`T/workflows/${id}/versions/${versionID}/diff`);
-      expect(body.diff.nodes.changed).toEqual([{ id: 'a', paths: [['config', 'b', 'c', 1]] }]);
-    });
-    expect(hold).toBeLessThan(max);
+    const { body } = await api.get(`T/workflows/${id}/versions/${rows[1]?.id}/diff`);
+
+    expect(body.diff.nodes.changed).toEqual([{ id: 'a', paths: [['config', 'b', 'c', 1]] }]);
+    expect(pauses).toHaveBeenCalled();
   });
 });
 
-describe('a message of five megabytes to the MCP service', () => {
+describe('a message of a megabyte to the MCP service', () => {
   let mcp: MCP;
   beforeAll(async () => {
     const config = { ...cluster.config, mcp: { ...cluster.config.mcp, port: 0 } };
@@ -163,174 +91,108 @@ describe('a message of five megabytes to the MCP service', () => {
   });
   afterAll(() => mcp[Symbol.asyncDispose]());
 
-  async function send(text: string): Promise<string> {
-    const response = await fetch(`http://127.0.0.1:${mcp.port}/tenants/${tenant.id}/mcp`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}`,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-      },
-      body: text,
-    });
-    return response.text();
-  }
-
-  const messageOf = (method: string, params: string, more = '') =>
-    `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}${more}}`;
-  const call = (args: string) => messageOf('tools/call', `{"name":"execute_workflow","arguments":${args}}`);
-  const names = hostile('many keys', LARGE);
-  const ofOther = `,${names.slice(1, -1)}`;
-  const max = 3 * costOfJSON(names);
+  const messageOf = (method: string, params: string) =>
+    `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`;
+  const names = hostile('many keys', LARGE / 5);
+  const calling = (params: string) => messageOf('tools/call', params);
 
   test.each([
-    ['names of arguments', call(names), 'arguments: a tool has at most'],
+    ['names of arguments', calling(`{"name":"execute_workflow","arguments":${names}}`), 'arguments: a tool has at most'],
     [
       'names of arguments of a call by call_tool',
-      messageOf('tools/call', `{"name":"call_tool","arguments":{"name":"execute_workflow","arguments":${names}}}`),
+      calling(`{"name":"call_tool","arguments":{"name":"execute_workflow","arguments":${names}}}`),
       'arguments: a tool has at most',
     ],
-    ['parameters', messageOf('tools/list', `{"a":1${ofOther}}`), 'message: has more than'],
+    ['parameters', messageOf('tools/list', `{"a":1,${names.slice(1, -1)}}`), 'message: has more than'],
     ['fields of _meta', messageOf('tools/list', `{"_meta":${names}}`), 'message: has more than'],
-  ])('with many %s', async (_where, text, answer) => {
-    const answers: string[] = [];
+  ])('with many %s is refused', async (_where, body, answer) => {
+    const { text } = await post(`http://127.0.0.1:${mcp.port}/tenants/${tenant.id}/mcp`, body, tenant);
 
-    const hold = await longestHold(max, async () => answers.push(await send(text)));
-
-    expect(hold).toBeLessThan(max);
-    expect(answers[0]).toContain(answer);
+    expect(text).toContain(answer);
   });
 });
 
-describe('a file of ten megabytes', () => {
-  test.each([
-    ['letters', 'a'],
-    ['what might begin a tag', '< '],
-  ])('that consists of %s', async (_what, unit) => {
-    const text = unit.repeat(9_900_000 / unit.length);
-    const path = `${cluster.baseURL}/api/v1/tenants/${tenant.id}/widgets/upload`;
-    const headers = { authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}` };
-    const form = new FormData();
-    form.append('file', new Blob([text]), 'a.txt');
+test('a file of ten megabytes of what might begin a tag', async () => {
+  const headers = { authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}` };
+  const form = new FormData();
+  form.append('file', new Blob(['< '.repeat(4_950_000)]), 'a.txt');
 
-    const hold = await longestHold(MAX_SMALL, async () => {
-      const response = await fetch(path, { method: 'POST', headers, body: form });
-      expect(response.status).toBe(201);
-    });
-    expect(hold).toBeLessThan(MAX_SMALL);
-  });
+  const path = `${cluster.baseURL}/api/v1/tenants/${tenant.id}/widgets/upload`;
+  const { status } = await fetch(path, { method: 'POST', headers, body: form });
+
+  expect(status).toBe(201);
+  expect(pauses).toHaveBeenCalled();
 });
 
 describe('a bundle of five megabytes', () => {
-  type Items = ReturnType<typeof changed>;
-  const textOf = (items: Items) => JSON.stringify({ bundle: { bundleVersion: 1, items } });
-  const all = Object.entries(largeBundles);
-  const saved = all.filter(([name]) => name === 'large widgets' || name.startsWith('a workflow'));
+  const textOf = (items: ReturnType<typeof changed>) => JSON.stringify({ bundle: { bundleVersion: 1, items } });
 
-  async function prepareTenant() {
+  async function importing() {
     const own = await aTenant(cluster);
-    const token = await cluster.tokenFor(own.creator);
-    return async (path: string, body: string) => {
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-      const response = await fetch(`${cluster.baseURL}/api/v1/tenants/${own.id}/${path}`, {
-        ...{ method: 'POST', headers, body },
-      });
-      // Parsing a large answer would hold the loop as well.
-      return { status: response.status, text: Buffer.from(await response.arrayBuffer()) };
-    };
+    return (path: string, body: string) => post(`${cluster.baseURL}/api/v1/tenants/${own.id}/${path}`, body, own);
   }
 
-  function maxFor(items: Items): number {
-    const value = textOf(items);
-    return 3 * costOfJSON(value);
-  }
+  test.each([...sample(Object.entries(largeBundles), { name: 'bundle', oneOf: 3 })])('of %s, planned', async (_name, make) => {
+    const send = await importing();
 
-  test.each(all)('of %s, previewed and planned', async (_name, make) => {
-    const post = await prepareTenant();
-    const items = make();
-    const body = textOf(items);
-    const max = maxFor(items);
-
-    for (const path of ['import/preview', 'import/plan'])
-      expect(await longestHold(max, () => post(path, body)), path).toBeLessThan(max);
+    expect((await send('import/plan', textOf(make()))).status).toBe(200);
+    expect(pauses.mock.calls.length).toBeGreaterThan(FIXED_PAUSES);
   });
 
-  test.each(saved)('of %s, imported, changed, planned, applied and exported', async (_name, make) => {
-    const post = await prepareTenant();
-    const max = maxFor(make());
-    const imported: Items[] = [];
-    const holdOf = (work: () => Promise<{ status: number; text: Buffer }>) =>
-      longestHold(max, async () => {
-        const { status, text } = await work();
-        expect(status, text.subarray(0, 500).toString()).toBeLessThan(300);
-      });
+  test('of large widgets, imported, changed, planned, applied and exported', async () => {
+    const send = await importing();
+    const items = largeBundles['large widgets']();
+    const paused: Record<string, number> = {};
+    async function step(name: string, body: string): Promise<string> {
+      pauses.mockClear();
+      const { status, text } = await send(name, body);
+      expect(status, text.slice(0, 500)).toBeLessThan(300);
+      paused[name] = pauses.mock.calls.length;
+      return text;
+    }
 
-    const hold = await holdOf(async () => {
-      const items = make();
-      imported.push(items);
-      const body = textOf(items);
-      // What the test itself takes is measured apart.
-      await nextTurn();
-      return post('import/execute', body);
-    });
-    expect(hold, 'execute').toBeLessThan(max);
-
-    const [items = []] = imported;
-    const bodies = [changed(items), items].map((each) => textOf(each));
-    const apply = await holdOf(async () => {
-      const [next = ''] = bodies;
-      bodies.reverse();
-      const { text } = await post('import/plan', next);
-      const [, token] = /"token":"(\w+)"/.exec(text.toString()) ?? [];
-      return post('import/apply', `{"token":"${token}",${next.slice(1)}`);
-    });
-    expect(apply, 'apply').toBeLessThan(max);
-
+    await step('import/execute', textOf(items));
+    const later = textOf(changed(items));
+    const [, token] = /"token":"(\w+)"/.exec(await step('import/plan', later)) ?? [];
+    await step('import/apply', `{"token":"${token}",${later.slice(1)}`);
     const { rows } = await cluster.pool.query(
       'select type, asset_id as id from bundle_key where key = any($1::uuid[])',
       [items.map(({ id }) => id)],
     );
-    const exported = JSON.stringify({ items: rows });
-    expect(await holdOf(() => post('export', exported)), 'export').toBeLessThan(max);
+    await step('export', JSON.stringify({ items: rows }));
+
+    for (const [name, count] of Object.entries(paused)) expect(count, name).toBeGreaterThan(FIXED_PAUSES);
   });
 });
 
-function routeNamed(name: string): Route {
-  const route = routes.find((candidate) => candidate.name === name);
+function routeNamed(name: string) {
+  const route = routes.find((candidate) => candidate.name === name || nameOf(candidate) === name);
   if (!route) throw new Error(`There is no route ${name}`);
   return route;
 }
 
-async function prepare(route: Route | undefined) {
-  if (!route) throw new Error('There is no such route');
+async function prepare(name: string) {
+  const route = routeNamed(name);
   const params = await makeParams(cluster, route, tenant);
   const token = route.realm === 'operator' ? operator.token : await cluster.tokenFor(tenant.creator);
-  const path = route.path.replace(/:(\w+)/g, (_match, name: string) => encodeURIComponent(params[name] ?? ''));
+  const path = route.path.replace(/:(\w+)/g, (_match, param: string) => encodeURIComponent(params[param] ?? ''));
   const send = async (body: string) => {
-    const response = await fetch(cluster.baseURL + path + queryFixture(nameOf(route)), {
-      method: route.method.toUpperCase(),
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body,
-    });
-    await response.arrayBuffer();
-    expect(response.status).toBeLessThan(500);
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const init = { method: route.method.toUpperCase(), headers, body };
+    const response = await fetch(cluster.baseURL + path + queryFixture(name), init);
+    expect(response.status, await response.text()).toBeLessThan(500);
   };
   return { send, places: placesIn(route, bodyOf(route, params)) };
 }
 
+async function post(url: string, body: string, { creator }: TestTenant): Promise<{ status: number; text: string }> {
+  const authorization = `Bearer ${await cluster.tokenFor(creator)}`;
+  const accept = 'application/json, text/event-stream';
+  const headers = { authorization, 'content-type': 'application/json', accept };
+  const response = await fetch(url, { method: 'POST', headers, body });
+  return { status: response.status, text: await response.text() };
+}
+
 function hostile(kind: string, bytes: number): string {
-  const name = `${kind} ${bytes}`;
-  const text = made.get(name) ?? hostileValues[kind]?.(bytes) ?? '';
-  made.set(name, text);
-  return text;
-}
-
-function costOfJSON(text: string): number {
-  return leastCostOf(() => JSON.stringify(JSON.parse(text)));
-}
-
-/** So many of a list, from its beginning to its end, or all. */
-function spread<T>(list: readonly T[], count: number, from: number): T[] {
-  const step = Math.max(1, list.length / count);
-  return list.filter((_item, index) => (index + from) % step < 1);
+  return hostileValues[kind]?.(bytes) ?? '';
 }

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { findUnstorable } from '#api/http/storable.ts';
 import { Json } from '#shared/core/json.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
-import { leastCostOf } from '../../support/event-loop.ts';
 
 describe('a JSON value', () => {
   test.each([null, true, 0, 'a', [], [1, [null]], { a: { b: [1] } }])('may be %j', (value) => {
@@ -24,36 +23,16 @@ describe('a JSON value', () => {
   });
 });
 
-const SIZE = 5_000_000;
-const list = (unit: string) => `[${`${unit},`.repeat(SIZE / (unit.length + 1))}${unit}]`;
+describe('a large list', () => {
+  const list = (unit: string): unknown => JSON.parse(`[${`${unit},`.repeat(100_000)}${unit}]`);
 
-describe('five megabytes', () => {
-  test.each(['1', '{}', '[]', '"a"', '{"a":1}'])(
-    'of %s are checked in less time than parsing and writing takes',
-    (unit) => {
-      const text = list(unit);
-      const value: unknown = JSON.parse(text);
-      const baseline = leastCostOf(() => JSON.stringify(JSON.parse(text)));
+  test.each(['1', '{}', '[]', '"a"', '{"a":1}'])('of %s is found to be right', (unit) => {
+    expect(findUnstorable(list(unit))).toBeNull();
+    expect(parseValue(Json, list(unit)).success).toBe(true);
+  });
 
-      const cost = leastCostOf(() => {
-        expect(findUnstorable(value)).toBeNull();
-        expect(parseValue(Json, value).success).toBe(true);
-      });
-
-      expect(cost).toBeLessThan(3 * baseline);
-    },
-  );
-
-  test('of wrong elements are refused with the first issue', () => {
-    const text = list('1');
-    const value: unknown = JSON.parse(text);
-    const baseline = leastCostOf(() => JSON.stringify(JSON.parse(text)));
-
-    const cost = leastCostOf(() => {
-      const issues = [{ path: [0], message: 'expected a text, received 1' }];
-      expect(parseValue(z.array(z.string()), value)).toMatchObject({ success: false, issues, count: 1 });
-    });
-
-    expect(cost).toBeLessThan(baseline);
+  test('of wrong elements is refused with the first issue', () => {
+    const issues = [{ path: [0], message: 'expected a text, received 1' }];
+    expect(parseValue(z.array(z.string()), list('1'))).toMatchObject({ success: false, issues, count: 1 });
   });
 });

@@ -1,10 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { JsonObject } from '#shared/core/json.ts';
 import { isDeeper, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
 import { readBody } from '#workers/datasources/http/body.ts';
 import { outputText } from '#workers/engine/values/outputs.ts';
 import { maskOutput } from '#workers/nodes/mask.ts';
-import { leastCostOf } from '../../support/event-loop.ts';
 
 /** Loses every number that is written with more than three characters. */
 const all = { maxLevels: 5, isLost: () => true };
@@ -54,8 +53,6 @@ describe('an answer of a server', () => {
   const keys = (count: number, more = '') =>
     `{${more}${Array.from({ length: count }, (_, at) => `"k${at}":${at}`).join(',')}}`;
   const list = (count: number, item: string) => `[${Array.from({ length: count }, () => item).join(',')}]`;
-  /** Of about as many bytes. */
-  const unit = leastCostOf(() => JSON.stringify(JSON.parse(keys(100_000))));
   const answer = (text: string) => ({
     status: 200,
     headers: { 'content-type': 'application/json' },
@@ -68,9 +65,10 @@ describe('an answer of a server', () => {
     ['a million levels of objects', `${'{"a":'.repeat(1_000_000)}1${'}'.repeat(1_000_000)}`],
     ['a million levels around a long number', `${'['.repeat(1_000_000)}12345678901234567890${']'.repeat(1_000_000)}`],
   ])('with %s is refused before it is parsed', (_what, text) => {
-    const read = () => expect(() => readBody(answer(text))).toThrow(/nested deeper than 500 levels/);
+    using parse = vi.spyOn(JSON, 'parse');
 
-    expect(leastCostOf(read, unit)).toBeLessThan(unit);
+    expect(() => readBody(answer(text))).toThrow(/nested deeper than 500 levels/);
+    expect(parse).not.toHaveBeenCalled();
   });
 
   test.each([
@@ -79,14 +77,10 @@ describe('an answer of a server', () => {
     ['long numbers', list(100_000, '12345678901234567')],
     ['empty objects', list(500_000, '{}')],
     ['escapes', list(180_000, '"\\u0001"')],
-  ])('with %s is read, masked and written in the time of JSON', (_what, text) => {
-    const body = answer(text);
-    const output = { answer: readBody(body) };
-    const max = 1.5 * unit;
+  ])('with %s is read, masked and written', (_what, text) => {
+    const output = { answer: readBody(answer(text)) };
 
-    expect(leastCostOf(() => readBody(body), max)).toBeLessThan(max);
-    expect(leastCostOf(() => maskOutput(output, ['secret']), max)).toBeLessThan(max);
-    expect(leastCostOf(() => outputText(output, 50_000_000), max)).toBeLessThan(max);
+    expect(outputText(maskOutput(output, ['secret']), 50_000_000).length).toBeGreaterThan(text.length);
   });
 });
 
