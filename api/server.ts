@@ -9,6 +9,7 @@ import { consolePages } from './http/console.ts';
 import { crossOrigin } from './http/cors.ts';
 import { answerErrors, unknownPath } from './http/errors.ts';
 import { health, readiness } from './http/health.ts';
+import { ICON_PATH, sendIcon } from './http/icon.ts';
 import { mount } from './http/mount.ts';
 import { describingRoutes } from './http/openapi/describe-routes.ts';
 import type { OpenAPI } from './http/openapi/types.ts';
@@ -56,6 +57,7 @@ export function createApp(context: ApiContext, groups: readonly RouteGroup[]): E
   app.use(helmet());
   app.use(requestID);
   app.use(crossOrigin(http.corsOrigins));
+  app.get(ICON_PATH, sendIcon);
   app.get('/health', health);
   app.get('/ready', readiness(context));
   app.get('/openapi.json', async (_request, response) => void response.type('json').send(await documentText()));

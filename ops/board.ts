@@ -12,6 +12,7 @@ import express, { type NextFunction, type Request, type Response } from 'express
 import helmet from 'helmet';
 import { createOperators } from '#api/auth/operator-session.ts';
 import { createFleetView } from '#api/fleet/fleet.ts';
+import { ICON_PATH, sendIcon } from '#api/http/icon.ts';
 import { type IdentifyOperator, serveFleetSockets } from '#api/realtime/fleet-room.ts';
 import { createLogger, type Logger } from '#shared/core/logger.ts';
 import { addProcessMetrics, createMetrics, inProcess } from '#shared/core/metrics.ts';
@@ -42,6 +43,7 @@ export async function startBoard({ config, logger }: { config: Config; logger: L
   app.disable('x-powered-by');
   app.set('trust proxy', [...config.http.trustedProxies]);
   app.use(securityHeaders);
+  app.get(ICON_PATH, sendIcon);
   app.get('/health', (_request, response) => {
     response.json({ success: true, status: 'ok', timestamp: new Date().toISOString() });
   });
@@ -67,6 +69,7 @@ export async function startBoard({ config, logger }: { config: Config; logger: L
     options: {
       uiConfig: {
         boardTitle: 'Gantry',
+        favIcon: { default: ICON_PATH, alternative: ICON_PATH },
         miscLinks: [
           { text: 'Fleet', url: '/fleet' },
           ...(openOnLoopback ? [] : [{ text: 'Sign out', url: '/logout' }]),

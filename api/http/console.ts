@@ -43,7 +43,7 @@ export function openConsole(
   };
 
   const files = Router();
-  files.get(['/assets/*path', '/samples/*path', '/scheme.js', '/icon.svg'], async (request, response, next) => {
+  files.get(['/assets/*path', '/samples/*path', '/scheme.js'], async (request, response, next) => {
     const found = await load();
     if (found) found.files(request, response, next);
     else next();

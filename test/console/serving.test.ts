@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { routes } from '#api/resources/index.ts';
+import { expectIcon } from '#test/support/icon.ts';
 import { startIdentityProvider } from '#test/support/identity-provider.ts';
 import { type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 import { builtConsole } from './built-console.ts';
@@ -24,6 +25,8 @@ test.each(['/console/', '/console', '/console/t/some-tenant/runs?status=FAILED']
   expect(headers.get('cache-control')).toBe('no-cache');
   expect(body).toContain('<div id="root">');
 });
+
+test('the page has an icon', () => expectIcon(`${api.url}/console/`));
 
 test('each answer has a nonce of its own for styles, and allows nothing inline besides', async () => {
   const answers = await Promise.all([1, 2].map(() => api.send('GET', '/console/')));

@@ -5,6 +5,7 @@ import { readConfig } from '#shared/process/config.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { anOperator, type TestOperator } from '#test/support/factories.ts';
+import { expectIcon } from '#test/support/icon.ts';
 
 let cluster: Cluster;
 let open: Board;
@@ -119,6 +120,7 @@ describe('behind the session of an operator', () => {
 
     expect(JSON.parse((await browser.get('/ready')).text)).toMatchObject({ success: true });
     expect((await browser.get('/health')).status).toBe(200);
+    await expectIcon(`http://127.0.0.1:${guarded.port}/login`);
     for (const path of ['/', '/queue/x', '/static/js/main.js', '/logout']) {
       const { status, headers, text } = await browser.get(path);
       expect({ status, location: headers.get('location') }).toEqual({ status: 303, location: '/login' });
@@ -191,7 +193,7 @@ describe('behind the session of an operator', () => {
 
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-  }, 30_000);
+  });
 
   test('accepts the form only with the cookie it was sent with', async () => {
     const operator = await anOperator(cluster);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createGunzip } from 'node:zlib';
 import { type IRouter, type Response, Router } from 'express';
 import { html } from '../html.ts';
+import { iconLink } from '../icon.ts';
 import type { OpenAPI } from '../openapi/types.ts';
 import { type Bundle, readBundle } from './bundle.ts';
 
@@ -32,6 +33,7 @@ export function reference(document: () => Promise<OpenAPI>): IRouter {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${info.title} API</title>
+${iconLink}
 </head>
 <body>
 <div id="reference"></div>

@@ -1,6 +1,7 @@
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { routes } from '#api/resources/index.ts';
+import { expectIcon } from '#test/support/icon.ts';
 import { type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 import { findChromium } from '../../servers/chromium.ts';
 
@@ -33,6 +34,8 @@ describe('the reference page', () => {
       expect(script.headers.get('cache-control')).toContain('immutable');
     }
   });
+
+  test('has an icon', () => expectIcon(`${api.url}/docs`));
 
   test('sends its script compressed or plain, as the client accepts, and only under its current name', async () => {
     const { body } = await api.send('GET', '/docs');
@@ -72,7 +75,7 @@ describe.skipIf(found.path === null)(
       page.on('request', (request) => hosts.add(new URL(request.url()).host));
       await page.goto(`${api.url}/docs`);
       await page.getByRole('heading', { name: 'Gantry' }).waitFor();
-    }, 60_000);
+    });
     afterAll(() => browser.close());
 
     afterEach(() => {
