@@ -1,7 +1,7 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { createPolicy, type Policy } from '#shared/access/policy/enforcer.ts';
 import { createRights } from '#shared/access/policy/rights.ts';
-import { type ByteAccount, createByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { type MemoryBudget, createMemoryBudget } from '#shared/concurrency/memory-budget.ts';
 import { createTenantLabel } from '#shared/core/counter.ts';
 import { createKeyRing, type KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -18,7 +18,7 @@ import type { Config } from '#shared/process/config.ts';
 import { createFormLinks, type FormLinks } from '#shared/runs/form-links.ts';
 import { createRuns, type Runs } from '#shared/runs/runs.ts';
 import { createEvents, type Events } from '#shared/runs/send-event.ts';
-import { createIntake, type Intake } from '#shared/triggers/listeners/event-ingestion.ts';
+import { createEventIngestion, type EventIngestion } from '#shared/triggers/listeners/event-ingestion.ts';
 import { type AnswerStreams, createAnswerStreams } from './ai/answer-streams.ts';
 import { ChangeRecorder } from './audit/changes.ts';
 import { type AuditTrail, createAuditTrail } from './audit/trail.ts';
@@ -27,7 +27,6 @@ import { createDevIssuer, type DevIssuer } from './auth/dev-issuer.ts';
 import { type Authenticator, createAuthenticator } from './auth/identify.ts';
 import { createOperators, type Operators } from './auth/operator-session.ts';
 import { warnOfBypass } from './auth/test-bypass.ts';
-import { createExecutableVersions, type ReadExecutableVersion } from './db/executable-versions.ts';
 import { createFleetView, type FleetView } from './fleet/fleet.ts';
 import { createFormLimits, type FormLimits } from './http/form-limits.ts';
 import { createRequestCount, type RequestCount } from './http/rate-limit.ts';
@@ -35,6 +34,7 @@ import { createRefusals, type Refusals } from './http/refusals.ts';
 import { type AwaitedRuns, createAwaitedRuns } from './realtime/awaited-runs.ts';
 import { createEventStreams, type EventStreams } from './realtime/event-streams.ts';
 import { createRunWatch, type RunWatch } from './realtime/watch.ts';
+import { createExecutableVersions, type ReadExecutableVersion } from './runs/executable-versions.ts';
 import { createToolRights } from './tools/tool-rights.ts';
 
 /** Everything a handler may use. */
@@ -49,7 +49,7 @@ export interface ApiContext {
   executableVersion: ReadExecutableVersion;
   runs: Runs;
   events: Events;
-  intake: Intake;
+  ingestion: EventIngestion;
   /** Bytes of tenants' files. */
   files: StoredFiles;
   secrets: KeyRing;
@@ -62,7 +62,7 @@ export interface ApiContext {
   requestCount: RequestCount;
   refusals: Refusals;
   /** Bytes of bodies and answers that the process holds at once. */
-  bytes: ByteAccount;
+  bytes: MemoryBudget;
   /** On a developer's machine only. */
   devIssuer?: DevIssuer | undefined;
   awaitedRuns: Omit<AwaitedRuns, 'drain'>;
@@ -130,7 +130,7 @@ export async function createApiContext(
   const answers = resources.use(createAnswerStreams({ pool, messages, logger, draining: drain.signal }));
 
   const audit = resources.use(createAuditTrail({ pool, producer: jobs, flushMs: config.auditFlushMs, logger }));
-  const intake = resources.use(createIntake({ pool, secrets, producer: jobs, logger }));
+  const ingestion = resources.use(createEventIngestion({ pool, secrets, producer: jobs, logger }));
 
   const owned = resources.move();
   return {
@@ -139,7 +139,7 @@ export async function createApiContext(
     refusals: createRefusals(tenant),
     asks: asking.stats,
     pools: () => ({ main: pool, dispatch: dispatchPool, entities: entityPool, ...backplane.pools() }),
-    bytes: createByteAccount(config.heldBytes),
+    bytes: createMemoryBudget(config.heldBytes),
     files: createStoredFiles(pool, config.files),
     logger,
     orm,
@@ -149,7 +149,7 @@ export async function createApiContext(
     producer,
     executableVersion: createExecutableVersions(pool),
     runs,
-    intake,
+    ingestion,
     events: createEvents({ pool, runs, rights: createRights({ pool, policy }) }),
     secrets,
     formLinks: createFormLinks(secrets, config.oauth.publicURL),

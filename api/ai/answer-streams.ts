@@ -5,8 +5,8 @@ import { keep } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
-import { type AnswerState, endLostAnswer, keepReading, readAnswer } from '../db/ai-chat.ts';
 import { requireStreamRoom, type StreamOwner } from '../realtime/stream-room.ts';
+import { type AnswerState, endLostAnswer, keepReading, readAnswer } from './chat.ts';
 
 /** Sends answers of language models to clients, as the protocol of the AI SDK has it. */
 export interface AnswerStreams extends Disposable {

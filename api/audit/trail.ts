@@ -62,7 +62,7 @@ export function createAuditTrail({
       try {
         // The records are the JSON that the rows are made of; a date becomes its text.
         const records = batch as unknown as JsonObject[];
-        await producer.enqueue(auditEntries, [{ batchID: newID(), records }], { patienceMs: PATIENCE_MS });
+        await producer.enqueue(auditEntries, [{ batchID: newID(), records }], { timeoutMs: PATIENCE_MS });
       } catch (error) {
         logger.warn({ err: error, waiting: waiting.length }, 'entries of the audit trail wait for the queue');
         return;

@@ -5,6 +5,8 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { OperatorAction } from '#shared/entities/tables/operator-audit.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
+import { createLoginThrottle } from './login-throttle.ts';
+import { networkOf } from './network.ts';
 import {
   type Account,
   findAccount,
@@ -16,9 +18,7 @@ import {
   saveOutcome,
   saveRehashed,
   writeOperatorEntry,
-} from '../db/operators.ts';
-import { createLoginThrottle } from './login-throttle.ts';
-import { networkOf } from './network.ts';
+} from './operators.ts';
 import { createPasswords } from './passwords.ts';
 
 export const sessionHours = 12;

@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { createLane, IN_ORDER } from '#shared/concurrency/semaphore.ts';
+import { createSemaphore, IN_ORDER } from '#shared/concurrency/semaphore.ts';
 import { AppError } from '#shared/core/errors.ts';
 
 /**
@@ -28,7 +28,7 @@ export interface Passwords {
 
 /** Hashing off the event loop, a few at once; a flood of logins is answered with UNAVAILABLE. */
 export function createPasswords(): Passwords {
-  const hashing = createLane({
+  const hashing = createSemaphore({
     places: maxAtOnce,
     maxWaiting,
     tooMany: () => new AppError('UNAVAILABLE', 'Too many sign-ins at this moment', { retryAfter: 5 }),

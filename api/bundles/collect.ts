@@ -3,7 +3,7 @@ import { inTurns, takingTurns } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
-import type { Condition } from '../db/visible.ts';
+import type { Condition } from '../tenant/visible-rows.ts';
 import { type BundledType, bundledTypes } from './bundle-types.ts';
 import { kinds } from './kinds.ts';
 import { readers } from './payloads.ts';

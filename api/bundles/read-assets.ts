@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { nextRound } from '#shared/concurrency/cooperative.ts';
-import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { plainArray } from '#shared/db/array.ts';
@@ -57,7 +57,7 @@ async function drawBytes(reading: Reading, type: BundledType, ids: readonly stri
   reading.bytes += bytes;
   if (reading.bytes > MAX_BYTES)
     throw new AppError('PAYLOAD_TOO_LARGE', `A bundle holds at most ${MAX_BYTES} bytes: export fewer assets at once`);
-  await bytesOfWork()?.draw(2 * bytes);
+  await currentReservation()?.draw(2 * bytes);
 }
 
 interface Part {

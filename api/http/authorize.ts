@@ -2,7 +2,7 @@ import { type Asker, type Extent, type Policy, seesSomething } from '#shared/acc
 import { type Permission, type ResourcePermission, splitPermission } from '#shared/access/policy/permissions.ts';
 import type { Sight } from '#shared/access/policy/rule-index.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { type Condition, visibleRows } from '../db/visible.ts';
+import { type Condition, visibleRows } from '../tenant/visible-rows.ts';
 import type { Access, Demand } from './route.ts';
 
 /** Permission checks of one caller in one tenant. */

@@ -1,5 +1,5 @@
-import type { Turn } from '#shared/concurrency/fair-queue.ts';
-import type { HeldBytes } from '#shared/concurrency/memory-budget.ts';
+import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
+import type { Reservation } from '#shared/concurrency/memory-budget.ts';
 import type { ApiContext } from '../context.ts';
 import type { ReadBody } from './body.ts';
 import type { Handling } from './handling.ts';
@@ -15,5 +15,5 @@ export interface Exchange {
   response: Response;
   handling: Handling;
   /** The bytes that the request holds until its answer is sent, and in whose turn it draws them. */
-  held?: { turn: Turn; bytes: HeldBytes };
+  held?: { flow: FlowKey; bytes: Reservation };
 }

@@ -2,7 +2,7 @@ import type { IRouter, Request } from 'express';
 import { z } from 'zod';
 import { nextRound } from '#shared/concurrency/cooperative.ts';
 import { IN_ORDER } from '#shared/concurrency/semaphore.ts';
-import { withBytes } from '#shared/concurrency/work-context.ts';
+import { withReservation } from '#shared/concurrency/work-context.ts';
 import { type Caller, subjectsOf } from '#shared/core/caller.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
@@ -19,7 +19,7 @@ import type { Identified } from '../auth/identify.ts';
 import type { Identity } from '../auth/identity.ts';
 import { originOf } from '../auth/operator-session.ts';
 import { notFound } from '../auth/user-token.ts';
-import { tenantEntityManager } from '../db/tenant-em.ts';
+import { tenantEntityManager } from '../tenant/entity-manager.ts';
 import { createAuthorizer, denied } from './authorize.ts';
 import type { Exchange } from './exchange.ts';
 import { goneSignal, refuseGone } from './gone.ts';
@@ -235,7 +235,7 @@ async function handle(
   refuseGone(response);
   // What only reads may end at any wait. What changes something goes on once it has begun.
   const gone = route.method === 'get' ? () => goneSignal(response) : undefined;
-  const answer = await (held ? withBytes(held.turn, held.bytes, runClaimed, gone) : runClaimed());
+  const answer = await (held ? withReservation(held.flow, held.bytes, runClaimed, gone) : runClaimed());
   if (!('complete' in route) || !route.complete) return answer;
   const completed = await route.complete(answer.response, input, context).catch(endReplay);
   return { ...answer, response: describe(completed) };

@@ -10,7 +10,7 @@ import {
 import { z } from 'zod';
 import { quote } from '#shared/core/quote.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { type Measured, requireFits, storedSize } from '../db/page-size.ts';
+import { type Measured, requireFits, storedSize } from './page-size.ts';
 
 /** Query fields of a list: the contract's pages, or `limit` and `cursor`, which need no count. */
 export function pageQuery({ pageSize, max }: { pageSize: number; max: number }) {

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { atOnce, inTurns, nextRound } from '#shared/concurrency/cooperative.ts';
 import { loopTurns } from '#shared/concurrency/event-loop-scheduler.ts';
-import type { Turn } from '#shared/concurrency/fair-queue.ts';
-import type { HeldBytes } from '#shared/concurrency/memory-budget.ts';
-import { withBytes } from '#shared/concurrency/work-context.ts';
+import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
+import type { Reservation } from '#shared/concurrency/memory-budget.ts';
+import { withReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { bodyReader, LARGE_BYTES } from './body.ts';
 import type { Exchange } from './exchange.ts';
@@ -18,21 +18,21 @@ import { validate, validation } from './validate.ts';
 export type AnyParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
 
 /** Checks the ids of the path before it reads the body, then query and body together. */
-export async function parseRequest(route: Route, exchange: Exchange, turn: Turn): Promise<AnyParsed> {
+export async function parseRequest(route: Route, exchange: Exchange, flow: FlowKey): Promise<AnyParsed> {
   const { request, handling, context } = exchange;
   const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
   if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
   if (route.realm === 'public') await route.admit?.({ params, request }, context);
-  const bytes = await holdBytes(exchange, turn, mostBytes(route, exchange));
-  exchange.held = { turn, bytes };
-  const { query, body } = await withBytes(turn, bytes, () => parseContent(route, exchange, turn));
+  const bytes = await holdBytes(exchange, flow, mostBytes(route, exchange));
+  exchange.held = { flow, bytes };
+  const { query, body } = await withReservation(flow, bytes, () => parseContent(route, exchange, flow));
   return { params, query, body };
 }
 
-async function parseContent(route: Route, exchange: Exchange, turn: Turn): Promise<Omit<AnyParsed, 'params'>> {
+async function parseContent(route: Route, exchange: Exchange, flow: FlowKey): Promise<Omit<AnyParsed, 'params'>> {
   const { request, response, handling } = exchange;
   const readBody = isForStrangers(route) ? readStrangersBody : exchange.readBody;
-  const mayParse = (size?: number) => loopTurns.enter(turn, size)?.then(() => refuseGone(response));
+  const mayParse = (size?: number) => loopTurns.enter(flow, size)?.then(() => refuseGone(response));
   if (!route.body) await mayParse();
   const { value, bytes } = route.body ? await readBody(request, response, mayParse) : { value: undefined, bytes: 0 };
   const isUpdate = route.method === 'patch' || route.method === 'put';
@@ -71,10 +71,10 @@ function mostBytes(route: Route, { context }: Exchange): number {
 /** Draws the bytes of the body and of what is made from it, before they are read. They are given back when the answer is sent. */
 export async function holdBytes(
   { context, request, response }: Pick<Exchange, 'context' | 'request' | 'response'>,
-  turn: Turn,
+  flow: FlowKey,
   maxBytes: number,
-): Promise<HeldBytes> {
-  const bytes = context.bytes.open(turn);
+): Promise<Reservation> {
+  const bytes = context.bytes.open(flow);
   if (response.destroyed) bytes[Symbol.dispose]();
   else response.once('close', () => bytes[Symbol.dispose]());
   const isLengthKnown = request.headers['transfer-encoding'] === undefined && !request.headers['content-encoding'];

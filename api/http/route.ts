@@ -12,7 +12,7 @@ import type { Identified } from '../auth/identify.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { OperatorSession } from '../auth/operator-session.ts';
 import type { ApiContext } from '../context.ts';
-import type { Condition } from '../db/visible.ts';
+import type { Condition } from '../tenant/visible-rows.ts';
 import type { NamesOne } from './path-parameters.ts';
 import type { Spellings } from './spelling.ts';
 import type { UnknownFields } from './unknown-fields.ts';

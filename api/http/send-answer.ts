@@ -27,7 +27,7 @@ export async function sendAnswer(
   { status, fields }: { status: number; fields: JsonObject },
   { leastMs, bytesPerSecond } = patience,
 ): Promise<void> {
-  if (held && isLarge(fields)) await loopTurns.goOn(held.turn);
+  if (held && isLarge(fields)) await loopTurns.goOn(held.flow);
   const text = JSON.stringify(fields);
   if (text.length > LARGE_BYTES) {
     // What has changed something is answered all the same.

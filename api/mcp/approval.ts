@@ -6,14 +6,8 @@ import { read } from '#shared/apps/ai/tool-calls.ts';
 import { isJsonObject } from '#shared/core/json.ts';
 import { hidingOf } from '../audit/request-entry.ts';
 import type { ApiContext } from '../context.ts';
-import {
-  readApprovalPolicy,
-  readWaitingCall,
-  recordCall,
-  type WaitingCall,
-  withdrawCall,
-} from '../db/tool-approvals.ts';
 import { callerOf } from '../http/mount.ts';
+import { readApprovalPolicy, readWaitingCall, recordCall, type WaitingCall, withdrawCall } from '../tools/approvals.ts';
 import { needsConfirmation } from '../tools/confirmation.ts';
 import type { Tool } from '../tools/registry.ts';
 import type { ToolArguments } from '../tools/tool.ts';

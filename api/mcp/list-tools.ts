@@ -1,5 +1,5 @@
 import type { ListToolsResult } from '@modelcontextprotocol/server';
-import { readApprovalPolicy } from '../db/tool-approvals.ts';
+import { readApprovalPolicy } from '../tools/approvals.ts';
 import { awaitTool, waits } from './approval.ts';
 import type { Means } from './call-tool.ts';
 import { groupTools } from './grouped.ts';

@@ -6,7 +6,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
 import { RunEnd, type RunOutcome } from '#shared/runs/completion-notices.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/runs/signals.ts';
-import { findEnded, readOutcome } from '../db/run-outcomes.ts';
+import { findEnded, readOutcome } from '../runs/run-outcomes.ts';
 
 /** Runs for whose outcome a client of this process waits. */
 export interface AwaitedRuns extends AsyncDisposable {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DefaultEventsMap, Server, Socket } from 'socket.io';
 import type { AnyServerEvent, AnyServerPayload, ServerMessage } from '#shared/messaging/realtime/events.ts';
-import type { LISTENER_BROADCAST, ListenerNotice } from '#shared/messaging/realtime/listener-events.ts';
+import type { LISTENER_BROADCAST, PagePush } from '#shared/messaging/realtime/listener-events.ts';
 import type { ListenerTest, TEST_BROADCAST } from '#shared/messaging/realtime/listener-tests.ts';
 import type { RUN_BROADCAST, RunBroadcast } from '#shared/messaging/realtime/publish.ts';
 import type { REMINDER_BROADCAST, ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
@@ -12,7 +12,7 @@ import type { Deliver } from './watched-run.ts';
 type ServerToClient = { [E in AnyServerEvent]: (payload: AnyServerPayload<E>) => void };
 type Interserver = {
   [RUN_BROADCAST]: (broadcast: RunBroadcast) => void;
-  [LISTENER_BROADCAST]: (broadcast: ListenerNotice[]) => void;
+  [LISTENER_BROADCAST]: (broadcast: PagePush[]) => void;
   [TEST_BROADCAST]: (broadcast: ListenerTest[]) => void;
   [REMINDER_BROADCAST]: (broadcast: ReminderNotice[]) => void;
 };

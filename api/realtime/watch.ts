@@ -4,8 +4,8 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import type { RunBroadcast } from '#shared/messaging/realtime/publish.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/runs/signals.ts';
-import { beginWatching, findMoved, keepWatching, readRunEvents } from '../db/watched-runs.ts';
 import { type Deliver, WatchedRun } from './watched-run.ts';
+import { beginWatching, findMoved, keepWatching, readRunEvents } from './watched-run-rows.ts';
 
 export interface RunWatch extends AsyncDisposable {
   /** Sends every event after `lastSeq`, in order and once, then live events until the run's end. Answers with the function that stops it. */

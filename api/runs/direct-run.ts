@@ -4,7 +4,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { NewRun } from '#shared/runs/accept.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
-import type { ExecutableVersion } from '../db/executable-versions.ts';
+import type { ExecutableVersion } from './executable-versions.ts';
 
 interface Requested {
   tenantID: string;

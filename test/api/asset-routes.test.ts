@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import type { Route } from '#api/http/route.ts';
 import { routes } from '#api/resources/index.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { splitPermission } from '#shared/access/policy/permissions.ts';
 import { newID } from '#shared/core/ids.ts';

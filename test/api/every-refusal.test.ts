@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { type Access, OPERATOR_PREFIX, type Route } from '#api/http/route.ts';
 import { routes } from '#api/resources/index.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { splitPermission } from '#shared/access/policy/permissions.ts';
 import { newID } from '#shared/core/ids.ts';
@@ -31,8 +31,7 @@ import {
   type RouteRequest,
 } from '../support/route-calls.ts';
 import { loginFixture, malformedFixture } from '../support/route-fixtures.ts';
-
-const third = process.env.REFUSALS ?? `${Math.floor(Date.now() / 1_000) % 3}`;
+import { sample } from '../support/sample.ts';
 
 /** What every endpoint refuses, also a new one: the cases are derived from the table of routes. What it answers is in every-route.test.ts. */
 let cluster: Cluster;
@@ -88,7 +87,7 @@ afterAll(async () => {
 /** Takes any body and any query: senders decide what they send. */
 const takesAnything = (route: Route) => route.path.startsWith('/webhooks/v1/inbound/');
 
-describe.each(select((route) => route.status !== 302 && !route.produces && !takesAnything(route)))(
+describe.each(drawn('unknown fields', (route) => route.status !== 302 && !route.produces && !takesAnything(route)))(
   '%s',
   (_name, route) => {
     test('names unknown fields in the answer, or rejects them with strict handling', async () => {
@@ -119,7 +118,7 @@ describe.each(select((route) => route.status !== 302 && !route.produces && !take
   },
 );
 
-describe.each(select((route) => route.realm !== 'public'))('%s', (_name, route) => {
+describe.each(drawn('no token', (route) => route.realm !== 'public'))('%s', (_name, route) => {
   test('needs a token', async () => {
     for (const body of badBodies(route)) {
       const answer = await send(undefined, route, await fixtures(route, tenant), body);
@@ -128,17 +127,20 @@ describe.each(select((route) => route.realm !== 'public'))('%s', (_name, route) 
   });
 });
 
-describe.each(select((route) => route.realm !== 'public' && paramsOf(route).length > 0))('%s', (_name, route) => {
-  test('refuses a malformed id', async () => {
-    for (const name of paramsOf(route)) {
-      const params = { ...(await fixtures(route, tenant)), [name]: malformedFixture(name) };
-      const answer = await send(await permittedClient(cluster, route, tenant), route, params);
-      expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
-    }
-  });
-});
+describe.each(drawn('malformed id', (route) => route.realm !== 'public' && paramsOf(route).length > 0))(
+  '%s',
+  (_name, route) => {
+    test('refuses a malformed id', async () => {
+      for (const name of paramsOf(route)) {
+        const params = { ...(await fixtures(route, tenant)), [name]: malformedFixture(name) };
+        const answer = await send(await permittedClient(cluster, route, tenant), route, params);
+        expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+      }
+    });
+  },
+);
 
-describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) => {
+describe.each(drawn('stranger', (route) => route.realm === 'tenant'))('%s', (_name, route) => {
   test('answers a stranger as if the tenant did not exist, with any body', async () => {
     const there = await fixtures(route, tenant);
     const answers = [];
@@ -156,18 +158,21 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
   });
 });
 
-describe.each(drawn((route) => route.realm === 'tenant' || route.realm === 'user'))('%s', (_name, route) => {
-  test('refuses an expired token and a blocked user, with any body', async () => {
-    const params = await fixtures(route, tenant);
-    const callers = [blocked, cluster.asOperator({ token: expiredToken })];
-    for (const [who, body] of withBodies(callers, route)) {
-      const code = who === blocked ? 'USER_AUTH_TOKEN_NOT_FOUND' : 'USER_AUTH_TOKEN_EXPIRED';
-      expect(await send(who, route, params, body)).toMatchObject({ status: 401, body: { error: { code } } });
-    }
-  });
-});
+describe.each(drawn('expired token', (route) => route.realm === 'tenant' || route.realm === 'user'))(
+  '%s',
+  (_name, route) => {
+    test('refuses an expired token and a blocked user, with any body', async () => {
+      const params = await fixtures(route, tenant);
+      const callers = [blocked, cluster.asOperator({ token: expiredToken })];
+      for (const [who, body] of withBodies(callers, route)) {
+        const code = who === blocked ? 'USER_AUTH_TOKEN_NOT_FOUND' : 'USER_AUTH_TOKEN_EXPIRED';
+        expect(await send(who, route, params, body)).toMatchObject({ status: 401, body: { error: { code } } });
+      }
+    });
+  },
+);
 
-describe.each(drawn((route) => route.realm === 'tenant'))('%s', (_name, route) => {
+describe.each(drawn('wrong key', (route) => route.realm === 'tenant'))('%s', (_name, route) => {
   test('refuses an unknown, disabled or expired API key, with any body', async () => {
     const params = await fixtures(route, tenant);
 
@@ -179,7 +184,7 @@ describe.each(drawn((route) => route.realm === 'tenant'))('%s', (_name, route) =
   });
 });
 
-describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) => {
+describe.each(drawn('key of another tenant', (route) => route.realm === 'tenant'))('%s', (_name, route) => {
   test('answers an API key of another tenant as a stranger, and refuses a key without the permission', async () => {
     const params = await fixtures(route, tenant);
 
@@ -202,7 +207,7 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
   });
 });
 
-describe.each(select((route) => route.realm === 'user'))('%s', (_name, route) => {
+describe.each(drawn('key for a user', (route) => route.realm === 'user'))('%s', (_name, route) => {
   test('refuses API keys: it is for users only', async () => {
     const key = await anApiKey(cluster, { tenant });
     const answer = await send(cluster.withKey(key), route, await fixtures(route, tenant));
@@ -210,23 +215,27 @@ describe.each(select((route) => route.realm === 'user'))('%s', (_name, route) =>
   });
 });
 
-describe.each(drawn((route) => route.realm === 'tenant' || route.realm === 'user'))('%s', (_name, route) => {
-  test('refuses operators', async () => {
-    const { token } = await anOperator(cluster);
-    const params = await fixtures(route, tenant);
+describe.each(drawn('operator', (route) => route.realm === 'tenant' || route.realm === 'user'))(
+  '%s',
+  (_name, route) => {
+    test('refuses operators', async () => {
+      const { token } = await anOperator(cluster);
+      const params = await fixtures(route, tenant);
 
-    const asUser = await send(cluster.asOperator({ token }), route, params);
-    expect(asUser).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
-    const asKey = await send(cluster.withKey({ key: token }), route, params);
-    expect(asKey).toMatchObject({ status: 401, body: { error: { code: 'INVALID_API_KEY' } } });
-  });
+      const asUser = await send(cluster.asOperator({ token }), route, params);
+      expect(asUser).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
+      const asKey = await send(cluster.withKey({ key: token }), route, params);
+      expect(asKey).toMatchObject({ status: 401, body: { error: { code: 'INVALID_API_KEY' } } });
+    });
+  },
+);
+
+test('routes of operators are below their path', () => {
+  const elsewhere = routes.filter(({ realm, path }) => realm === 'operator' && !path.startsWith(`${OPERATOR_PREFIX}/`));
+  expect(elsewhere.map(nameOf)).toEqual([]);
 });
 
-describe.each(select((route) => route.realm === 'operator'))('%s', (_name, route) => {
-  test('is below the path of operators', () => {
-    expect(route.path.startsWith(`${OPERATOR_PREFIX}/`)).toBe(true);
-  });
-
+describe.each(drawn('not an operator', (route) => route.realm === 'operator'))('%s', (_name, route) => {
   test('refuses users and API keys, with any body: it is for operators only', async () => {
     const key = await anApiKey(cluster, { tenant });
     const params = await fixtures(route, tenant);
@@ -269,26 +278,29 @@ const ofDeployment = [
   'post /api/v1/tenants/:tenantID/widget-library/:libraryEntryID/install',
 ];
 
-describe.each(select((route) => route.realm === 'tenant' && idsOf(route).length > 0))('%s', (_name, route) => {
-  test('refuses a caller who has the permission on another object, whether or not the named one exists', async () => {
-    const there = await fixtures(route, tenant);
-    const rules = accessOf(route, there).map(onSomethingElse);
-    const member = await aMember(cluster, { tenant, rules });
+describe.each(drawn('other object', (route) => route.realm === 'tenant' && idsOf(route).length > 0))(
+  '%s',
+  (_name, route) => {
+    test('refuses a caller who has the permission on another object, whether or not the named one exists', async () => {
+      const there = await fixtures(route, tenant);
+      const rules = accessOf(route, there).map(onSomethingElse);
+      const member = await aMember(cluster, { tenant, rules });
 
-    expectDenied(await send(member, route, there));
-    expectDenied(await send(member, route, unknown(route)));
-  });
+      expectDenied(await send(member, route, there));
+      expectDenied(await send(member, route, unknown(route)));
+    });
 
-  test('finds nothing by ids of another tenant, nor by unknown ids', async () => {
-    const theirs = { ...(await fixtures(route, elsewhere)), tenantID: tenant.id };
+    test('finds nothing by ids of another tenant, nor by unknown ids', async () => {
+      const theirs = { ...(await fixtures(route, elsewhere)), tenantID: tenant.id };
 
-    for (const params of ofDeployment.includes(nameOf(route)) ? [unknown(route)] : [theirs, unknown(route)]) {
-      const answer = await send(tenant.creator, route, params);
-      if (answeringNothing.includes(nameOf(route))) expect(answer).toMatchObject({ status: 204, body: '' });
-      else expect(answer).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
-    }
-  });
-});
+      for (const params of ofDeployment.includes(nameOf(route)) ? [unknown(route)] : [theirs, unknown(route)]) {
+        const answer = await send(tenant.creator, route, params);
+        if (answeringNothing.includes(nameOf(route))) expect(answer).toMatchObject({ status: 204, body: '' });
+        else expect(answer).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
+      }
+    });
+  },
+);
 
 /** Tokens signed by the cluster's issuer, expired an hour and a day ago. */
 async function anExpiredToken({ email }: TestUser): Promise<string> {
@@ -328,15 +340,10 @@ function isForMembers(route: Route): boolean {
   return forMembers.includes(nameOf(route));
 }
 
-function select(isWanted: (route: Route) => boolean): (readonly [string, Route])[] {
-  return routes.filter(isWanted).map((route) => [nameOf(route), route]);
-}
-
-/**
- * A third of them, others in each run, for what one function refuses on all routes of a realm, by the caller alone. `REFUSALS=0`, `1` and `2` name a third, `REFUSALS=all` all of them.
- */
-function drawn(isWanted: (route: Route) => boolean): (readonly [string, Route])[] {
-  return select(isWanted).filter((_, nth) => third === 'all' || nth % 3 === Number(third));
+/** Each refusal is tried on other routes, so that one run meets nearly all routes, and some runs all refusals of each. */
+function drawn(refusal: string, isWanted: (route: Route) => boolean): (readonly [string, Route])[] {
+  const wanted = routes.filter(isWanted).map((route) => [nameOf(route), route] as const);
+  return [...sample(wanted, { name: refusal, oneOf: 12 })];
 }
 
 /** Routes on objects of the tenant. Providers belong to the deployment. */

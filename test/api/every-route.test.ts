@@ -2,11 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '#api/http/route.ts';
 import { routes } from '#api/resources/index.ts';
 import { type AIProviderServer, startAIProvider } from '../servers/ai-provider.ts';
+import { redisURL } from '../support/backplane.ts';
 import type { Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { anOperator, aTenant, type TestTenant } from '../support/factories.ts';
 import { callRoute, makeParams, nameOf, permittedClient, queuesOfRoutes } from '../support/route-calls.ts';
 import { loginFixture } from '../support/route-fixtures.ts';
+import { sample } from '../support/sample.ts';
 
 /** Rules for every endpoint, also for new ones: the cases are derived from the table of routes. */
 let cluster: Cluster;
@@ -43,7 +45,9 @@ test('every route that creates takes an Idempotency-Key, or is listed with a rea
   expect(without.sort()).toEqual(Object.keys(reasonsWithoutKey).sort());
 });
 
-describe.each(routes.map((route) => [nameOf(route), route] as const))('%s', (_name, route) => {
+const cases = routes.map((route) => [nameOf(route), route] as const);
+
+describe.each([...sample(cases, { name: `route on ${redisURL ? 'redis' : 'postgres'}`, oneOf: 4 })])('%s', (_name, route) => {
   test('answers a permitted caller in the declared schema, and records what it changes', async () => {
     const own = await aTenant(cluster);
     const client = await permittedClient(cluster, route, own);

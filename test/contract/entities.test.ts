@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { newID } from '#shared/core/ids.ts';
 import { migrationNames } from '#shared/entities/migrations/names.ts';
 import { createOrm } from '#shared/entities/orm.ts';

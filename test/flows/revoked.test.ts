@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules, type RuleChange } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
@@ -9,7 +9,7 @@ import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aListener, aMember, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
 import { eventually } from '#test/support/settle.ts';
 import { dispatchWaiting } from '#workers/triggers/listeners/dispatch-events.ts';
-import { releaseHeld, tendBreakers } from '#workers/triggers/listeners/release-deferred.ts';
+import { releaseDeferred, tendBreakers } from '#workers/triggers/listeners/release-deferred.ts';
 
 let cluster: Cluster;
 beforeAll(async () => {
@@ -394,11 +394,11 @@ test('a listener whose creator may no longer stops, keeps what comes, and goes o
   });
   expect((await deliver(listener.id, { body: '{"n":2}' })).status).toBe(200);
   await eventually(async () => expect(await kept(listener)).toMatchObject([held, held]));
-  await releaseHeld({ pool });
+  await releaseDeferred({ pool });
   expect(await kept(listener)).toMatchObject([held, held]);
   // Nothing has changed, so it stops again.
   await api.post(`T/listeners/${listener.id}/activate`);
-  await releaseHeld({ pool });
+  await releaseDeferred({ pool });
   await eventually(async () => expect(await shown(listener)).toMatchObject({ status: 'error' }));
 
   const rule = { subject: creator.id, object: 'workflow:*', action: 'execute' };
@@ -406,7 +406,7 @@ test('a listener whose creator may no longer stops, keeps what comes, and goes o
   await api.post(`T/listeners/${listener.id}/activate`);
   expect(await shown(listener)).toMatchObject({ status: 'active', lastError: null });
   await eventually(async () => {
-    await releaseHeld({ pool });
+    await releaseDeferred({ pool });
     expect(await kept(listener)).toMatchObject([
       { state: 'done', heldBy: null },
       { state: 'done', heldBy: null },
@@ -436,7 +436,7 @@ test('a listener whose target keeps failing holds its events until one that is t
     const sql = `select count(*)::int as n from listener_event where listener_id = $1 and ${condition}`;
     return (await pool.query<{ n: number }>(sql, [listener.id])).rows[0]?.n;
   };
-  /** What the workers do from time to time. */
+  /** One pass of the work that workers do from time to time. */
   const pass = async () => {
     await pool.query(
       `update listener_event set ready_at = now() where listener_id = $1 and ${WAITING} and held_by is null`,
@@ -461,7 +461,7 @@ test('a listener whose target keeps failing holds its events until one that is t
   expect(await breaker()).toMatchObject({ state: 'open', error: { code: 'QUOTA_EXCEEDED' } });
   expect((await breaker()).failures).toBeGreaterThanOrEqual(10);
   expect(await connection()).toMatchObject({ state: 'reconnecting', retryCount: 1 });
-  await releaseHeld({ pool });
+  await releaseDeferred({ pool });
   expect(await count(`held_by = 'target'`)).toBe(12);
   await deliver(other.id, { body: '{}' });
   expect(await settled(other)).toMatchObject([{ state: 'done' }]);
@@ -487,7 +487,7 @@ test('a listener whose target keeps failing holds its events until one that is t
     await pool.query('update listener_breaker set probe_at = now() where listener_id = $1', [listener.id]);
     await tendBreakers({ pool });
     await pass();
-    await releaseHeld({ pool });
+    await releaseDeferred({ pool });
     expect(await count(`state = 'done'`)).toBe(12);
   });
   expect([await breaker(), await connection()]).toMatchObject([null, { state: 'running', retryCount: 0 }]);

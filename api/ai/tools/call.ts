@@ -5,11 +5,11 @@ import { toAppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { hidingOf } from '../../audit/request-entry.ts';
 import type { ApiContext } from '../../context.ts';
-import type { CallEnd, ClaimedCall } from '../../db/ai-turns.ts';
 import { searchTools } from '../../mcp/grouped.ts';
 import { needsConfirmation } from '../../tools/confirmation.ts';
 import type { Tool, ToolRegistry } from '../../tools/registry.ts';
 import type { ToolAnswer, ToolCaller } from '../../tools/tool.ts';
+import type { CallEnd, ClaimedCall } from './chat-turns.ts';
 import { identifyNow, identityOf, offerOf, SEARCH } from './offers.ts';
 import { checkOwnTool } from './own-tools.ts';
 

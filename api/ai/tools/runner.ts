@@ -3,7 +3,9 @@ import { keep } from '#shared/concurrency/periodic-task.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { aiCalls } from '#shared/messaging/queues/ai-calls.ts';
 import type { ApiContext } from '../../context.ts';
-import { failStep } from '../../db/ai-chat.ts';
+import type { ToolRegistry } from '../../tools/registry.ts';
+import { failStep } from '../chat.ts';
+import { callTool } from './call.ts';
 import {
   type ClaimedCall,
   type ClaimedTurn,
@@ -17,9 +19,7 @@ import {
   readFoundTools,
   renewCall,
   restartLost,
-} from '../../db/ai-turns.ts';
-import type { ToolRegistry } from '../../tools/registry.ts';
-import { callTool } from './call.ts';
+} from './chat-turns.ts';
 import { identifyNow, offersOf } from './offers.ts';
 
 /** At once in this process. Calls may be slow, and turns never are: calls that fill their places stop no answer of a chat. */

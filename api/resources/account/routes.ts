@@ -5,12 +5,12 @@ import { Membership } from '#shared/entities/tables/membership.ts';
 import { Tenant } from '#shared/entities/tables/tenant.ts';
 import { User as UserEntity } from '#shared/entities/tables/user.ts';
 import { UserConfig as UserConfigEntity } from '#shared/entities/tables/user-config.ts';
-import { tenantEntityManager } from '../../db/tenant-em.ts';
-import { saveUserConfig } from '../../db/user-config.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { publicRoute, userRoute } from '../../http/route.ts';
+import { tenantEntityManager } from '../../tenant/entity-manager.ts';
 import { presentUser, presentUserConfig } from './present.ts';
 import { SignIn, TenantID, User, UserConfig, UserConfigUpdate } from './schemas.ts';
+import { saveUserConfig } from './user-config.ts';
 
 export const accountRoutes = [
   publicRoute({

@@ -3,7 +3,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { Tenant } from '#shared/entities/tables/tenant.ts';
 import { accountFor } from '#shared/runs/accounting.ts';
 import { completeSince } from '#shared/runs/retention.ts';
-import { keptSeconds } from '#shared/triggers/listeners/event-states.ts';
+import { retentionSeconds } from '#shared/triggers/listeners/event-states.ts';
 import type { ApiContext } from '../../context.ts';
 import { operatorRoute, tenantRoute } from '../../http/route.ts';
 import { Accounting, Period, TenantID } from './schemas.ts';
@@ -81,7 +81,7 @@ async function answer(
     total,
     hours: runs.map((row) => ({ ...row, hour: row.hour.toISOString() })),
     events: {
-      completeSince: new Date(Date.now() - keptSeconds('done') * 1_000).toISOString(),
+      completeSince: new Date(Date.now() - retentionSeconds('done') * 1_000).toISOString(),
       total: ofEvents,
       hours: events.map((row) => ({ ...row, hour: row.hour.toISOString() })),
     },

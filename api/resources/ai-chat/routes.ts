@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { resetSessions } from '../../db/ai-chat.ts';
-import { readMessages } from '../../db/ai-messages.ts';
+import { resetSessions } from '../../ai/chat.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { readMessages } from './messages.ts';
 import { History, HistoryQuery, SessionQuery } from './schemas.ts';
 import { resumeChat, streamChat } from './stream.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ASK_USER } from '#shared/apps/ai/tool-calls.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
-import type { Decision } from '../../db/ai-decisions.ts';
+import type { Decision } from './decisions.ts';
 import { exampleChat, exampleMessage, examplePart } from './examples.ts';
 
 /** Of the client: any id that it knows the session by. */

@@ -4,7 +4,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { ApiKey } from '#shared/entities/tables/api-key.ts';
-import { deleteAsset } from '../../db/assets.ts';
+import { deleteAsset } from '../../assets/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { ApiKeyDelete, ApiKeyID } from './schemas.ts';

@@ -1,6 +1,6 @@
 import { invalid } from '#shared/core/schema/issues.ts';
-import { folderOfCopy } from '../../db/folders.ts';
-import { titleOfCopy } from '../../http/copy-title.ts';
+import { titleOfCopy } from '../../assets/copy-title.ts';
+import { folderOfCopy } from '../../assets/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { demandsOf } from '../../pages/bindings.ts';
 import { findMissing } from './check.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
-import { readOutcome } from '../../db/run-outcomes.ts';
 import { ID } from '../../http/id.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { readOutcome } from '../../runs/run-outcomes.ts';
 import { PageExecution } from './run-schemas.ts';
 
 export const readPageRun = tenantRoute({

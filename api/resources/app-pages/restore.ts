@@ -1,5 +1,5 @@
-import { getVersion } from '../../db/asset-versions.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { getVersion } from '../../versions/asset-versions.ts';
 import { requireBindable } from './check.ts';
 import { getAppPage } from './find.ts';
 import { presentAppPage } from './present.ts';

@@ -5,9 +5,9 @@ import { inEntityTransaction } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import type { AppPage } from '#shared/entities/tables/app-page.ts';
 import { AppPage as Entity } from '#shared/entities/tables/app-page.ts';
-import { saveNextVersion, saveVersion, type VersionContent } from '../../db/asset-versions.ts';
-import { createAsset } from '../../db/assets.ts';
-import { asStoredConfig } from '../../http/config-size.ts';
+import { createAsset } from '../../assets/assets.ts';
+import { asStoredConfig } from '../../assets/config-size.ts';
+import { saveNextVersion, saveVersion, type VersionContent } from '../../versions/asset-versions.ts';
 
 type Content = Pick<AppPage, 'appPageTitle' | 'appPageConfig'> & { appPageDescription?: string | null };
 

@@ -1,4 +1,4 @@
-import { requireFolder } from '../../db/folders.ts';
+import { requireFolder } from '../../assets/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { requireBindable } from './check.ts';
 import { getAppPage } from './find.ts';

@@ -1,11 +1,11 @@
 import { newID } from '#shared/core/ids.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
 import { CronJob } from '#shared/entities/tables/cron-job.ts';
-import { createAsset } from '../../db/assets.ts';
-import { folderOfCopy } from '../../db/folders.ts';
-import { requireVersionRoom } from '../../db/workflow-versions.ts';
-import { titleOfCopy } from '../../http/copy-title.ts';
+import { createAsset } from '../../assets/assets.ts';
+import { titleOfCopy } from '../../assets/copy-title.ts';
+import { folderOfCopy } from '../../assets/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { requireVersionRoom } from '../../versions/workflow-versions.ts';
 import { policiesOf } from './create.ts';
 import { getCronJob } from './find.ts';
 import { presentCronJob } from './present.ts';

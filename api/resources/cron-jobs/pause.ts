@@ -1,7 +1,7 @@
 import type { EntityManager } from '#shared/entities/orm.ts';
 import type { CronJob } from '#shared/entities/tables/cron-job.ts';
-import { readClock } from '../../db/clock.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { readClock } from './database-time.ts';
 import { getCronJob } from './find.ts';
 import { presentCronJob } from './present.ts';
 import { Changed, CronJobID } from './schemas.ts';

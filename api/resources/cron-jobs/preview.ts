@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { readClock } from '../../db/clock.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { readClock } from './database-time.ts';
 import { getCronJob } from './find.ts';
 import { presentPreview } from './present.ts';
 import { CronJobID, Preview, PreviewOf, PreviewQuery } from './schemas.ts';

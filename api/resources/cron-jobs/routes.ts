@@ -1,7 +1,7 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { CronJob } from '#shared/entities/tables/cron-job.ts';
-import { deleteAsset } from '../../db/assets.ts';
+import { deleteAsset } from '../../assets/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';

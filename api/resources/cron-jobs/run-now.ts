@@ -1,7 +1,7 @@
 import { newID } from '#shared/core/ids.ts';
 import { CronTick } from '#shared/entities/tables/cron-tick.ts';
-import { readClock } from '../../db/clock.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { readClock } from './database-time.ts';
 import { getCronJob } from './find.ts';
 import { Asked } from './history-schemas.ts';
 import { presentTick } from './present-tick.ts';

@@ -1,7 +1,7 @@
 import { CronJob } from '#shared/entities/tables/cron-job.ts';
-import { countOpenTicks } from '../../db/open-ticks.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { CronStatuses } from './history-schemas.ts';
+import { countOpenTicks } from './open-ticks.ts';
 import { stateOf } from './present.ts';
 
 export const getCronStatus = tenantRoute({

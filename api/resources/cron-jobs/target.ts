@@ -11,7 +11,7 @@ import { type CronJobType, type CronTarget, targetOf } from '#shared/triggers/cr
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { queryGraph } from '#shared/workflow/nodes/query-graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
-import { asStoredConfig } from '../../http/config-size.ts';
+import { asStoredConfig } from '../../assets/config-size.ts';
 import type { Access } from '../../http/route.ts';
 
 /** What the writer of a job must be allowed to do beside the route's own permission. */

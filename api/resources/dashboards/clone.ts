@@ -1,5 +1,5 @@
-import { folderOfCopy } from '../../db/folders.ts';
-import { titleOfCopy } from '../../http/copy-title.ts';
+import { titleOfCopy } from '../../assets/copy-title.ts';
+import { folderOfCopy } from '../../assets/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDashboard } from './find.ts';
 import { presentDashboard } from './present.ts';

@@ -1,5 +1,5 @@
-import { getVersion } from '../../db/asset-versions.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { getVersion } from '../../versions/asset-versions.ts';
 import { getDashboard } from './find.ts';
 import { presentDashboard } from './present.ts';
 import { changeDashboard } from './save.ts';

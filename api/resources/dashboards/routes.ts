@@ -1,7 +1,7 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { Dashboard as Entity } from '#shared/entities/tables/dashboard.ts';
-import { deleteAsset } from '../../db/assets.ts';
+import { deleteAsset } from '../../assets/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { AssetSchema, describeAsset } from '../../http/asset-schema.ts';
 import { containing, findPage } from '../../http/paging.ts';

@@ -1,4 +1,4 @@
-import { requireFolder } from '../../db/folders.ts';
+import { requireFolder } from '../../assets/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDashboard } from './find.ts';
 import { presentDashboard } from './present.ts';

@@ -3,10 +3,10 @@ import { AppError } from '#shared/core/errors.ts';
 import { filePathOf } from '#shared/datasources/fields/file-info.ts';
 import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
-import { findDatasourcesOfFile } from '../../db/datasources-of-file.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { noFile } from '../../http/send-file.ts';
+import { findDatasourcesOfFile } from './datasources-of-file.ts';
 import { FileDelete, FileID } from './schemas.ts';
 
 /** Further ones are only counted. */

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/core/errors.ts';
-import { saveFile } from '../../db/save-file.ts';
+import { saveFile } from '../../assets/save-file.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { UPLOAD } from '../../http/upload.ts';
 import { fileTypeOf } from './file-type.ts';

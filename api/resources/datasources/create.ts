@@ -1,7 +1,7 @@
 import { Datasource } from '#shared/entities/tables/datasource.ts';
-import { createAsset } from '../../db/assets.ts';
+import { createAsset } from '../../assets/assets.ts';
+import { typeAccess } from '../../assets/datasource-access.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { typeAccess } from '../../http/type-access.ts';
 import { checkConnection } from './check-connection.ts';
 import { readOptions, sealOptions, unknownOptions } from './options.ts';
 import { presentDatasource } from './present.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
-import { deleteAsset } from '../../db/assets.ts';
+import { deleteAsset } from '../../assets/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDatasource } from './find.ts';

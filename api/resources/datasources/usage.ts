@@ -1,6 +1,6 @@
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
-import { findWorkflowsThatRun } from '../../db/workflows-that-run.ts';
+import { findWorkflowsThatRun } from '../../assets/calling-workflows.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDatasource } from './find.ts';
 import { DatasourceID, Usage } from './schemas.ts';

@@ -11,8 +11,8 @@ import {
 } from '#shared/runs/dispatch/tenant-settings.ts';
 import { recordUpdate } from '../../audit/changes.ts';
 import type { ApiContext } from '../../context.ts';
-import { lockTenant } from '../../db/lock-tenant.ts';
 import { operatorRoute, tenantRoute } from '../../http/route.ts';
+import { lockTenant } from '../../tenant/lock.ts';
 import { Dispatch, DispatchGrant, DispatchUpdate, TenantID } from './schemas.ts';
 
 const Answer = z.object({ dispatch: Dispatch });

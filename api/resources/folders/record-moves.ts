@@ -1,6 +1,6 @@
 import type { Query } from '#shared/db/query.ts';
+import type { Foldered } from '../../assets/folders.ts';
 import { recordChanges } from '../../audit/changes.ts';
-import type { Foldered } from '../../db/folders.ts';
 
 interface Moves {
   assetType: string;

@@ -14,7 +14,7 @@ import { codeIssues, findActionType, namedIn, templateIssues } from '#shared/tri
 import { shapeOf } from '#shared/triggers/listeners/endpoint-path.ts';
 import { findListenerType, listenerTypes } from '#shared/triggers/listeners/types/index.ts';
 import { codeFault } from '#shared/workflow/check-syntax.ts';
-import { asStoredConfig } from '../../http/config-size.ts';
+import { asStoredConfig } from '../../assets/config-size.ts';
 import type { Access } from '../../http/route.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
 

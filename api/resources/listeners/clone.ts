@@ -1,9 +1,9 @@
 import { newID } from '#shared/core/ids.ts';
 import { Listener as ListenerEntity } from '#shared/entities/tables/listener.ts';
 import { ListenerAction } from '#shared/entities/tables/listener-action.ts';
-import { createAsset } from '../../db/assets.ts';
-import { folderOfCopy } from '../../db/folders.ts';
-import { titleOfCopy } from '../../http/copy-title.ts';
+import { createAsset } from '../../assets/assets.ts';
+import { titleOfCopy } from '../../assets/copy-title.ts';
+import { folderOfCopy } from '../../assets/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { datasourceAccess, targetAccess } from './check.ts';
 import { findAround, getListener } from './find.ts';

@@ -1,7 +1,7 @@
 import { newID } from '#shared/core/ids.ts';
 import { Listener as ListenerEntity } from '#shared/entities/tables/listener.ts';
 import { ListenerAction } from '#shared/entities/tables/listener-action.ts';
-import { createAsset } from '../../db/assets.ts';
+import { createAsset } from '../../assets/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import {
   checkEndpoint,

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
@@ -91,7 +91,7 @@ const getEvent = tenantRoute({
   async handle({ params, em }) {
     const found = await findEvent(em, params);
     // As read, as text, and as written into the answer.
-    await bytesOfWork()?.draw(4 * found.bodyBytes);
+    await currentReservation()?.draw(4 * found.bodyBytes);
     const { id } = found;
     const [row, first] = await Promise.all([
       em.findOneOrFail(EventEntity, { id }, { refresh: true, populate: ['*'] }),

@@ -4,7 +4,7 @@ import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Listener as ListenerEntity, type ListenerStatus } from '#shared/entities/tables/listener.ts';
 import type { ListenerBreaker } from '#shared/entities/tables/listener-breaker.ts';
-import { deleteAsset } from '../../db/assets.ts';
+import { deleteAsset } from '../../assets/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { type Route, tenantRoute } from '../../http/route.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { tellRevokers } from '#shared/messaging/oauth-revocations.ts';
-import { deleteAsset } from '../../db/assets.ts';
+import { deleteAsset } from '../../assets/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getConnection } from './find.ts';

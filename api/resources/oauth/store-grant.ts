@@ -7,9 +7,9 @@ import { OAuthConnection } from '#shared/entities/tables/oauth-connection.ts';
 import type { OAuthFlow } from '#shared/entities/tables/oauth-flow.ts';
 import { OAuthRevocation } from '#shared/entities/tables/oauth-revocation.ts';
 import { tellRevokers } from '#shared/messaging/oauth-revocations.ts';
+import { createAsset } from '../../assets/assets.ts';
 import type { ApiContext } from '../../context.ts';
-import { createAsset } from '../../db/assets.ts';
-import { tenantEntityManager } from '../../db/tenant-em.ts';
+import { tenantEntityManager } from '../../tenant/entity-manager.ts';
 
 /** What a provider has granted. */
 export interface Grant {

@@ -5,9 +5,9 @@ import { CronJob } from '#shared/entities/tables/cron-job.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
 import { ListenerEvent } from '#shared/entities/tables/listener-event.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
-import { amongNewest } from '../../db/among-newest.ts';
-import { answerableBy } from '../../db/answerable.ts';
 import { type TenantInput, tenantRoute } from '../../http/route.ts';
+import { amongNewest } from '../../runs/among-newest.ts';
+import { answerableBy } from '../../runs/answerable-requests.ts';
 import { findTitles } from './find-titles.ts';
 import { MAX_COUNTED, MAX_SHOWN, Overview } from './schemas.ts';
 

@@ -4,7 +4,7 @@ import { newID } from '#shared/core/ids.ts';
 import { invalid } from '#shared/core/schema/issues.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { DataQuery as DataQueryEntity } from '#shared/entities/tables/data-query.ts';
-import { createAsset } from '../../db/assets.ts';
+import { createAsset } from '../../assets/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { presentDataQuery } from './present.ts';

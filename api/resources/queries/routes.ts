@@ -2,7 +2,7 @@ import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { DataQuery as DataQueryEntity } from '#shared/entities/tables/data-query.ts';
 import { QueryRun } from '#shared/entities/tables/query-run.ts';
-import { deleteAsset } from '../../db/assets.ts';
+import { deleteAsset } from '../../assets/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';

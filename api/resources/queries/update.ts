@@ -1,6 +1,6 @@
 import { invalid } from '#shared/core/schema/issues.ts';
 import type { DataQuery } from '#shared/entities/tables/data-query.ts';
-import { requireFolder } from '../../db/folders.ts';
+import { requireFolder } from '../../assets/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDataQuery } from './find.ts';
 import { presentDataQuery } from './present.ts';

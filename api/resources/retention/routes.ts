@@ -6,8 +6,8 @@ import { onClient } from '#shared/db/query.ts';
 import { readRetention, setRetention } from '#shared/runs/retention.ts';
 import { recordUpdate } from '../../audit/changes.ts';
 import type { ApiContext } from '../../context.ts';
-import { lockTenant } from '../../db/lock-tenant.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { lockTenant } from '../../tenant/lock.ts';
 import { RunRetention, RunRetentionUpdate, TenantID, WorkflowID } from './schemas.ts';
 
 const Answer = z.object({ retention: RunRetention });

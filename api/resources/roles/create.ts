@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { rulesOfRole } from '#shared/access/policy/roles.ts';
 import { Role as RoleEntity } from '#shared/entities/tables/role.ts';
-import { createAsset } from '../../db/assets.ts';
+import { createAsset } from '../../assets/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { requireHeld } from '../../http/grant.ts';
 import { tenantRoute } from '../../http/route.ts';

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { permissions } from '#shared/access/policy/permissions.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { Role as RoleEntity } from '#shared/entities/tables/role.ts';
-import { syncRoles } from '../../db/sync-roles.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
@@ -13,6 +12,7 @@ import { findRole } from './find.ts';
 import { listMyPermissions } from './mine.ts';
 import { presentRole } from './present.ts';
 import { RepairedRole, Role, RoleID, RoleList, Roles } from './schemas.ts';
+import { syncRoles } from './sync-rows.ts';
 import { updateRole } from './update.ts';
 
 /** Fixed paths come before `:roleID`, which would take them for an id. */

@@ -4,11 +4,11 @@ import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Tenant } from '#shared/entities/tables/tenant.ts';
 import { ToolApproval as Entity } from '#shared/entities/tables/tool-approval.ts';
-import { decideCall } from '../../db/tool-approvals.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { TenantID } from '../../http/id.ts';
 import { findPage } from '../../http/paging.ts';
 import { type Identity, tenantRoute } from '../../http/route.ts';
+import { decideCall } from '../../tools/approvals.ts';
 import { presentToolApproval } from './present.ts';
 import {
   ToolApproval,

@@ -1,4 +1,4 @@
-import type { HeldBytes } from '#shared/concurrency/memory-budget.ts';
+import type { Reservation } from '#shared/concurrency/memory-budget.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Request } from '../../http/route.ts';
 
@@ -11,7 +11,7 @@ const COPIES = 3;
  */
 export async function readRawBody(
   request: Request,
-  { maxBytes, held }: { maxBytes: number; held: HeldBytes },
+  { maxBytes, held }: { maxBytes: number; held: Reservation },
 ): Promise<Buffer> {
   const length = lengthOf(request);
   if (length === 0) return Buffer.alloc(0);

@@ -22,7 +22,7 @@ export const PREFIX = '/webhooks/v1/inbound/';
 export async function receiveDelivery(request: Request, response: Response, context: ApiContext): Promise<void> {
   const { listener, params } = await findListener(request, context);
   const { tenantID } = listener;
-  await context.intake.pace(tenantID);
+  await context.ingestion.pace(tenantID);
   // Safe: both are what the type's own schemas have parsed.
   const options = listener.options as WebhookOptions;
   const config = webhook.config.parse(listener.config);
@@ -45,8 +45,8 @@ export async function receiveDelivery(request: Request, response: Response, cont
   const isHead = request.method === 'HEAD';
   const bound = config.answerMode === 'result' ? listener.actions.find(startsWorkflow) : undefined;
   if (!bound) {
-    const { eventID, duplicateOf } = await context.intake.recorder.record(event);
-    await context.intake.pace(tenantID);
+    const { eventID, duplicateOf } = await context.ingestion.recorder.record(event);
+    await context.ingestion.pace(tenantID);
     const ids = { listenerID: listener.id, eventID, ...(duplicateOf && { duplicateOf }) };
     return send(response, acknowledge(config, ids), { isHead });
   }
@@ -58,7 +58,7 @@ function startsWorkflow({ actionType }: { actionType: string }): boolean {
 }
 
 /** By the id of a listener, or by its tenant and what matches its path. One answer for all that is not there. */
-async function findListener(request: Request, { intake }: ApiContext) {
+async function findListener(request: Request, { ingestion }: ApiContext) {
   const segments = request.path.slice(PREFIX.length).split('/').map(decodeSegment);
   const [first, ...rest] = segments;
   const id = ID.safeParse(first).data;
@@ -70,8 +70,8 @@ async function findListener(request: Request, { intake }: ApiContext) {
 
   async function read(known: string): Promise<{ listener: ReadListener; params: JsonObject } | undefined> {
     // Checked above: no segment is undefined.
-    if (isPath) return intake.reader.byPath(known, rest as string[]);
-    const listener = await intake.reader.byID(known);
+    if (isPath) return ingestion.reader.byPath(known, rest as string[]);
+    const listener = await ingestion.reader.byID(known);
     return listener && { listener, params: {} };
   }
 }
@@ -114,10 +114,10 @@ function challengeOf({ body }: Delivery, { authType }: WebhookOptions): string |
 }
 
 /** A tenant at its limits is refused until some of its events are processed. */
-async function requireRoom({ intake }: ApiContext, tenantID: string, bytes: number): Promise<void> {
+async function requireRoom({ ingestion }: ApiContext, tenantID: string, bytes: number): Promise<void> {
   const [events, ofBytes] = await Promise.all([
-    intake.events.add(tenantID),
-    intake.bytes.addMany(tenantID, Math.max(bytes, 1)),
+    ingestion.events.add(tenantID),
+    ingestion.bytes.addMany(tenantID, Math.max(bytes, 1)),
   ]);
   const refusal = events ?? ofBytes.refusal;
   if (refusal) throw refusal;
@@ -210,13 +210,13 @@ interface Waiting {
 
 /** Records the event and waits for the run that it starts, or for that of the first delivery with its id. */
 async function waitForRun({ context, response, listener, config, event, actionID }: Waiting) {
-  const { awaitedRuns, intake } = context;
+  const { awaitedRuns, ingestion } = context;
   const { tenantID } = listener;
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   // Before the event is recorded, so that the end of the run cannot be missed.
   using own = awaitedRuns.expect({ tenantID, instanceID: runIDOf(event.id, actionID) });
-  const { eventID, duplicateOf } = await intake.recorder.record({ ...event, awaitedBy: awaitedRuns.channel });
+  const { eventID, duplicateOf } = await ingestion.recorder.record({ ...event, awaitedBy: awaitedRuns.channel });
   const instanceID = runIDOf(duplicateOf ?? eventID, actionID);
   using first = duplicateOf ? awaitedRuns.expect({ tenantID, instanceID }) : undefined;
   first?.look();

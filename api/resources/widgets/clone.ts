@@ -1,8 +1,8 @@
 import { newID } from '#shared/core/ids.ts';
 import { Widget } from '#shared/entities/tables/widget.ts';
-import { createAsset } from '../../db/assets.ts';
-import { folderOfCopy } from '../../db/folders.ts';
-import { titleOfCopy } from '../../http/copy-title.ts';
+import { createAsset } from '../../assets/assets.ts';
+import { titleOfCopy } from '../../assets/copy-title.ts';
+import { folderOfCopy } from '../../assets/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { bindingAccess } from './config.ts';
 import { getWidget } from './find.ts';

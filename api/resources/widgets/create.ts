@@ -1,5 +1,5 @@
 import { Widget } from '#shared/entities/tables/widget.ts';
-import { createAsset } from '../../db/assets.ts';
+import { createAsset } from '../../assets/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { bindingAccess, checkConfig } from './config.ts';
 import { presentWidget } from './present.ts';

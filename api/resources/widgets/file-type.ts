@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { takingTurns } from '#shared/concurrency/cooperative.ts';
-import { imageTypeOf } from '../../http/image-type.ts';
+import { imageTypeOf } from '../../assets/image-type.ts';
 
 /** Types that a browser shows in place: it runs nothing in them. SVG and HTML can contain scripts. */
 const SHOWN = /^(image|video|audio)\//;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { quote } from '#shared/core/quote.ts';
 import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
-import { saveFile } from '../../db/save-file.ts';
+import { saveFile } from '../../assets/save-file.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { tenantRoute } from '../../http/route.ts';

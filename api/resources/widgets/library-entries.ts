@@ -3,7 +3,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { WidgetLibraryEntry } from '#shared/entities/tables/widget-library-entry.ts';
-import { asStoredConfig } from '../../http/config-size.ts';
+import { asStoredConfig } from '../../assets/config-size.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { checkBindings } from './config.ts';
 import { type Bundle, type Entries, type Entry, type EntryList, StoredBundle } from './library-schemas.ts';

@@ -2,7 +2,7 @@ import { widgetAssets } from '#shared/apps/widgets/named-assets.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Widget } from '#shared/entities/tables/widget.ts';
-import { createAsset } from '../../db/assets.ts';
+import { createAsset } from '../../assets/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { bindingAccess, findMissing } from './config.ts';
 import { getEntry } from './library-entries.ts';

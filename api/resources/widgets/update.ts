@@ -1,4 +1,4 @@
-import { requireFolder } from '../../db/folders.ts';
+import { requireFolder } from '../../assets/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { bindingAccess, checkConfig } from './config.ts';
 import { getWidget } from './find.ts';

@@ -3,11 +3,9 @@ import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
 import { Workflow as WorkflowEntity } from '#shared/entities/tables/workflow.ts';
-import { createAsset } from '../../db/assets.ts';
-import { folderOfCopy } from '../../db/folders.ts';
-import { requireVersionRoom } from '../../db/workflow-versions.ts';
-import { titleOfCopy } from '../../http/copy-title.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { createAsset } from '../../assets/assets.ts';
+import { titleOfCopy } from '../../assets/copy-title.ts';
+import { folderOfCopy } from '../../assets/folders.ts';
 import {
   authorAccess,
   checkGraph,
@@ -17,7 +15,9 @@ import {
   isEmpty,
   publish,
   writeVersion,
-} from './graph.ts';
+} from '../../graphs/graph.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { requireVersionRoom } from '../../versions/workflow-versions.ts';
 import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
 import { Workflow, WorkflowID } from './schemas.ts';

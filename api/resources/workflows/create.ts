@@ -2,10 +2,18 @@ import { z } from 'zod';
 import { inEntityTransaction } from '#shared/db/query.ts';
 import { Workflow as WorkflowEntity } from '#shared/entities/tables/workflow.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
-import { createAsset } from '../../db/assets.ts';
-import { requireVersionRoom } from '../../db/workflow-versions.ts';
+import { createAsset } from '../../assets/assets.ts';
+import {
+  asStored,
+  authorAccess,
+  checkGraph,
+  checkOptions,
+  isEmpty,
+  publish,
+  writeVersion,
+} from '../../graphs/graph.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { asStored, authorAccess, checkGraph, checkOptions, isEmpty, publish, writeVersion } from './graph.ts';
+import { requireVersionRoom } from '../../versions/workflow-versions.ts';
 import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
 import { graphSpellings, Workflow, WorkflowCreate } from './schemas.ts';

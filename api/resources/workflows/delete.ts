@@ -4,7 +4,7 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import type { Runs } from '#shared/runs/runs.ts';
-import { deleteAsset } from '../../db/assets.ts';
+import { deleteAsset } from '../../assets/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { WorkflowID } from './schemas.ts';

@@ -3,10 +3,10 @@ import type { CollectionRequest as CollectionRequestEntity } from '#shared/entit
 import type { Workflow as WorkflowEntity } from '#shared/entities/tables/workflow.ts';
 import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import type { WorkflowVersion as VersionEntity } from '#shared/entities/tables/workflow-version.ts';
-import type { CollectionRequest } from './request-schemas.ts';
-import type { InstanceSummary } from './run-schemas.ts';
+import type { InstanceSummary } from '../../runs/run-schemas.ts';
+import type { CollectionRequest } from '../collection-requests/schemas.ts';
 import type { Workflow, WorkflowSummary } from './schemas.ts';
-import type { Version, VersionSummary } from './version-schemas.ts';
+import type { Version, VersionSummary } from './versions/schemas.ts';
 
 type Shown = Omit<WorkflowEntity, 'workflowOptions'>;
 type Saved = Pick<VersionEntity, 'id' | 'number' | 'options'>;

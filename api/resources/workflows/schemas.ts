@@ -11,6 +11,7 @@ import type { Spellings } from '../../http/spelling.ts';
 import { Title } from '../../http/text.ts';
 import { VersionInBody } from '../../http/version-name.ts';
 import { argsOf, runInputs, runSpellings } from '../../runs/run-inputs.ts';
+import { Stored } from '../../runs/run-schemas.ts';
 import {
   exampleSummary,
   exampleWorkflow,
@@ -18,7 +19,6 @@ import {
   exampleWorkflowTest,
   exampleWorkflowUpdate,
 } from './examples.ts';
-import { Stored } from './run-schemas.ts';
 
 export const WorkflowID = z.object({ workflowID: ID });
 

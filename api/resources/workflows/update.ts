@@ -2,9 +2,7 @@ import { z } from 'zod';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
-import { requireFolder } from '../../db/folders.ts';
-import { requireVersionRoom } from '../../db/workflow-versions.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { requireFolder } from '../../assets/folders.ts';
 import {
   authorAccess,
   checkGraph,
@@ -16,7 +14,9 @@ import {
   lockWorkflow,
   type Saving,
   saveGraph,
-} from './graph.ts';
+} from '../../graphs/graph.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { requireVersionRoom } from '../../versions/workflow-versions.ts';
 import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
 import { graphSpellings, Workflow, WorkflowID, WorkflowUpdate } from './schemas.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
-import { findWorkflowsThatCall } from '../../db/workflows-that-run.ts';
+import { findWorkflowsThatCall } from '../../assets/calling-workflows.ts';
 import { WorkflowReference } from '../../http/answer-parts.ts';
 import { exampleIDs } from '../../http/example-ids.ts';
 import { tenantRoute } from '../../http/route.ts';

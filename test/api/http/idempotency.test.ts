@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createAsset } from '#api/db/assets.ts';
+import { createAsset } from '#api/assets/assets.ts';
 import { createKeyWaits } from '#api/http/idempotency.ts';
 import { tenantRoute, userRoute } from '#api/http/route.ts';
 import { AppError } from '#shared/core/errors.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { requireFits, textSizeOf } from '#api/db/page-size.ts';
-import { readWorkflow } from '#api/db/read-workflow.ts';
-import { readValues } from '#api/db/run-values.ts';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
-import { readTimeline } from '#api/db/timeline.ts';
-import { holdVersion, readLatestVersions, requireVersionsFit } from '#api/db/workflow-versions.ts';
+import { requireFits, textSizeOf } from '#api/http/page-size.ts';
 import { findPage } from '#api/http/paging.ts';
 import { requireActionsFit } from '#api/resources/listeners/find.ts';
+import { readValues } from '#api/resources/workflow-instances/run-values.ts';
+import { readTimeline } from '#api/resources/workflow-instances/timeline.ts';
+import { readWorkflow } from '#api/resources/workflows/read.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
+import { holdVersion, readLatestVersions, requireVersionsFit } from '#api/versions/workflow-versions.ts';
 import { newID } from '#shared/core/ids.ts';
 import { onPool } from '#shared/db/query.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';

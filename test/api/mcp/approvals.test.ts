@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { type MCP, startMCP } from '#api/mcp/listen.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import type { ToolApprovalPolicy } from '#shared/apps/ai/tool-approvals.ts';
 import { newID } from '#shared/core/ids.ts';

@@ -108,7 +108,7 @@ test('a delivery and the run that it starts are in the trail of the listener’s
 test('events of one statement share an entry for each listener, and duplicates are counted', async () => {
   const tenant = await aTenant(cluster);
   const [one, other] = [await aListener(cluster, { tenant }), await aListener(cluster, { tenant })];
-  const { recorder } = cluster.context.intake;
+  const { recorder } = cluster.context.ingestion;
   const event = (listener: { id: string }, source: string) => ({
     id: newID(),
     tenantID: tenant.id,

@@ -761,9 +761,7 @@ describe('tokens that no connection has any more', () => {
     const tokens = await tokensOf(id);
     provider.setAway(true);
 
-    const started = performance.now();
     expect((await api.delete(`T/oauth-connections/${id}`)).status).toBe(200);
-    expect(performance.now() - started).toBeLessThan(2_000);
     await eventually(async () => {
       const [row] = await waiting();
       expect(row).toMatchObject({ attempts: 1, provider: 'acme', account_email: account });

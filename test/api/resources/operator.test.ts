@@ -1,4 +1,3 @@
-import { argon2Sync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import type { Answer } from '../../support/client.ts';
@@ -112,17 +111,13 @@ describe('signing in', () => {
 
   test('replaces a hash that was made with weaker parameters', async () => {
     const operator = await anOperator(cluster);
-    const salt = Buffer.alloc(16, 7);
-    const cost = { memory: 1024, passes: 1, parallelism: 1, tagLength: 32 };
-    const made = argon2Sync('argon2id', { message: Buffer.from(operator.password), nonce: salt, ...cost });
-    const [saltText, hashText] = [salt, made].map((bytes) => bytes.toString('base64').replaceAll('=', ''));
-    const weak = `$argon2id$v=19$m=1024,t=1,p=1$${saltText}$${hashText}`;
-    await cluster.pool.query('update operator set password_hash = $2 where id = $1', [operator.id, weak]);
+    const hash = async () =>
+      (await cluster.pool.query('select password_hash from operator where id = $1', [operator.id])).rows[0];
+    expect((await hash()).password_hash).toContain('m=1024,');
 
     expect((await login(operator)).status).toBe(200);
 
-    const { rows } = await cluster.pool.query('select password_hash from operator where id = $1', [operator.id]);
-    expect(rows[0].password_hash).toContain('m=47104,');
+    expect((await hash()).password_hash).toContain('m=47104,');
     expect((await login(operator)).status).toBe(200);
   });
 });
@@ -157,6 +152,8 @@ describe('a session', () => {
 
   test('is not opened when the password is reset while a login verifies it', async () => {
     const operator = await anOperator(cluster);
+    // A hash that is to be replaced would wait for the lock before this.
+    await login(operator);
     const client = await cluster.pool.connect();
     await client.query('begin');
     await client.query('update operator set password_version = password_version + 1 where id = $1', [operator.id]);
@@ -192,14 +189,14 @@ describe('a series of wrong passwords', () => {
     // Other accounts in this network, and this account elsewhere, are not limited.
     expect((await login(await anOperator(cluster), { from })).status).toBe(200);
     expect((await login(operator)).status).toBe(200);
-  }, 30_000);
+  });
 
   test('is stopped in the same way for an unknown account', async () => {
     const from = anAddress();
     const unknown = { email: `nobody-${newID()}@example.test`, password: 'a wrong password' };
 
     expect(await times(11, () => login(unknown, { from }))).toEqual([...Array(10).fill(401), 429]);
-  }, 30_000);
+  });
 
   test('is counted from zero after a successful login', async () => {
     const operator = await anOperator(cluster);
@@ -210,22 +207,29 @@ describe('a series of wrong passwords', () => {
     expect((await login(operator, { from })).status).toBe(200);
 
     expect(await times(3, () => login(wrong, { from }))).toEqual([401, 401, 401]);
-  }, 30_000);
+  });
 
   test('is stopped for one network after thirty attempts, on any accounts', async () => {
     const from = '2001:db8:1:2::1';
-    const guess = (n: number) =>
-      login({ email: `nobody-${n}@example.test`, password: 'x' }, { from: `2001:db8:1:2::${(n + 1).toString(16)}` });
+    const guessed = [await anOperator(cluster), await anOperator(cluster), await anOperator(cluster)];
+    const guess = (n: number) => {
+      const { email = 'nobody@example.test' } = n < 30 ? (guessed[n % 3] ?? {}) : {};
+      return login({ email, password: 'x' }, { from: `2001:db8:1:2::${(n + 1).toString(16)}` });
+    };
 
     expect(await times(31, guess)).toEqual([...Array(30).fill(401), 429]);
     expect((await login(await anOperator(cluster), { from })).status).toBe(429);
     expect((await login(await anOperator(cluster), { from: '2001:db8:1:3::1' })).status).toBe(200);
-  }, 60_000);
+  });
 
   test('from many networks locks the account for new networks, not for those that its operator has signed in from', async () => {
     const operator = await anOperator(cluster);
     const home = anAddress();
+    const { rows } = await cluster.pool.query('select password_hash from operator where id = $1', [operator.id]);
     expect((await login(operator, { from: home })).status).toBe(200);
+    // The login has made the hash anew, with which a hundred wrong passwords would take 46 MiB each.
+    const weak = [operator.id, rows[0].password_hash];
+    await cluster.pool.query('update operator set password_hash = $2 where id = $1', weak);
 
     for (let round = 0; round < 5; round += 1) {
       const wrong = { ...operator, password: 'a wrong password' };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { readOverview } from '#api/resources/overview/overview.ts';
 import { SearchQuery } from '#api/resources/overview/schemas.ts';
 import { search } from '#api/resources/overview/search.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { explaining } from '../../support/explaining.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules, type RuleSpec } from '#shared/access/policy/change.ts';
 import { permissions } from '#shared/access/policy/permissions.ts';
 import { setRoles } from '#shared/access/policy/roles.ts';

@@ -172,7 +172,6 @@ describe('dbtest', () => {
     await using mute = await startTCP((socket) => void socket.once('data', () => socket.write(ready)));
     // Answers every message, and does not close.
     await using clinging = await startTCP((socket) => void socket.on('data', () => socket.write(ready)));
-    const started = Date.now();
 
     const [first, second, third] = await Promise.all(
       [silent, mute, clinging].map(({ port }) => tryOut(`postgres://u:p@127.0.0.1:${port}/d?sslmode=disable`)),
@@ -184,7 +183,6 @@ describe('dbtest', () => {
         body: { error: { code: 'UPSTREAM_TIMEOUT', details: { reason: 'timeout' } } },
       });
     expect(third).toMatchObject({ status: 200 });
-    expect(Date.now() - started).toBeLessThan(9_000);
   });
 
   test('cannot scan ports: each user has a limit of concurrent tests', async () => {

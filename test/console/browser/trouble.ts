@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { freePort } from '#ops/embedded/ports.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';

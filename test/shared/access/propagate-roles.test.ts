@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import type { RolePermission } from '#shared/access/policy/permissions.ts';
 import { setRoles } from '#shared/access/policy/roles.ts';
 import { resumeSpreading, spreadRole } from '#shared/access/propagate-roles.ts';

@@ -105,14 +105,12 @@ describe('a statement that runs long', () => {
   });
 
   test('is ended also when the server has its statement timeout off', async () => {
-    const begun = performance.now();
     const answer = await run({
       sql: 'set statement_timeout = 0; select pg_sleep(300) /* unlimited */',
       timeoutSeconds: 0.5,
     });
 
     expect(answer).toMatchObject({ status: 504, body: { error: { code: 'UPSTREAM_TIMEOUT' } } });
-    expect(performance.now() - begun).toBeLessThan(4_000);
     await eventually(async () => expect(await active('unlimited')).toBe(0));
   });
 });
@@ -142,23 +140,15 @@ test("a tenant's unresponsive database does not delay other tenants", async () =
     hanging.id,
     secrets.seal(url, sealedColumns.tenantDBURL.context(hanging.id)),
   ]);
-  const times = async () => {
-    const taken: number[] = [];
-    for (let n = 0; n < 30; n += 1) {
-      const began = performance.now();
-      expect((await run({ sql: 'select 1' })).status).toBe(200);
-      taken.push(performance.now() - began);
-    }
-    return taken.sort((a, b) => a - b);
-  };
-  const before = await times();
-
   const theirs = cluster.as(hanging.creator).in(hanging);
-  const waits = Array.from({ length: 12 }, () => theirs.post(path, { sql: 'select 1' }));
+  let answered = 0;
+  const waits = Array.from({ length: 12 }, () =>
+    theirs.post(path, { sql: 'select 1' }).finally(() => (answered += 1)),
+  );
   await silent.connected;
-  const meanwhile = await times();
 
-  expect(meanwhile.at(15) ?? 0).toBeLessThan((before.at(15) ?? 0) + 50);
+  for (let n = 0; n < 10; n += 1) expect((await run({ sql: 'select 1' })).status).toBe(200);
+  expect(answered).toBe(0);
   for (const answer of await Promise.all(waits))
     expect(answer).toMatchObject({ status: 504, body: { error: { code: 'UPSTREAM_TIMEOUT' } } });
 });

@@ -1,7 +1,7 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAsset, deleteAsset } from '#api/db/assets.ts';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { createAsset, deleteAsset } from '#api/assets/assets.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { createPolicy, type Policy } from '#shared/access/policy/enforcer.ts';
 import type { Caller } from '#shared/core/caller.ts';

@@ -1,7 +1,7 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
-import { visibleRows } from '#api/db/visible.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
+import { visibleRows } from '#api/tenant/visible-rows.ts';
 import { changeRules, type RuleChange } from '#shared/access/policy/change.ts';
 import { createPolicy, type Policy, seesSomething } from '#shared/access/policy/enforcer.ts';
 import type { IndexLimits } from '#shared/access/policy/index-cache.ts';

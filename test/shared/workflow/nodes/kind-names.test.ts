@@ -10,7 +10,7 @@ const allowed = /^shared\/nodes\/|^workers\/nodes\/index\.ts$|^ops\/(?:bench\/|s
 
 /** Words with another meaning, and graphs that are data. */
 const otherMeanings: readonly [path: string, words: readonly string[], meaning: string][] = [
-  ['api/db/backfills.ts', ['end'], 'a method'],
+  ['api/resources/cron-jobs/backfill-rows.ts', ['end'], 'a method'],
   ['api/http/form-layout.ts', ['javascript'], 'a language'],
   ['api/http/openapi/parts.ts', ['http'], 'a type of security scheme in OpenAPI'],
   ['api/audit/changes.ts', ['dataQuery'], 'a type of asset'],
@@ -37,12 +37,12 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/resources/queries/update.ts', ['dataQuery'], 'a type of folder'],
   ['api/resources/widgets/library-examples.ts', ['dataQuery'], 'a type of asset'],
   ['api/resources/workflows/examples.ts', ['start', 'dataQuery', 'delay', 'map', 'dataCollection', 'end'], 'graphs'],
-  ['api/resources/workflows/plan-schemas.ts', ['start', 'dataQuery', 'dataCollection'], 'graphs of an example'],
-  ['api/resources/workflows/rerun-schemas.ts', ['start'], 'a choice'],
+  ['api/resources/workflows/plan/schemas.ts', ['start', 'dataQuery', 'dataCollection'], 'graphs of an example'],
+  ['api/resources/workflow-instances/rerun/schemas.ts', ['start'], 'a choice'],
   ['api/runs/wait-schemas.ts', ['delay'], 'a reason why a run waits'],
   ['api/runs/wait-reason.ts', ['delay'], 'a reason why a run waits'],
   ['api/fleet/waiting-runs.ts', ['delay'], 'a reason why a run waits'],
-  ['api/resources/workflows/waiting.ts', ['delay'], 'a reason why a run waits'],
+  ['api/resources/workflow-instances/waiting.ts', ['delay'], 'a reason why a run waits'],
   ['ops/cli/runs.ts', ['start'], 'a choice'],
   ['ops/client/events.ts', ['dataQuery', 'delay'], 'types of fields'],
   ['ops/client/rest.ts', ['dataQuery', 'delay', 'start'], 'types of fields'],
@@ -80,7 +80,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['workers/ai/load-sdk.ts', ['ai'], 'a package'],
   ['workers/ai/open-model.ts', ['ai'], 'a package'],
   ['workers/ai/tools.ts', ['ai'], 'a package'],
-  ['api/db/ai-decisions.ts', ['start'], 'a type of chunk'],
+  ['api/resources/ai-chat/decisions.ts', ['start'], 'a type of chunk'],
   ['workers/runs/batches/page.ts', ['end'], 'a method'],
   ['workers/datasources/connectors/mysql/values.ts', ['set'], 'a type of column'],
   ['workers/datasources/connectors/redis/operations.ts', ['set'], 'a type of value'],

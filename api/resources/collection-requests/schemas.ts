@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { JsonObject } from '#shared/core/json.ts';
+import { IterationPath } from '#shared/workflow/progress/activation.ts';
+import { ID } from '../../http/id.ts';
+import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { Stored } from '../../runs/run-schemas.ts';
+import { exampleCollectionRequest, exampleForm, exampleSubmission } from '../workflows/examples.ts';
+
+export const CollectionRequestID = z.object({ collectionRequestID: ID });
+
+export const Submission = z
+  .object({ submittedData: JsonObject })
+  .meta({ id: 'CollectionSubmission', examples: [exampleSubmission] });
+
+export const CollectionRequest = z
+  .object({
+    collectionRequestID: z.uuid(),
+    instanceID: z.uuid(),
+    workflowID: z.uuid().nullable(),
+    nodeID: z.string(),
+    iteration: z.int(),
+    frame: IterationPath,
+    status: z.enum(['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELLED']),
+    collectionType: z.string(),
+    collectionConfig: Stored,
+    submittedData: Stored.nullable(),
+    submittedBy: z.uuid().nullable().meta({ description: 'Null for an answer by link' }),
+    expiresAt: z.iso.datetime().nullable(),
+    answerURL: z.string().nullable().meta({
+      description:
+        'While the request is open: a link by which its holder answers once, without signing in. Only for callers who may answer, and only if the node allows it',
+    }),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'CollectionRequest', examples: [exampleCollectionRequest] });
+
+export const FormToken = z.object({ token: z.string().meta({ description: 'The last part of the link' }) });
+
+/** What the holder of a link is shown of the config of a request. */
+export const ShownToHolder = z.object({
+  collectionType: z.string(),
+  title: z.string().optional(),
+  description: z.string().optional(),
+  fields: z.array(Stored).optional().meta({ description: 'As the node has them; empty if there is a schema' }),
+  formSchema: Stored.optional().meta({ description: 'JSON Schema of `submittedData`' }),
+  formUischema: Stored.optional(),
+  approveLabel: z.string().optional(),
+  rejectLabel: z.string().optional(),
+  cancelLabel: z.string().optional(),
+});
+
+export const Form = ShownToHolder.extend({ expiresAt: z.iso.datetime().nullable() }).meta({
+  id: 'Form',
+  examples: [exampleForm],
+});
+
+export const CollectionRequests = z
+  .object({ requests: z.array(CollectionRequest), ...pageFields })
+  .meta({ id: 'CollectionRequestPage' });
+
+export const CollectionRequestList = z.object({
+  ...pageQuery(standardPage),
+  status: CollectionRequest.shape.status.optional(),
+  instanceID: ID.optional().describe('Those of this run'),
+});

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { Message } from '../../http/answer-parts.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { findRequest } from '../../runs/find-run.ts';
+import { requireOpen, takeAnswer } from './accept-submission.ts';
+import { requireApprover } from './approvers.ts';
+import { CollectionRequestID, Submission } from './schemas.ts';
+
+export const submitCollection = tenantRoute({
+  name: 'submitCollectionRequest',
+  method: 'post',
+  path: '/workflows/data-collection/:collectionRequestID/submit',
+  summary: 'Answer a data collection request',
+  description:
+    'Sends the data a run waits for. The first answer counts. A request that names approvers takes it from them only.',
+  permission: 'workflow.execute',
+  filter: true,
+  params: CollectionRequestID,
+  body: Submission,
+  // No idempotency key is needed: the first submission to a request counts.
+  idempotent: false,
+  response: z.object({ collectionRequestID: z.uuid(), message: Message }),
+
+  async handle({ params, body, identity, tenantID, em, require }, { runs }) {
+    const asking = { em, require, permission: 'workflow.execute' } as const;
+    const { request, run } = await findRequest(asking, params.collectionRequestID);
+    requireOpen({ request, run });
+    await requireApprover(request, { em, tenantID, identity });
+    await takeAnswer({ em, runs }, request, { ...body, submittedBy: identity.userID });
+    return { collectionRequestID: request.id, message: 'Answer received' };
+  },
+});

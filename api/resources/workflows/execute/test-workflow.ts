@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
+import { invalid } from '#shared/core/schema/issues.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { inEntityTransaction } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
+import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
+import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { readTestMode } from '#shared/workflow/test-mode.ts';
+import { authorAccess, callerAccess, checkGraph, graphOf, writeVersion } from '../../../graphs/graph.ts';
+import { tenantRoute } from '../../../http/route.ts';
+import { newTestRun } from '../../../runs/test-run.ts';
+import { findLatestID, findVersionToRun, requireVersionRoom } from '../../../versions/workflow-versions.ts';
+import { requireNamedTools } from '../named-tools.ts';
+import { testSpellings, WorkflowTest } from '../schemas.ts';
+
+export const testWorkflow = tenantRoute({
+  name: 'testWorkflow',
+  method: 'post',
+  path: '/workflows/test',
+  summary: 'Test a workflow',
+  description:
+    'Starts a test run of a graph that is not stored, or of a saved version of a workflow, which may be a draft. Outputs of nodes can be given (`pinned`), writes refused (`dryRun`), and the run ended after a node (`stopAfter`).',
+  access: ({ body: { given, saved } }) => [
+    { permission: 'workflow.test', object: `workflow:${(given ?? saved).workflowID ?? '*'}` },
+    ...(given ? authorAccess(given.nodes) : []),
+  ],
+  body: WorkflowTest,
+  spellings: testSpellings,
+  response: z.object({ instanceID: z.uuid(), isTest: z.literal(true) }),
+  idempotent: 'handler',
+
+  async handle({ body, caller, identity, em, tenantID, idempotency, require }, context) {
+    const { runs, pool } = context;
+    const { given, saved, args } = body;
+    const { workflowID } = given ?? saved;
+    if (workflowID && !(await em.findOne(Workflow, { id: workflowID }, { fields: ['id'] })))
+      throw invalid([{ path: ['workflowID'], message: 'there is no such workflow' }]);
+    const { found, graph } = given ? givenGraph(given) : await savedGraph({ em, pool }, { tenantID, ...saved });
+    // Who gives outputs decides what the nodes behind them do, as who changes the graph does.
+    const isAuthor = Object.keys(body.mode.pinned).length > 0;
+    if (!found || isAuthor) await requireNamedTools(context, { tenantID, identity }, graph.nodes);
+    if (found) await require(isAuthor ? authorAccess(graph.nodes) : callerAccess(graph.nodes));
+    const { mode, issues } = readTestMode(await checkGraph(em, graph, workflowID ?? undefined), body.mode);
+    if (issues.length > 0) throw invalid(issues);
+
+    const version = found ?? writeVersion(em, { tenantID, workflowID: null, caller }, graph);
+    // Throws what is wrong with the inputs, before the graph is written.
+    const { options } = graph;
+    const run = newTestRun({ tenantID, workflowID, versionID: version.id, options, caller, args, mode });
+    await inEntityTransaction(em, async () => {
+      await em.flush();
+      if (!found) await requireVersionRoom(em, tenantID);
+    });
+    const { instanceID } = await runs.accept(run, idempotency);
+    return { instanceID, isTest: true as const };
+  },
+});
+
+type Given = NonNullable<z.output<typeof WorkflowTest>['given']>;
+
+function givenGraph({ nodes, edges, options }: Given) {
+  return { found: null, graph: { nodes, edges, options: options ?? WorkflowOptions.parse({}) } };
+}
+
+interface Named {
+  tenantID: string;
+  workflowID: string;
+  /** Undefined: the one saved last. */
+  version: string | number | undefined;
+}
+
+async function savedGraph({ em, pool }: { em: EntityManager; pool: Pool }, { tenantID, workflowID, version }: Named) {
+  const id =
+    version === undefined
+      ? await findLatestID(pool, tenantID, workflowID)
+      : (await findVersionToRun(pool, { tenantID, workflowID }, version))?.id;
+  const found = id === undefined ? null : await em.findOne(WorkflowVersion, { id });
+  if (!found) throw new AppError('NOT_FOUND', 'Version not found');
+  return { found, graph: graphOf(found) };
+}

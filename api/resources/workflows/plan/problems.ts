@@ -1,0 +1,101 @@
+import type { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
+import { isJsonObject } from '#shared/core/json.ts';
+import type { Issue } from '#shared/core/schema/issues.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
+import { Workflow } from '#shared/entities/tables/workflow.ts';
+import { variableUses } from '#shared/workflow/graph/variable-uses.ts';
+import { findNodeKind } from '#shared/workflow/nodes/index.ts';
+import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';
+import { checkGraph, findAssetFaults, type Graph } from '../../../graphs/graph.ts';
+import type { PlanProblem } from './schemas.ts';
+
+export type Problem = z.input<typeof PlanProblem>;
+
+/** `isSound`: the graph can be walked, although it may name what does not exist. */
+export async function graphFaults(
+  em: EntityManager,
+  graph: Graph,
+  workflowID?: string,
+): Promise<{ isSound: boolean; problems: Problem[] }> {
+  try {
+    await checkGraph(em, graph, workflowID);
+    return { isSound: true, problems: [] };
+  } catch (error) {
+    const { missing, unable } = await findAssetFaults(em, graph.nodes, workflowID);
+    const ofAssets = [
+      ...missing.map((issue) => problemOf(issue, 'missing')),
+      ...unable.map((issue) => problemOf(issue, 'query')),
+    ];
+    const all = problemsIn(error, 'graph');
+    const paths = new Set(ofAssets.map(({ path }) => path));
+    const others = all.filter(({ path }) => !paths.has(path));
+    return { isSound: others.length === 0, problems: [...ofAssets, ...others].map((each) => withNode(each, graph)) };
+  }
+}
+
+/** The issues of an error; another error is thrown again. */
+export function problemsIn(error: unknown, kind: Problem['kind']): Problem[] {
+  const { issues } = error instanceof AppError && isJsonObject(error.details) ? error.details : {};
+  if (!Array.isArray(issues)) throw error;
+  // Only `invalid` writes `issues`.
+  return (issues as unknown as Issue[]).map((issue) => problemOf(issue, kind));
+}
+
+function problemOf({ path, message }: Issue, kind: Problem['kind']): Problem {
+  return { kind, path: path.join('.'), message };
+}
+
+function withNode(problem: Problem, { nodes }: Graph): Problem {
+  const [, index] = /^workflowNodes\.(\d+)\b/.exec(problem.path ?? '') ?? [];
+  const node = index === undefined ? undefined : nodes[Number(index)];
+  return node ? { ...problem, nodeID: node.id } : problem;
+}
+
+/** Variables that the nodes name and the tenant does not have, and secrets where none may stand. */
+export async function variableProblems(em: EntityManager, { nodes }: Graph): Promise<Problem[]> {
+  const uses = nodes.flatMap(({ id: nodeID, type, data }) => {
+    const definition = findNodeKind(type);
+    const named = (definition && variableUses(definition, data)?.named) ?? [];
+    return named.map(({ name, path }) => ({ nodeID, name, path, secrets: definition?.secrets ?? [] }));
+  });
+  if (uses.length === 0) return [];
+  const found = await em.find(
+    TenantVariable,
+    { name: { $in: [...new Set(uses.map(({ name }) => name))] } },
+    { fields: ['name', 'secret'] },
+  );
+  const isSecret = new Map(found.map(({ name, secret }) => [name, secret !== null && secret !== undefined]));
+  return uses.flatMap(({ nodeID, name, path, secrets }): Problem[] => {
+    const place = { kind: 'variable' as const, nodeID, path: path.join('.') };
+    if (!isSecret.has(name)) return [{ ...place, message: `there is no variable "${name}"` }];
+    const allowed: readonly string[] = secrets;
+    if (!isSecret.get(name) || allowed.includes(String(path[0]))) return [];
+    return [{ ...place, message: `the secret "${name}" cannot be used here` }];
+  });
+}
+
+/** Sub-workflows that could not be started. Those that do not exist are faults of the graph. */
+export async function workflowProblems(em: EntityManager, { nodes }: Graph): Promise<Problem[]> {
+  const uses = nodes.flatMap(({ id: nodeID, type, data }) => {
+    const definition = findNodeKind(type);
+    const assets = definition ? namedAssets(definition, data) : [];
+    return assets.flatMap(({ type: of, id, path }) =>
+      of === 'workflow' ? [{ nodeID, id, path: path.join('.') }] : [],
+    );
+  });
+  if (uses.length === 0) return [];
+  const where = { id: { $in: [...new Set(uses.map(({ id }) => id))] } };
+  const found = await em.find(Workflow, where, { fields: ['versionID', 'isDisabled'] });
+  const faults = new Map(
+    found.map(({ id, versionID, isDisabled }) => {
+      if (isDisabled) return [id, 'the workflow is disabled'];
+      return [id, versionID ? undefined : 'the workflow has drafts only'];
+    }),
+  );
+  return uses.flatMap(({ nodeID, id, path }): Problem[] => {
+    const message = faults.get(id);
+    return message === undefined ? [] : [{ kind: 'workflow', nodeID, path, message }];
+  });
+}

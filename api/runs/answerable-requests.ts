@@ -1,0 +1,23 @@
+import { raw } from '@mikro-orm/postgresql';
+import { readApproverNames } from '#shared/access/policy/approvers.ts';
+import { textArray } from '#shared/db/array.ts';
+import { onEntities } from '#shared/db/query.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import type { Condition } from '../tenant/visible-rows.ts';
+
+interface Asking {
+  tenantID: string;
+  identity: { userID: string; apiKeyID?: string | undefined };
+}
+
+/** Narrows questions to those that name no approvers, or this person. The right to execute the workflow is needed beside it. */
+export async function answerableBy(em: EntityManager, { tenantID, identity }: Asking): Promise<Condition> {
+  const names = identity.apiKeyID ? [] : await readApproverNames(onEntities(em), tenantID, identity.userID);
+  const named = (row: string) =>
+    `exists (select from jsonb_array_elements_text(${row}.collection_config->'approvers') as name where name = any(?::text[]))`;
+  const fragment = raw(
+    (row) => `(not jsonb_exists(${row}.collection_config, 'approvers') or ${named(row)})`,
+    [textArray(names)],
+  );
+  return { [fragment.key]: [] };
+}

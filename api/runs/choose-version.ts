@@ -1,0 +1,63 @@
+import type { StandingWorkflow } from '#shared/access/account-status.ts';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
+import { compileGraph } from '#shared/workflow/graph/graph.ts';
+import type { ApiContext } from '../context.ts';
+import { accessTo, checkGraph, graphOf } from '../graphs/graph.ts';
+import { type Access, TENANT_PREFIX } from '../http/route.ts';
+import { findLatestID, findVersionToRun, type VersionName } from '../versions/workflow-versions.ts';
+import type { ExecutableVersion } from './executable-versions.ts';
+
+interface Asking {
+  params: { workflowID: string };
+  tenantID: string;
+  workflow: StandingWorkflow | undefined;
+  readonly em: EntityManager;
+  require(access: readonly Access[]): Promise<void>;
+}
+
+interface Chosen {
+  versionID: string;
+  version: ExecutableVersion;
+}
+
+/** The version of a workflow to execute: the named one, else the published one. Throws if it cannot run, or not by this caller. */
+export async function chooseVersion(
+  asking: Asking,
+  { pool, executableVersion }: Pick<ApiContext, 'pool' | 'executableVersion'>,
+  name: VersionName | undefined,
+): Promise<Chosen> {
+  const { params, tenantID, workflow } = asking;
+  const { workflowID } = params;
+  if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
+  if (workflow.isDisabled) throw new AppError('CONFLICT', 'Workflow is disabled');
+
+  const named = name === undefined ? undefined : await findVersionToRun(pool, { tenantID, workflowID }, name);
+  if (name !== undefined && !named) throw new AppError('NOT_FOUND', 'Version not found');
+  const versionID = named?.id ?? workflow.versionID;
+  if (versionID === null) throw draftsOnly({ tenantID, workflowID }, await findLatestID(pool, tenantID, workflowID));
+
+  const version = await executableVersion({ tenantID, versionID });
+  // A graph is checked when it is published. Without nodes, and as a draft, it gets the list of its faults here.
+  if (version.isEmpty) atOnce(compileGraph([], []));
+  if (named && !named.isChecked) await checkDraft(asking.em, { versionID, workflowID });
+  // The bound queries are not checked here: the right to execute a workflow includes the queries it was saved with.
+  await asking.require(accessTo(version.assets));
+  return { versionID, version };
+}
+
+async function checkDraft(em: EntityManager, { versionID, workflowID }: Record<'versionID' | 'workflowID', string>) {
+  const draft = await em.findOneOrFail(WorkflowVersion, { id: versionID });
+  await checkGraph(em, graphOf(draft), workflowID);
+}
+
+function draftsOnly(of: Record<'tenantID' | 'workflowID', string>, versionID = ':versionID'): AppError {
+  const base = `${TENANT_PREFIX.replace(':tenantID', of.tenantID)}/workflows/${of.workflowID}`;
+  return new AppError(
+    'CONFLICT',
+    `This workflow has drafts only. Publish one with POST ${base}/versions/${versionID}/publish, or execute one with ?version=`,
+    { details: { versionID } },
+  );
+}

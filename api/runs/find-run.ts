@@ -1,0 +1,65 @@
+import type { Caller } from '#shared/core/caller.ts';
+import { AppError } from '#shared/core/errors.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
+import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
+import type { Access } from '../http/route.ts';
+
+interface Asking {
+  em: EntityManager;
+  require(access: readonly Access[]): Promise<void>;
+  permission: 'workflow.read' | 'workflow.execute';
+}
+
+/**
+ * The object of a run's permission: its workflow. For a run without a workflow (the test of an unsaved graph) and for an unknown
+ * id it is all workflows, so that only callers who may see any run learn that there is none.
+ */
+export async function findRun({ em, require, permission }: Asking, instanceID: string): Promise<WorkflowInstance> {
+  const run = await em.findOne(WorkflowInstance, { id: instanceID });
+  await require([{ permission, object: `workflow:${run?.workflowID ?? '*'}` }]);
+  if (!run) throw new AppError('NOT_FOUND', 'Run not found');
+  return run;
+}
+
+/**
+ * A run of a workflow that the caller may read, or that the caller has started and may still execute. Its values may have megabytes:
+ * `without` names those that are not needed.
+ */
+export async function findReadableRun<Left extends 'input' | 'output' = never>(
+  { em, require, caller }: Pick<Asking, 'em' | 'require'> & { caller: Caller },
+  instanceID: string,
+  { without = [] }: { without?: readonly Left[] } = {},
+): Promise<Omit<WorkflowInstance, Left>> {
+  // What is left out, the type of the answer says.
+  const exclude = [...without] as never[];
+  const run: WorkflowInstance | null = await em.findOne(WorkflowInstance, { id: instanceID }, { exclude });
+  const isOwn = run?.caller.type === caller.type && run.caller.id === caller.id;
+  const object = `workflow:${run?.workflowID ?? '*'}`;
+  try {
+    await require([{ permission: 'workflow.read', object }]);
+  } catch (error) {
+    if (!isOwn || !(error instanceof AppError && error.code === 'PERMISSION_DENIED')) throw error;
+    await require([{ permission: 'workflow.execute', object }]);
+  }
+  if (!run) throw new AppError('NOT_FOUND', 'Run not found');
+  return run;
+}
+
+/** The values of a run, for those who need neither. */
+export const VALUES = ['input', 'output'] as const;
+
+/** The object of a data collection request, by the same rule. */
+export async function findRequest(
+  { em, require, permission }: Asking,
+  requestID: string,
+): Promise<{ request: CollectionRequest; run: Owner }> {
+  const request = await em.findOne(CollectionRequest, { id: requestID });
+  const run: Owner | null =
+    request && (await em.findOne(WorkflowInstance, { id: request.instanceID }, { fields: ['workflowID', 'status'] }));
+  await require([{ permission, object: `workflow:${run?.workflowID ?? '*'}` }]);
+  if (!request || !run) throw new AppError('NOT_FOUND', 'Request not found');
+  return { request, run };
+}
+
+type Owner = Pick<WorkflowInstance, 'workflowID' | 'status'>;

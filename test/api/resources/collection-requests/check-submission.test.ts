@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest';
+import { checkSubmission } from '#api/resources/collection-requests/check-submission.ts';
+import type { Json, JsonObject } from '#shared/core/json.ts';
+
+const listOf = (items: JsonObject): JsonObject => ({
+  fields: [],
+  formSchema: { type: 'object', properties: { a: { type: 'array', items } } },
+});
+
+function treeOf(keyword: 'anyOf' | 'allOf', leaf: JsonObject, levels: number): JsonObject {
+  return levels === 0 ? leaf : { [keyword]: Array(2).fill(treeOf(keyword, leaf, levels - 1)) };
+}
+
+describe('an answer that would be checked against very many schemas', () => {
+  test.each<[what: string, items: JsonObject, value: Json]>([
+    ['of a list of choices', { anyOf: [...Array(4_000).fill({ type: 'string' }), { type: 'number' }] }, 1],
+    ['of nested choices', treeOf('anyOf', { type: 'number' }, 10), 1],
+    ['that all apply', treeOf('allOf', { type: 'object', properties: { x: { type: 'number' } } }, 10), { x: 1 }],
+  ])('%s is refused', (_what, items, value) => {
+    const form = listOf(items);
+    const answer: JsonObject = { a: Array(50_000).fill(value) };
+
+    expect(() => checkSubmission(form, answer)).toThrow(/has at most \d+ values/);
+    expect(checkSubmission(form, { a: [value] })).toEqual({ a: [value] });
+  });
+
+  test('is checked if the schemas are few', () => {
+    const items = { anyOf: [{ type: 'string' }, { type: 'number' }] };
+    const a = Array.from({ length: 10_000 }, (_, n) => (n % 2 === 0 ? n : String(n)));
+
+    expect(checkSubmission(listOf(items), { a })).toEqual({ a });
+  });
+});

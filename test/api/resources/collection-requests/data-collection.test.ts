@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readApproverNames } from '#shared/access/policy/approvers.ts';
+import { newID } from '#shared/core/ids.ts';
+import { onPool } from '#shared/db/query.ts';
+import { type Cluster, startCluster } from '../../../support/cluster.ts';
+import {
+  aMember,
+  anApiKey,
+  aRole,
+  aTenant,
+  aWorkflow,
+  type TestTenant,
+  type TestUser,
+} from '../../../support/factories.ts';
+import { graph } from '../../../support/graphs.ts';
+import { eventually } from '../../../support/settle.ts';
+
+let cluster: Cluster;
+let tenant: TestTenant;
+let manager: TestUser;
+let clerk: TestUser;
+
+beforeAll(async () => {
+  cluster = await startCluster({ workers: ['workflow.runs'] });
+  tenant = await aTenant(cluster);
+  manager = await aMember(cluster, { tenant, can: ['workflow.execute', 'workflow.read'] });
+  clerk = await aMember(cluster, { tenant, can: ['workflow.execute', 'workflow.read'] });
+  const role = await aRole(cluster, { tenant, roleName: 'Managers' });
+  const { status } = await cluster
+    .as(tenant.creator)
+    .in(tenant)
+    .patch(`T/users/${manager.id}/roles`, { roleIDs: [role.id] });
+  expect(status).toBe(200);
+});
+
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const as = (user: TestUser) => cluster.as(user).in(tenant);
+
+/** Starts a run that asks. Returns the ids of the run and of the request. */
+async function asked(ask: { type: string; [field: string]: unknown }) {
+  const { nodes, edges } = graph(
+    {
+      start: { type: 'start' },
+      ask,
+      yes: { type: 'end', outputParameters: [{ name: 'value', sourceVariable: '{{ctx.value}}' }] },
+      ...(ask.type === 'approval' && {
+        no: { type: 'end', status: 'failure', message: 'Rejected: {{ctx.value.comment}}' },
+      }),
+    },
+    ask.type === 'approval' ? ['start>ask', 'ask:approved>yes', 'ask:rejected>no'] : ['start>ask', 'ask>yes'],
+  );
+  const { id } = await aWorkflow(cluster, { tenant, nodes, edges });
+  const { body } = await as(tenant.creator).post(`T/workflows/${id}/execute`, {});
+  let requestID = '';
+  await eventually(async () => {
+    const { rows } = await cluster.pool.query<{ id: string }>(
+      'select id from collection_request where instance_id = $1',
+      [body.instanceID],
+    );
+    requestID = rows[0]?.id ?? expect.fail('nothing is asked');
+  });
+  return { instanceID: String(body.instanceID), requestID };
+}
+
+/** The run after its end. */
+async function ended(instanceID: string) {
+  const read = () => as(tenant.creator).get(`T/workflows/instances/${instanceID}`);
+  await eventually(async () => expect(['COMPLETED', 'FAILED']).toContain((await read()).body.status));
+  return (await read()).body;
+}
+
+async function listed(user: TestUser, query = '?status=PENDING&limit=100'): Promise<string[]> {
+  const { status, body } = await as(user).get(`T/workflows/data-collection${query}`);
+  expect(status).toBe(200);
+  return body.requests.map((request: { collectionRequestID: string }) => request.collectionRequestID);
+}
+
+const approve = { submittedData: { decision: 'approve' } };
+
+describe('an approval with named approvers', () => {
+  test('takes the answer of a holder of a named role only, and shows it to no other', async () => {
+    const { instanceID, requestID } = await asked({ type: 'approval', approvers: 'managers', outputVariable: 'value' });
+
+    const refused = await as(clerk).post(`T/workflows/data-collection/${requestID}/submit`, approve);
+    expect(refused).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION_DENIED' } } });
+    const key = await anApiKey(cluster, { tenant, creator: manager, can: ['workflow.execute'] });
+    const byKey = await cluster
+      .withKey(key)
+      .in(tenant)
+      .post(`T/workflows/data-collection/${requestID}/submit`, approve);
+    expect(byKey.status).toBe(403);
+    expect(await listed(clerk)).not.toContain(requestID);
+    expect(await listed(manager)).toContain(requestID);
+
+    const taken = await as(manager).post(`T/workflows/data-collection/${requestID}/submit`, approve);
+    expect(taken.status).toBe(200);
+    expect(await ended(instanceID)).toMatchObject({
+      status: 'COMPLETED',
+      output: { value: { approved: true, comment: '' } },
+    });
+    expect(await listed(manager)).not.toContain(requestID);
+    expect(await listed(manager, '?status=COMPLETED&limit=100')).toContain(requestID);
+  });
+
+  test('takes the answer of a user named by id or by a verified address', async () => {
+    const byID = await asked({ type: 'approval', approvers: [clerk.id.toUpperCase()] });
+    expect((await as(manager).post(`T/workflows/data-collection/${byID.requestID}/submit`, approve)).status).toBe(403);
+    expect((await as(clerk).post(`T/workflows/data-collection/${byID.requestID}/submit`, approve)).status).toBe(200);
+
+    const byAddress = await asked({ type: 'approval', approvers: [clerk.email] });
+    const submit = (user: TestUser) =>
+      as(user).post(`T/workflows/data-collection/${byAddress.requestID}/submit`, approve);
+    expect((await submit(manager)).status).toBe(403);
+    expect((await submit(clerk)).status).toBe(200);
+
+    const names = () => readApproverNames(onPool(cluster.pool), tenant.id, clerk.id);
+    expect(await names()).toEqual([clerk.id, clerk.email.toLowerCase()]);
+    await cluster.pool.query('update app_user set email_verified_at = null where id = $1', [clerk.id]);
+    expect(await names()).toEqual([clerk.id]);
+  });
+});
+
+test('an approval checks the decision and the comment, each fault with its path, and a rejection is a branch', async () => {
+  const { instanceID, requestID } = await asked({ type: 'approval', requireComment: true, outputVariable: 'value' });
+  const submit = (submittedData: object) =>
+    as(clerk).post(`T/workflows/data-collection/${requestID}/submit`, { submittedData });
+
+  const { status, body } = await submit({ decision: 'perhaps', comment: '' });
+  expect(status).toBe(400);
+  expect(body.error.message).toContain('submittedData.decision');
+  expect(body.error.message).toContain('submittedData.comment');
+
+  expect((await submit({ decision: 'reject', comment: 'Too dear' })).status).toBe(200);
+  expect(await ended(instanceID)).toMatchObject({ status: 'FAILED', error: { message: 'Rejected: Too dear' } });
+});
+
+test('of two answers at once one wins, and the other is told', async () => {
+  const { instanceID, requestID } = await asked({ type: 'approval', outputVariable: 'value' });
+  const submit = (user: TestUser, comment: string) =>
+    as(user).post(`T/workflows/data-collection/${requestID}/submit`, {
+      submittedData: { decision: 'approve', comment },
+    });
+
+  const answers = await Promise.all(['a', 'b', 'c', 'd'].map((each) => submit(each < 'c' ? clerk : manager, each)));
+
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
+  const won = ['a', 'b', 'c', 'd'][answers.findIndex(({ status }) => status === 200)];
+  expect(await ended(instanceID)).toMatchObject({ output: { value: { approved: true, comment: won } } });
+});
+
+test('a form with a JSON Schema checks its answer, and fills in defaults', async () => {
+  const formSchema = {
+    type: 'object',
+    properties: { size: { type: 'integer', minimum: 1 }, color: { type: 'string', default: 'red' } },
+    required: ['size'],
+  };
+  const { instanceID, requestID } = await asked({ type: 'dataCollection', formSchema, outputVariable: 'value' });
+  const submit = (submittedData: object) =>
+    as(clerk).post(`T/workflows/data-collection/${requestID}/submit`, { submittedData });
+
+  const wrong = await submit({ size: 0 });
+  expect(wrong).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+  expect(wrong.body.error.message).toContain('submittedData.size');
+  expect((await submit({ size: 2 })).status).toBe(200);
+  expect(await ended(instanceID)).toMatchObject({ output: { value: { size: 2, color: 'red' } } });
+});
+
+test('a form whose answers cannot be checked is refused when the workflow is saved', async () => {
+  const formSchema = { properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
+  const nodes = [
+    { id: 's', type: 'start', data: {} },
+    { id: 'f', type: 'dataCollection', data: { formSchema } },
+  ];
+  const { status, body } = await as(tenant.creator).post('T/workflows', {
+    title: `Form ${newID()}`,
+    workflowNodes: nodes,
+    workflowEdges: [{ id: 'e', source: 's', target: 'f' }],
+  });
+
+  expect(status).toBe(400);
+  expect(body.error.message).toContain('workflowNodes.1.data.formSchema.properties.a.pattern');
+});

@@ -1,0 +1,523 @@
+import { pino } from 'pino';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { tokenOf } from '#shared/runs/form-links.ts';
+import { findChromium } from '../../../servers/chromium.ts';
+import { type Cluster, startCluster } from '../../../support/cluster.ts';
+import {
+  aDataQuery,
+  aMember,
+  anApiKey,
+  aTenant,
+  aWorkflow,
+  type TestTenant,
+  type TestUser,
+} from '../../../support/factories.ts';
+import { graph } from '../../../support/graphs.ts';
+import { startHTTP } from '../../../support/http-server.ts';
+import { expectIcon } from '../../../support/icon.ts';
+import { eventually } from '../../../support/settle.ts';
+
+const found = await findChromium();
+if (found.path === null) process.stderr.write(`The tests of forms in a browser are skipped: ${found.reason}\n`);
+
+let cluster: Cluster;
+let tenant: TestTenant;
+let manager: TestUser;
+let reader: TestUser;
+const log: string[] = [];
+
+beforeAll(async () => {
+  const logger = pino({ level: 'debug' }, { write: (line: string) => void log.push(line) });
+  cluster = await startCluster({ workers: true, logger });
+  tenant = await aTenant(cluster);
+  manager = await aMember(cluster, { tenant, can: ['workflow.execute', 'workflow.read'] });
+  reader = await aMember(cluster, { tenant, can: ['workflow.read'] });
+});
+
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const as = (user: TestUser) => cluster.as(user).in(tenant);
+const approve = { submittedData: { decision: 'approve' } };
+
+type Node = { type: string; [field: string]: unknown };
+const approval: Node = { type: 'approval', answerByLink: true, outputVariable: 'value' };
+
+/** Starts a run that asks. Returns the ids of the run and of the request. */
+async function asked(ask: Node = approval, more: Record<string, Node> = {}, edges: string[] = ['start>ask']) {
+  const shape = graph(
+    {
+      start: { type: 'start' },
+      ...more,
+      ask,
+      end: { type: 'end', outputParameters: [{ name: 'value', sourceVariable: '{{ctx.value}}' }] },
+    },
+    [
+      ...edges,
+      ...(ask.type === 'approval' ? ['ask:approved>end', 'ask:rejected>end', 'ask:expired>end'] : ['ask>end']),
+    ],
+  );
+  const { id } = await aWorkflow(cluster, { tenant, ...shape });
+  const { body } = await as(tenant.creator).post(`T/workflows/${id}/execute`, {});
+  const instanceID = String(body.instanceID);
+  let requestID = '';
+  await eventually(async () => {
+    const { rows } = await cluster.pool.query<{ id: string }>(
+      'select id from collection_request where instance_id = $1',
+      [instanceID],
+    );
+    requestID = rows[0]?.id ?? expect.fail('nothing is asked');
+  });
+  return { instanceID, requestID };
+}
+
+async function shown(requestID: string, user = manager): Promise<string | null> {
+  const { status, body } = await as(user).get(`T/workflows/data-collection/${requestID}`);
+  expect(status).toBe(200);
+  return body.request.answerURL;
+}
+
+/** A link as it works in tests: under the address that the service really has. */
+async function linkTo(requestID: string): Promise<string> {
+  const url = (await shown(requestID)) ?? expect.fail('there is no link');
+  expect(url).toMatch(/^https:\/\/api\.gantry\.test\/api\/v1\/forms\//);
+  return here(url);
+}
+const here = (url: string) => `${cluster.baseURL}${new URL(url).pathname}`;
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+async function call(url: string, body?: object, accept = 'application/json'): Promise<{ status: number; body: any }> {
+  const response = await fetch(url, {
+    method: body ? 'POST' : 'GET',
+    headers: { accept, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: accept.includes('html') ? text : JSON.parse(text) };
+}
+
+async function ended(instanceID: string) {
+  const read = () => as(tenant.creator).get(`T/workflows/instances/${instanceID}`);
+  await eventually(async () => expect(['COMPLETED', 'FAILED']).toContain((await read()).body.status));
+  return (await read()).body;
+}
+
+async function aClient() {
+  const client = await cluster.pool.connect();
+  return Object.assign(client, { [Symbol.asyncDispose]: async () => client.release() });
+}
+
+async function waitingForLocks(): Promise<number> {
+  const { rows } = await cluster.pool.query<{ count: number }>(
+    `select count(*)::int as count from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock' and query like '%collection_request%'`,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+const isSuccessOf =
+  (node: string) =>
+  ({ nodeID, status }: { nodeID: string; status: string }) =>
+    nodeID === node && status === 'SUCCESS';
+
+const refusal = (status: number, code: string) => ({ status, body: { error: { code } } });
+
+describe('a link', () => {
+  test('shows what its holder needs, takes one answer without a sign-in, and the run goes on', async () => {
+    const formSchema = { type: 'object', properties: { size: { type: 'integer' } }, required: ['size'] };
+    const { instanceID, requestID } = await asked({
+      type: 'dataCollection',
+      answerByLink: true,
+      title: 'Which size?',
+      description: 'For the order',
+      approvers: [manager.id],
+      formSchema,
+      outputVariable: 'value',
+      expiryMinutes: 0,
+    });
+    const link = await linkTo(requestID);
+
+    const { status, body } = await call(link);
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: {
+        success: true,
+        form: {
+          collectionType: 'form',
+          title: 'Which size?',
+          description: 'For the order',
+          fields: [],
+          formSchema,
+          expiresAt: expect.any(String),
+        },
+      },
+    });
+    // A week, although the question itself waits for ever.
+    expect(Date.parse(body.form.expiresAt) - Date.now()).toBeGreaterThan(6.9 * 86_400_000);
+    expect((await call(link, { submittedData: { size: 'large' } })).body.error.message).toContain('submittedData.size');
+
+    expect(await call(link, { submittedData: { size: 4, more: 1 } })).toMatchObject({ status: 200 });
+    expect(await ended(instanceID)).toMatchObject({ status: 'COMPLETED', output: { value: { size: 4 } } });
+    expect(await call(link, { submittedData: { size: 5 } })).toMatchObject(refusal(409, 'CONFLICT'));
+    expect(await call(link)).toMatchObject(refusal(409, 'CONFLICT'));
+    const { body: read } = await as(manager).get(`T/workflows/data-collection/${requestID}`);
+    expect(read.request).toMatchObject({ status: 'COMPLETED', submittedBy: null, answerURL: null });
+  });
+
+  test('leaves an entry in the trail of the tenant, which does not tell the link', async () => {
+    const { instanceID, requestID } = await asked();
+    const link = await linkTo(requestID);
+    const body = JSON.stringify({ submittedData: { decision: 'approve', comment: 'seen' } });
+    const headers = { 'content-type': 'application/json', referer: link, 'x-original-uri': new URL(link).pathname };
+    expect((await fetch(link, { method: 'POST', headers, body })).status).toBe(200);
+    await ended(instanceID);
+
+    const { rows } = await cluster.pool.query(
+      `select kind, action, user_id, path, details from audit_record where tenant_id = $1 and asset_id = $2`,
+      [tenant.id, requestID],
+    );
+    expect(rows).toMatchObject([
+      {
+        ...{ kind: 'entry', action: 'POST', user_id: null, path: '/api/v1/forms/:token' },
+        details: { request: { operation: 'submitForm', body: { submittedData: { comment: 'seen' } } } },
+      },
+    ]);
+    expect(JSON.stringify(rows)).not.toContain(tokenOf(link));
+  });
+
+  test('is shown to those who may answer, and only if the node allows it', async () => {
+    const { requestID } = await asked({ ...approval, approvers: manager.id });
+    const without = await asked({ type: 'approval' });
+
+    expect(await shown(requestID)).toContain('/api/v1/forms/');
+    expect(await shown(requestID, reader)).toBeNull();
+    expect(await shown(requestID, tenant.creator)).toBeNull();
+    const key = await anApiKey(cluster, { tenant, creator: manager, can: ['workflow.execute', 'workflow.read'] });
+    const byKey = await cluster.withKey(key).in(tenant).get(`T/workflows/data-collection/${requestID}`);
+    expect(byKey.body.request.answerURL).toBeNull();
+    expect(await shown(without.requestID)).toBeNull();
+    const { body } = await as(manager).get('T/workflows/data-collection?status=PENDING&limit=100');
+    const urls = new Map(
+      body.requests.map((each: { collectionRequestID: string; answerURL: string | null }) => [
+        each.collectionRequestID,
+        each.answerURL,
+      ]),
+    );
+    expect([urls.get(requestID), urls.get(without.requestID)]).toEqual([await shown(requestID), null]);
+  });
+
+  test('of a node that allows none does not work, even if it is signed', async () => {
+    const { instanceID } = await asked({ type: 'approval' });
+
+    const url = here(cluster.context.formLinks.urlOf({ tenantID: tenant.id, instanceID, nodeID: 'ask', path: '0' }));
+    expect(await call(url)).toMatchObject(refusal(409, 'CONFLICT'));
+    expect(await call(url, approve)).toMatchObject(refusal(409, 'CONFLICT'));
+  });
+
+  test('is used once: of answers at once, by link and signed in, one wins', async () => {
+    const { instanceID, requestID } = await asked();
+    const link = await linkTo(requestID);
+    const answer = (comment: string) => ({ submittedData: { decision: 'approve', comment } });
+    // They all find the request open, and then wait for its row.
+    await using locked = await aClient();
+    await locked.query('begin');
+    await locked.query('select from collection_request where id = $1 for update', [requestID]);
+
+    const answered = Promise.all([
+      ...['a', 'b', 'c'].map((comment) => call(link, answer(comment))),
+      ...['d', 'e'].map((comment) =>
+        as(manager).post(`T/workflows/data-collection/${requestID}/submit`, answer(comment)),
+      ),
+    ]);
+    await eventually(async () => expect(await waitingForLocks()).toBeGreaterThan(1));
+    await locked.query('commit');
+    const answers = await answered;
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409]);
+    const won = ['a', 'b', 'c', 'd', 'e'][answers.findIndex(({ status }) => status === 200)];
+    expect(await ended(instanceID)).toMatchObject({ output: { value: { approved: true, comment: won } } });
+  });
+
+  test('ends with the run, with the question, and after its own time', async () => {
+    const [cancelled, late, old] = [await asked(), await asked(), await asked({ ...approval, linkExpiryMinutes: 10 })];
+    const links = await Promise.all([cancelled, late, old].map(({ requestID }) => linkTo(requestID)));
+    const { pool } = cluster;
+
+    await as(manager).delete(`T/workflows/instances/${cancelled.instanceID}/stop`);
+    await pool.query(`update collection_request set expires_at = now() where id = $1`, [late.requestID]);
+    await pool.query(`update collection_request set created_at = now() - interval '10 minutes' where id = $1`, [
+      old.requestID,
+    ]);
+
+    for (const link of links) {
+      expect(await call(link)).toMatchObject(refusal(409, 'CONFLICT'));
+      expect(await call(link, approve)).toMatchObject(refusal(409, 'CONFLICT'));
+    }
+    expect(await shown(old.requestID)).toBeNull();
+    // The question itself is still open for those who sign in.
+    const signedIn = await as(manager).post(`T/workflows/data-collection/${old.requestID}/submit`, approve);
+    expect(signedIn.status).toBe(200);
+  });
+
+  test('that expires after it was found open, and before its answer is stored, takes none', async () => {
+    const { instanceID, requestID } = await asked({ ...approval, linkExpiryMinutes: 10 });
+    const link = await linkTo(requestID);
+    await using locked = await aClient();
+    await locked.query('begin');
+    await locked.query(
+      `update collection_request set created_at = now() - interval '10 minutes 1 second' where id = $1`,
+      [requestID],
+    );
+
+    const answered = call(link, approve);
+    await eventually(async () => expect(await waitingForLocks()).toBe(1));
+    await locked.query('commit');
+
+    expect(await answered).toMatchObject(refusal(409, 'CONFLICT'));
+    const signedIn = await as(manager).post(`T/workflows/data-collection/${requestID}/submit`, approve);
+    expect(signedIn.status).toBe(200);
+    expect(await ended(instanceID)).toMatchObject({ output: { value: { approved: true } } });
+  });
+
+  test('that was altered, or belongs to a run that is gone, is as unknown as any text', async () => {
+    const { instanceID, requestID } = await asked();
+    const link = await linkTo(requestID);
+    const token = tokenOf(link);
+    const unknown = await call(`${cluster.baseURL}/api/v1/forms/nothing`);
+    const other = { tenantID: (await aTenant(cluster)).id, instanceID, nodeID: 'ask', path: '0' };
+    const urls = [
+      link.replace(token, `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`),
+      link.replace(token, `A${token.slice(1)}`),
+      here(cluster.context.formLinks.urlOf(other)),
+      here(cluster.context.formLinks.urlOf({ ...other, tenantID: tenant.id, instanceID: other.tenantID })),
+    ];
+
+    expect(unknown).toMatchObject(refusal(404, 'NOT_FOUND'));
+    for (const url of urls) {
+      expect(await call(url)).toEqual(unknown);
+      expect(await call(url, approve)).toEqual(unknown);
+    }
+    expect(await call(link, approve)).toMatchObject({ status: 200 });
+  });
+
+  test('is a page for a browser, which escapes what the workflow says', async () => {
+    const fields = [
+      { key: 'size', label: 'Size', fieldType: 'dropdown', options: ['<small>', 'large'], required: true },
+      { key: 'gift', fieldType: 'checkbox' },
+    ];
+    const { requestID } = await asked({
+      type: 'dataCollection',
+      answerByLink: true,
+      title: 'A <b> question',
+      fields,
+      outputVariable: 'value',
+    });
+    const link = await linkTo(requestID);
+    const html = 'text/html,application/xhtml+xml,*/*;q=0.8';
+
+    const page = await fetch(link, { headers: { accept: html } });
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    await expectIcon(link, { accept: html });
+    const text = await page.text();
+    expect(text).toContain('A &#60;b&#62; question');
+    expect(text).toContain('<select name="size" data-as="text" required>');
+    expect(text).toContain('&#60;small&#62;');
+    expect(text).toContain('<input type="checkbox" name="gift"');
+
+    await call(link, { submittedData: { size: 'large' } });
+    const closed = await call(link, undefined, html);
+    expect([closed.status, closed.body]).toEqual([409, expect.stringContaining('has been answered already')]);
+    const unknown = await call(`${cluster.baseURL}/api/v1/forms/nothing`, undefined, html);
+    expect([unknown.status, unknown.body]).toEqual([404, expect.stringContaining('There is no form at this link')]);
+  });
+});
+
+test('HTTP nodes and queries send the link before the question is asked; its token is masked in what the run keeps', async () => {
+  let before: { status: number } | undefined;
+  await using service = await startHTTP(async ({ body }, response) => {
+    before = await call(here(JSON.parse(body).link));
+    response.setHeader('content-type', 'application/json').end(body);
+  });
+  const send: Node = {
+    type: 'http',
+    url: `${service.origin}/mail`,
+    method: 'POST',
+    body: { link: '{{links.ask}}', text: 'Go to {{links["ask"]}}' },
+    outputVariable: 'sent',
+  };
+  const query = 'select {{inputs.link}}::text as link';
+  const { id: dataQueryID } = await aDataQuery(cluster, { tenant, query });
+  const ask: Node = { type: 'dataQuery', dataQueryID, inputValues: { link: '{{links.ask}}' }, outputVariable: 'read' };
+  const lines = ['start>send', 'send:success>query', 'query:success>ask'];
+  const { instanceID, requestID } = await asked(approval, { send, query: ask }, lines);
+
+  const { link, text } = JSON.parse(service.seen[0]?.body ?? '{}');
+  expect(text).toBe(`Go to ${link}`);
+  expect(here(link)).toBe(await linkTo(requestID));
+  expect(before).toMatchObject(refusal(409, 'CONFLICT'));
+  expect(await call(here(link), approve)).toMatchObject({ status: 200 });
+  const run = await ended(instanceID);
+  expect(run).toMatchObject({ status: 'COMPLETED', output: { value: { approved: true } } });
+  expect(JSON.stringify(run)).not.toContain(tokenOf(link));
+  const { output } = run.timeline.find(isSuccessOf('query'));
+  expect(output.read).toEqual([{ link: expect.stringMatching(/\/forms\/•+$/) }]);
+  const sent = run.timeline.find(isSuccessOf('send'));
+  expect(sent.output.sent.link).toMatch(/\/forms\/•+$/);
+});
+
+test('each round of a loop has a link of its own', async () => {
+  await using service = await startHTTP();
+  const shape = graph(
+    {
+      start: { type: 'start' },
+      each: { type: 'loop', sourceVariable: '{{ctx.input.items}}', outputVariable: 'all' },
+      send: { type: 'http', url: `${service.origin}/?to={{links.ask}}`, method: 'POST' },
+      ask: approval,
+      end: { type: 'end', outputParameters: [{ name: 'all', sourceVariable: '{{ctx.all}}' }] },
+    },
+    ['start>each', 'each:loop>send', 'send:success>ask', 'each:completed>end'],
+  );
+  const { id } = await aWorkflow(cluster, { tenant, ...shape });
+  const { body } = await as(tenant.creator).post(`T/workflows/${id}/execute`, { args: { items: [1, 2] } });
+
+  for (const round of [0, 1]) {
+    await eventually(() => expect(service.seen.length).toBe(round + 1));
+    const link = here(new URL(service.seen[round]?.url ?? '', service.origin).searchParams.get('to') ?? '');
+    const comment = `round ${round}`;
+    await eventually(async () =>
+      expect(await call(link, { submittedData: { decision: 'approve', comment } })).toMatchObject({ status: 200 }),
+    );
+  }
+  expect((await ended(body.instanceID)).output.all).toEqual([
+    { approved: true, comment: 'round 0' },
+    { approved: true, comment: 'round 1' },
+  ]);
+});
+
+test('a link to a node that takes no answers by link, or where it cannot be masked, is refused when it is saved', async () => {
+  const save = async (more: Record<string, Node>, edges: string[]) => {
+    const { nodes, edges: lines } = graph({ start: { type: 'start' }, ...more }, edges);
+    const { status, body } = await as(tenant.creator).post('T/workflows', {
+      title: 'Links',
+      workflowNodes: nodes,
+      workflowEdges: lines,
+    });
+    return status === 201 ? null : body.error.message;
+  };
+  const send = (url: string, more: object = {}): Node => ({ type: 'http', url, ...more });
+  const line = ['start>send', 'send:success>ask', 'ask:expired>late'];
+  const late: Node = { type: 'end' };
+
+  expect(await save({ send: send('https://a.test/{{links.ask}}'), ask: approval, late }, line)).toBeNull();
+  const plain: Node = { type: 'approval' };
+  expect(await save({ send: send('https://a.test/{{links.ask}}'), ask: plain, late }, line)).toContain(
+    'workflowNodes.1.data.url: the node "ask" does not take answers by link',
+  );
+  expect(await save({ send: send('https://a.test/{{links.asks}}'), ask: approval, late }, line)).toContain(
+    'workflowNodes.1.data.url: there is no node "asks" in the same body',
+  );
+  expect(await save({ send: send('https://a.test', { title: '{{links.ask}}' }), ask: approval, late }, line)).toContain(
+    'workflowNodes.1.data.title: a link cannot be used here, but in url, headers, queryParams, body',
+  );
+  expect(
+    await save({ send: { type: 'set', assignments: [{ name: 'a', value: '{{links.ask}}' }] }, ask: approval, late }, [
+      'start>send',
+      'send>ask',
+      'ask:expired>late',
+    ]),
+  ).toContain('must begin with ctx or vars');
+});
+
+describe.skipIf(found.path === null)('the page of a link, in a browser', () => {
+  let browser: Browser;
+  let page: Page;
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: found.path ?? '', args: ['--no-sandbox'] });
+    page = await browser.newPage();
+    page.setDefaultTimeout(10_000);
+    await page.addInitScript(
+      "document.addEventListener('securitypolicyviolation', (event) => console.error(event.violatedDirective))",
+    );
+    page.on('pageerror', (error) => faults.push(error.message));
+    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+  });
+  afterAll(() => browser?.close());
+  beforeEach(() => void faults.splice(0));
+
+  test('takes the values of its fields, says what is wrong with them, and is answered once', async () => {
+    const form = {
+      type: 'dataCollection',
+      answerByLink: true,
+      outputVariable: 'value',
+      title: 'A <b>refund</b>',
+      fields: [
+        { key: 'amount', label: 'Amount', fieldType: 'number', required: true },
+        { key: 'reason', label: '<img src=x onerror=alert(1)>', fieldType: 'dropdown', options: ['late', 'broken'] },
+        { key: 'urgent', label: 'Urgent', fieldType: 'checkbox' },
+      ],
+    };
+    const { instanceID, requestID } = await asked(form);
+    const link = await linkTo(requestID);
+    await page.goto(link);
+    expect(await page.getByRole('heading').textContent()).toBe('A <b>refund</b>');
+    await page.getByLabel('Amount').fill('many');
+    await page.getByLabel('<img src=x onerror=alert(1)>').selectOption('broken');
+    await page.getByLabel('Urgent').check();
+
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('status').filter({ hasText: 'amount' }).waitFor();
+    // The browser tells of the refusal itself.
+    expect(faults.splice(0)).toEqual([expect.stringContaining('status of 400')]);
+    await page.getByLabel('Amount').fill('12.5');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.locator('form').waitFor({ state: 'detached' });
+
+    expect((await ended(instanceID)).output).toEqual({ value: { amount: 12.5, reason: 'broken', urgent: true } });
+    expect(faults).toEqual([]);
+    await page.goto(link);
+    expect(await page.getByRole('heading').textContent()).toBe('This form cannot be answered');
+    expect(await page.locator('form').count()).toBe(0);
+  });
+
+  test('has the buttons of an approval, with a comment', async () => {
+    const { instanceID, requestID } = await asked({ ...approval, rejectLabel: 'Not like this' });
+    await page.goto(await linkTo(requestID));
+    await page.getByLabel('Comment').fill('Too dear');
+
+    await page.getByRole('button', { name: 'Not like this' }).click();
+    await page.locator('form').waitFor({ state: 'detached' });
+
+    expect((await ended(instanceID)).output).toMatchObject({ value: { approved: false, comment: 'Too dear' } });
+    expect(faults).toEqual([]);
+  });
+});
+
+// The last one: its network has no requests left then.
+test('links are limited by link and by network, before a body is read, and stand in no line of the log', async () => {
+  const { requestID } = await asked();
+  const link = await linkTo(requestID);
+  const answers = [];
+  for (let at = 0; at <= 30; at += 1) answers.push(await call(link));
+  expect(answers.map(({ status }) => status)).toEqual([...Array<number>(30).fill(200), 429]);
+
+  const sendBroken = async (url: string) => {
+    const headers = { 'content-type': 'application/json' };
+    return (await fetch(url, { method: 'POST', headers, body: '{' })).status;
+  };
+  // Who reads the body says that it is broken.
+  expect([await sendBroken(link), await sendBroken(`${link}x`)]).toEqual([400, 404]);
+
+  const flood = await Promise.all(Array.from({ length: 120 }, () => fetch(`${cluster.baseURL}/api/v1/forms/nothing`)));
+  expect(flood.some(({ status }) => status === 429)).toBe(true);
+  expect(flood.find(({ status }) => status === 429)?.headers.get('retry-after')).toMatch(/^\d+$/);
+  expect(await sendBroken(link)).toBe(429);
+  await fetch(link, { method: 'PUT' });
+
+  const lines = log.filter((line) => line.includes('/forms/'));
+  expect(lines.length).toBeGreaterThan(30);
+  expect(log.filter((line) => line.includes(tokenOf(link)))).toEqual([]);
+});
