@@ -25,10 +25,17 @@ test('a body of more than 2000 characters is cut, in time that does not grow wit
   expect(cut).toHaveLength(2_000);
   expect(cut).toMatch(/^{"text":"a+$/);
 
-  const large = { rows: Array.from({ length: 1_000_000 }, () => ({ a: 1 })) };
-  const began = performance.now();
-  expect(readable(large)).toEqual({ _truncated: expect.any(String) });
-  expect(performance.now() - began).toBeLessThan(5);
+  let reads = 0;
+  const get = (rows: object[], key: string) => {
+    reads += 1;
+    return Reflect.get(rows, key);
+  };
+  const rows = new Proxy(
+    Array.from({ length: 1_000_000 }, () => ({ a: 1 })),
+    { get },
+  );
+  expect(readable({ rows })).toEqual({ _truncated: expect.any(String) });
+  expect(reads).toBeLessThan(5_000);
 });
 
 test('of a long text only the beginning is read', () => {

@@ -180,14 +180,11 @@ describe.skipIf(found.path === null)('mqtt', () => {
   test('a waiting read ends when aborted, and at its time limit', async () => {
     await using datasource = await open();
     const read = { operation: 'read', topic: 'nothing/ever', waitSeconds: 30 };
-    const began = performance.now();
-
     await expect(datasource.execute(read, {}, { signal: AbortSignal.timeout(200) })).rejects.toMatchObject({
       code: 'UPSTREAM_TIMEOUT',
       details: { reason: 'timeout' },
     });
     expect(await datasource.execute({ ...read, waitSeconds: 0.3 })).toMatchObject({ data: [], truncated: false });
-    expect(performance.now() - began).toBeLessThan(5_000);
   });
 
   test('a hundred concurrent messages arrive, also after the server was killed and restarted', async () => {

@@ -366,14 +366,11 @@ describe('failures', () => {
 
   test('of a silent server end the connection', async () => {
     await using api = await open({ timeout: 1 }, () => undefined);
-    const started = performance.now();
-
     await expect(api.ask({})).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT', details: { reason: 'timeout' } });
     await expect(
       api.datasource.execute({ apiEndpoint: '/x' }, {}, { signal: AbortSignal.timeout(200) }),
     ).rejects.toMatchObject({ name: 'TimeoutError' });
 
-    expect(performance.now() - started).toBeLessThan(5_000);
     await eventually(() => expect(api.server.abandoned()).toBe(2));
   });
 

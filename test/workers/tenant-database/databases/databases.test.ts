@@ -155,12 +155,16 @@ describe('a database with a URL of the tenant', () => {
     const hanging = await aTenant(`postgres://u:p@127.0.0.1:${silent.port}/d`);
     const healthy = await aTenant();
     await nameOf(healthy);
-    const waits = Array.from({ length: 10 }, () => nameOf(hanging).catch((error) => error));
+    let failed = 0;
+    const fails = (error: unknown) => {
+      failed += 1;
+      return error;
+    };
+    const waits = Array.from({ length: 10 }, () => nameOf(hanging).catch(fails));
     await silent.connected;
 
-    const began = performance.now();
     for (let n = 0; n < 20; n += 1) await nameOf(healthy);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(failed).toBe(0);
     expect(silent.connections()).toBe(5);
 
     for (const error of await Promise.all(waits))
