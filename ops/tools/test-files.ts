@@ -15,7 +15,6 @@ const backplaneModule = 'test/support/backplane.ts';
  */
 const aboutBackplanes: ReadonlySet<string> = new Set([
   ...testFiles.filter((file) => file.startsWith('test/shared/messaging/backplane/')),
-  'test/api/every-route.test.ts',
   'test/api/http/postgres-away.test.ts',
   'test/api/http/rate-limit.test.ts',
   'test/api/realtime/awaited-runs.test.ts',
@@ -60,11 +59,9 @@ export function notOn(backplane: BackplaneName): string[] {
 
 /**
  * Files with a process of their own. The memory of a process that has run other files says little, since the next file takes again
- * what they have freed; and there a request may hold the event loop three times as long (55 ms instead of 16, cause not known).
+ * what they have freed.
  */
-export const measuring: readonly string[] = testFiles.filter(
-  (file) => file === 'test/contract/event-loop.test.ts' || textOf(file).includes('process.memoryUsage'),
-);
+export const measuring: readonly string[] = testFiles.filter((file) => textOf(file).includes('process.memoryUsage'));
 
 /**
  * The files that take longest, longest first: one that starts last would leave the other processes without work. At the start, files that
