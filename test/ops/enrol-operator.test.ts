@@ -110,14 +110,11 @@ test('a disabled operator is signed out at once, and can sign in again when enab
 });
 
 test.each([
-  [[], '', 'usage:'],
-  [['create'], '', 'usage:'],
   [['promote', 'a@example.test'], '', 'usage:'],
   [['create', 'a@example.test', 'a password as argument'], '', 'usage:'],
   [['create', 'a@example.test', '--password', 'x'], '', '--password'],
   [['create', 'no address'], '', 'no e-mail address'],
   [['create', 'a@example.test'], 'short', '12'],
-  [['disable', 'nobody@example.test'], '', 'no operator'],
   [['reset-password', 'nobody@example.test'], 'a long enough password', 'no operator'],
 ])('%j is refused', async (args, stdin, complaint) => {
   const { code, err } = await enrol(args, stdin);
