@@ -5,10 +5,10 @@ import type { QueueDefinition } from './queues/define-queue.ts';
 import type { AnyQueue } from './queues/index.ts';
 
 /** Time limit for adding jobs. The record of the work is a row, which the sweep finds if its job was not added. */
-const ENQUEUE_PATIENCE_MS = 250;
+const ENQUEUE_TIMEOUT_MS = 250;
 
 interface EnqueueOptions {
-  patienceMs?: number;
+  timeoutMs?: number;
   /** Of the jobs: 0 before 1 before 2, and of one priority in the order in which they were added. */
   priority?: number;
   /** Removes jobs with the same ids that have ended and are kept for the board, because they would block the new ones. */
@@ -29,7 +29,7 @@ export function createProducer(backplane: Backplane): Producer {
     async enqueue(
       definition,
       payloads,
-      { patienceMs = ENQUEUE_PATIENCE_MS, replacesEnded = false, priority = 0 } = {},
+      { timeoutMs = ENQUEUE_TIMEOUT_MS, replacesEnded = false, priority = 0 } = {},
     ) {
       if (payloads.length === 0) return;
       // Safe: `jobID` gets the payload that the same definition has parsed.
@@ -62,15 +62,15 @@ export function createProducer(backplane: Backplane): Producer {
           );
         await backplane.add(name, jobs);
       };
-      await withTimeout(add().catch(throwUnavailable), patienceMs);
+      await withTimeout(add().catch(throwUnavailable), timeoutMs);
     },
   };
 }
 
-async function withTimeout<T>(work: Promise<T>, patienceMs: number): Promise<T> {
+async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(queueUnavailable()), patienceMs);
+    timer = setTimeout(() => reject(queueUnavailable()), timeoutMs);
   });
   work.catch(() => undefined);
   try {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { createLanes, IN_ORDER } from '../concurrency/semaphore.ts';
-import { bytesOfWork } from '../concurrency/work-context.ts';
+import { createKeyedSemaphores, IN_ORDER } from '../concurrency/semaphore.ts';
+import { currentReservation } from '../concurrency/work-context.ts';
 import { createTenantLabel, Tally, type TenantLabel } from '../core/counter.ts';
 import { AppError, reviveError, toAppError, WireError } from '../core/errors.ts';
 import { newID } from '../core/ids.ts';
@@ -72,7 +72,7 @@ export function createAsking({
   // A channel's name is at most 63 bytes long on Postgres, the deployment's prefix included.
   const replyTo = `asks.${randomBytes(8).toString('hex')}`;
   const waiting = new Map<string, (reply: Reply) => void>();
-  const lanes = createLanes();
+  const lanes = createKeyedSemaphores();
   const channel = openChannel(backplane.messages, replyTo, (message) => {
     const { askID, ...reply } = AskReply.parse(message);
     waiting.get(askID)?.(reply);
@@ -129,7 +129,7 @@ export function createAsking({
     for (const [kind, maxAtOnce] of Object.entries<number>(definition.perLane)) {
       if (names[kind] === undefined) continue;
       const lane = { name: `${definition.name} ${kind} ${names[kind]}`, places: maxAtOnce };
-      const leave = await lanes.enter(lane, IN_ORDER, until);
+      const leave = await lanes.acquirePermit(lane, IN_ORDER, until);
       if (!leave) throw tooLate({ begun: false, gone: signal?.aborted ?? false });
       places.defer(leave);
     }
@@ -154,7 +154,7 @@ export function createAsking({
     const isShort = definition.isShort(parsed as never);
     const sealed = secrets.seal(JSON.stringify(parsed), askContext(askID, 'question'));
     try {
-      await producer.enqueue(definition, [{ ...sent, replyTo, sealed, isShort }], { patienceMs: ENQUEUE_PATIENCE_MS });
+      await producer.enqueue(definition, [{ ...sent, replyTo, sealed, isShort }], { timeoutMs: ENQUEUE_PATIENCE_MS });
     } catch (error) {
       // A queue that is slow to take a job may have taken it all the same.
       if (await withdrawQuestion(definition, askID)) throw error;
@@ -175,7 +175,7 @@ export function createAsking({
 
   async function takeStoredReply(askID: string, bytes: number | undefined): Promise<string | undefined> {
     // Also its text, and the answer to the client.
-    await bytesOfWork()?.draw(2 * (bytes ?? (await lengthOfReply(askID))));
+    await currentReservation()?.draw(2 * (bytes ?? (await lengthOfReply(askID))));
     const { rows } = await pool.query<{ sealed: string }>('delete from ask_reply where ask_id = $1 returning sealed', [
       askID,
     ]);

@@ -3,7 +3,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { findDatasourceType } from '#shared/datasources/types/index.ts';
 import type { NewEvent } from '#shared/triggers/listeners/event-recorder.ts';
 import { findListenerType } from '#shared/triggers/listeners/types/index.ts';
-import { createRoom } from '#workers/triggers/listeners/owner/capacity.ts';
+import { createCapacity } from '#workers/triggers/listeners/owner/capacity.ts';
 import { createRecording } from '#workers/triggers/listeners/owner/recording.ts';
 import { sourceOf } from '#workers/triggers/listeners/sources/index.ts';
 import { openOutbound } from './connector.ts';
@@ -60,19 +60,19 @@ export async function receiveEvents(type: string, settings: Settings): Promise<R
           return { eventID: event.id, duplicateOf: null };
         },
       },
-      ...{ room: createRoom(), events: quota as never, bytes: quota as never },
+      ...{ capacity: createCapacity(), events: quota as never, bytes: quota as never },
       untilOwned: async () => undefined,
     },
     { ...of, type, orderBy: '', onArrival: () => undefined, onFailure: (error) => ended.abort(error) },
   );
   // Only the gate: the sources of these types need no more of the worker.
-  const reach = { outbound: openOutbound } as never;
+  const services = { outbound: openOutbound } as never;
   const over = source.receive({
-    ...{ ...of, reach, logger: testLogger, cursor },
+    ...{ ...of, services, logger: testLogger, cursor },
     ready: ready.resolve,
     record: recording.record,
-    untilRoom: recording.untilRoom,
-    intake: recording.intake,
+    untilCapacity: recording.untilCapacity,
+    recordFrom: recording.recordFrom,
     wasPausedSince: recording.wasPausedSince,
     keepCursor(next) {
       cursor = next;
@@ -87,7 +87,7 @@ export async function receiveEvents(type: string, settings: Settings): Promise<R
     get cursor() {
       return cursor;
     },
-    remove: async () => await source.removeResidue?.({ ...of, reach, signal: AbortSignal.timeout(10_000) }),
+    remove: async () => await source.removeRemoteResource?.({ ...of, services, signal: AbortSignal.timeout(10_000) }),
     async [Symbol.asyncDispose]() {
       ended.abort();
       await over.catch(() => undefined);

@@ -12,7 +12,7 @@ import type { ShownError } from '#shared/workflow/run-error.ts';
 import type { Printed } from '#shared/workflow/run-log.ts';
 import type { AI } from '../ai/calls.ts';
 import type { ToolCalls } from '../ai/node-tools.ts';
-import type { Reach } from '../datasources/connectors/outbound-services.ts';
+import type { OutboundServices } from '../datasources/connectors/outbound-services.ts';
 import type { Queries } from '../datasources/queries/queries.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
 import type { TenantVariables } from './variables.ts';
@@ -99,7 +99,7 @@ export type Park =
 /** The declared exits; `string` where the config names them, and the engine checks. */
 type ExitOf<D extends AnyNode> = Extract<D['exits'], readonly string[]>[number];
 
-export interface NodeContext extends Pick<Reach, 'fetch'> {
+export interface NodeContext extends Pick<OutboundServices, 'fetch'> {
   sandbox: Sandbox;
   queries: Queries;
   variables: TenantVariables;

@@ -1,6 +1,6 @@
 import { createPolicy } from '#shared/access/policy/enforcer.ts';
 import { createRights, type Rights } from '#shared/access/policy/rights.ts';
-import { type ByteAccount, createByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { type MemoryBudget, createMemoryBudget } from '#shared/concurrency/memory-budget.ts';
 import { createTenantLabel } from '#shared/core/counter.ts';
 import { createKeyRing, type KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -19,7 +19,7 @@ import { RUN_CHANNEL, RunSignal } from '#shared/runs/signals.ts';
 import { type AI, createAI } from '../ai/calls.ts';
 import { createToolCalls } from '../ai/node-tools.ts';
 import { createKeptConnections } from '../connections/connection-cache.ts';
-import { createReach, type Reach } from '../datasources/connectors/outbound-services.ts';
+import { createOutboundServices, type OutboundServices } from '../datasources/connectors/outbound-services.ts';
 import { createQueryCache } from '../datasources/queries/cache.ts';
 import { createDatasources, type Datasources } from '../datasources/queries/datasources.ts';
 import type { Queries } from '../datasources/queries/queries.ts';
@@ -45,7 +45,7 @@ export interface OpenEngine {
   readonly runs: Runs;
   readonly servers: TenantServers;
   readonly secrets: KeyRing;
-  readonly reach: Reach;
+  readonly services: OutboundServices;
   readonly stored: StoredFiles;
   readonly datasources: Datasources;
   readonly queries: Queries;
@@ -54,7 +54,7 @@ export interface OpenEngine {
   readonly rights: Rights;
   readonly variables: TenantVariables;
   /** Bytes of answers that the process holds at once. */
-  readonly bytes: ByteAccount;
+  readonly bytes: MemoryBudget;
   /** Not open yet. */
   readonly lease: Lease;
 }
@@ -91,16 +91,16 @@ export async function openEngine(
   const runs = createRuns({ pool, dispatchPool, producer, messages, logger });
   const sandbox = resources.use(createSandbox(config.sandbox, logger));
 
-  const bytes = createByteAccount(config.heldBytes);
+  const bytes = createMemoryBudget(config.heldBytes);
   const secrets = createKeyRing(config.secrets.keys);
   const kept = resources.use(createKeptConnections(logger));
   const servers = resources.use(createTenantServers({ pool, messages, config: config.tenantDatabases, logger }));
   const stored = createStoredFiles(pool, config.files);
-  const reach = resources.use(await createReach({ pool, secrets, servers, stored, config, logger }));
-  const datasources = createDatasources({ pool, secrets, kept, reach, logger });
+  const services = resources.use(await createOutboundServices({ pool, secrets, servers, stored, config, logger }));
+  const datasources = createDatasources({ pool, secrets, kept, services, logger });
   const cache = createQueryCache({ pool, secrets, logger });
   const queries = createQueries({ pool, secrets, datasources, cache, sandbox, logger });
-  const ai = resources.use(createAI({ pool, secrets, workspace: config.ai, outbound: reach.outbound, logger }));
+  const ai = resources.use(createAI({ pool, secrets, workspace: config.ai, outbound: services.outbound, logger }));
   const variables = resources.use(createTenantVariables({ pool, secrets, messages }));
   const rights = createRights({ pool, policy: resources.use(createPolicy(pool, logger)) });
 
@@ -121,7 +121,7 @@ export async function openEngine(
     publisher,
     tellEnd: createRunEnds(messages, logger),
     nodes: {
-      ...{ ...reach, sandbox, queries, variables, ai },
+      ...{ ...services, sandbox, queries, variables, ai },
       toolCalls: createToolCalls({ pool, messages, logger }),
       formLinks: createFormLinks(secrets, config.oauth.publicURL),
     },
@@ -157,7 +157,7 @@ export async function openEngine(
     runs,
     servers,
     secrets,
-    reach,
+    services,
     stored,
     datasources,
     queries,

@@ -1,4 +1,4 @@
-import { createLane } from '#shared/concurrency/semaphore.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { addHeldBytes, addProcessMetrics, createMetrics, withChild } from '#shared/core/metrics.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -17,7 +17,7 @@ import { createEvents } from '#shared/runs/send-event.ts';
 import { createTenantTurns } from '#shared/tenants/creators.ts';
 import { createEventRecorder } from '#shared/triggers/listeners/event-recorder.ts';
 import { createListenerReader } from '#shared/triggers/listeners/listener-reader.ts';
-import { createFreeTurn } from '#shared/triggers/listeners/release-next.ts';
+import { createReleaseNext } from '#shared/triggers/listeners/release-next.ts';
 import { createGarbageCollector } from '../datasources/files/collect-garbage.ts';
 import { createRevocationKeeper } from '../datasources/oauth/revocations.ts';
 import { consumersFor } from '../engine/claim/places.ts';
@@ -45,7 +45,7 @@ import { createEventDispatch } from '../triggers/listeners/dispatch-events.ts';
 import { addOwnerMetrics } from '../triggers/listeners/owner/metrics.ts';
 import { createListenerOwner, type ListenerOwner } from '../triggers/listeners/owner/owner.ts';
 import { createEventProcessing } from '../triggers/listeners/process-events.ts';
-import { createHeldRelease } from '../triggers/listeners/release-deferred.ts';
+import { createDeferredRelease } from '../triggers/listeners/release-deferred.ts';
 import { createDeadLetterBoard } from '../triggers/listeners/show-dead-letters.ts';
 import { addEngineMetrics, addWorkerMetrics } from './metrics.ts';
 import { openEngine } from './open-engine.ts';
@@ -89,7 +89,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     runs,
     engine,
     lease,
-    reach,
+    services,
     servers,
     secrets,
     datasources,
@@ -125,11 +125,11 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   const turns = createTenantTurns(pool);
   const events = createEventProcessing({
     ...{ turns, pool, runs, rights, sandbox, queries, publisher, buffers, reader, bytes, tellEnd, onFinished, logger },
-    freeTurn: createFreeTurn({ pool, producer, logger }),
+    releaseNext: createReleaseNext({ pool, producer, logger }),
     events: workflowEvents,
   });
   const context: ProcessorContext = {
-    ...reach,
+    ...services,
     engine,
     events,
     pool,
@@ -138,7 +138,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     cancels: resources.use(createCancels(backplane.messages)),
     turns,
     jobs: createJobStats(config.metrics?.tenantIDs),
-    answering: createLane({ ...ANSWERING, sharesByCreator: true }),
+    answering: createSemaphore({ ...ANSWERING, sharesByCreator: true }),
     bytes,
     datasources,
     queries,
@@ -171,19 +171,19 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     // One statement at a time, so that events keep the order in which they came.
     const recorder = resources.use(createEventRecorder({ pool, producer, logger, lanes: 1 }));
     const leaseMs = config.worker.listenerLeaseMs;
-    owner = resources.use(createListenerOwner({ pool, leasePool, reach, reader, recorder, secrets, leaseMs, logger }));
+    owner = resources.use(createListenerOwner({ pool, leasePool, services, reader, recorder, secrets, leaseMs, logger }));
   }
   resources.use(createKeeper({ pool, runs, servers, secrets, messages: backplane.messages, logger }));
   resources.use(createBatchKeeper({ pool, runs, rights: opened.rights, logger }));
   resources.use(createFailureKeeper({ pool, runs, rights: opened.rights, logger }));
   const completions = resources.use(
-    createCompletionKeeper({ pool, outbound: reach.outbound, variables: opened.variables, bytes, logger }),
+    createCompletionKeeper({ pool, outbound: services.outbound, variables: opened.variables, bytes, logger }),
   );
-  resources.use(createRevocationKeeper({ pool, messages, oauthConnections: reach.oauthConnections, logger }));
+  resources.use(createRevocationKeeper({ pool, messages, oauthConnections: services.oauthConnections, logger }));
   resources.use(createGarbageCollector(opened.stored, logger));
   const leads = () => sweep.stats.leads;
   const deadLetters = resources.use(createDeadLetterBoard({ pool, backplane, leads, logger }));
-  const held = resources.use(createHeldRelease({ pool, producer, leads, logger }));
+  const held = resources.use(createDeferredRelease({ pool, producer, leads, logger }));
   const alarms = createCronAlarms({ pool, backplane });
   resources.use(createCronKeeper({ ticker: cron, alarms, pool, leads, logger }));
   resources.use(createTrailSeals({ pool, leads, logger }));

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { z } from 'zod';
 import type { Rights } from '#shared/access/policy/rights.ts';
-import type { ByteAccount } from '#shared/concurrency/memory-budget.ts';
-import type { Lane } from '#shared/concurrency/semaphore.ts';
+import type { MemoryBudget } from '#shared/concurrency/memory-budget.ts';
+import type { Semaphore } from '#shared/concurrency/semaphore.ts';
 import { AppError, toAppError, toFailedReason } from '#shared/core/errors.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -15,7 +15,7 @@ import type { QueueDefinition } from '#shared/messaging/queues/define-queue.ts';
 import type { AnyQueue } from '#shared/messaging/queues/index.ts';
 import type { TenantTurns } from '#shared/tenants/creators.ts';
 import type { AI } from '../ai/calls.ts';
-import type { Reach } from '../datasources/connectors/outbound-services.ts';
+import type { OutboundServices } from '../datasources/connectors/outbound-services.ts';
 import type { Datasources } from '../datasources/queries/datasources.ts';
 import type { Queries } from '../datasources/queries/queries.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -25,7 +25,7 @@ import type { Cancels } from './cancels.ts';
 import { createRetention } from './job-retention.ts';
 import type { JobStats } from './job-stats.ts';
 
-export interface ProcessorContext extends Reach {
+export interface ProcessorContext extends OutboundServices {
   engine: Engine;
   events: EventProcessing;
   pool: Pool;
@@ -34,10 +34,10 @@ export interface ProcessorContext extends Reach {
   cancels: Cancels;
   turns: TenantTurns;
   /** Places for the questions that this worker answers at once, of all queues. */
-  answering: Lane;
+  answering: Semaphore;
   jobs: JobStats;
   /** Bytes of the answers that this worker holds at once. */
-  bytes: ByteAccount;
+  bytes: MemoryBudget;
   datasources: Datasources;
   queries: Queries;
   ai: AI;

@@ -7,7 +7,7 @@ export type Line = readonly [subject: string, tenantID: string, object: string, 
 type Effect = Grant['effect'];
 
 /** The objects of a type that some rules cover for one action: all, those with a prefix of the id, and single ids. */
-export interface Reach {
+export interface OutboundServices {
   everything: boolean;
   prefixes: string[];
   /** Null: too many to list. They are in `policy_rule`, with the holders as subjects. */
@@ -21,8 +21,8 @@ export interface Sight {
   action: string;
   /** The subjects and their roles. */
   holders: readonly string[];
-  allow: Reach;
-  deny: Reach;
+  allow: OutboundServices;
+  deny: OutboundServices;
 }
 
 /** Same limit as in casbin for roles of roles. */
@@ -97,11 +97,11 @@ export class RuleIndex {
   reach(
     holders: Iterable<string>,
     { type, action, maxIDs }: { type: string; action: string; maxIDs: number },
-  ): Record<Effect, Reach> {
+  ): Record<Effect, OutboundServices> {
     const all = [...holders].flatMap((holder) => this.#held.get(holder) ?? []);
     const named = all.flatMap((held) => held.exact.get(type) ?? []);
     const isTooMuch = named.reduce((sum, objects) => sum + objects.size, 0) > maxIDs;
-    const reachOf = (effect: Effect): Reach => ({
+    const reachOf = (effect: Effect): OutboundServices => ({
       ...prefixReach(all, { type, action, effect }),
       ids: isTooMuch ? null : idsOf(named, { type, action, effect }),
     });
@@ -179,9 +179,9 @@ type GrantMap = Map<string, Grants>;
 
 /** The rules of one subject or role. */
 interface Held {
-  /** By type, and then by the whole name of the object. */
+  /** Grants by type, and then by the whole name of the object. */
   exact: Map<string, GrantMap>;
-  /** By the part of a pattern before its first `*`; the rest does not count. */
+  /** Grants by the part of a pattern before its first `*`; the rest does not count. */
   prefixes: GrantMap;
   /** Lengths of the prefixes, with the number of prefixes of each length. */
   lengths: Map<number, number>;
@@ -210,7 +210,7 @@ interface Sought {
   effect: Effect;
 }
 
-function prefixReach(all: readonly Held[], { type, action, effect }: Sought): Pick<Reach, 'everything' | 'prefixes'> {
+function prefixReach(all: readonly Held[], { type, action, effect }: Sought): Pick<OutboundServices, 'everything' | 'prefixes'> {
   const start = `${type}:`;
   const prefixes = new Set<string>();
   for (const held of all)

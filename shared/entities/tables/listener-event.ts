@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { EventState, HeldBy } from '../../triggers/listeners/event-states.ts';
+import type { EventState, DeferredBy } from '../../triggers/listeners/event-states.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-/** A delivery, or an event of another kind of listener. Written in SQL by intake and workers; handlers read it here. */
+/** A delivery, or an event of another kind of listener. Written in SQL by the recorder and by workers; handlers read it here. */
 export const ListenerEventSchema = defineEntity({
   name: 'ListenerEvent',
   tableName: 'listener_event',
@@ -27,10 +27,10 @@ export const ListenerEventSchema = defineEntity({
     state: p.string().$type<EventState>(),
     attempts: p.integer(),
     readyAt: p.datetime(),
-    heldBy: p.string().$type<HeldBy>().nullable(),
+    heldBy: p.string().$type<DeferredBy>().nullable(),
     instanceID: p.uuid().nullable(),
     error: p.json().$type<JsonObject>().nullable(),
-    /** What has become of each action, by its id. */
+    /** The outcome of each action, by its id. */
     actions: p.json().$type<JsonObject>().nullable(),
     replayOf: p.uuid().nullable(),
     finishedAt: p.datetime().nullable(),

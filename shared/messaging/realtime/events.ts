@@ -8,7 +8,7 @@ import { AssetChange } from './asset-changes.ts';
 import { clientEvents } from './client-events.ts';
 import { ImportJobUpdate } from './import-jobs.ts';
 import { IntakeUpdate } from './intake-pause.ts';
-import { ListenerNotice } from './listener-events.ts';
+import { PagePush } from './listener-events.ts';
 import { ListenerTest } from './listener-tests.ts';
 import { Notification } from './notifications.ts';
 import { QuestionChange, RunChange } from './run-changes.ts';
@@ -113,7 +113,7 @@ export const roomEvents = {
   /** To `tenant:<tenantID>`. */
   workflow_intake_update: IntakeUpdate,
   /** To `listener:app_page:<appPageID>`. */
-  listener_event: ListenerNotice.omit({ tenantID: true, appPageID: true }),
+  listener_event: PagePush.omit({ tenantID: true, appPageID: true }),
   /** To `listener_test:<listenerID>`. */
   listener_test_event: ListenerTest.omit({ tenantID: true }),
 } as const;

@@ -5,7 +5,7 @@ import { Json } from '../../core/json.ts';
 export const LISTENER_BROADCAST = 'listener_events';
 
 /** Sent to `listener:app_page:<appPageID>` as `listener_event`. A client that is away learns nothing of it. */
-export const ListenerNotice = z.object({
+export const PagePush = z.object({
   tenantID: z.uuid(),
   appPageID: z.uuid(),
   listenerID: z.uuid(),
@@ -20,4 +20,4 @@ export const ListenerNotice = z.object({
   /** Milliseconds since 1970. */
   timestamp: z.int(),
 });
-export type ListenerNotice = z.infer<typeof ListenerNotice>;
+export type PagePush = z.infer<typeof PagePush>;

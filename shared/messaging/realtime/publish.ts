@@ -1,7 +1,7 @@
 import { Server } from 'socket.io';
 import type { Backplane } from '../backplane/index.ts';
 import type { ServerMessage } from './events.ts';
-import { LISTENER_BROADCAST, type ListenerNotice } from './listener-events.ts';
+import { LISTENER_BROADCAST, type PagePush } from './listener-events.ts';
 import { type ListenerTest, TEST_BROADCAST } from './listener-tests.ts';
 import { REMINDER_BROADCAST, type ReminderNotice } from './reminders.ts';
 import { presentRunEvent, type RunEventRow } from './run-events.ts';
@@ -17,7 +17,7 @@ export interface Publisher extends AsyncDisposable {
   /** Tells the gateways of reminders, which they pass to the sockets of those who may answer. */
   reminders(notices: readonly ReminderNotice[]): void;
   /** Tells the gateways of events, which they pass to the sockets that watch the pages. */
-  listenerEvents(notices: readonly ListenerNotice[]): void;
+  listenerEvents(notices: readonly PagePush[]): void;
   /** Tells the gateways of events of listeners that are tested. */
   listenerTests(tests: readonly ListenerTest[]): void;
 }
@@ -42,8 +42,8 @@ export function createPublisher(backplane: Backplane): Publisher {
     reminders(notices) {
       if (notices.length > 0) namespace.serverSideEmit(REMINDER_BROADCAST, [...notices]);
     },
-    listenerEvents(notices) {
-      if (notices.length > 0) namespace.serverSideEmit(LISTENER_BROADCAST, [...notices]);
+    listenerEvents(pushes) {
+      if (pushes.length > 0) namespace.serverSideEmit(LISTENER_BROADCAST, [...pushes]);
     },
     listenerTests(tests) {
       if (tests.length > 0) namespace.serverSideEmit(TEST_BROADCAST, [...tests]);

@@ -1,4 +1,4 @@
-import { HELD_UNTIL } from './deferred-events.ts';
+import { DEFERRED_UNTIL } from './deferred-events.ts';
 
 /** Failures in a row that open a breaker, and seconds until the first probe. */
 export const BREAKER = { failures: 10, firstSeconds: 10, maxSeconds: 300 } as const;
@@ -28,11 +28,11 @@ on conflict (listener_id) do update set
 
 export const CLOSE_BREAKERS = 'delete from listener_breaker where listener_id = any($1::uuid[])';
 
-/** Probes that say nothing of the target: another event is tried. */
+/** Forgets probes that say nothing about the target: another event is tried. */
 export const FORGET_PROBES = `
 update listener_breaker set probe_id = null, probe_until = null, probe_at = now() where probe_id = any($1::uuid[])`;
 
-/** Lets one held event of each breaker through whose time has come. It has a minute, then another one is tried. */
+/** Lets one deferred event of each breaker through whose probe is due. It has a minute, then another one is tried. */
 export const START_PROBES = `
 with due as materialized (
   select listener_id from listener_breaker
@@ -49,7 +49,7 @@ freed as (
 update listener_breaker b set probe_id = picked.id, probe_until = now() + interval '1 minute'
 from picked where b.listener_id = picked.listener_id`;
 
-/** Listeners with held events that nothing holds any more: the breaker is closed, or the listener is active again or deleted. */
+/** Listeners whose events need not be deferred any more: the breaker is closed, or the listener is active again or deleted. */
 export const LISTENERS_TO_RELEASE = `
 with recursive l as (
   (select held_by, listener_id from listener_event where held_by in ('target', 'listener') order by held_by, listener_id limit 1)
@@ -65,10 +65,10 @@ where case held_by
     select from listener_breaker b where b.listener_id = l.listener_id and b.opened_at is not null)
   else not exists (select from listener s where s.id = l.listener_id and s.status <> 'active') end`;
 
-/** Releases events of a listener. In parts, so that neither the statement nor the target has all at once. */
+/** Releases deferred events of a listener. In parts, so that neither the statement nor the target has all at once. */
 export const RELEASE_EVENTS = `
 update listener_event set held_by = null, ready_at = now()
-where ready_at = ${HELD_UNTIL} and id in (
+where ready_at = ${DEFERRED_UNTIL} and id in (
   select id from listener_event where held_by = $1 and listener_id = $2
   order by order_key, id limit 500 for no key update skip locked)`;
 

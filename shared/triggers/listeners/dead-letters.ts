@@ -1,4 +1,4 @@
-/** Events that one request gives to workers again, or deletes. */
+/** Limit of events that one request gives to workers again, or deletes. */
 export const MAX_AT_ONCE = 5_000;
 
 /** Dead letters of a listener (`$1`, `$2`), the oldest first: those with these ids, this error, and from a time to another. */
@@ -15,8 +15,8 @@ const DONE = `(select jsonb_object_agg(key, value) from jsonb_each(e.actions) wh
 
 /**
  * Gives dead letters to workers again, `$7` in a second. In their own rows, so that each is counted once, and so that the runs that they
- * start have the ids that they would have had. One with a key is the last of its line, as if it had been received now: those behind it
- * may have been processed meanwhile, or be under way.
+ * start have the ids that they would have had. One with an ordering key goes behind all others of the key, as if it had been
+ * received now: those behind it may have been processed meanwhile, or be under way.
  */
 export const REDRIVE = `
 with locked as materialized (${PICKED}),

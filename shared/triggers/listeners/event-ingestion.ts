@@ -7,8 +7,8 @@ import { type CountedQuota, createCountedQuota } from '../../tenants/counted-quo
 import { createEventRecorder, type EventRecorder } from './event-recorder.ts';
 import { createListenerReader, type ListenerReader } from './listener-reader.ts';
 
-/** What a process needs that receives events. */
-export interface Intake extends AsyncDisposable {
+/** Parts of a process that receives events: readers, recorder and quotas. */
+export interface EventIngestion extends AsyncDisposable {
   readonly reader: ListenerReader;
   readonly recorder: EventRecorder;
   readonly pace: Pace;
@@ -25,7 +25,7 @@ interface Dependencies {
   logger: Logger;
 }
 
-export function createIntake({ pool, secrets, producer, logger }: Dependencies): Intake {
+export function createEventIngestion({ pool, secrets, producer, logger }: Dependencies): EventIngestion {
   const recorder = createEventRecorder({ pool, producer, logger });
   return {
     reader: createListenerReader({ pool, secrets }),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTurns } from '../../concurrency/fair-queue.ts';
+import { createFairQueue } from '../../concurrency/fair-queue.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isRefusedStatement, type Pool } from '../../db/pool.ts';
@@ -7,7 +7,7 @@ import { storable, storableJSON } from '../../db/storable.ts';
 import type { Producer } from '../../messaging/producer.ts';
 import { createReceived } from './count-received.ts';
 import { RECORD_EVENTS } from './event-rows.ts';
-import { createFreeTurn, giveJobs } from './release-next.ts';
+import { createReleaseNext, enqueueEvents } from './release-next.ts';
 
 /** An event as it arrived. */
 export interface NewEvent {
@@ -64,7 +64,7 @@ const MAX_BYTES = 4_000_000;
 /** Of a statement beside the lanes. */
 const FEW_ROWS = 50;
 /** Nothing waits for it, and what is not added is added again from the rows only after a while. */
-const HAND_OVER_PATIENCE_MS = 2_000;
+const ENQUEUE_TIMEOUT_MS = 2_000;
 
 /**
  * Records events of all tenants together: those that arrive while the lanes have statements under way share the next one, in which
@@ -78,9 +78,9 @@ export function createEventRecorder({
   lanes = 2,
   flushMs = 1_000,
 }: Dependencies): EventRecorder {
-  const line = createTurns<Waiting>();
+  const queue = createFairQueue<Waiting>();
   const received = createReceived(pool, logger);
-  const freeTurn = createFreeTurn({ pool, producer, logger });
+  const releaseNext = createReleaseNext({ pool, producer, logger });
   /** Keys of events in statements under way: the next event of one waits, so that it is not recorded before. */
   const underWay = new Set<string>();
   /** Events in statements under way. */
@@ -92,7 +92,7 @@ export function createEventRecorder({
   let isClosed = false;
 
   function beginLane(): void {
-    if (busy >= lanes || line.size === 0) return;
+    if (busy >= lanes || queue.size === 0) return;
     busy += 1;
     void drain();
   }
@@ -106,7 +106,7 @@ export function createEventRecorder({
   async function drain(): Promise<void> {
     // Others of this turn of the event loop come along.
     await new Promise((resolve) => setImmediate(resolve));
-    while (line.size > 0) {
+    while (queue.size > 0) {
       beginLane();
       const batch = nextBatch({ maxRows: MAX_ROWS, isAmong: ({ tenantID }) => !beside.has(tenantID) });
       // Another lane goes on with them.
@@ -133,7 +133,7 @@ export function createEventRecorder({
     const batch: Waiting[] = [];
     let bytes = 0;
     while (batch.length < maxRows) {
-      const next = line.take(
+      const next = queue.dequeue(
         ({ event }) =>
           (bytes === 0 || bytes + event.body.length <= MAX_BYTES) &&
           !underWay.has(keyOf(event) ?? '') &&
@@ -181,24 +181,24 @@ export function createEventRecorder({
       received.add(event);
       resolve({ eventID: event.id, duplicateOf: byID.get(event.id)?.duplicateOf ?? null });
     }
-    void handOver(batch, byID);
-    freeFirst(batch);
+    void enqueue(batch, byID);
+    releaseFirst(batch);
   }
 
-  function freeFirst(batch: readonly Waiting[]): void {
+  function releaseFirst(batch: readonly Waiting[]): void {
     for (const { event } of batch) {
       const { listenerID, orderKey } = event;
-      if (orderKey !== undefined) void freeTurn({ listenerID, orderKey });
+      if (orderKey !== undefined) void releaseNext({ listenerID, orderKey });
     }
   }
 
   /** Not waited for: if the queue is away, the jobs are added again from the rows. */
-  async function handOver(batch: readonly Waiting[], rows: ReadonlyMap<string, Row>): Promise<void> {
+  async function enqueue(batch: readonly Waiting[], rows: ReadonlyMap<string, Row>): Promise<void> {
     const jobs = batch.flatMap(({ event: { id: eventID, tenantID } }) => {
       const { isDispatched = false, isFirst } = rows.get(eventID) ?? {};
       return isDispatched ? [{ tenantID, eventID, isFirst: isFirst === true }] : [];
     });
-    await giveJobs(producer, jobs, { patienceMs: HAND_OVER_PATIENCE_MS }).catch((error) =>
+    await enqueueEvents(producer, jobs, { timeoutMs: ENQUEUE_TIMEOUT_MS }).catch((error) =>
       logger.warn({ err: error, events: jobs.length }, 'events left to the dispatch of workers'),
     );
   }
@@ -214,7 +214,7 @@ export function createEventRecorder({
     record(event) {
       const { promise, resolve, reject } = Promise.withResolvers<Recorded>();
       const { tenantID } = event;
-      line.add({ tenantID }, { event, resolve, reject });
+      queue.enqueue({ tenantID }, { event, resolve, reject });
       if (busy < lanes) beginLane();
       else if (!byTenant.has(tenantID)) beginBeside();
       return promise;

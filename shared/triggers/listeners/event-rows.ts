@@ -1,6 +1,6 @@
 import { insertFrom } from '../../access/audit/records.ts';
-import { DISPATCHED, HELD_UNTIL, isFirst, MAX_DISPATCHED, placesOf, WAITING } from './deferred-events.ts';
-import { keptSeconds } from './event-states.ts';
+import { DISPATCHED, DEFERRED_UNTIL, isFirst, MAX_DISPATCHED, headroomOf, WAITING } from './deferred-events.ts';
+import { retentionSeconds } from './event-states.ts';
 
 /** Ids of events that an entry of the audit trail names; the others are counted. */
 const MAX_NAMED = 50;
@@ -19,7 +19,7 @@ const NOTES = `(
 /**
  * Records deliveries: `$1` are the rows as JSON, `$2` all their bodies in one piece, which is sent as it is; in an array each byte
  * would be two hexadecimal digits. The first delivery with an id claims it, in the order of the rows; others refer to it. As many get
- * jobs as their tenant has room for, unless earlier ones wait. Those with a key wait until it is their turn: what is recorded at the same
+ * jobs as their tenant has headroom for, unless earlier ones wait. Those with an ordering key are deferred: what is recorded at the same
  * moment elsewhere is not visible here. Their numbers are drawn after the rows are sorted. The audit trail gets an entry for each
  * listener.
  */
@@ -46,11 +46,11 @@ found as (
     c.event_id <> r.id and c.body_hash = decode(r.body_hash, 'hex') as is_same
   from r left join claimed c on c.listener_id = r.listener_id and c.key = r.dedup_key
 ),
-room as (${placesOf('r')}
+tenants as (${headroomOf('r')}
 ),
-placed as (
-  select f.id, f.body_bytes, room.places, row_number() over (partition by f.tenant_id order by f.n) as nth
-  from found f join room on room.tenant_id = f.tenant_id where f.duplicate_of is null and f.order_key is null
+ranked as (
+  select f.id, f.body_bytes, tenants.headroom, row_number() over (partition by f.tenant_id order by f.n) as nth
+  from found f join tenants on tenants.tenant_id = f.tenant_id where f.duplicate_of is null and f.order_key is null
 ),
 noted as (${insertFrom(NOTES)}
 ),
@@ -62,17 +62,17 @@ select f.id, f.tenant_id, f.listener_id, f.source, f.method, f.path, f.query, f.
   f.dedup_key, f.duplicate_of, f.order_key, f.awaited_by, f.replay_of,
   case when f.order_key is not null then nextval('listener_event_order') end,
   case when f.order_key is not null and f.duplicate_of is null then 'turn' end,
-  case when f.order_key is not null and f.duplicate_of is null then ${HELD_UNTIL} else now() end,
+  case when f.order_key is not null and f.duplicate_of is null then ${DEFERRED_UNTIL} else now() end,
   case when f.duplicate_of is null then 'pending' else 'duplicate' end,
-  case when p.nth <= p.places then now() end,
+  case when p.nth <= p.headroom then now() end,
   case when f.duplicate_of is not null then now() end,
-  case when f.duplicate_of is not null then now() + make_interval(secs => ${keptSeconds('duplicate')}) end
-from found f left join placed p on p.id = f.id
+  case when f.duplicate_of is not null then now() + make_interval(secs => ${retentionSeconds('duplicate')}) end
+from found f left join ranked p on p.id = f.id
 order by f.n
 returning id, duplicate_of, dispatched_at
 )
 select i.id, i.duplicate_of as "duplicateOf", i.dispatched_at is not null as "isDispatched", ${isFirst('p')} as "isFirst"
-from inserted i left join placed p on p.id = i.id`;
+from inserted i left join ranked p on p.id = i.id`;
 
 /** Adds up what was received, for the quota of bytes. In the order of the keys, as every process does. */
 export const ADD_USAGE = `
@@ -92,10 +92,10 @@ locked as (
 update listener l set event_count = l.event_count + locked.events, last_event_at = greatest(l.last_event_at, locked.at)
 from locked where l.id = locked.id`;
 
-/** Other bodies are read after their events. */
+/** Size up to which a body is read with its event. Others are read later. */
 export const SMALL_BODY = 4_096;
 
-/** The events of jobs that are not finished. One with a key may have been given back, and another may have its turn. */
+/** The events of jobs that are not finished. One with an ordering key may have been given back, and another may have been released. */
 export const READ_EVENTS = `
 select e.id, e.tenant_id as "tenantID", e.listener_id as "listenerID", source, received_at as "receivedAt", method, path, query, params,
   headers, case when body_bytes <= ${SMALL_BODY} then body end as body, body_bytes as "bodyBytes", meta, attempts,
@@ -120,7 +120,7 @@ update listener_event e set
   actions = coalesce(r.actions, e.actions),
   held_by = r.held_by,
   ready_at = case
-    when r.held_by is not null then ${HELD_UNTIL}
+    when r.held_by is not null then ${DEFERRED_UNTIL}
     when r.state = 'pending' then now() + make_interval(secs => r.wait_s)
     else e.ready_at end,
   dispatched_at = case when r.state = 'pending' then null else e.dispatched_at end,
@@ -147,22 +147,22 @@ with recursive t as (
 select tenant_id as "tenantID", at <= now() - make_interval(secs => $3) as "isDue" from t limit $2`;
 
 /**
- * Gives jobs to events of a tenant, the oldest first, as far as it has room. One whose key another event has, or that is behind another
- * of its key, is held until its turn.
+ * Gives jobs to events of a tenant, the oldest first, as far as it has headroom. One whose key another event has, or that is behind
+ * another of its key, is deferred.
  */
 export const DISPATCH_EVENTS = `
-with room as materialized (
-  select ${MAX_DISPATCHED} - count(*) as places
+with tenant as materialized (
+  select ${MAX_DISPATCHED} - count(*) as headroom
   from (select from listener_event where tenant_id = $1 and ${DISPATCHED} limit ${MAX_DISPATCHED}) counted
 ),
 picked as materialized (
   select id, listener_id, order_key, order_seq, body_bytes, ready_at from listener_event
   where tenant_id = $1 and ${WAITING} and ready_at <= now() order by ready_at, id
-  limit greatest(0, (select places from room))
+  limit greatest(0, (select headroom from tenant))
   for no key update skip locked
 ),
 gated as (
-  select p.id, p.body_bytes, (select places from room) as places, row_number() over (order by p.ready_at, p.id) as nth,
+  select p.id, p.body_bytes, (select headroom from tenant) as headroom, row_number() over (order by p.ready_at, p.id) as nth,
     p.order_key is not null and exists (
     select from listener_event o
     where o.listener_id = p.listener_id and o.order_key = p.order_key and o.finished_at is null and o.id <> p.id
@@ -170,7 +170,7 @@ gated as (
   from picked p
 )
 update listener_event e set dispatched_at = case when not g.is_behind then now() end,
-  held_by = case when g.is_behind then 'turn' end, ready_at = case when g.is_behind then ${HELD_UNTIL} else e.ready_at end
+  held_by = case when g.is_behind then 'turn' end, ready_at = case when g.is_behind then ${DEFERRED_UNTIL} else e.ready_at end
 from gated g where e.id = g.id
 returning e.id as "eventID", e.attempts as attempt, g.is_behind as "isBehind", e.listener_id as "listenerID", e.order_key as "orderKey",
   ${isFirst('g')} as "isFirst"`;
@@ -203,9 +203,9 @@ order by n on conflict (id) do nothing`;
 export const TRIM_BUFFER = `
 with beyond as (
   select received_at, id from (
-    select received_at, id, row_number() over kept as n, sum(bytes) over kept as total from listener_buffer
+    select received_at, id, row_number() over newest as n, sum(bytes) over newest as total from listener_buffer
     where listener_id = $1 and buffer_name = $2
-    window kept as (order by received_at desc, id desc rows unbounded preceding)) ranked
+    window newest as (order by received_at desc, id desc rows unbounded preceding)) ranked
   where n > $3 or total > $4 order by received_at desc, id desc limit 1
 )
 delete from listener_buffer b using beyond

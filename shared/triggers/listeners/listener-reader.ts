@@ -26,17 +26,17 @@ export interface ListenerReader {
   ): Promise<{ listener: ReadListener; params: Record<string, string> } | undefined>;
 }
 
-interface Question {
+interface Lookup {
   tenantID: string | null;
   listenerID: string | null;
 }
 
-interface Standing {
+interface TenantVersion {
   tenantID: string;
   version: number;
 }
 
-interface Kept<T> {
+interface Cached<T> {
   version: number;
   value: T;
 }
@@ -44,22 +44,22 @@ interface Kept<T> {
 const MAX = { tenants: 1_000, listeners: 5_000, bytes: 64_000_000 };
 
 /**
- * Reads listeners for intake and for workers. All questions of a moment share one statement, which asks for the version of the
- * tenant's listeners; what is kept of an older version is read again. So a change counts from the next question on.
+ * Reads listeners for requests and for workers. All lookups of a moment share one statement, which reads the version of the tenant's
+ * listeners; what is cached of an older version is read again. So a change counts from the next lookup on.
  */
 export function createListenerReader({ pool, secrets }: { pool: Pool; secrets: KeyRing }): ListenerReader {
-  const endpoints = new LRUCache<string, Kept<Promise<Endpoints<string>>>>(upTo(MAX.tenants));
-  const listeners = new LRUCache<string, Kept<Promise<ReadListener | undefined>>>(upTo(MAX.listeners));
-  const standingOf = batched((questions: Question[]) => readStandings(pool, questions));
+  const endpoints = new LRUCache<string, Cached<Promise<Endpoints<string>>>>(upTo(MAX.tenants));
+  const listeners = new LRUCache<string, Cached<Promise<ReadListener | undefined>>>(upTo(MAX.listeners));
+  const versionOf = batched((lookups: Lookup[]) => readVersions(pool, lookups));
 
-  /** Concurrent reads of one version share a promise; one that fails is not kept. */
-  function keep<T>(
-    cache: LRUCache<string, Kept<Promise<T>>>,
+  /** Concurrent reads of one version share a promise; one that fails is not cached. */
+  function readCached<T>(
+    cache: LRUCache<string, Cached<Promise<T>>>,
     key: string,
     { version, read }: { version: number; read: () => Promise<T> },
   ): Promise<T> {
     const known = cache.get(key);
-    // Another question has seen a newer version meanwhile, whose value is as good.
+    // Another lookup has seen a newer version meanwhile, whose value is as good.
     if (known && known.version >= version) return known.value;
     const value = read();
     cache.set(key, { version, value });
@@ -69,44 +69,44 @@ export function createListenerReader({ pool, secrets }: { pool: Pool; secrets: K
     return value;
   }
 
-  function readListener(id: string, { tenantID, version }: Standing): Promise<ReadListener | undefined> {
+  function readListener(id: string, { tenantID, version }: TenantVersion): Promise<ReadListener | undefined> {
     const read = async () => {
       const { rows } = await pool.query<ListenerRow>({ name: 'listener', text: READ_LISTENER, values: [id, tenantID] });
       return rows[0] && opened(rows[0], secrets);
     };
-    return keep(listeners, id, { version, read });
+    return readCached(listeners, id, { version, read });
   }
 
   return {
     async byID(listenerID, tenantID) {
-      const standing = await standingOf({ listenerID: tenantID ? null : listenerID, tenantID: tenantID ?? null });
-      return standing && readListener(listenerID, standing);
+      const current = await versionOf({ listenerID: tenantID ? null : listenerID, tenantID: tenantID ?? null });
+      return current && readListener(listenerID, current);
     },
     async byPath(tenantID, segments) {
-      const standing = await standingOf({ tenantID, listenerID: null });
-      if (!standing) return undefined;
-      const { version } = standing;
-      const found = (await keep(endpoints, tenantID, { version, read: () => readEndpoints(pool, tenantID) })).find(
+      const current = await versionOf({ tenantID, listenerID: null });
+      if (!current) return undefined;
+      const { version } = current;
+      const found = (await readCached(endpoints, tenantID, { version, read: () => readEndpoints(pool, tenantID) })).find(
         segments,
       );
-      const listener = found && (await readListener(found.value, standing));
+      const listener = found && (await readListener(found.value, current));
       return listener && { listener, params: found.params };
     },
   };
 }
 
 /** Deliveries of one moment are mostly for few tenants, each of which is asked for once. */
-async function readStandings(pool: Pool, questions: readonly Question[]): Promise<(Standing | undefined)[]> {
-  const keys = questions.map(({ tenantID, listenerID }) => tenantID ?? `listener ${listenerID}`);
-  const asked = new Map(questions.map((question, index) => [keys[index] ?? '', question]));
-  const each = [...asked.values()];
-  const { rows } = await pool.query<Standing & { n: number }>({
+async function readVersions(pool: Pool, lookups: readonly Lookup[]): Promise<(TenantVersion | undefined)[]> {
+  const keys = lookups.map(({ tenantID, listenerID }) => tenantID ?? `listener ${listenerID}`);
+  const unique = new Map(lookups.map((lookup, index) => [keys[index] ?? '', lookup]));
+  const each = [...unique.values()];
+  const { rows } = await pool.query<TenantVersion & { n: number }>({
     name: 'listener_versions',
     text: LISTENER_VERSIONS,
     values: [each.map(({ tenantID }) => tenantID), each.map(({ listenerID }) => listenerID)],
   });
-  const byNumber = new Map(rows.map(({ n, ...standing }) => [n, standing]));
-  const byKey = new Map([...asked.keys()].map((key, index) => [key, byNumber.get(index + 1)]));
+  const byNumber = new Map(rows.map(({ n, ...version }) => [n, version]));
+  const byKey = new Map([...unique.keys()].map((key, index) => [key, byNumber.get(index + 1)]));
   return keys.map((key) => byKey.get(key));
 }
 

@@ -17,7 +17,7 @@ export interface ListenerRow {
   actions: { id: string; actionType: string; actionConfig: JsonObject }[];
 }
 
-/** The tenants of questions, which name a tenant or a listener, and the versions of their listeners. */
+/** The tenants of lookups, which name a tenant or a listener, and the versions of their listeners. */
 export const LISTENER_VERSIONS = `
 select q.n::int as n, t.id as "tenantID", t.listeners_version as version
 from unnest($1::uuid[], $2::uuid[]) with ordinality as q(tenant_id, listener_id, n)

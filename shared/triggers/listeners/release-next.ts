@@ -3,35 +3,35 @@ import type { Logger } from '../../core/logger.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { Producer } from '../../messaging/producer.ts';
 import { listenerEvents } from '../../messaging/queues/listener-events.ts';
-import { FREE_TURNS } from './deferred-events.ts';
+import { RELEASE_NEXT } from './deferred-events.ts';
 
-/** Events of one key of a listener are processed one after the other. */
-export interface Line {
+/** Key by which events of a listener are ordered: those with the same key are processed one after the other. */
+export interface OrderingKey {
   listenerID: string;
   orderKey: string;
 }
 
 /**
- * Frees the first event of a line if it waits for its turn. To be called after a commit that has added to the line or has finished an
- * event of it. Never rejects: if the process dies before it or the database is away, the worker that leads frees it.
+ * Releases the first event of a key if it is deferred. To be called after a commit that has added an event of the key or has finished
+ * one. Never rejects: if the process dies before it or the database is away, the worker that leads releases it.
  */
-export type FreeTurn = (line: Line) => Promise<void>;
+export type ReleaseNext = (key: OrderingKey) => Promise<void>;
 
 interface Needs {
   pool: Pool;
   producer: Producer;
 }
 
-const HAND_OVER_PATIENCE_MS = 2_000;
+const ENQUEUE_TIMEOUT_MS = 2_000;
 
-export function createFreeTurn({ logger, ...needs }: Needs & { logger: Logger }): FreeTurn {
-  return batched(async (lines: Line[]) => {
-    await freeTurns(needs, lines).catch((error) => logger.warn({ err: error, lines: lines.length }, 'turns left'));
-    return lines.map(() => undefined);
+export function createReleaseNext({ logger, ...needs }: Needs & { logger: Logger }): ReleaseNext {
+  return batched(async (keys: OrderingKey[]) => {
+    await releaseNextOf(needs, keys).catch((error) => logger.warn({ err: error, lines: keys.length }, 'turns left'));
+    return keys.map(() => undefined);
   });
 }
 
-interface Freed {
+interface Released {
   eventID: string;
   tenantID: string;
   attempt: number;
@@ -39,12 +39,12 @@ interface Freed {
   isFirst: boolean;
 }
 
-/** Answers with the number of events that were freed. */
-export async function freeTurns({ pool, producer }: Needs, lines: readonly Line[]): Promise<number> {
-  const values = [lines.map(({ listenerID }) => listenerID), lines.map(({ orderKey }) => orderKey)];
-  const { rows } = await onceMore(() => pool.query<Freed>({ name: 'free_turns', text: FREE_TURNS, values }));
+/** Answers with the number of events that were released. */
+export async function releaseNextOf({ pool, producer }: Needs, keys: readonly OrderingKey[]): Promise<number> {
+  const values = [keys.map(({ listenerID }) => listenerID), keys.map(({ orderKey }) => orderKey)];
+  const { rows } = await onceMore(() => pool.query<Released>({ name: 'release_next', text: RELEASE_NEXT, values }));
   const dispatched = rows.filter(({ isDispatched }) => isDispatched);
-  await giveJobs(producer, dispatched, { patienceMs: HAND_OVER_PATIENCE_MS });
+  await enqueueEvents(producer, dispatched, { timeoutMs: ENQUEUE_TIMEOUT_MS });
   return rows.length;
 }
 
@@ -55,11 +55,11 @@ interface Job {
   isFirst: boolean;
 }
 
-/** Adds the jobs of events that are dispatched, those of tenants that have few before the others. */
-export async function giveJobs(
+/** Enqueues the jobs of events that are dispatched, those of tenants that have few before the others. */
+export async function enqueueEvents(
   producer: Producer,
   jobs: readonly Job[],
-  options: { patienceMs?: number } = {},
+  options: { timeoutMs?: number } = {},
 ): Promise<void> {
   for (const [isFirst, group] of Map.groupBy(jobs, (job) => job.isFirst)) {
     const payloads = group.map(({ tenantID, eventID, attempt = 0 }) => ({ tenantID, eventID, attempt }));

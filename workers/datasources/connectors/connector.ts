@@ -2,10 +2,10 @@ import type { z } from 'zod';
 import type { Logger } from '#shared/core/logger.ts';
 import type { AnyDatasource } from '#shared/datasources/types/index.ts';
 import type { Connection } from '../../connections/connection.ts';
-import type { Reach } from './outbound-services.ts';
+import type { OutboundServices } from './outbound-services.ts';
 
 /** Dependencies of a connector. */
-export interface ConnectorContext extends Reach {
+export interface ConnectorContext extends OutboundServices {
   tenantID: string;
   logger: Logger;
 }

@@ -12,7 +12,7 @@ import { createFiles, type Files } from '../files/files.ts';
 import { createOAuthConnections, type OAuthConnections } from '../oauth/connections.ts';
 
 /** Everything by which a worker reaches outside the deployment's own stores. */
-export interface Reach {
+export interface OutboundServices {
   /** The gate that every connection passes. */
   readonly outbound: Outbound;
   /** HTTP through the gate. */
@@ -34,14 +34,14 @@ interface ReachNeeds {
   logger: Logger;
 }
 
-export async function createReach({
+export async function createOutboundServices({
   pool,
   secrets,
   servers,
   stored,
   config,
   logger,
-}: ReachNeeds): Promise<Reach & AsyncDisposable> {
+}: ReachNeeds): Promise<OutboundServices & AsyncDisposable> {
   await using resources = new AsyncDisposableStack();
   const outbound = createOutbound({ allow: config.outbound.allow, deny: deniedBy(config) });
   const files = resources.use(await createFiles({ pool, files: stored, logger }));

@@ -12,7 +12,7 @@ import { ownRead } from '#shared/db/unavailable-store.ts';
 import type { Connection } from '../../connections/connection.ts';
 import type { KeptConnections } from '../../connections/connection-cache.ts';
 import { connectorOf } from '../connectors/index.ts';
-import type { Reach } from '../connectors/outbound-services.ts';
+import type { OutboundServices } from '../connectors/outbound-services.ts';
 
 /** A datasource by its id, or by its type and options with secrets in clear. */
 export type DatasourceRef =
@@ -31,11 +31,11 @@ export interface DatasourceContext {
   pool: Pool;
   secrets: KeyRing;
   kept: KeptConnections;
-  reach: Reach;
+  services: OutboundServices;
   logger: Logger;
 }
 
-export function createDatasources({ pool, secrets, kept, reach, logger }: DatasourceContext): Datasources {
+export function createDatasources({ pool, secrets, kept, services, logger }: DatasourceContext): Datasources {
   async function readDatasource(
     tenantID: string,
     datasourceID: string,
@@ -63,7 +63,7 @@ export function createDatasources({ pool, secrets, kept, reach, logger }: Dataso
       const openDatasource = async () => {
         const parsed = requireValue(definition.options, options, ['datasourceOptions']);
         const connect = await connectorOf(definition);
-        return await connect(parsed, { ...reach, tenantID, logger });
+        return await connect(parsed, { ...services, tenantID, logger });
       };
       return await kept.use({ tenantID, datasourceID, type, options }, openDatasource, (connection) =>
         work(connection, definition),

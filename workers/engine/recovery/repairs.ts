@@ -10,7 +10,7 @@ import { FIND_FORGOTTEN } from '#shared/runs/accounting.ts';
 import { createEndEach } from '#shared/runs/end-isolated.ts';
 import { nodeEvents } from '#shared/runs/node-event-rows.ts';
 import type { Runs } from '#shared/runs/runs.ts';
-import { MAX_LOSSES } from '../claim/claim.ts';
+import { MAX_CRASHES } from '../claim/claim.ts';
 import { mayExpire } from '../lease/leader.ts';
 import { createMaps } from '../maps/maps.ts';
 
@@ -19,7 +19,7 @@ const BATCH = 500;
 const SLICE = 500;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Looks for each job, so it may take longer than adding new ones. */
-const REPAIR_PATIENCE_MS = 2_000;
+const REPAIR_TIMEOUT_MS = 2_000;
 interface Options {
   pool: Pool;
   runs: Runs;
@@ -35,7 +35,7 @@ export interface Repairs {
   releaseLost(): Promise<void>;
   failLost(): Promise<void>;
   endOverdue(): Promise<void>;
-  actOnNotices(): Promise<void>;
+  processOutbox(): Promise<void>;
   advanceMaps(): Promise<void>;
   handOverAgain(): Promise<void>;
   refillQueues(): Promise<void>;
@@ -120,10 +120,10 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
   }
 
   /** Acts on facts whose process has died, or lost the database, before it told the runs that they concern. */
-  async function actOnNotices(): Promise<void> {
+  async function processOutbox(): Promise<void> {
     const { rows } = await pool.query<{ id: number; instance_id: string; kind: 'wake' | 'cancel' }>({
       name: 'sweep_find_notices',
-      text: FIND_NOTICES,
+      text: FIND_OUTBOX_ENTRIES,
       values: [BATCH, endEach.refused()],
     });
     if (rows.length === 0) return;
@@ -137,7 +137,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
 
   /** Counts chunks, and starts others, that a process has left when it died. */
   async function advanceMaps(): Promise<void> {
-    repaired('chunks', await maps.advanceLeft());
+    repaired('chunks', await maps.advanceForgotten());
   }
 
   /**
@@ -160,7 +160,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
           epoch: epoch + 1,
           again: timesDoubled(waited_ms / (leaseMs * 3)),
         })),
-        { replacesEnded: true, patienceMs: REPAIR_PATIENCE_MS },
+        { replacesEnded: true, timeoutMs: REPAIR_TIMEOUT_MS },
       );
     repaired('handed over again', rows.length);
   }
@@ -220,7 +220,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     releaseLost,
     failLost,
     endOverdue,
-    actOnNotices,
+    processOutbox,
     advanceMaps,
     handOverAgain,
     refillQueues,
@@ -257,7 +257,7 @@ select i.id, i.parent_id, e.node_id, e.attempt, e.frame from workflow_instance i
 left join lateral (
   select node_id, attempt, frame from (${nodeEvents('e.instance_id = i.id')}) each where status = 'RUNNING' order by seq desc limit 1
 ) e on true
-where i.losses >= ${MAX_LOSSES} and i.ready_at is not null and i.held_by is null and i.completed_at is null
+where i.losses >= ${MAX_CRASHES} and i.ready_at is not null and i.held_by is null and i.completed_at is null
   and i.id <> all($2::uuid[])
 limit $1`;
 
@@ -272,7 +272,7 @@ where dispatched_at < now() - interval '10 seconds' and ready_at is not null and
   and extract(epoch from now() - dispatched_at)::int8 % 10 < 2`;
 
 // Told at once by the process that wrote the fact, unless it has died.
-const FIND_NOTICES = `
+const FIND_OUTBOX_ENTRIES = `
 select id, instance_id, kind from run_notice
 where created_at < now() - interval '2 seconds' and not (kind = 'cancel' and instance_id = any($2::uuid[]))
 order by id limit $1`;

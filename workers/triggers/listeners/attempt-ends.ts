@@ -1,7 +1,7 @@
 import type { AppError } from '#shared/core/errors.ts';
 import type { ListenerTest } from '#shared/messaging/realtime/listener-tests.ts';
 import type { RecordedEvent } from '#shared/triggers/listeners/event.ts';
-import type { HeldBy } from '#shared/triggers/listeners/event-states.ts';
+import type { DeferredBy } from '#shared/triggers/listeners/event-states.ts';
 import type { ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
 import { findListenerType } from '#shared/triggers/listeners/types/index.ts';
 import { type ActionRecords, type Performed, storedRecords } from './actions/run-actions.ts';
@@ -12,7 +12,7 @@ import type { OfTarget } from './note-targets.ts';
 export interface OpenEvent extends RecordedEvent {
   bodyBytes: number;
   attempts: number;
-  /** Of them those before the event was given to workers again. */
+  /** Attempts before the event was given to workers again. */
   attemptsBefore: number;
   actions: ActionRecords | null;
   awaitedBy: string | null;
@@ -31,20 +31,20 @@ const MAX_WAIT_SECONDS = 300;
 
 /** An attempt that is not written yet, with what is sent after it is. */
 export interface Attempted extends AttemptEnd {
-  notices?: Performed['notices'];
+  pagePushes?: Performed['pagePushes'];
   tests?: ListenerTest[];
 }
 
-/** What an event waits for, beside its turn. */
-export function holderOf({ breaker }: OpenEvent, listener: ReadListener | undefined): HeldBy | undefined {
-  // That of one with a connection is of the connection: what it has recorded goes on.
+/** Why an event is deferred, beside earlier events of its key. */
+export function deferralOf({ breaker }: OpenEvent, listener: ReadListener | undefined): DeferredBy | undefined {
+  // The error of a listener with a connection is about the connection: what it has recorded goes on.
   if (listener?.status === 'error' && findListenerType(listener.type)?.hasEndpoint) return 'listener';
   return breaker === 'open' ? 'target' : undefined;
 }
 
 /** The attempt is not counted: another will succeed when the creator may again. */
 export function stopOf({ id: eventID, listenerID }: OpenEvent, { message: error }: AppError): AttemptEnd {
-  return { eventID, state: 'pending', runs: [], heldBy: 'listener', stops: { listenerID, error } };
+  return { eventID, state: 'pending', runs: [], deferredBy: 'listener', stops: { listenerID, error } };
 }
 
 export function endOf(found: OpenEvent, { failures, isFiltered, records, ...made }: Performed): Attempted {
@@ -66,7 +66,7 @@ function targetOf({ tenantID, listenerID, breaker }: OpenEvent, outcome: OfTarge
   return { tenantID, listenerID, outcome, isProbe: breaker === 'probe' };
 }
 
-/** What an event says of the target that has not reached it. */
+/** Outcome for the target of an event that has not reached it. */
 function ofProbe(found: OpenEvent): OfTarget | undefined {
   return found.breaker === 'probe' ? targetOf(found, 'unknown') : undefined;
 }

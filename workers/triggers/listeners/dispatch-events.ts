@@ -5,15 +5,15 @@ import type { Producer } from '#shared/messaging/producer.ts';
 import { listenerEvents } from '#shared/messaging/queues/listener-events.ts';
 import { DISPATCHED, WAITING } from '#shared/triggers/listeners/deferred-events.ts';
 import { DISPATCH_EVENTS, DISPATCHED_LONG_AGO, tenantsWith } from '#shared/triggers/listeners/event-rows.ts';
-import { freeTurns, giveJobs, onceMore } from '#shared/triggers/listeners/release-next.ts';
+import { releaseNextOf, enqueueEvents, onceMore } from '#shared/triggers/listeners/release-next.ts';
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Tenants of one round. */
 const TENANTS = 200;
 /** A job that is that old may be lost. Adding it again has no effect while it waits. */
 const LOST_SECONDS = 10;
-const REPAIR_PATIENCE_MS = 2_000;
-/** Of jobs that are added again: after those of tenants with few events. */
+const REPAIR_TIMEOUT_MS = 2_000;
+/** Priority of jobs that are added again: after those of tenants with few events. */
 const PRIORITY = 2;
 
 interface Needs {
@@ -23,7 +23,7 @@ interface Needs {
 }
 
 export interface EventDispatch extends AsyncDisposable {
-  /** An event is finished: its tenant may have room for another. */
+  /** An event is finished: its tenant may have headroom for another. */
   onFinished(): void;
 }
 
@@ -33,7 +33,7 @@ interface Job {
 }
 
 interface Picked extends Job {
-  /** Held until its turn, instead of being given out. */
+  /** Deferred behind another event of its key, instead of being dispatched. */
   isBehind: boolean;
   isFirst: boolean;
   listenerID: string;
@@ -67,7 +67,7 @@ export function createEventDispatch({ logger, ...needs }: Needs): EventDispatch 
   };
 }
 
-/** Gives each tenant in turn as many jobs as it has room for. Answers whether any tenant had something to give out. */
+/** Gives each tenant in turn as many jobs as it has headroom for. Answers whether any tenant had events to dispatch. */
 export async function dispatchWaiting({ pool, producer }: Omit<Needs, 'logger'>): Promise<boolean> {
   let isMore = false;
   for await (const tenantID of dueTenants(pool, { statement: OF_WAITING, olderThanSeconds: 0 })) {
@@ -76,15 +76,15 @@ export async function dispatchWaiting({ pool, producer }: Omit<Needs, 'logger'>)
     );
     isMore = true;
     const jobs = rows.filter(({ isBehind }) => !isBehind);
-    await giveJobs(
+    await enqueueEvents(
       producer,
       jobs.map((job) => ({ ...job, tenantID })),
     );
-    // The event before it may have been finished while it was held.
-    const lines = rows.flatMap(({ isBehind, listenerID, orderKey }) =>
+    // The event before it may have been finished while it was deferred.
+    const keys = rows.flatMap(({ isBehind, listenerID, orderKey }) =>
       isBehind && orderKey !== null ? [{ listenerID, orderKey }] : [],
     );
-    if (lines.length > 0) await freeTurns({ pool, producer }, lines);
+    if (keys.length > 0) await releaseNextOf({ pool, producer }, keys);
   }
   return isMore;
 }
@@ -103,7 +103,7 @@ export async function dispatchLost(
     await producer.enqueue(
       listenerEvents,
       rows.map((job) => ({ tenantID, ...job })),
-      { priority: PRIORITY, replacesEnded: true, patienceMs: REPAIR_PATIENCE_MS },
+      { priority: PRIORITY, replacesEnded: true, timeoutMs: REPAIR_TIMEOUT_MS },
     );
   }
 }

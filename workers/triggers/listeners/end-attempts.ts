@@ -4,7 +4,7 @@ import type { NewRun } from '#shared/runs/accept.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import { STOP_LISTENERS } from '#shared/triggers/listeners/breakers.ts';
 import { END_ATTEMPTS, FORGET_DEDUP, LOCK_EVENTS, SAVE_TO_BUFFERS } from '#shared/triggers/listeners/event-rows.ts';
-import { type EventState, type HeldBy, keptSeconds } from '#shared/triggers/listeners/event-states.ts';
+import { type EventState, type DeferredBy, retentionSeconds } from '#shared/triggers/listeners/event-states.ts';
 import type { BufferedEvent } from './actions/action.ts';
 import { noteTargets, type OfTarget } from './note-targets.ts';
 
@@ -16,17 +16,17 @@ export interface AttemptEnd {
   runs: readonly NewRun[];
   /** Inserted in the same transaction. */
   saved?: readonly BufferedEvent[];
-  /** Of an attempt that has failed. */
+  /** Error of an attempt that has failed. */
   error?: JsonObject;
-  /** Of an event that is given up, for operators: it names files of the service, so no tenant gets it. */
+  /** Stack of an event that is given up, for operators: it names files of the service, so no tenant gets it. */
   stack?: string | null;
-  /** What has become of each action, by its id. */
+  /** Outcome of each action, by its id. */
   actions?: JsonObject;
-  /** Of an event that stays pending: when the next attempt may begin. */
+  /** When the next attempt may begin, if the event stays pending. */
   waitSeconds?: number;
-  /** Of an event that stays pending: what it waits for instead. */
-  heldBy?: HeldBy;
-  /** What the attempt says of the target of the listener. */
+  /** Why the event is deferred instead, if it stays pending. */
+  deferredBy?: DeferredBy;
+  /** Outcome of the attempt for the target of the listener. */
   ofTarget?: OfTarget | undefined;
   /** Why the listener is stopped. */
   stops?: { listenerID: string; error: string };
@@ -62,7 +62,7 @@ export async function endAttempts(runs: Pick<Runs, 'acceptWithin'>, ends: readon
   });
 }
 
-function rowOf({ eventID, state, runs, error, stack = null, actions, waitSeconds = 0, heldBy }: AttemptEnd) {
+function rowOf({ eventID, state, runs, error, stack = null, actions, waitSeconds = 0, deferredBy: heldBy }: AttemptEnd) {
   return {
     id: eventID,
     state,
@@ -73,7 +73,7 @@ function rowOf({ eventID, state, runs, error, stack = null, actions, waitSeconds
     actions: actions ?? null,
     wait_s: waitSeconds,
     held_by: heldBy ?? null,
-    kept_s: state === 'pending' ? null : keptSeconds(state),
+    kept_s: state === 'pending' ? null : retentionSeconds(state),
   };
 }
 
@@ -89,6 +89,6 @@ function bufferRowOf({ id, tenantID, listenerID, eventID, bufferName, ...saved }
     event_meta: saved.eventMeta,
     bytes: Buffer.byteLength(JSON.stringify(saved.eventData)),
     received_at: saved.receivedAt,
-    kept_s: saved.keptHours === null ? null : saved.keptHours * 3_600,
+    kept_s: saved.retentionHours === null ? null : saved.retentionHours * 3_600,
   };
 }

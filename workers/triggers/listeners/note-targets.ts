@@ -4,7 +4,7 @@ import { storableJSON } from '#shared/db/storable.ts';
 import { CLOSE_BREAKERS, FORGET_PROBES, LOCK_BREAKERS, NOTE_FAILURES } from '#shared/triggers/listeners/breakers.ts';
 
 /**
- * What an attempt says of what a listener's actions reach. `failed`: an error that may pass, and that another event would have met too. `reached`: they have
+ * Outcome of an attempt for what a listener's actions reach. `failed`: an error that may pass, and that another event would have met too. `reached`: they have
  * succeeded. `unknown`: the event is refused for what is in it.
  */
 export interface OfTarget {

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { Rights } from '#shared/access/policy/rights.ts';
 import { batched, batchedInTurns } from '#shared/concurrency/batcher.ts';
-import type { Turn } from '#shared/concurrency/fair-queue.ts';
-import type { ByteAccount, HeldBytes } from '#shared/concurrency/memory-budget.ts';
-import { createLane } from '#shared/concurrency/semaphore.ts';
+import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
+import type { MemoryBudget, Reservation } from '#shared/concurrency/memory-budget.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { createRareWarning } from '#shared/core/throttled-warning.ts';
@@ -25,11 +25,11 @@ import {
   type ListenerReader,
   type ReadListener,
 } from '#shared/triggers/listeners/listener-reader.ts';
-import type { FreeTurn } from '#shared/triggers/listeners/release-next.ts';
+import type { ReleaseNext } from '#shared/triggers/listeners/release-next.ts';
 import { runIDOf } from '#shared/triggers/listeners/run-id.ts';
 import type { Queries } from '../../datasources/queries/queries.ts';
 import type { Sandbox } from '../../sandbox/pool.ts';
-import { createRequireStanding, isCreatorRefused } from './actions/creator-rights.ts';
+import { createRequireActiveCreator, isCreatorRefused } from './actions/creator-rights.ts';
 import { createFilter } from './actions/filter-event.ts';
 import { pushToPage } from './actions/push-to-page.ts';
 import { type ActionRecord, errorOfAction, isSlow, type Runners, runActions } from './actions/run-actions.ts';
@@ -39,7 +39,7 @@ import { createSendEvent } from './actions/send-event.ts';
 import { createStartWorkflow } from './actions/start-workflow.ts';
 import { createTransform } from './actions/transform-event.ts';
 import type { BufferTrim } from './actions/trim-buffers.ts';
-import { type Attempted, endOf, failureOf, holderOf, type OpenEvent, stopOf } from './attempt-ends.ts';
+import { type Attempted, endOf, failureOf, deferralOf, type OpenEvent, stopOf } from './attempt-ends.ts';
 import { type AttemptEnd, endAttempts } from './end-attempts.ts';
 import { readable, testsOf } from './test-events.ts';
 
@@ -61,12 +61,12 @@ interface Needs {
   publisher: Pick<Publisher, 'listenerEvents' | 'listenerTests'>;
   buffers: BufferTrim;
   reader: ListenerReader;
-  bytes: ByteAccount;
+  bytes: MemoryBudget;
   turns: TenantTurns;
   tellEnd: TellEnd;
-  /** An event is finished, so that its tenant may have room for others. */
+  /** An event is finished, so that its tenant may have headroom for others. */
   onFinished(): void;
-  freeTurn: FreeTurn;
+  releaseNext: ReleaseNext;
   logger: Logger;
 }
 
@@ -80,18 +80,18 @@ const MAX_BYTES = 256 * 1024;
 
 /** An event with the turn of its tenant. */
 interface Found extends OpenEvent {
-  turn: Turn;
+  flow: FlowKey;
 }
 
 export function createEventProcessing(needs: Needs): EventProcessing {
-  const { pool, runs, reader, bytes, turns, tellEnd, onFinished, freeTurn, publisher, buffers, logger } = needs;
+  const { pool, runs, reader, bytes, turns, tellEnd, onFinished, releaseNext, publisher, buffers, logger } = needs;
   const runners = createRunners(needs);
-  const requireStanding = createRequireStanding(pool);
-  const slow = createLane(SLOW);
-  const large = createLane(LARGE);
+  const requireActiveCreator = createRequireActiveCreator(pool);
+  const slow = createSemaphore(SLOW);
+  const large = createSemaphore(LARGE);
   const load = batched((ids: string[]) => readEvents(pool, ids));
   const readBodies = batchedInTurns((ids: string[]) => readBodiesOf(pool, ids), { maxBytes: MAX_BYTES });
-  const endTogether = batchedInTurns(
+  const endInBatch = batchedInTurns(
     async (ends: AttemptEnd[]) => {
       const written = await endAttempts(runs, ends);
       return ends.map(({ eventID }) => written.has(eventID));
@@ -108,21 +108,21 @@ export function createEventProcessing(needs: Needs): EventProcessing {
       const values = [eventID, actionID, storableJSON(JSON.stringify(record))];
       await pool.query({ name: 'note_action', text: NOTE_ACTION, values });
     };
-    await requireStanding(listener);
+    await requireActiveCreator(listener);
     const performed = await runActions(listener, context, { runners, before: recorded.actions ?? {}, note });
     return { ...endOf(recorded, performed), tests: testsOf(recorded, event, performed.transformed) };
   }
 
-  async function end({ turn, bodyBytes }: Found, ended: AttemptEnd): Promise<boolean> {
+  async function end({ flow, bodyBytes }: Found, ended: AttemptEnd): Promise<boolean> {
     // Their runs are written as one text, which for many large ones would take long.
-    if (bodyBytes <= LARGE_BODY) return endTogether(ended, { turn, bytes: bodyBytes });
-    return (await large.run(turn, () => endAttempts(runs, [ended]))).has(ended.eventID);
+    if (bodyBytes <= LARGE_BODY) return endInBatch(ended, { flow, bytes: bodyBytes });
+    return (await large.run(flow, () => endAttempts(runs, [ended]))).has(ended.eventID);
   }
 
-  async function readBody({ id, turn, bodyBytes }: Found, held: HeldBytes): Promise<Buffer | null> {
-    if (bodyBytes <= LARGE_BODY) return readBodies(id, { turn, bytes: bodyBytes });
+  async function readBody({ id, flow, bodyBytes }: Found, held: Reservation): Promise<Buffer | null> {
+    if (bodyBytes <= LARGE_BODY) return readBodies(id, { flow, bytes: bodyBytes });
     await held.draw(4 * bodyBytes);
-    const [body = null] = await large.run(turn, () => readBodiesOf(pool, [id]));
+    const [body = null] = await large.run(flow, () => readBodiesOf(pool, [id]));
     return body;
   }
 
@@ -169,12 +169,12 @@ export function createEventProcessing(needs: Needs): EventProcessing {
     const ended = await write(found, attempted);
     if (!ended) return 'nothing to do';
     // Committed above. A message that is lost with the process is not sent again: pages would add it twice.
-    publisher.listenerEvents(ended.notices ?? []);
+    publisher.listenerEvents(ended.pagePushes ?? []);
     publisher.listenerTests(ended.tests ?? []);
     buffers.note(ended.saved ?? []);
     if (ended.state !== 'pending') onFinished();
     const { listenerID, orderKey } = found;
-    if (ended.state !== 'pending' && orderKey !== null) await freeTurn({ listenerID, orderKey });
+    if (ended.state !== 'pending' && orderKey !== null) await releaseNext({ listenerID, orderKey });
     tellAwaiting(tellEnd, { found, listener, ended });
     return ended.state;
   }
@@ -184,26 +184,26 @@ export function createEventProcessing(needs: Needs): EventProcessing {
       const loaded = await load(eventID);
       if (!loaded) return 'nothing to do';
       const { tenantID } = loaded;
-      const turn = await turns.of({ tenantID });
-      const found: Found = { ...loaded, turn };
-      using held = bytes.open(turn);
+      const flow = await turns.of({ tenantID });
+      const found: Found = { ...loaded, flow };
+      using held = bytes.open(flow);
       if (found.bodyBytes > SMALL_BODY) found.body = await readBody(found, held);
       const listener = await reader.byID(found.listenerID, tenantID);
-      const heldBy = holderOf(found, listener);
-      if (heldBy) {
-        await endTogether({ eventID, state: 'pending', runs: [], heldBy }, { turn, bytes: 0 });
+      const deferredBy = deferralOf(found, listener);
+      if (deferredBy) {
+        await endInBatch({ eventID, state: 'pending', runs: [], deferredBy: deferredBy }, { flow, bytes: 0 });
         return 'pending';
       }
       if (!listener || !isSlow(listener)) return processOne(found, listener, signal);
-      if (!slow.take(turn)) {
+      if (!slow.tryAcquire(flow)) {
         const putBack = { eventID, state: 'pending', runs: [], waitSeconds: PUT_BACK_SECONDS } as const;
-        await endTogether(putBack, { turn, bytes: 0 });
+        await endInBatch(putBack, { flow, bytes: 0 });
         return 'pending';
       }
       try {
         return await processOne(found, listener, signal);
       } finally {
-        slow.leave(turn);
+        slow.release(flow);
       }
     },
   };

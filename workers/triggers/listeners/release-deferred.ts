@@ -9,10 +9,10 @@ import {
   RELEASE_EVENTS,
   START_PROBES,
 } from '#shared/triggers/listeners/breakers.ts';
-import { KEYS_WITH_HELD } from '#shared/triggers/listeners/deferred-events.ts';
-import { freeTurns, type Line } from '#shared/triggers/listeners/release-next.ts';
+import { KEYS_WITH_DEFERRED } from '#shared/triggers/listeners/deferred-events.ts';
+import { releaseNextOf, type OrderingKey } from '#shared/triggers/listeners/release-next.ts';
 
-const START: Line = { listenerID: '00000000-0000-0000-0000-000000000000', orderKey: '' };
+const START: OrderingKey = { listenerID: '00000000-0000-0000-0000-000000000000', orderKey: '' };
 /** Keys of one round. The next goes on behind them. */
 const MAX_KEYS = 1_000;
 
@@ -21,33 +21,33 @@ interface Needs {
   producer: Producer;
 }
 
-export interface HeldRelease extends Kept {
+export interface DeferredRelease extends Kept {
   /** Circuit breakers that are open, of all tenants; 0 in processes that do not lead. */
   readonly openBreakers: number;
 }
 
 /**
- * Releases events that nothing holds any more, and lets one event through each breaker whose time has come. By comparing rows, so that
- * it does not matter which process has died before it told. By the process that leads: all would find the same.
+ * Releases events that need not be deferred any more, and lets one event through each breaker whose probe is due. It compares rows, so
+ * it does not matter which process has died before it told. Only the process that leads does so: all would find the same.
  */
-export function createHeldRelease({
+export function createDeferredRelease({
   leads,
   logger,
   ...needs
-}: Needs & { leads(): boolean; logger: Logger }): HeldRelease {
-  let after: Line | undefined;
+}: Needs & { leads(): boolean; logger: Logger }): DeferredRelease {
+  let after: OrderingKey | undefined;
   let openBreakers = 0;
   const releasing = keep(
     {
-      name: 'release held events',
+      name: 'release deferred events',
       everyMs: 1_000,
       async run() {
         if (!leads()) {
           openBreakers = 0;
           return;
         }
-        after = await releaseTurns(needs, after);
-        await releaseHeld(needs);
+        after = await releaseFirstOfKeys(needs, after);
+        await releaseDeferred(needs);
         openBreakers = await tendBreakers(needs);
       },
     },
@@ -68,7 +68,7 @@ interface Released {
 }
 
 /** Releases events of listeners whose breaker has closed, or that are active again. */
-export async function releaseHeld({ pool }: Pick<Needs, 'pool'>): Promise<void> {
+export async function releaseDeferred({ pool }: Pick<Needs, 'pool'>): Promise<void> {
   const { rows } = await pool.query<Released>({ name: 'listeners_to_release', text: LISTENERS_TO_RELEASE });
   for (const { heldBy, listenerID } of rows)
     await pool.query({ name: 'release_events', text: RELEASE_EVENTS, values: [heldBy, listenerID] });
@@ -82,13 +82,13 @@ export async function tendBreakers({ pool }: Pick<Needs, 'pool'>): Promise<numbe
   return rows[0]?.count ?? 0;
 }
 
-/** Answers with the line after which the next round goes on; undefined: from the first. */
-export async function releaseTurns(needs: Needs, after: Line = START): Promise<Line | undefined> {
-  const { rows } = await needs.pool.query<Line>({
-    name: 'keys_with_held_events',
-    text: KEYS_WITH_HELD,
+/** Releases the first event of each key. Answers with the key after which the next round goes on; undefined: from the first. */
+export async function releaseFirstOfKeys(needs: Needs, after: OrderingKey = START): Promise<OrderingKey | undefined> {
+  const { rows } = await needs.pool.query<OrderingKey>({
+    name: 'keys_with_deferred_events',
+    text: KEYS_WITH_DEFERRED,
     values: [after.listenerID, after.orderKey, MAX_KEYS],
   });
-  if (rows.length > 0) await freeTurns(needs, rows);
+  if (rows.length > 0) await releaseNextOf(needs, rows);
   return rows.length < MAX_KEYS ? undefined : rows.at(-1);
 }

@@ -22,7 +22,7 @@ import {
   REPLACE,
   REPLAY,
 } from '#shared/triggers/listeners/dead-letters.ts';
-import { DISPATCHED, FREE_TURNS, KEYS_WITH_HELD, WAITING } from '#shared/triggers/listeners/deferred-events.ts';
+import { DISPATCHED, KEYS_WITH_DEFERRED, RELEASE_NEXT, WAITING } from '#shared/triggers/listeners/deferred-events.ts';
 import { createEventRecorder, type NewEvent } from '#shared/triggers/listeners/event-recorder.ts';
 import {
   DISPATCH_EVENTS,
@@ -37,13 +37,13 @@ import {
   tenantsWith,
 } from '#shared/triggers/listeners/event-rows.ts';
 import { createListenerReader } from '#shared/triggers/listeners/listener-reader.ts';
-import { freeTurns } from '#shared/triggers/listeners/release-next.ts';
+import { releaseNextOf } from '#shared/triggers/listeners/release-next.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { explaining } from '#test/support/explaining.ts';
 import { eventually } from '#test/support/settle.ts';
 import { dispatchLost, dispatchWaiting } from '#workers/triggers/listeners/dispatch-events.ts';
-import { releaseTurns } from '#workers/triggers/listeners/release-deferred.ts';
+import { releaseFirstOfKeys } from '#workers/triggers/listeners/release-deferred.ts';
 
 let deployment: Deployment;
 beforeAll(async () => {
@@ -216,7 +216,7 @@ test('events of a key have jobs one after the other, in the order of their recei
     await eventually(() => expect(queue.added).toEqual(events.map(({ id }) => id)));
     queue.added.length = 0;
   };
-  const free = () => freeTurns(needs, [{ listenerID, orderKey: 'a' }]);
+  const free = () => releaseNextOf(needs, [{ listenerID, orderKey: 'a' }]);
   const [first, second, third, fourth, stuck] = [of('a'), of('a'), of('a'), of('a'), of('b')];
 
   await record(first);
@@ -235,10 +235,10 @@ test('events of a key have jobs one after the other, in the order of their recei
 
   // The process dies before it frees the next.
   await end([first.id], { state: 'done' });
-  await releaseTurns(needs);
+  await releaseFirstOfKeys(needs);
   await added(second);
   await end([second.id], { state: 'done' });
-  expect(await Promise.all([free(), free(), releaseTurns(needs)]).then(([x, y]) => x + y)).toBeLessThanOrEqual(1);
+  expect(await Promise.all([free(), free(), releaseFirstOfKeys(needs)]).then(([x, y]) => x + y)).toBeLessThanOrEqual(1);
   await added(third);
 
   // A dead letter that is processed again is the last of its line.
@@ -394,7 +394,7 @@ test('no statement reads more of the tables when they are full', async () => {
     await explained.query(tenantsWith(WAITING, 'ready_at'), ['00000000-0000-0000-0000-000000000000', 5, 0]);
     await explained.query(tenantsWith(DISPATCHED, 'dispatched_at'), ['00000000-0000-0000-0000-000000000000', 5, 10]);
     await explained.query(DISPATCH_EVENTS, [tenantID]);
-    await explained.query(FREE_TURNS, [[listenerID], ['k']]);
+    await explained.query(RELEASE_NEXT, [[listenerID], ['k']]);
     await explained.query(LOCK_BREAKERS, [[listenerID]]);
     const failures = { listener_id: listenerID, tenant_id: tenantID, failures: 10, error: null, probe_id: null };
     await explained.query(NOTE_FAILURES, [JSON.stringify([failures])]);
@@ -404,7 +404,7 @@ test('no statement reads more of the tables when they are full', async () => {
     await explained.query(LISTENERS_TO_RELEASE, []);
     await explained.query(RELEASE_EVENTS, ['target', listenerID]);
     await explained.query(STOP_LISTENERS, [JSON.stringify([{ listener_id: newID(), error: '' }])]);
-    await explained.query(KEYS_WITH_HELD, [newID(), '', 10]);
+    await explained.query(KEYS_WITH_DEFERRED, [newID(), '', 10]);
     await explained.query(DISPATCHED_LONG_AGO, [tenantID, 3_600]);
     await explained.query(NOTE_ACTION, [eventID, newID(), '{}']);
     const saved = { n: 0, id: newID(), tenant_id: tenantID, listener_id: listenerID, event_id: eventID, bytes: 2 };

@@ -46,7 +46,7 @@ export interface ListenedServers extends AsyncDisposable {
   /** Kills every server and starts it again. */
   restart(): Promise<void>;
   /** What listeners have made at their servers, other than consumer groups of streams. */
-  residues(): Promise<string[]>;
+  remoteResources(): Promise<string[]>;
   /** Settings of the workers of a tenant that listens. */
   settingsFor(tenantID: string): Record<string, string>;
   /** Sends to another channel than that of the case. */
@@ -56,7 +56,7 @@ export interface ListenedServers extends AsyncDisposable {
 interface Started extends AsyncDisposable {
   listened: Listened[];
   restart(): Promise<void>;
-  residues?(): Promise<string[]>;
+  remoteResources?(): Promise<string[]>;
   settingsFor?(tenantID: string): Record<string, string>;
 }
 
@@ -86,8 +86,8 @@ export async function startListenedServers(): Promise<ListenedServers> {
     async restart() {
       await Promise.all(started.map((one) => one.restart()));
     },
-    residues: async () =>
-      (await Promise.all(started.map(async (one: Started) => (await one.residues?.()) ?? []))).flat(),
+    remoteResources: async () =>
+      (await Promise.all(started.map(async (one: Started) => (await one.remoteResources?.()) ?? []))).flat(),
     settingsFor: (tenantID) => Object.assign({}, ...started.map((one: Started) => one.settingsFor?.(tenantID))),
     notify,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -127,7 +127,7 @@ async function startForPostgres(): Promise<Started & Pick<ListenedServers, 'noti
       await own.postgres.restart();
     },
     notify,
-    async residues() {
+    async remoteResources() {
       const { rows } = await pool.query<{ name: string }>(
         'select slot_name as name from pg_replication_slots union all select pubname from pg_publication',
       );
@@ -307,7 +307,7 @@ async function startForNats(dir: string): Promise<Started> {
       await server.kill9();
       await server.restart();
     },
-    async residues() {
+    async remoteResources() {
       const names: string[] = [];
       for await (const { name } of manager.consumers.list('ORDERS')) names.push(name);
       return names;

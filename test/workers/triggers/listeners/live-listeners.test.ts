@@ -253,7 +253,7 @@ test('a change counts within seconds, and a listener that is made inactive leave
   });
 
   for (const { id } of cases) await api.post(`T/listeners/${id}/deactivate`);
-  await eventually(async () => expect(await servers.residues()).toEqual([]), PATIENCE_MS);
+  await eventually(async () => expect(await servers.remoteResources()).toEqual([]), PATIENCE_MS);
   const known = await connections();
   expect(new Set(cases.map(({ id }) => known[id]?.state))).toEqual(new Set(['stopped']));
 
@@ -278,7 +278,7 @@ test('what listeners have left is removed, although no worker had them when they
   for (const { id } of cases) await api.post(`T/listeners/${id}/deactivate`);
   const leaving = cases.filter(({ keeps }) => keeps);
   const first = await startOwner();
-  await eventually(async () => expect(await servers.residues()).toEqual([]), PATIENCE_MS);
+  await eventually(async () => expect(await servers.remoteResources()).toEqual([]), PATIENCE_MS);
   const doomed = await aTenant(cluster);
   const create = async (owner: TestTenant, { type, options, config }: Listened) => {
     const datasource = await aDatasource(cluster, { tenant: owner, type, options });
@@ -294,7 +294,7 @@ test('what listeners have left is removed, although no worker had them when they
     );
     expect(rows.map(({ state }) => state)).toEqual(ids.map(() => 'running'));
   }, PATIENCE_MS);
-  expect((await servers.residues()).length).toBeGreaterThan(2);
+  expect((await servers.remoteResources()).length).toBeGreaterThan(2);
   // As the processing does when their creator may no longer.
   await pool.query(`update listener set status = 'error' where id = any($1::uuid[])`, [ids]);
   await eventually(async () =>
@@ -303,7 +303,7 @@ test('what listeners have left is removed, although no worker had them when they
     ),
   );
   await first[Symbol.asyncDispose]();
-  expect((await servers.residues()).length).toBeGreaterThan(2);
+  expect((await servers.remoteResources()).length).toBeGreaterThan(2);
 
   for (const [n, { id, datasource }] of created.entries())
     await api.delete(n % 2 === 0 ? `T/listeners/${id}` : `T/datasources/${datasource.id}`);
@@ -320,7 +320,7 @@ test('what listeners have left is removed, although no worker had them when they
   await pool.query('update listener_residue set ready_at = now()');
   await using _ = await startOwner();
 
-  await eventually(async () => expect(await servers.residues()).toEqual([]), PATIENCE_MS);
+  await eventually(async () => expect(await servers.remoteResources()).toEqual([]), PATIENCE_MS);
   // One whose server does not answer is tried again.
   await eventually(async () => {
     const { rows } = await pool.query<{ id: string; tried: boolean }>(

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { createLane } from '#shared/concurrency/semaphore.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import { newID } from '#shared/core/ids.ts';
 import { openOutbound } from '#test/support/connector.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { eventually } from '#test/support/settle.ts';
-import { createRoom } from '#workers/triggers/listeners/owner/capacity.ts';
+import { createCapacity } from '#workers/triggers/listeners/owner/capacity.ts';
 import type { Report } from '#workers/triggers/listeners/owner/leases.ts';
 import { createRecording } from '#workers/triggers/listeners/owner/recording.ts';
 import { type RunnerNeeds, runListener } from '#workers/triggers/listeners/owner/run-listener.ts';
@@ -35,12 +35,12 @@ beforeEach(() => {
 function run({ provenMs }: Pick<RunnerNeeds, 'provenMs'> = {}) {
   const quota = { add: async () => undefined, addMany: async () => ({}) } as never;
   const recorder = { record: async ({ id }: { id: string }) => ({ eventID: id, duplicateOf: null }) };
-  const own = { recorder, room: createRoom(), events: quota, bytes: quota, untilOwned: async () => undefined };
+  const own = { recorder, capacity: createCapacity(), events: quota, bytes: quota, untilOwned: async () => undefined };
   const needs: RunnerNeeds = {
     // Only the gate: the source needs no more of the worker.
-    reach: { outbound: openOutbound } as never,
+    services: { outbound: openOutbound } as never,
     logger: testLogger,
-    connecting: createLane({ places: 1 }),
+    connecting: createSemaphore({ places: 1 }),
     recordingFor: (of) => createRecording(own, of),
     report: (report) => void reports.push(report),
     firstBackoffMs: 0.01,

@@ -1,6 +1,6 @@
 import type { Caller } from '#shared/core/caller.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import type { ListenerNotice } from '#shared/messaging/realtime/listener-events.ts';
+import type { PagePush } from '#shared/messaging/realtime/listener-events.ts';
 import type { NewRun } from '#shared/runs/accept.ts';
 
 /** What actions need beside their config. */
@@ -30,7 +30,7 @@ export interface BufferedEvent {
   eventData: JsonObject;
   eventMeta: JsonObject;
   /** Null: only the number of events limits how long it is kept. */
-  keptHours: number | null;
+  retentionHours: number | null;
   maxEvents: number;
 }
 
@@ -41,7 +41,7 @@ export interface BufferedEvent {
 export interface ActionOutcome {
   run?: NewRun;
   saved?: BufferedEvent;
-  notice?: ListenerNotice;
+  pagePush?: PagePush;
   event?: JsonObject;
   isFiltered?: true;
   /** Written into the record of the action. */

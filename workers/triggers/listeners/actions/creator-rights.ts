@@ -16,7 +16,7 @@ export function isCreatorRefused(error: unknown): error is AppError {
 }
 
 /** Requires that the creators of listeners may still act in their tenants. Events of one moment share what is read. */
-export function createRequireStanding(pool: Pool): (listener: ReadListener) => Promise<void> {
+export function createRequireActiveCreator(pool: Pool): (listener: ReadListener) => Promise<void> {
   const mayAct = batched((listeners: ReadListener[]) => {
     const answers = new Map<string, Promise<boolean>>();
     return Promise.all(

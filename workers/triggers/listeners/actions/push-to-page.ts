@@ -13,7 +13,7 @@ export const pushToPage: RunAction = async (config, { tenantID, listenerID, even
     maxArrayLength,
   } = requireValue(pushToAppPage.config, config, ['actionConfig']);
   const isLarge = JSON.stringify(event).length > MAX_LENGTH;
-  const notice = {
+  const pagePush = {
     tenantID,
     appPageID,
     listenerID,
@@ -25,5 +25,5 @@ export const pushToPage: RunAction = async (config, { tenantID, listenerID, even
     limit: maxArrayLength,
     timestamp: Date.now(),
   };
-  return { notice };
+  return { pagePush };
 };

@@ -1,7 +1,7 @@
 import { AppError, toAppError, WireError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { isRefusedStatement } from '#shared/db/pool.ts';
-import type { ListenerNotice } from '#shared/messaging/realtime/listener-events.ts';
+import type { PagePush } from '#shared/messaging/realtime/listener-events.ts';
 import type { NewRun } from '#shared/runs/accept.ts';
 import type { ActionType } from '#shared/triggers/listeners/actions.ts';
 import type { ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
@@ -27,7 +27,7 @@ export type ActionRecords = Record<string, ActionRecord>;
 export interface Performed {
   runs: NewRun[];
   saved: BufferedEvent[];
-  notices: ListenerNotice[];
+  pagePushes: PagePush[];
   isFiltered: boolean;
   /** By the id of the action, those of earlier attempts included. */
   records: ActionRecords;
@@ -68,7 +68,7 @@ export async function runActions(
   const performed: Performed = {
     runs: [],
     saved: [],
-    notices: [],
+    pagePushes: [],
     isFiltered: false,
     records: { ...performing.before },
     failures: [],
@@ -167,11 +167,11 @@ function more({ run, result }: ActionOutcome): Pick<ActionRecord, 'instanceID' |
 }
 
 function add(performed: Performed, outcome: ActionOutcome): void {
-  const { runs, saved, notices } = performed;
+  const { runs, saved, pagePushes: pagePushes } = performed;
   performed.isFiltered = outcome.isFiltered === true;
   if (outcome.run) runs.push(outcome.run);
   if (outcome.saved) saved.push(outcome.saved);
-  if (outcome.notice) notices.push(outcome.notice);
+  if (outcome.pagePush) pagePushes.push(outcome.pagePush);
 }
 
 /** As it is stored in the row of the event. */

@@ -4,7 +4,7 @@ import { saveToBuffer } from '#shared/triggers/listeners/actions.ts';
 import { runIDOf } from '#shared/triggers/listeners/run-id.ts';
 import type { RunAction } from './action.ts';
 
-/** A buffer that is kept by time has a limit of events all the same. */
+/** Limit of events of a buffer whose retention is by time. */
 const MAX_EVENTS = 10_000;
 
 export function createSaveToBuffer(bytes: CountedQuota): RunAction {
@@ -23,7 +23,7 @@ export function createSaveToBuffer(bytes: CountedQuota): RunAction {
       receivedAt,
       eventData: event,
       eventMeta: { source, actionID },
-      keptHours: retentionPolicy === 'count' ? null : maxAgeHours,
+      retentionHours: retentionPolicy === 'count' ? null : maxAgeHours,
       maxEvents: retentionPolicy === 'time' ? MAX_EVENTS : maxEvents,
     };
     return { saved };

@@ -1,26 +1,26 @@
-/** Bytes of events that have arrived in this process and are not recorded yet. */
-export interface Room {
-  enter(tenantID: string, bytes: number): void;
-  leave(tenantID: string, bytes: number): void;
+/** Capacity for events that have arrived in this process and are not recorded yet, in bytes. */
+export interface Capacity {
+  add(tenantID: string, bytes: number): void;
+  remove(tenantID: string, bytes: number): void;
   /** Whether connections of the tenant are to read nothing more for now. */
   isFull(tenantID: string): boolean;
-  /** Of all tenants. */
-  readonly inHand: { readonly events: number; readonly bytes: number };
-  /** Resolves when the tenant has room, or when the signal is aborted. */
+  /** Events of all tenants that are not recorded yet. */
+  readonly unrecorded: { readonly events: number; readonly bytes: number };
+  /** Resolves when the tenant has capacity, or when the signal is aborted. */
   wait(tenantID: string, signal: AbortSignal): Promise<void>;
 }
 
-export interface RoomLimits {
+export interface CapacityLimits {
   bytes: number;
   bytesPerTenant: number;
   /** A tenant with less may go on although the others together have filled the process. */
   bytesForEach: number;
 }
 
-const LIMITS: RoomLimits = { bytes: 64_000_000, bytesPerTenant: 8_000_000, bytesForEach: 500_000 };
+const LIMITS: CapacityLimits = { bytes: 64_000_000, bytesPerTenant: 8_000_000, bytesForEach: 500_000 };
 
 /** A slow record holds up the connections of those who send much, and not of other tenants. */
-export function createRoom({ bytes: max, bytesPerTenant, bytesForEach }: RoomLimits = LIMITS): Room {
+export function createCapacity({ bytes: max, bytesPerTenant, bytesForEach }: CapacityLimits = LIMITS): Capacity {
   const byTenant = new Map<string, number>();
   const waiting = new Map<string, Set<() => void>>();
   let total = 0;
@@ -47,14 +47,14 @@ export function createRoom({ bytes: max, bytesPerTenant, bytesForEach }: RoomLim
   }
 
   return {
-    get inHand() {
+    get unrecorded() {
       return { events, bytes: total };
     },
-    enter(tenantID, bytes) {
+    add(tenantID, bytes) {
       events += 1;
       count(tenantID, bytes);
     },
-    leave(tenantID, bytes) {
+    remove(tenantID, bytes) {
       events -= 1;
       count(tenantID, -bytes);
       if (waiting.size > 0) wake();

@@ -7,12 +7,12 @@ import type { Pool } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import type { ListenerReader } from '#shared/triggers/listeners/listener-reader.ts';
 import { findListenerType } from '#shared/triggers/listeners/types/index.ts';
-import type { Reach } from '../../../datasources/connectors/outbound-services.ts';
+import type { OutboundServices } from '../../../datasources/connectors/outbound-services.ts';
 import { sourceOf, sourceTypes } from '../sources/index.ts';
-import type { Left, Source } from '../sources/source.ts';
+import type { CleanupContext, Source } from '../sources/source.ts';
 import type { LiveListener } from './run-listener.ts';
 
-/** Removals at once in this process; of one tenant, whose server may not answer. */
+/** Concurrent removals of this process; of one tenant, whose server may not answer. */
 const AT_ONCE = 10;
 const OF_A_TENANT = 2;
 const REMOVE_MS = 10_000;
@@ -26,19 +26,19 @@ interface Needs {
   pool: Pool;
   reader: ListenerReader;
   secrets: KeyRing;
-  reach: Reach;
+  services: OutboundServices;
   /** Aborted when this worker stops. */
   signal: AbortSignal;
   logger: Logger;
 }
 
-/** A listener with a connection. */
-export interface Place {
+/** A listener with the source of its events. */
+export interface ConnectedListener {
   listener: LiveListener;
   source: Source;
 }
 
-interface Residue {
+interface RemoteResource {
   id: string;
   listenerID: string;
   tenantID: string;
@@ -50,49 +50,49 @@ interface Residue {
 }
 
 /**
- * Removes what listeners that are deleted or inactive have left at their servers, such as a replication slot, for which its server keeps
- * its log. Rows of them are written by the statement that ends the listener, so it counts for nothing which worker had it, if any.
- * Answers with the number of rows that were due.
+ * Cleans up remote resources of listeners that are deleted or inactive, such as a replication slot, for which its server keeps its log.
+ * Their rows are written by the statement that ends the listener, so it does not matter which worker owned it, if any. Answers with the
+ * number of rows that were due.
  */
-export async function clearResidues(needs: Needs): Promise<number> {
+export async function cleanUpRemoteResources(needs: Needs): Promise<number> {
   const { pool } = needs;
-  const { rows } = await pool.query<Residue>({
+  const { rows } = await pool.query<RemoteResource>({
     name: 'listener_residues',
-    text: CLAIM_RESIDUES,
+    text: CLAIM_REMOTE_RESOURCES,
     values: [AT_ONCE, OF_A_TENANT, CLAIMED_SECONDS, sourceTypes],
   });
-  await Promise.all(rows.map((residue) => clear(residue, needs)));
+  await Promise.all(rows.map((resource) => cleanUp(resource, needs)));
   return rows.length;
 }
 
-/** Names what a listener leaves at its server. Undefined: nothing. */
-export function residueOf({ source, listener }: Place, reach: Reach): string | undefined {
-  return source.residueOf?.(leftBy(listener, reach));
+/** Names the remote resource of a listener, which stays at its server when the connection ends. Undefined: there is none. */
+export function remoteResourceOf({ source, listener }: ConnectedListener, services: OutboundServices): string | undefined {
+  return source.remoteResourceOf?.(cleanupContextOf(listener, services));
 }
 
-/** Removes what an earlier configuration has named. */
-export async function removeResidue(
-  { source, listener }: Place,
-  { reach, logger }: Pick<Needs, 'reach' | 'logger'>,
+/** Removes the remote resource that an earlier configuration has named. */
+export async function removeRemoteResource(
+  { source, listener }: ConnectedListener,
+  { services, logger }: Pick<Needs, 'services' | 'logger'>,
 ): Promise<void> {
-  const left = leftBy(listener, reach);
-  if (source.residueOf?.(left) === undefined) return;
+  const context = cleanupContextOf(listener, services);
+  if (source.remoteResourceOf?.(context) === undefined) return;
   await source
-    .removeResidue?.(left)
+    .removeRemoteResource?.(context)
     .catch((error: unknown) =>
       logger.info({ err: error, listenerID: listener.id }, 'a listener has left something at its server'),
     );
 }
 
-function leftBy({ id: listenerID, tenantID, options, config }: LiveListener, reach: Reach): Left {
-  return { listenerID, tenantID, options, config, reach, signal: AbortSignal.timeout(REMOVE_MS) };
+function cleanupContextOf({ id: listenerID, tenantID, options, config }: LiveListener, services: OutboundServices): CleanupContext {
+  return { listenerID, tenantID, options, config, services, signal: AbortSignal.timeout(REMOVE_MS) };
 }
 
-async function clear(residue: Residue, needs: Needs): Promise<void> {
+async function cleanUp(resource: RemoteResource, needs: Needs): Promise<void> {
   const { pool, logger } = needs;
-  const { id, listenerID, attempts } = residue;
+  const { id, listenerID, attempts } = resource;
   try {
-    await remove(residue, needs);
+    await remove(resource, needs);
   } catch (error) {
     const isGivenUp = attempts >= MAX_ATTEMPTS;
     const words = isGivenUp ? 'a listener has left something at its server' : 'a listener left something for now';
@@ -106,31 +106,31 @@ async function clear(residue: Residue, needs: Needs): Promise<void> {
   await pool.query('delete from listener_residue where id = $1', [id]);
 }
 
-async function remove(residue: Residue, { reader, secrets, reach, signal: stopped }: Needs): Promise<void> {
-  const { listenerID, tenantID, type, datasourceID } = residue;
+async function remove(resource: RemoteResource, { reader, secrets, services, signal: stopped }: Needs): Promise<void> {
+  const { listenerID, tenantID, type, datasourceID } = resource;
   const source: Source = await sourceOf(type);
   const definition = findDatasourceType(type);
-  const context = sealedColumns.residueOptions.context(datasourceID);
-  const options = definition && openSecrets(definition.options, residue.options, { secrets, context });
+  const sealedFor = sealedColumns.residueOptions.context(datasourceID);
+  const options = definition && openSecrets(definition.options, resource.options, { secrets, context: sealedFor });
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(REMOVE_MS)]);
-  const left: Left = {
-    ...{ listenerID, tenantID, reach, signal },
+  const context: CleanupContext = {
+    ...{ listenerID, tenantID, services, signal },
     options: definition?.options.parse(options),
-    config: findListenerType(type)?.config.parse(residue.config),
+    config: findListenerType(type)?.config.parse(resource.config),
   };
-  const name = source.residueOf?.(left);
+  const name = source.remoteResourceOf?.(context);
   if (name === undefined) return;
   const now = await reader.byID(listenerID, tenantID);
   // It is active again. One that has stopped because of its creator goes on where it was, when it may.
   if (now && now.status !== 'inactive') {
     const config = findListenerType(now.type)?.config.parse(now.config);
-    if (source.residueOf?.({ ...left, options: now.options, config }) === name) return;
+    if (source.remoteResourceOf?.({ ...context, options: now.options, config }) === name) return;
   }
-  await source.removeResidue?.(left);
+  await source.removeRemoteResource?.(context);
 }
 
-/** Those of a listener that is being made active are locked by its trigger. */
-export const CLAIM_RESIDUES = `
+/** Resources of a listener that is being made active are locked by its trigger. */
+export const CLAIM_REMOTE_RESOURCES = `
 with due as (
   select id, row_number() over (partition by tenant_id order by ready_at) as nth from listener_residue
   where ready_at <= now() and listener_type = any($4::text[])

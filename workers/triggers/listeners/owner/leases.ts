@@ -1,31 +1,31 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 
-/** What the database says of an owner, at the moment of its renewal. */
-export interface Standing {
+/** An owner as the database has it, at the moment of its renewal. */
+export interface OwnerState {
   /** Its lease was ended by another worker: its listeners may have other owners. */
   isLost: boolean;
-  held: HeldListener[];
+  owned: OwnedListener[];
 }
 
-export interface HeldListener {
+export interface OwnedListener {
   listenerID: string;
   tenantID: string;
-  /** Of the tenant's listeners: what was read of an older version is read again. */
+  /** Version of the tenant's listeners: what was read of an older one is read again. */
   version: number;
 }
 
 /** How many listeners each live owner has, and how many are to be owned in all. */
 export interface Load {
   wanted: number;
-  owners: { id: string; held: number }[];
-  /** Whether listeners have left something at their servers that is to be removed now. */
-  hasResidues: boolean;
+  owners: { id: string; owned: number }[];
+  /** Whether remote resources of listeners are to be cleaned up now. */
+  hasRemoteResources: boolean;
 }
 
 export type LeaseState = 'connecting' | 'running' | 'reconnecting' | 'error';
 
-/** What an owner says of a listener. */
+/** State of a listener, as its owner reports it. */
 export interface Report {
   listenerID: string;
   state: LeaseState;
@@ -38,7 +38,7 @@ export interface Report {
 /** The leases of listeners: one row for each owner, and one for each listener that wants a connection. */
 export interface Leases {
   begin(ownerID: string): Promise<void>;
-  renew(ownerID: string): Promise<Standing>;
+  renew(ownerID: string): Promise<OwnerState>;
   /** Ends leases that were not renewed; their listeners are free. */
   endExpired(): Promise<void>;
   load(): Promise<Load>;
@@ -47,8 +47,8 @@ export interface Leases {
   release(ownerID: string, listenerIDs: readonly string[]): Promise<void>;
   /** Writes what has changed, in one transaction. */
   report(ownerID: string, reports: readonly Report[]): Promise<void>;
-  /** Its connection has ended: what it has left may be removed, if it is deleted or inactive. */
-  noteLeft(listenerID: string): Promise<void>;
+  /** Its connection has ended: its remote resource may be cleaned up, if it is deleted or inactive. */
+  allowCleanup(listenerID: string): Promise<void>;
   end(ownerID: string): Promise<void>;
 }
 
@@ -74,19 +74,19 @@ export function createLeases({ pool, leasePool, leaseMs, types }: LeaseOptions):
       await leasePool.query(BEGIN, [ownerID, seconds]);
     },
     async renew(ownerID) {
-      const { rows } = await leasePool.query<{ renewed: boolean; held: HeldListener[] }>({
+      const { rows } = await leasePool.query<{ renewed: boolean; owned: OwnedListener[] }>({
         name: 'listener_renew',
         text: RENEW,
         values: [ownerID, seconds],
       });
-      return { isLost: rows[0]?.renewed !== true, held: rows[0]?.held ?? [] };
+      return { isLost: rows[0]?.renewed !== true, owned: rows[0]?.owned ?? [] };
     },
     async endExpired() {
       await leasePool.query({ name: 'listener_end_expired', text: END_EXPIRED, values: [seconds] });
     },
     async load() {
       const { rows } = await pool.query<Load>({ name: 'listener_load', text: LOAD, values: [types] });
-      return rows[0] ?? { wanted: 0, owners: [], hasResidues: false };
+      return rows[0] ?? { wanted: 0, owners: [], hasRemoteResources: false };
     },
     async claim(ownerID, count) {
       const { rows } = await pool.query<Claimed>({
@@ -120,8 +120,8 @@ export function createLeases({ pool, leasePool, leaseMs, types }: LeaseOptions):
         client.release(broken);
       }
     },
-    async noteLeft(listenerID) {
-      await pool.query({ name: 'listener_left', text: NOTE_LEFT, values: [listenerID] });
+    async allowCleanup(listenerID) {
+      await pool.query({ name: 'listener_left', text: ALLOW_CLEANUP, values: [listenerID] });
     },
     async end(ownerID) {
       await leasePool.query('delete from listener_owner where id = $1', [ownerID]);
@@ -139,7 +139,7 @@ with renewed as (
 select exists (select from renewed) as renewed, coalesce((
   select json_agg(json_build_object('listenerID', l.listener_id, 'tenantID', l.tenant_id, 'version', t.listeners_version))
   from listener_lease l join tenant t on t.id = l.tenant_id and t.deleting_at is null
-  where l.held_by = $1), '[]') as held`;
+  where l.held_by = $1), '[]') as owned`;
 
 /**
  * The rule of the sweep, with the length of these leases: nothing ends before the leaders have ticked for that long without a gap. So
@@ -154,12 +154,12 @@ and pg_postmaster_start_time() < now() - make_interval(secs => $1)`;
 const LOAD = `
 select (select count(*)::int from listener_lease where listener_type = any($1::text[])) as wanted,
   coalesce((
-    select json_agg(json_build_object('id', o.id, 'held', (
+    select json_agg(json_build_object('id', o.id, 'owned', (
       select count(*) from listener_lease l where l.held_by = o.id)))
     from listener_owner o where o.expires_at > now()), '[]') as owners,
-  exists (select from listener_residue where ready_at <= now()) as "hasResidues"`;
+  exists (select from listener_residue where ready_at <= now()) as "hasRemoteResources"`;
 
-const NOTE_LEFT = 'update listener_residue set ready_at = now() where listener_id = $1 and claimed_until is null';
+const ALLOW_CLEANUP = 'update listener_residue set ready_at = now() where listener_id = $1 and claimed_until is null';
 
 /** Not while what a listener has left is being removed: the connection would make it again. */
 const CLAIM = `
@@ -184,12 +184,12 @@ const LOCK_REPORTED = `
 select l.id from listener l join ${REPORTED} on l.id = r."listenerID"
 where $1::uuid is not null and l.id = any($3::uuid[]) order by l.id for no key update of l`;
 
-// Found by the ids (`$3`): by the index of owners, or by a hash of the rows, all that the owner holds would be read.
+// Found by the ids (`$3`): by the index of owners, or by a hash of the rows, all that the owner has would be read.
 const REPORT_LEASES = `
 update listener_lease l set state = r.state, retry_count = r."retryCount", cursor = coalesce(r.cursor, l.cursor)
 from ${REPORTED} where l.listener_id = r."listenerID" and l.listener_id = any($3::uuid[]) and l.held_by = $1`;
 
-/** Only of listeners that the owner still holds. One that a user has made inactive has no lease any more. */
+/** Reports only listeners that are still owned. One that a user has made inactive has no lease any more. */
 const REPORT_STATUS = `
 update listener l set last_error = r."lastError", status = case when r.state = 'error' then 'error' else 'active' end
 from ${REPORTED}, listener_lease o

@@ -1,32 +1,32 @@
 import type { Metrics } from '#shared/core/metrics.ts';
-import type { Room } from './capacity.ts';
+import type { Capacity } from './capacity.ts';
 import type { LeaseState } from './leases.ts';
 
-/** What an owner of listeners knows of them at this moment. */
+/** Counts of an owner of listeners at this moment. */
 export interface OwnerStats {
-  /** Of its listeners, by what their connections do. */
+  /** Its listeners, by the state of their connections. */
   readonly listeners: Readonly<Record<LeaseState, number>>;
   /** Connections that have ended, or could not be made, since the process began. */
   readonly ended: number;
   /** Events that have arrived and are not recorded yet. */
-  readonly inHand: { readonly events: number; readonly bytes: number };
+  readonly unrecorded: { readonly events: number; readonly bytes: number };
 }
 
 interface Sources {
-  held: ReadonlyMap<string, { readonly state: LeaseState }>;
-  room: Pick<Room, 'inHand'>;
+  owned: ReadonlyMap<string, { readonly state: LeaseState }>;
+  capacity: Pick<Capacity, 'unrecorded'>;
 }
 
-export function createOwnerStats({ held, room }: Sources) {
+export function createOwnerStats({ owned, capacity }: Sources) {
   return {
     ended: 0,
     get listeners() {
       const listeners: Record<LeaseState, number> = { connecting: 0, running: 0, reconnecting: 0, error: 0 };
-      for (const { state } of held.values()) listeners[state] += 1;
+      for (const { state } of owned.values()) listeners[state] += 1;
       return listeners;
     },
-    get inHand() {
-      return room.inHand;
+    get unrecorded() {
+      return capacity.unrecorded;
     },
   } satisfies OwnerStats;
 }
@@ -42,8 +42,8 @@ export function addOwnerMetrics({ add }: Pick<Metrics, 'add'>, stats: OwnerStats
   ]);
   const ofEvents = 'Events of listeners that have arrived and are not recorded yet';
   add({ name: 'gantry_listener_events_in_hand', help: ofEvents, kind: 'gauge' }, () => [
-    { value: stats.inHand.events },
+    { value: stats.unrecorded.events },
   ]);
   const ofBytes = 'Bytes of these events';
-  add({ name: 'gantry_listener_bytes_in_hand', help: ofBytes, kind: 'gauge' }, () => [{ value: stats.inHand.bytes }]);
+  add({ name: 'gantry_listener_bytes_in_hand', help: ofBytes, kind: 'gauge' }, () => [{ value: stats.unrecorded.bytes }]);
 }

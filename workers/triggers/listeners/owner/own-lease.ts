@@ -1,11 +1,11 @@
 import { newID } from '#shared/core/ids.ts';
-import type { Leases, Standing } from './leases.ts';
+import type { Leases, OwnerState } from './leases.ts';
 
 /** The lease of the owner in this process. After it was lost, the next renewal begins another. */
 export interface OwnLease {
   /** Undefined before it has begun, and after it was lost. */
   readonly id: string | undefined;
-  renew(): Promise<Standing & { ownerID: string }>;
+  renew(): Promise<OwnerState & { ownerID: string }>;
   lose(): void;
   /** Resolves while the lease is certainly valid: without it another worker may have the listeners by now. */
   untilValid(): Promise<void>;
@@ -42,13 +42,13 @@ export function createOwnLease({
     async renew() {
       const began = { monotonic: performance.now(), ofDay: Date.now() };
       const ownerID = id ?? (await begin());
-      const standing = await leases.renew(ownerID);
-      if (!standing.isLost && id === ownerID) {
+      const state = await leases.renew(ownerID);
+      if (!state.isLost && id === ownerID) {
         renewedAt = began;
         renewal.resolve();
         renewal = Promise.withResolvers();
       }
-      return { ...standing, ownerID };
+      return { ...state, ownerID };
     },
     lose() {
       id = undefined;

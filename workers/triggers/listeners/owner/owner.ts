@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { keep } from '#shared/concurrency/periodic-task.ts';
-import { createLane } from '#shared/concurrency/semaphore.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -9,18 +9,18 @@ import type { EventRecorder } from '#shared/triggers/listeners/event-recorder.ts
 import type { ListenerReader } from '#shared/triggers/listeners/listener-reader.ts';
 import { orderBy } from '#shared/triggers/listeners/order-key.ts';
 import { findListenerType } from '#shared/triggers/listeners/types/index.ts';
-import type { Reach } from '../../../datasources/connectors/outbound-services.ts';
+import type { OutboundServices } from '../../../datasources/connectors/outbound-services.ts';
 import { sourceOf, sourceTypes } from '../sources/index.ts';
-import { createRoom } from './capacity.ts';
-import { clearResidues, type Place, removeResidue, residueOf } from './cleanup.ts';
-import { type Claimed, createLeases, type HeldListener, type LeaseState, type Report } from './leases.ts';
+import { createCapacity } from './capacity.ts';
+import { cleanUpRemoteResources, type ConnectedListener, removeRemoteResource, remoteResourceOf } from './cleanup.ts';
+import { type Claimed, createLeases, type OwnedListener, type LeaseState, type Report } from './leases.ts';
 import { createOwnerStats, type OwnerStats } from './metrics.ts';
 import { createOwnLease } from './own-lease.ts';
 import { createRecording } from './recording.ts';
 import { type Runner, type RunnerNeeds, runListener } from './run-listener.ts';
 import { shareOf } from './share.ts';
 
-/** What the configs of all types have. */
+/** Fields that the configs of all types have. */
 const Common = z.looseObject({ orderBy });
 
 /** Listeners that a worker takes in one round, so that it reads and connects them in turn. */
@@ -33,7 +33,7 @@ const MAX_ROUND_MS = 60_000;
 interface Needs {
   pool: Pool;
   leasePool: Pool;
-  reach: Reach;
+  services: OutboundServices;
   reader: ListenerReader;
   recorder: Pick<EventRecorder, 'record'>;
   secrets: KeyRing;
@@ -45,14 +45,14 @@ export interface ListenerOwner extends AsyncDisposable {
   readonly stats: OwnerStats;
 }
 
-interface Running extends Place {
+interface Running extends ConnectedListener {
   runner: Runner;
   /** Changes with what the connection depends on. */
   key: string;
 }
 
-interface Held {
-  /** Of the tenant's listeners, when this one was read. */
+interface Owned {
+  /** Version of the tenant's listeners, when this one was read. */
   version: number;
   /** Undefined until it is read, and while its worker code cannot read it. */
   running: Running | undefined;
@@ -69,7 +69,7 @@ interface Held {
 export function createListenerOwner({
   pool,
   leasePool,
-  reach,
+  services,
   reader,
   recorder,
   secrets,
@@ -77,27 +77,27 @@ export function createListenerOwner({
   logger,
 }: Needs): ListenerOwner {
   const leases = createLeases({ pool, leasePool, leaseMs, types: sourceTypes });
-  const room = createRoom();
+  const capacity = createCapacity();
   const quotas = {
     events: createCountedQuota(pool, 'listenerEvents'),
     bytes: createCountedQuota(pool, 'listenerEventBytes'),
   };
-  const held = new Map<string, Held>();
-  const stats = createOwnerStats({ held, room });
-  /** Of listeners that have left and are still being stopped. */
-  const leaving = new Map<string, Promise<void>>();
+  const owned = new Map<string, Owned>();
+  const stats = createOwnerStats({ owned: owned, capacity });
+  /** Listeners that are not owned any more and are still being stopped. */
+  const stopping = new Map<string, Promise<void>>();
   const reports = new Map<string, Report>();
   const lease = createOwnLease({ leases, leaseMs });
   const { untilValid: untilOwned } = lease;
   const stopped = new AbortController();
-  let clearing: Promise<unknown> | undefined;
+  let cleaningUp: Promise<unknown> | undefined;
   let roundBeganAt = performance.now();
 
   const needs: RunnerNeeds = {
-    reach,
+    services,
     logger,
-    connecting: createLane(CONNECTING),
-    recordingFor: (of) => createRecording({ recorder, room, ...quotas, untilOwned }, of),
+    connecting: createSemaphore(CONNECTING),
+    recordingFor: (of) => createRecording({ recorder, capacity, ...quotas, untilOwned }, of),
     report,
   };
 
@@ -105,13 +105,13 @@ export function createListenerOwner({
     const { listenerID, state } = report;
     reports.set(listenerID, report);
     if (state === 'reconnecting' || state === 'error') stats.ended += 1;
-    const one = held.get(listenerID);
+    const one = owned.get(listenerID);
     if (one) one.state = state;
   }
 
   async function round(): Promise<void> {
     roundBeganAt = performance.now();
-    const { ownerID, isLost, held: now } = await lease.renew();
+    const { ownerID, isLost, owned: now } = await lease.renew();
     if (isLost) return await abandon();
     await leases.endExpired();
     follow(now);
@@ -120,7 +120,7 @@ export function createListenerOwner({
   }
 
   /**
-   * Renews the lease while a round takes longer. A round waits for connections that end, and for servers from which something is removed:
+   * Renews the lease while a round takes longer. A round waits for connections that end, and for servers that are cleaned up:
    * one that does not answer must not move all other listeners of this worker.
    */
   async function renewMeanwhile(): Promise<void> {
@@ -128,12 +128,12 @@ export function createListenerOwner({
     if (lease.id && inRound > leaseMs / 3 && inRound < MAX_ROUND_MS) await lease.renew();
   }
 
-  /** Others have the listeners: what was left at servers is theirs. */
+  /** Others own the listeners now, with their remote resources. */
   async function abandon(): Promise<void> {
     logger.warn({ owner: lease.id }, 'the lease of listeners was ended by another worker; a new one begins');
     lease.lose();
-    const all = [...held.values()];
-    held.clear();
+    const all = [...owned.values()];
+    owned.clear();
     reports.clear();
     await Promise.all(
       all.map(async (one) => {
@@ -144,11 +144,11 @@ export function createListenerOwner({
   }
 
   /** Acts on what has changed since the last round. */
-  function follow(now: readonly HeldListener[]): void {
+  function follow(now: readonly OwnedListener[]): void {
     const known = new Map(now.map((one) => [one.listenerID, one]));
-    for (const [listenerID, one] of held) {
+    for (const [listenerID, one] of owned) {
       const current = known.get(listenerID);
-      if (!current) leaveSoon(listenerID, one);
+      if (!current) stopSoon(listenerID, one);
       else if (current.version !== one.version) {
         one.version = current.version;
         after(one, () => renewRunner(one));
@@ -156,7 +156,7 @@ export function createListenerOwner({
     }
   }
 
-  function after(one: Held, work: () => Promise<void>): void {
+  function after(one: Owned, work: () => Promise<void>): void {
     one.work = one.work.then(work).catch((error: unknown) => {
       // The next round tries again.
       one.version = -1;
@@ -164,7 +164,7 @@ export function createListenerOwner({
     });
   }
 
-  async function renewRunner(one: Held): Promise<void> {
+  async function renewRunner(one: Owned): Promise<void> {
     const { listenerID, tenantID } = one.claimed;
     const before = one.running;
     const read = await reader.byID(listenerID, tenantID);
@@ -173,66 +173,66 @@ export function createListenerOwner({
     const config = Common.parse(findListenerType(read.type)?.config.parse(read.config));
     const listener = { ...read, config };
     const key = JSON.stringify([listener.type, listener.datasourceID, listener.config, listener.options]);
-    if (before?.key === key || held.get(listenerID) !== one) return;
+    if (before?.key === key || owned.get(listenerID) !== one) return;
     const source = await sourceOf(listener.type);
     if (before) {
       await before.runner.stop();
       one.claimed.cursor = reports.get(listenerID)?.cursor ?? one.claimed.cursor;
-      if (residueOf(before, reach) !== residueOf({ source, listener }, reach)) await removeResidue(before, needs);
+      if (remoteResourceOf(before, services) !== remoteResourceOf({ source, listener }, services)) await removeRemoteResource(before, needs);
     }
-    if (held.get(listenerID) !== one) return;
+    if (owned.get(listenerID) !== one) return;
     const runner = runListener({ listener, source, cursor: one.claimed.cursor }, needs);
     one.running = { runner, listener, source, key };
   }
 
-  function leaveSoon(listenerID: string, one: Held): void {
-    held.delete(listenerID);
+  function stopSoon(listenerID: string, one: Owned): void {
+    owned.delete(listenerID);
     reports.delete(listenerID);
-    after(one, () => leave(listenerID, one));
+    after(one, () => stopAndAllowCleanup(listenerID, one));
     const { work } = one;
-    leaving.set(listenerID, work);
-    void work.then(() => leaving.get(listenerID) === work && leaving.delete(listenerID));
+    stopping.set(listenerID, work);
+    void work.then(() => stopping.get(listenerID) === work && stopping.delete(listenerID));
   }
 
   /** The listener is deleted or inactive, unless it was made active again meanwhile. */
-  async function leave(listenerID: string, { running }: Held): Promise<void> {
+  async function stopAndAllowCleanup(listenerID: string, { running }: Owned): Promise<void> {
     await running?.runner.stop();
-    await leases.noteLeft(listenerID);
+    await leases.allowCleanup(listenerID);
   }
 
   async function balance(id: string): Promise<void> {
     const load = await leases.load();
-    if (load.hasResidues) clearing ??= clear();
+    if (load.hasRemoteResources) cleaningUp ??= cleanUp();
     const share = shareOf(id, load);
-    if (held.size > share) return await release(id, [...held.keys()].slice(share));
-    if (held.size === share) return;
-    for (const claimed of await leases.claim(id, Math.min(share - held.size, CLAIMED_AT_ONCE))) {
-      const one: Held = {
+    if (owned.size > share) return await release(id, [...owned.keys()].slice(share));
+    if (owned.size === share) return;
+    for (const claimed of await leases.claim(id, Math.min(share - owned.size, CLAIMED_AT_ONCE))) {
+      const one: Owned = {
         version: -1,
         running: undefined,
         claimed,
         state: 'connecting',
-        work: leaving.get(claimed.listenerID) ?? Promise.resolve(),
+        work: stopping.get(claimed.listenerID) ?? Promise.resolve(),
       };
-      held.set(claimed.listenerID, one);
+      owned.set(claimed.listenerID, one);
       after(one, () => renewRunner(one));
     }
   }
 
-  async function clear(): Promise<void> {
+  async function cleanUp(): Promise<void> {
     const { signal } = stopped;
-    await clearResidues({ pool, reader, secrets, reach, signal, logger }).catch((error: unknown) =>
-      logger.debug({ err: error }, 'what listeners have left is tried again'),
+    await cleanUpRemoteResources({ pool, reader, secrets, services, signal, logger }).catch((error: unknown) =>
+      logger.debug({ err: error }, 'the cleanup of remote resources is tried again'),
     );
-    clearing = undefined;
+    cleaningUp = undefined;
   }
 
   /** Stops before another owner can begin. */
   async function release(id: string, listenerIDs: readonly string[]): Promise<void> {
     await Promise.all(
       listenerIDs.map(async (listenerID) => {
-        const one = held.get(listenerID);
-        held.delete(listenerID);
+        const one = owned.get(listenerID);
+        owned.delete(listenerID);
         await one?.work;
         await one?.running?.runner.stop();
       }),
@@ -264,10 +264,10 @@ export function createListenerOwner({
       // Until the last connection has ended.
       await using _ = meanwhile;
       stopped.abort();
-      await clearing;
+      await cleaningUp;
       if (!lease.id) return;
       try {
-        await release(lease.id, [...held.keys()]);
+        await release(lease.id, [...owned.keys()]);
         await leases.end(lease.id);
       } catch (error) {
         logger.debug({ err: error }, 'the lease of listeners is left to expire');

@@ -9,11 +9,11 @@ import type { EventRecorder, NewEvent } from '#shared/triggers/listeners/event-r
 import { orderKeyOf } from '#shared/triggers/listeners/order-key.ts';
 import { unlessAborted } from '../../../outbound/unless-aborted.ts';
 import type { Arrival, Pausable } from '../sources/source.ts';
-import type { Room } from './capacity.ts';
+import type { Capacity } from './capacity.ts';
 
 /** A larger event is recorded without its body, so that it does not hold up those behind it. */
 const MAX_BODY_BYTES = 10_000_000;
-/** Of one connection. Beyond it nothing is read. */
+/** Limits of one connection. Beyond them nothing is read. */
 const MAX_UNDER_WAY = { bytes: 256_000, events: 200 };
 /** A server sends an event again soon after it was connected to again. */
 const DEDUP_SECONDS = 86_400;
@@ -22,7 +22,7 @@ const QUOTA_MS = 1_000;
 
 interface Needs {
   recorder: Pick<EventRecorder, 'record'>;
-  room: Room;
+  capacity: Capacity;
   /** The quota of events that wait. */
   events: CountedQuota;
   /** The quota of bytes. */
@@ -31,7 +31,7 @@ interface Needs {
   untilOwned(): Promise<void>;
 }
 
-interface Of {
+interface RecordingOf {
   tenantID: string;
   listenerID: string;
   type: string;
@@ -46,15 +46,15 @@ interface Of {
 
 export interface Recording {
   record(arrival: Arrival): Promise<void>;
-  intake(stream: Pausable): (arrival: Arrival, acknowledge?: () => unknown) => void;
-  untilRoom(): Promise<void>;
+  recordFrom(stream: Pausable): (arrival: Arrival, acknowledge?: () => unknown) => void;
+  untilCapacity(): Promise<void>;
   wasPausedSince(at: number): boolean;
   /** Resolves when nothing is under way any more. */
   settled(): Promise<void>;
 }
 
 /** Records the events of one connection. */
-export function createRecording({ recorder, room, events, bytes, untilOwned }: Needs, of: Of): Recording {
+export function createRecording({ recorder, capacity, events, bytes, untilOwned }: Needs, of: RecordingOf): Recording {
   const { tenantID, signal } = of;
   const underWay = new Set<Promise<void>>();
   let paused = 0;
@@ -86,32 +86,32 @@ export function createRecording({ recorder, room, events, bytes, untilOwned }: N
     of.onArrival();
     const event = eventOf(arrival, of);
     const size = arrival.body.length;
-    room.enter(tenantID, size);
+    capacity.add(tenantID, size);
     const work = untilWithinQuotas(size).then(() => write(event));
     underWay.add(work);
     try {
       await work;
     } finally {
       underWay.delete(work);
-      room.leave(tenantID, size);
+      capacity.remove(tenantID, size);
     }
   }
 
-  function intake(stream: Pausable): (arrival: Arrival, acknowledge?: () => unknown) => void {
+  function recordFrom(stream: Pausable): (arrival: Arrival, acknowledge?: () => unknown) => void {
     let pending = 0;
     let size = 0;
     let isPaused = false;
     let isResuming = false;
 
     const isOwnTooMuch = () => pending >= MAX_UNDER_WAY.events || size >= MAX_UNDER_WAY.bytes;
-    const isTooMuch = () => isOwnTooMuch() || room.isFull(tenantID);
+    const isTooMuch = () => isOwnTooMuch() || capacity.isFull(tenantID);
 
     async function resume(): Promise<void> {
       if (isResuming) return;
       isResuming = true;
-      // The room may be full again when this connection has its turn.
+      // The capacity may be used up again when this connection is resumed.
       while (isPaused && !isOwnTooMuch() && !signal.aborted) {
-        await room.wait(tenantID, signal);
+        await capacity.wait(tenantID, signal);
         if (isTooMuch()) continue;
         isPaused = false;
         paused -= 1;
@@ -147,9 +147,9 @@ export function createRecording({ recorder, room, events, bytes, untilOwned }: N
 
   return {
     record,
-    intake,
-    async untilRoom() {
-      await room.wait(tenantID, signal);
+    recordFrom,
+    async untilCapacity() {
+      await capacity.wait(tenantID, signal);
       signal.throwIfAborted();
     },
     wasPausedSince: (at) => paused > 0 || resumedAt >= at,
@@ -159,7 +159,7 @@ export function createRecording({ recorder, room, events, bytes, untilOwned }: N
   };
 }
 
-function eventOf({ body, contentType, meta, key }: Arrival, { tenantID, listenerID, type, orderBy }: Of): NewEvent {
+function eventOf({ body, contentType, meta, key }: Arrival, { tenantID, listenerID, type, orderBy }: RecordingOf): NewEvent {
   const isTooLarge = body.length > MAX_BODY_BYTES;
   const mime = contentType ?? (isJSON(body) ? 'application/json' : undefined);
   const event = {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Lane } from '#shared/concurrency/semaphore.ts';
+import type { Semaphore } from '#shared/concurrency/semaphore.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
-import type { Reach } from '../../../datasources/connectors/outbound-services.ts';
+import type { OutboundServices } from '../../../datasources/connectors/outbound-services.ts';
 import type { Source, SourceContext } from '../sources/source.ts';
 import type { Report } from './leases.ts';
 import type { createRecording, Recording } from './recording.ts';
@@ -21,10 +21,10 @@ const MAX_QUIET_FAILURES = 10;
 const STOP_MS = 5_000;
 
 export interface RunnerNeeds {
-  reach: Reach;
+  services: OutboundServices;
   logger: Logger;
   /** Connections that are being made at once, over all tenants. */
-  connecting: Lane;
+  connecting: Semaphore;
   recordingFor(of: Parameters<typeof createRecording>[1]): Recording;
   report(report: Report): void;
   /** For tests. */
@@ -56,7 +56,7 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
   let lastCursor = cursor;
   let failures = 0;
 
-  function tell(state: Report['state'], lastError: string | null): void {
+  function reportState(state: Report['state'], lastError: string | null): void {
     report({ listenerID, state, retryCount: failures, lastError, cursor: lastCursor });
   }
 
@@ -65,7 +65,7 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
     const attempt = new AbortController();
     const signal = AbortSignal.any([ended.signal, attempt.signal]);
     const turn = { tenantID };
-    const leave = await connecting.enter(turn, signal);
+    const leave = await connecting.acquirePermit(turn, signal);
     let isProven = false;
     let hasArrived = false;
     let isOld = false;
@@ -81,7 +81,7 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
       isProven = true;
       if (failures === 0) return;
       failures = 0;
-      tell('running', null);
+      reportState('running', null);
     };
     const recording = needs.recordingFor({
       ...{ tenantID, listenerID, type, signal, orderBy: listener.config.orderBy },
@@ -92,13 +92,13 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
       onFailure: (error) => attempt.abort(error),
     });
     const context: SourceContext = {
-      ...{ listenerID, tenantID, signal, reach: needs.reach, logger },
+      ...{ listenerID, tenantID, signal, services: needs.services, logger },
       options: listener.options,
       config: listener.config,
       cursor: lastCursor ?? undefined,
       ready() {
         leaveOnce();
-        tell('running', null);
+        reportState('running', null);
         const age = () => {
           isOld = true;
           if (hasArrived) prove();
@@ -106,12 +106,12 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
         proofs.push(setTimeout(age, provenMs.withEvent).unref(), setTimeout(prove, provenMs.silent).unref());
       },
       record: recording.record,
-      untilRoom: recording.untilRoom,
-      intake: recording.intake,
+      untilCapacity: recording.untilCapacity,
+      recordFrom: recording.recordFrom,
       wasPausedSince: recording.wasPausedSince,
       keepCursor(next) {
         lastCursor = next;
-        tell('running', null);
+        reportState('running', null);
       },
     };
     try {
@@ -138,7 +138,7 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
       const known = toAppError(error);
       logger.debug({ err: error, listenerID }, 'the connection of a listener has ended');
       const isHopeless = error instanceof AppError && !error.retry;
-      tell(isHopeless || failures >= MAX_QUIET_FAILURES ? 'error' : 'reconnecting', wordsOf(known));
+      reportState(isHopeless || failures >= MAX_QUIET_FAILURES ? 'error' : 'reconnecting', wordsOf(known));
       await sleep(backoffMs(failures, needs.firstBackoffMs), undefined, { signal: ended.signal }).catch(
         () => undefined,
       );

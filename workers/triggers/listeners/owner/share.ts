@@ -5,7 +5,7 @@ import type { Load } from './leases.ts';
  * leaves a rest; so as few as possible move when an owner comes or goes.
  */
 export function shareOf(ownerID: string, { wanted, owners }: Load): number {
-  const inOrder = owners.toSorted((one, other) => other.held - one.held || (one.id < other.id ? -1 : 1));
+  const inOrder = owners.toSorted((one, other) => other.owned - one.owned || (one.id < other.id ? -1 : 1));
   const rank = inOrder.findIndex(({ id }) => id === ownerID);
   if (rank < 0) return 0;
   return Math.floor(wanted / owners.length) + (rank < wanted % owners.length ? 1 : 0);

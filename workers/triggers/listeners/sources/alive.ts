@@ -31,7 +31,7 @@ export function connecting(signal: AbortSignal): AbortSignal {
 export async function untilSilent(
   where: string,
   { signal, wasPausedSince }: Pick<SourceContext, 'signal' | 'wasPausedSince'>,
-  { ask, everyMs = EVERY_MS, answerMs = ANSWER_MS }: Asking,
+  { ask, everyMs = EVERY_MS, answerMs = ANSWER_MS }: ProbeOptions,
 ): Promise<never> {
   while (true) {
     await sleep(everyMs, undefined, { signal, ref: false });
@@ -45,7 +45,7 @@ export async function untilSilent(
   }
 }
 
-interface Asking {
+interface ProbeOptions {
   ask: () => Promise<unknown>;
   everyMs?: number;
   answerMs?: number;

@@ -23,12 +23,12 @@ const ACKNOWLEDGE_MS = 15_000;
 /** A subscription by the protocol `graphql-transport-ws`. */
 export const graphqlSource: GraphqlSource = {
   async receive(context) {
-    const { options, config, signal, reach } = context;
+    const { options, config, signal, services } = context;
     const url = new URL(options.subscriptionEndpoint || options.endpoint.replace(/^http/, 'ws'));
     const where = whereOf(url);
     const headers = { ...headersOf(options.headers), ...credentialsOf(options).headers };
     const { sslVerify } = options;
-    const stream = await connectURL(reach.outbound, url, { sslVerify, signal: connecting(signal) });
+    const stream = await connectURL(services.outbound, url, { sslVerify, signal: connecting(signal) });
     const { failed: ended, fail: reject } = untilFailed();
 
     class Given extends WebSocket {
@@ -55,7 +55,7 @@ export const graphqlSource: GraphqlSource = {
       connectionParams: headers,
       on: { connected: () => context.ready() },
     });
-    const take = context.intake(stream);
+    const take = context.recordFrom(stream);
     try {
       client.subscribe(
         {
@@ -79,7 +79,7 @@ export const graphqlSource: GraphqlSource = {
 
 function takeResult(
   { data, errors }: FormattedExecutionResult<unknown, unknown>,
-  take: ReturnType<SourceContext['intake']>,
+  take: ReturnType<SourceContext['recordFrom']>,
 ): void {
   const meta: JsonObject = errors ? { errors: errors.map(({ message }) => ({ message })) } : {};
   take({ body: Buffer.from(JSON.stringify(data ?? null)), meta, contentType: 'application/json' });

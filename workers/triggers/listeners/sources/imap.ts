@@ -22,8 +22,8 @@ const MAX_LINES_BYTES = 500_000;
 
 export const imapSource: ImapSource = {
   async receive(context) {
-    const { options, reach, signal } = context;
-    const connection = await openImap(options, reach.outbound, connecting(signal));
+    const { options, services, signal } = context;
+    const connection = await openImap(options, services.outbound, connecting(signal));
     try {
       await unlessAborted(signal, Promise.race([connection.lost, watch(connection, context)]));
     } finally {
@@ -114,7 +114,7 @@ async function readNew(client: ImapFlow, context: Reading, from: Place): Promise
     const heads = await answered(where, signal, client.fetchAll(range.join(','), query, { uid: true }));
     const isNew = (head: FetchMessageObject) => !isKnown(head, place);
     for (const group of groupsOf(heads.filter(isNew))) {
-      await context.untilRoom();
+      await context.untilCapacity();
       await record(client, context, place.validity, group);
       const newest = [place.receivedAt, ...group.map(receivedAt)].sort().at(-1) ?? place.receivedAt;
       place = { ...place, lastUID: group.at(-1)?.uid ?? place.lastUID, receivedAt: newest };

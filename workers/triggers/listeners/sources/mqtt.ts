@@ -15,18 +15,18 @@ import { answered, connecting, untilSilent } from './alive.ts';
 import type { SourceOf } from './source.ts';
 
 type MqttSource = SourceOf<typeof mqttDatasource, typeof mqtt>;
-type Left = Parameters<NonNullable<MqttSource['residueOf']>>[0];
+type CleanupContext = Parameters<NonNullable<MqttSource['remoteResourceOf']>>[0];
 
 /** For which the broker keeps messages while no worker is connected. */
 const SESSION_SECONDS = 86_400;
 
 export const mqttSource: MqttSource = {
   async receive(context) {
-    const { config, options, signal, reach } = context;
+    const { config, options, signal, services } = context;
     const endpoint = endpointOf(options);
     const where = placeOf(endpoint.host, endpoint.port);
-    const socket = await openStream(endpoint, reach.outbound, connecting(signal));
-    const take = context.intake(socket);
+    const socket = await openStream(endpoint, services.outbound, connecting(signal));
+    const take = context.recordFrom(socket);
     const receiver: Receiver = {
       onMessage: ({ topic, payload, qos, retain }, acknowledge) =>
         take({ body: payload, meta: { topic, qos, retain } }, acknowledge),
@@ -55,16 +55,16 @@ export const mqttSource: MqttSource = {
       socket.destroy();
     }
   },
-  residueOf: sessionOf,
+  remoteResourceOf: sessionOf,
   /** A session ends when its client connects with a clean one. */
-  async removeResidue(left) {
-    const { options, reach, signal } = left;
+  async removeRemoteResource(context) {
+    const { options, services, signal } = context;
     const endpoint = endpointOf(options);
     const where = placeOf(endpoint.host, endpoint.port);
-    const socket = await openStream(endpoint, reach.outbound, signal);
+    const socket = await openStream(endpoint, services.outbound, signal);
     const connection = await openMqttConnection(
       socket,
-      { where, greeting: greetingOf(options, sessionOf(left) ?? randomID()) },
+      { where, greeting: greetingOf(options, sessionOf(context) ?? randomID()) },
       signal,
     );
     connection.close();
@@ -72,7 +72,7 @@ export const mqttSource: MqttSource = {
 };
 
 /** The client id under which the broker keeps messages: of letters and digits, and short enough for every broker. */
-function sessionOf({ config, options, listenerID }: Left): string | undefined {
+function sessionOf({ config, options, listenerID }: CleanupContext): string | undefined {
   if (config.qos === 0) return undefined;
   const of = hash('sha256', `${listenerID} ${config.topics} ${config.qos}`).slice(0, 17);
   return options.clientId ? `${options.clientId}-${of}` : `gantry${of}`;

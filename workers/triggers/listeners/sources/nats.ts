@@ -20,10 +20,10 @@ const ACK_SECONDS = 5;
 
 export const natsSource: NatsSource = {
   async receive(context) {
-    const { config, options, signal, reach } = context;
+    const { config, options, signal, services } = context;
     const servers = serversOf(options.servers);
     const where = servers.map(({ host, port }) => placeOf(host, port)).join(', ');
-    const { connection } = await openFirst(servers, options, reach.outbound, connecting(signal));
+    const { connection } = await openFirst(servers, options, services.outbound, connecting(signal));
     try {
       const lost = connection.closed().then(() => {
         throw upstreamError('lost', where);
@@ -37,11 +37,11 @@ export const natsSource: NatsSource = {
       await connection.close().catch(() => undefined);
     }
   },
-  residueOf: ({ config, listenerID }) =>
+  remoteResourceOf: ({ config, listenerID }) =>
     config.stream === '' ? undefined : `${config.stream} ${durableOf(listenerID)}`,
-  async removeResidue({ config, options, listenerID, reach, signal }) {
+  async removeRemoteResource({ config, options, listenerID, services, signal }) {
     const { jetstreamManager } = await import('@nats-io/jetstream');
-    const { connection } = await openFirst(serversOf(options.servers), options, reach.outbound, signal);
+    const { connection } = await openFirst(serversOf(options.servers), options, services.outbound, signal);
     try {
       const streams = await jetstreamManager(connection);
       await streams.consumers.delete(config.stream, durableOf(listenerID)).catch((error: unknown) => {
@@ -64,7 +64,7 @@ function durableOf(listenerID: string): string {
 
 async function subscribe(connection: NatsConnection, context: Context, where: string): Promise<never> {
   const { config, signal } = context;
-  const take = context.intake(socketOf(connection));
+  const take = context.recordFrom(socketOf(connection));
   const { failed: refused, fail: reject } = untilFailed();
   for (const subject of namesIn(config.subjects))
     connection.subscribe(subject, {
@@ -125,7 +125,7 @@ async function readStream(connection: NatsConnection, context: Context, where: s
 
   async function read(): Promise<never> {
     while (true) {
-      await context.untilRoom();
+      await context.untilCapacity();
       const messages = await answered(
         where,
         signal,

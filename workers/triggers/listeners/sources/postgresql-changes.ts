@@ -38,7 +38,7 @@ export async function readChanges(connection: PostgresConnection, context: Conte
   await prepare(connection, { slot, publication, tables: namesIn(config.tables) });
   context.ready();
   while (true) {
-    await context.untilRoom();
+    await context.untilCapacity();
     const end = await look(connection, context, { slot, publication });
     if (end === undefined) await sleep(IDLE_MS, undefined, { signal });
     else

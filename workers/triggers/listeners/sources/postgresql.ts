@@ -16,8 +16,8 @@ type Context = Parameters<PostgresSource['receive']>[0];
 
 export const postgresqlSource: PostgresSource = {
   async receive(context) {
-    const { signal, config, options, reach } = context;
-    const connection = await openPostgresConnection(endpointOf(options), reach.outbound.connect, connecting(signal));
+    const { signal, config, options, services } = context;
+    const connection = await openPostgresConnection(endpointOf(options), services.outbound.connect, connecting(signal));
     try {
       const lost = untilClosed(connection);
       const read = config.source === 'notifications' ? listen : readChanges;
@@ -28,10 +28,10 @@ export const postgresqlSource: PostgresSource = {
       connection.stream.destroy();
     }
   },
-  residueOf: ({ config, listenerID }) =>
+  remoteResourceOf: ({ config, listenerID }) =>
     config.source === 'changes' ? JSON.stringify([slotOf(listenerID), publicationOf(config, listenerID)]) : undefined,
-  async removeResidue({ options, config, listenerID, reach, signal }) {
-    const connection = await openPostgresConnection(endpointOf(options), reach.outbound.connect, signal);
+  async removeRemoteResource({ options, config, listenerID, services, signal }) {
+    const connection = await openPostgresConnection(endpointOf(options), services.outbound.connect, signal);
     try {
       await unlessAborted(signal, removeSlot(connection, config, listenerID));
     } finally {
@@ -48,7 +48,7 @@ function untilClosed({ stream, where }: PostgresConnection): Promise<never> {
 
 async function listen(connection: PostgresConnection, context: Context): Promise<never> {
   const { driver, where, stream } = connection;
-  const take = context.intake(stream);
+  const take = context.recordFrom(stream);
   driver.on('notification', ({ channel, payload = '', processId }) =>
     take({ body: Buffer.from(payload), meta: { channel, processID: processId } }),
   );

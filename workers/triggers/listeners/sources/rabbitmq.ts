@@ -20,10 +20,10 @@ const CLOSE_MS = 1_000;
 
 export const rabbitmqSource: RabbitSource = {
   async receive(context) {
-    const { options, signal, reach } = context;
+    const { options, signal, services } = context;
     const endpoint = endpointOf(options);
     const where = placeOf(endpoint.host, endpoint.port);
-    const connection = await openRabbitMQConnection(endpoint, reach.outbound, connecting(signal));
+    const connection = await openRabbitMQConnection(endpoint, services.outbound, connecting(signal));
     try {
       await unlessAborted(signal, unlessAborted(connection.gone, consume(connection, context, where)));
     } catch (error) {
@@ -32,9 +32,9 @@ export const rabbitmqSource: RabbitSource = {
       await close(connection);
     }
   },
-  residueOf: ({ config, listenerID }) => (config.queue === '' ? queueOf(listenerID) : undefined),
-  async removeResidue({ options, listenerID, reach, signal }) {
-    const connection = await openRabbitMQConnection(endpointOf(options), reach.outbound, signal);
+  remoteResourceOf: ({ config, listenerID }) => (config.queue === '' ? queueOf(listenerID) : undefined),
+  async removeRemoteResource({ options, listenerID, services, signal }) {
+    const connection = await openRabbitMQConnection(endpointOf(options), services.outbound, signal);
     try {
       const channel = await connection.model.createChannel();
       channel.on('error', () => undefined);

@@ -18,7 +18,7 @@ export const redisSource: RedisSource = {
   async receive(context) {
     const endpoint = endpointOf(context.options);
     const where = placeOf(endpoint.host, endpoint.port);
-    const socket = await openStream(endpoint, context.reach.outbound, connecting(context.signal));
+    const socket = await openStream(endpoint, context.services.outbound, connecting(context.signal));
     const client = clientOn(socket);
     try {
       await answered(where, context.signal, client.connect());
@@ -44,11 +44,11 @@ function untilClosed(client: Redis, where: string): Promise<never> {
 
 async function subscribe(
   client: Redis,
-  socket: Parameters<SourceContext['intake']>[0],
+  socket: Parameters<SourceContext['recordFrom']>[0],
   context: Context,
   where: string,
 ): Promise<never> {
-  const take = context.intake(socket);
+  const take = context.recordFrom(socket);
   client.on('messageBuffer', (channel: Buffer, body: Buffer) => take({ body, meta: { channel: channel.toString() } }));
   client.on('pmessageBuffer', (pattern: Buffer, channel: Buffer, body: Buffer) =>
     take({ body, meta: { channel: channel.toString(), pattern: pattern.toString() } }),
@@ -78,7 +78,7 @@ async function readStream(call: Call, context: Context, where: string): Promise<
   if (isNew && after === undefined) context.keepCursor({ after: await lastOf(call, stream, group) });
   context.ready();
   for (let from = '0'; ; ) {
-    await context.untilRoom();
+    await context.untilCapacity();
     const words = [
       'GROUP',
       group,

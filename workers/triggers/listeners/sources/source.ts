@@ -3,7 +3,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { AnyDatasource } from '#shared/datasources/types/index.ts';
 import type { AnyLiveListener } from '#shared/triggers/listeners/types/index.ts';
-import type { Reach } from '../../../datasources/connectors/outbound-services.ts';
+import type { OutboundServices } from '../../../datasources/connectors/outbound-services.ts';
 
 /** An event as a server has sent it. */
 export interface Arrival {
@@ -28,42 +28,42 @@ export interface SourceContext<Options = unknown, Config = unknown> {
   readonly tenantID: string;
   readonly options: Options;
   readonly config: Config;
-  readonly reach: Reach;
+  readonly services: OutboundServices;
   readonly logger: Logger;
   /** Aborted when the owner gives up the listener. */
   readonly signal: AbortSignal;
-  /** What the last connection has left with `keepCursor`. */
+  /** The last cursor that was passed to `keepCursor`. */
   readonly cursor: JsonObject | undefined;
   /** Events flow from now on. */
   ready(): void;
   /** Resolves when the event is durable: only then may it be acknowledged. Waits while the database is away. */
   record(arrival: Arrival): Promise<void>;
-  /** Resolves when there is room for more events of the tenant. For types that ask for events. */
-  untilRoom(): Promise<void>;
+  /** Resolves when there is capacity for more events of the tenant. For types that ask for events. */
+  untilCapacity(): Promise<void>;
   /**
-   * For types whose server sends without being asked: answers with a function that records, then calls `acknowledge`, and pauses the
+   * Back-pressure for types whose server sends without being asked: answers with a function that records, then calls `acknowledge`, and pauses the
    * stream while too much is on its way.
    */
-  intake(stream: Pausable): (arrival: Arrival, acknowledge?: () => unknown) => void;
-  /** Whether `intake` has paused a stream at that time (`performance.now()`) or later. */
+  recordFrom(stream: Pausable): (arrival: Arrival, acknowledge?: () => unknown) => void;
+  /** Whether `recordFrom` has paused a stream at that time (`performance.now()`) or later. */
   wasPausedSince(at: number): boolean;
-  /** Where the next connection is to go on. Call it only for events that are recorded. */
+  /** Stores where the next connection is to go on. Call it only for events that are recorded. */
   keepCursor(cursor: JsonObject): void;
 }
 
 /** Receives events of one type until the signal is aborted. Rejects when the connection is lost, or cannot be made. */
 export interface Source<Options = unknown, Config = unknown> {
   receive(context: SourceContext<Options, Config>): Promise<void>;
-  /** Names what a listener leaves at its server, such as a queue or a slot. Undefined: nothing. */
-  residueOf?(left: Left<Options, Config>): string | undefined;
+  /** Names what stays at the server of a listener, such as a queue or a slot. Undefined: nothing. */
+  remoteResourceOf?(left: CleanupContext<Options, Config>): string | undefined;
   /** Removes it, when the listener is deleted, made inactive, or changed. */
-  removeResidue?(left: Left<Options, Config>): Promise<void>;
+  removeRemoteResource?(left: CleanupContext<Options, Config>): Promise<void>;
 }
 
-/** A listener that may have left something at its server. */
-export type Left<Options = unknown, Config = unknown> = Pick<
+/** A listener that may have a remote resource, such as a queue or a slot. */
+export type CleanupContext<Options = unknown, Config = unknown> = Pick<
   SourceContext<Options, Config>,
-  'listenerID' | 'tenantID' | 'options' | 'config' | 'reach' | 'signal'
+  'listenerID' | 'tenantID' | 'options' | 'config' | 'services' | 'signal'
 >;
 
 /** The source of a listener type, which has the name of its datasource type. */

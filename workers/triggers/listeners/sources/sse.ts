@@ -20,10 +20,10 @@ const MAX_EVENT_CHARACTERS = 10_000_000;
 /** A server that knows the id of the last event sends what came after it. */
 export const sseSource: SseSource = {
   async receive(context) {
-    const { signal, options, cursor, reach } = context;
+    const { signal, options, cursor, services } = context;
     const lastEventID = typeof cursor?.lastEventID === 'string' ? cursor.lastEventID : undefined;
     const { response, socket, where } = await openEvents(options, {
-      outbound: reach.outbound,
+      outbound: services.outbound,
       signal: connecting(signal),
       lastEventID,
     });
@@ -50,7 +50,7 @@ function createFeed(
 ): (bytes: Buffer) => void {
   const { config } = context;
   const types = new Set(namesIn(config.eventTypes));
-  const take = context.intake(response);
+  const take = context.recordFrom(response);
   const cursor = createCursor<string>((lastEventID) => context.keepCursor({ lastEventID }));
   const decoder = new TextDecoder();
 

@@ -24,8 +24,8 @@ const SILENT_MS = 3_600_000;
 /** Binds the port. Other workers do not have it meanwhile. */
 export const syslogSource: SyslogSource = {
   async receive(context) {
-    const { options, reach, tenantID, signal } = context;
-    requireOwnPort(options.port, { tenantID, syslogPorts: reach.syslogPorts });
+    const { options, services, tenantID, signal } = context;
+    requireOwnPort(options.port, { tenantID, syslogPorts: services.syslogPorts });
     const bound = options.protocol === 'udp' ? await bindUDP(context) : await bindTCP(context);
     context.ready();
     try {
@@ -48,7 +48,7 @@ async function bindUDP(context: Context): Promise<Bound> {
   const { failed, fail: reject } = untilFailed();
   socket.on('error', (error) => reject(portError(error, context)));
   let isPaused = false;
-  const take = context.intake({
+  const take = context.recordFrom({
     pause: () => {
       isPaused = true;
     },
@@ -83,7 +83,7 @@ async function bindTCP(context: Context): Promise<Bound> {
     if (!accept.isAllowed(remoteAddress)) return void socket.destroy();
     senders.add(socket);
     socket.setTimeout(SILENT_MS, () => socket.destroy());
-    const take = context.intake(socket);
+    const take = context.recordFrom(socket);
     const feed = createFrames((bytes) => {
       const arrival = accept(bytes, remoteAddress);
       if (arrival) take(arrival);

@@ -18,11 +18,11 @@ const MAX_MESSAGE_BYTES = 10_000_000;
 
 export const websocketSource: WebsocketSource = {
   async receive(context) {
-    const { options, config, signal, reach } = context;
+    const { options, config, signal, services } = context;
     const url = new URL(options.url);
     const where = whereOf(url);
     const opening = connecting(signal);
-    const stream = await connectURL(reach.outbound, url, { sslVerify: options.sslVerify, signal: opening });
+    const stream = await connectURL(services.outbound, url, { sslVerify: options.sslVerify, signal: opening });
     const socket = new WebSocket(url, {
       headers: headersOf(options.headers),
       createConnection: () => stream,
@@ -33,7 +33,7 @@ export const websocketSource: WebsocketSource = {
     const { failed: lost, fail: reject } = untilFailed();
     socket.on('error', (error) => reject(explain(error, where)));
     socket.on('close', (code) => reject(upstreamError('lost', where, new Error(`closed with ${code}`))));
-    const take = context.intake(socket);
+    const take = context.recordFrom(socket);
     socket.on('message', (message, isBinary) =>
       take({ body: bytesOf(message), meta: {}, ...typeOf(isBinary, config.parseAsJSON) }),
     );
