@@ -8,6 +8,8 @@ import { aiConfigRoutes } from './ai-config/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { appPageRoutes } from './app-pages/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
+import { listCollectionRequests } from './collection-requests/list.ts';
+import { collectionRequestRoutes } from './collection-requests/routes.ts';
 import { cronJobRoutes } from './cron-jobs/routes.ts';
 import { dashboardRoutes } from './dashboards/routes.ts';
 import { databaseRoutes } from './database/routes.ts';
@@ -35,7 +37,9 @@ import { variableRoutes } from './variables/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 import { operatorLibraryRoutes, widgetLibraryRoutes } from './widgets/library-routes.ts';
 import { widgetRoutes } from './widgets/routes.ts';
-import { workflowRoutes } from './workflows/routes.ts';
+import { workflowInstanceRoutes } from './workflow-instances/routes.ts';
+import { sendWorkflowEvent } from './workflows/execute/send-event.ts';
+import { workflowDraftRoutes, workflowListRoutes, workflowRoutes } from './workflows/routes.ts';
 
 /** Every route of the service, in the groups and the order of the contract. */
 export const routeGroups: readonly RouteGroup[] = [
@@ -66,7 +70,18 @@ export const routeGroups: readonly RouteGroup[] = [
   {
     tag: 'Workflows',
     description: 'Graphs of nodes that workers run. A run is called an instance.',
-    routes: [...workflowRoutes, ...accountingRoutes, ...retentionRoutes],
+    // Fixed paths come before `:workflowID`, which would take them for an id.
+    routes: [
+      ...workflowListRoutes,
+      ...workflowInstanceRoutes,
+      ...workflowDraftRoutes,
+      listCollectionRequests,
+      sendWorkflowEvent,
+      ...collectionRequestRoutes,
+      ...workflowRoutes,
+      ...accountingRoutes,
+      ...retentionRoutes,
+    ],
   },
   {
     tag: 'Listeners',

@@ -1,35 +1,25 @@
 import { z } from 'zod';
 import { Priority, RunClass } from '#shared/workflow/limits.ts';
-import { MapProgress } from '#shared/workflow/map-plan.ts';
-import { IterationPath } from '#shared/workflow/progress/activation.ts';
 import { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';
-import { moreOfError, moreOfRunError } from '#shared/workflow/run-error.ts';
+import { moreOfRunError } from '#shared/workflow/run-error.ts';
 import { WorkError } from '../http/answer-parts.ts';
 import { ID } from '../http/id.ts';
-import { pageFields, pageQuery, standardPage } from '../http/paging.ts';
-import { VersionName } from '../http/version-name.ts';
-import {
-  exampleExecution,
-  exampleFailureHandling,
-  exampleFilter,
-  exampleInstance,
-  exampleInstanceSummary,
-  exampleRunInputs,
-} from '../resources/workflows/examples.ts';
-import { argsOf, runInputs } from './run-inputs.ts';
-import { Waiting, WaitReason } from './wait-schemas.ts';
 
 export const InstanceID = z.object({ instanceID: ID });
 
 export const Status = RunStatus.meta({ id: 'RunStatus' });
+
 export const StatusOfNode = NodeStatus.meta({ id: 'NodeStatus' });
 
 /** Stored JSON is not validated again: it was when it came. */
 export const Stored = z.looseObject({});
 
-const Tag = z.string().trim().min(1).max(64);
+export const Tag = z.string().trim().min(1).max(64);
+
 export const Tags = z.array(Tag).max(10);
+
 const YEAR_MS = 366 * 86_400_000;
+
 export const governed = {
   tags: Tags.default([]).describe('Lists of runs can be filtered by them'),
   startAt: z.iso
@@ -44,112 +34,7 @@ export const governed = {
   priority: Priority.optional().describe('Seconds of head start over other runs of the same workflow and class'),
 };
 
-/** An empty body starts a run without inputs. */
-export const WorkflowExecute = z
-  .object({ ...runInputs, ...governed })
-  .optional()
-  .transform((body, check) => ({
-    args: argsOf(body, check) ?? {},
-    tags: [...new Set(body?.tags)],
-    startAt: body?.startAt,
-    class: body?.class,
-    priority: body?.priority,
-  }))
-  .meta({ id: 'WorkflowExecute', examples: [exampleRunInputs] });
-
-export const ExecuteQuery = z.object({
-  wait: z.coerce.number().min(0).max(60).default(0).describe('How many seconds to wait for the result'),
-  version: VersionName.optional().describe(
-    'The id or the number of a version; without it, the published one is executed',
-  ),
-});
-
-const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
-
-const runFilter = {
-  workflowID: ID.optional(),
-  parentInstanceID: ID.optional(),
-  root: ID.optional().describe('This run and all that it started, at any depth'),
-  status: Status.optional(),
-  errorCode: z.string().max(64).optional(),
-  tag: Tag.optional(),
-  version: VersionName.optional().describe('The id of a version, or its number, which needs `workflowID`'),
-  origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct', 'test']).optional(),
-  batch: ID.optional().describe('The id of a batch'),
-  rerunOf: ID.optional().describe('Runs that repeat this one'),
-  search: z
-    .string()
-    .trim()
-    .min(1)
-    .max(255)
-    .optional()
-    .describe(
-      'Runs with this id, with an id that ends so (6 to 12 digits, among the newest 5,000), or with this tag (the newest 500); if there is none, runs of workflows whose titles contain it (the newest 50)',
-    ),
-  from: Moment.optional().describe('Accepted at this time or later'),
-  to: Moment.optional().describe('Accepted before this time'),
-};
-
-export const InstanceList = z.object({
-  ...pageQuery(standardPage),
-  ...runFilter,
-  isTest: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
-    .optional(),
-});
-
-/** The filter of a list, in a body. Strict: without a condition that is misspelt, all runs of the tenant would be re-run or cancelled. */
-export const InstanceFilter = z
-  .strictObject({ ...runFilter, isTest: z.boolean().optional() })
-  .meta({ id: 'WorkflowInstanceFilter', examples: [exampleFilter] });
-
-export const InstanceQuery = z.object({
-  input: z
-    .enum(['true', 'false'])
-    .default('true')
-    .transform((text) => text === 'true')
-    .describe('`false` leaves out the input, for clients that have it and ask again and again how the run is'),
-  afterSeq: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(Number.MAX_SAFE_INTEGER)
-    .default(0)
-    .describe('The timeline begins after this event: the `nextSeq` of the answer before'),
-  timelineLimit: z.coerce.number().int().min(1).max(5_000).default(1_000),
-  outputs: z
-    .enum(['small', 'full'])
-    .default('small')
-    .describe(
-      '`small` leaves out of the timeline outputs that are stored, compressed, in more than 16 kB; `outputOmitted` says so. A page of the timeline has outputs of 8 MB together, or a single larger one: `nextSeq` leads on',
-    ),
-});
-
-const MAX_STREAM_SECONDS = 3_600;
-
-export const StreamQuery = z.object({
-  lastSeq: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(Number.MAX_SAFE_INTEGER)
-    .optional()
-    .describe('In place of `Last-Event-ID`, for clients that cannot set headers'),
-  seconds: z.coerce
-    .number()
-    .min(0)
-    .max(MAX_STREAM_SECONDS)
-    .default(MAX_STREAM_SECONDS)
-    .describe('The stream ends after this time; the client connects again'),
-});
-
-const NodeError = WorkError.extend(moreOfError).meta({
-  id: 'NodeError',
-  examples: [{ code: 'NODE_FAILED', message: 'Error: no luck (line 3)', details: { line: 3, column: 7 } }],
-});
-
-const RunError = WorkError.extend({
+export const RunError = WorkError.extend({
   nodeID: z.string().nullable(),
   attempt: z.int().nullable(),
   ...moreOfRunError,
@@ -158,140 +43,6 @@ const RunError = WorkError.extend({
   examples: [{ code: 'NODE_TIMEOUT', message: 'The node took longer than 60 s', nodeID: 'order', attempt: 1 }],
 });
 
-export const InstanceSummary = z
-  .object({
-    instanceID: z.uuid(),
-    workflowID: z.uuid().nullable(),
-    workflowTitle: z.string().nullable().describe('Null if the workflow was never stored or was deleted'),
-    versionID: z.uuid().describe('The version whose graph the run has'),
-    versionNumber: z.int().nullable().describe('Null for the graph of a test'),
-    status: Status,
-    isTest: z.boolean(),
-    origin: z.string(),
-    tags: z.array(z.string()),
-    errorCode: z.string().nullable(),
-    startAt: z.iso.datetime().nullable().describe('When it was to begin, if not at once'),
-    batchID: z.uuid().nullable().describe('The batch that it belongs to'),
-    rerunOf: z.uuid().nullable().describe('The run that it repeats'),
-    parentInstanceID: z.uuid().nullable(),
-    parentNodeID: z.string().nullable(),
-    mapID: z.uuid().nullable().describe('The map of which the run is a chunk'),
-    createdAt: z.iso.datetime(),
-    startedAt: z.iso.datetime().nullable(),
-    completedAt: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'WorkflowInstanceSummary', examples: [exampleInstanceSummary] });
+export const Label = z.string().trim().min(1).max(255);
 
-export const Instances = z
-  .object({ instances: z.array(InstanceSummary), ...pageFields })
-  .meta({ id: 'WorkflowInstancePage' });
-
-const ChildRun = z
-  .object({
-    instanceID: z.uuid(),
-    status: Status,
-    workflowID: z.uuid().nullable(),
-    workflowTitle: z.string().nullable().describe('Null if the workflow was deleted'),
-  })
-  .meta({ id: 'ChildRun' });
-
-const ReminderShown = z
-  .object({ collectionRequestID: z.uuid(), number: z.int(), of: z.int() })
-  .meta({ id: 'QuestionReminder' });
-
-const TimelineEvent = z
-  .object({
-    seq: z.int(),
-    nodeID: z.string(),
-    iteration: z.int(),
-    frame: IterationPath,
-    attempt: z.int(),
-    status: StatusOfNode,
-    exit: z.string().nullable(),
-    output: z.unknown(),
-    outputOmitted: z.boolean().optional(),
-    outputLength: z
-      .int()
-      .optional()
-      .describe('Of an output that is omitted and above 64 kB: characters of its JSON text'),
-    outputPreview: z.string().optional().describe('The first of them'),
-    error: NodeError.nullable(),
-    reusedFrom: z.uuid().optional().describe('The run that computed the result, if this one has taken it over'),
-    isPinned: z
-      .boolean()
-      .optional()
-      .describe('In a test run: the output was given with it, and the node was not executed'),
-    refusedWrite: z.string().optional().describe('In a dry run: the write that the node would have made'),
-    mapID: z.uuid().optional().describe('While the node works off items in chunks'),
-    progress: MapProgress.optional(),
-    child: ChildRun.optional().describe('The run that the node waits for, as it is now'),
-    reminder: ReminderShown.optional().describe('Those who may answer were reminded of the question'),
-    at: z.iso.datetime(),
-  })
-  .meta({ id: 'WorkflowInstanceEvent' });
-
-const NodeState = z
-  .object({
-    nodeID: z.string(),
-    iteration: z.int(),
-    frame: IterationPath,
-    attempt: z.int(),
-    status: StatusOfNode,
-    exit: z.string().nullable(),
-    startedAt: z.iso.datetime().nullable(),
-    completedAt: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'WorkflowInstanceNode' });
-
-const MapChunks = z
-  .object({ total: z.int(), started: z.int(), ended: z.int() })
-  .meta({ id: 'WorkflowInstanceMapChunks', description: 'Chunks of a map' });
-
-const MapOfRun = MapProgress.extend({
-  mapID: z.uuid().describe('Its chunks are runs that name it'),
-  nodeID: z.string(),
-  frame: IterationPath,
-  chunks: MapChunks,
-  isOver: z.boolean(),
-  createdAt: z.iso.datetime(),
-}).meta({ id: 'WorkflowInstanceMap', description: 'How far a map of a run is' });
-
-const ShownTestMode = z
-  .object({
-    dryRun: z.boolean(),
-    stopAfter: z.string().nullable(),
-    pinned: z.array(z.string()).describe('The ids of nodes'),
-  })
-  .meta({ id: 'TestMode', description: 'How a test run differs from others' });
-
-export const FailureHandling = z
-  .object({
-    workflowID: z.uuid(),
-    instanceID: z.uuid().nullable().describe('The run that was started; null if none was'),
-    error: z.string().nullable().describe('Why none was started; null also while none has been'),
-  })
-  .meta({ id: 'FailureHandling', examples: [exampleFailureHandling] });
-
-export const Instance = InstanceSummary.extend({
-  seq: z.int().describe('Of the last visible change: the `lastSeq` for `workflow_run_join`'),
-  testMode: ShownTestMode.optional().describe('Of a test run that differs from others'),
-  input: Stored.optional().describe('Left out if the query has `input=false`'),
-  output: z.unknown(),
-  error: RunError.nullable(),
-  onFailure: FailureHandling.optional().describe('If the run has failed and its workflow has an `onFailure`'),
-  waiting: Waiting.optional(),
-  waitReason: WaitReason.optional().describe('If no worker has the run and it has not ended'),
-  timeline: z.array(TimelineEvent),
-  nextSeq: z.int().nullable().describe('The `afterSeq` for the rest of the timeline; null at its end'),
-  nodes: z.array(NodeState),
-  maps: z.array(MapOfRun).optional().describe('The latest 100'),
-}).meta({ id: 'WorkflowInstance', examples: [exampleInstance] });
-
-export const Execution = z
-  .object({
-    instanceID: z.uuid(),
-    status: Status.optional().describe('With `wait`, if the run ended in time'),
-    output: z.unknown().optional(),
-    error: RunError.nullish(),
-  })
-  .meta({ id: 'WorkflowExecution', examples: [exampleExecution] });
+export const WorkflowID = z.object({ workflowID: ID });

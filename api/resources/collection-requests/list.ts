@@ -3,8 +3,8 @@ import { CollectionRequest } from '#shared/entities/tables/collection-request.ts
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { answerableBy } from '../../runs/answerable-requests.ts';
-import { presentCollectionRequest } from '../workflows/present.ts';
 import { answerURLOf } from './answer-link.ts';
+import { presentCollectionRequest } from './present.ts';
 import { CollectionRequestList, CollectionRequests } from './schemas.ts';
 
 export const listCollectionRequests = tenantRoute({

@@ -4,7 +4,7 @@ import { IterationPath } from '#shared/workflow/progress/activation.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { Stored } from '../../runs/run-schemas.ts';
-import { exampleCollectionRequest, exampleForm, exampleSubmission } from '../workflows/examples.ts';
+import { exampleCollectionRequest, exampleForm, exampleSubmission } from './examples.ts';
 
 export const CollectionRequestID = z.object({ collectionRequestID: ID });
 

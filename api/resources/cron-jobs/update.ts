@@ -83,6 +83,6 @@ export function schedule(job: CronJob, { before, now }: { before: CronJob; now: 
   if (isDeepStrictEqual(timesOf(before), timesOf(job))) return;
   const isOn = job.cronJobEnabled && !job.stoppedAt;
   Object.assign(job, isOn ? nextTick(job, now) : { nextAt: null, dueAt: null });
-  // The alarm, if there is one, follows the calendar from before.
+  // The timer, if there is one, follows the calendar from before.
   if (isOn) job.alarmSetIn = null;
 }

@@ -144,7 +144,7 @@ async function readOutputs(
     return [pair];
   });
   // As read, and as written into the answer.
-  await currentReservation()?.draw(2 * total);
+  await currentReservation()?.reserve(2 * total);
   const old = await outputsOf(
     pool,
     before.id,

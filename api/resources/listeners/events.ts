@@ -91,7 +91,7 @@ const getEvent = tenantRoute({
   async handle({ params, em }) {
     const found = await findEvent(em, params);
     // As read, as text, and as written into the answer.
-    await currentReservation()?.draw(4 * found.bodyBytes);
+    await currentReservation()?.reserve(4 * found.bodyBytes);
     const { id } = found;
     const [row, first] = await Promise.all([
       em.findOneOrFail(EventEntity, { id }, { refresh: true, populate: ['*'] }),

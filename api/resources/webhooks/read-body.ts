@@ -16,14 +16,14 @@ export async function readRawBody(
   const length = lengthOf(request);
   if (length === 0) return Buffer.alloc(0);
   if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes);
-  if (length !== undefined) await held.draw(COPIES * length);
+  if (length !== undefined) await held.reserve(COPIES * length);
   const parts: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const part of request as AsyncIterable<Buffer>) {
       bytes += part.length;
       if (bytes > maxBytes) throw tooLarge(maxBytes);
-      if (length === undefined) await held.draw(COPIES * part.length);
+      if (length === undefined) await held.reserve(COPIES * part.length);
       parts.push(part);
     }
   } catch (error) {

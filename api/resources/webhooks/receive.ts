@@ -28,7 +28,7 @@ export async function receiveDelivery(request: Request, response: Response, cont
   const config = webhook.config.parse(listener.config);
   requireMethod(request, response, options);
 
-  using held = context.bytes.open({ tenantID });
+  using held = context.bytes.openReservation({ tenantID });
   const { maxBodyBytes } = context.config.http;
   const body = await readRawBody(request, {
     maxBytes: Math.min(config.maxBodyBytes ?? maxBodyBytes, maxBodyBytes),

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Pool } from '#shared/db/pool.ts';
-import type { FailureHandling } from '../../runs/run-schemas.ts';
+import type { FailureHandling } from './schemas.ts';
 
 /** What followed the failure of a run; undefined if its workflow had no `onFailure`. */
 export async function findFailureHandling(

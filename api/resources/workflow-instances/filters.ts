@@ -10,8 +10,8 @@ import { type RunFilter, runConditions } from '#shared/runs/batches/filter.ts';
 import { containing } from '../../http/paging.ts';
 import { amongNewest } from '../../runs/among-newest.ts';
 import { findRunsByText } from '../../runs/find-by-text.ts';
-import type { InstanceFilter } from '../../runs/run-schemas.ts';
 import type { Condition } from '../../tenant/visible-rows.ts';
+import type { InstanceFilter } from './schemas.ts';
 
 /** The conditions of a list of runs, but for `visible`, which it may be narrowed to. */
 export async function instanceFilters(

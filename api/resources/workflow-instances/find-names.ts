@@ -3,7 +3,7 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
 import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
-import type { Names } from '../workflows/present.ts';
+import type { Names } from './present.ts';
 
 type Named = Pick<WorkflowInstance, 'id' | 'workflowID' | 'versionID'>;
 

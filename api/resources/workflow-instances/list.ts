@@ -1,10 +1,10 @@
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { InstanceList, Instances } from '../../runs/run-schemas.ts';
-import { presentInstanceSummary } from '../workflows/present.ts';
 import { instanceFilters } from './filters.ts';
 import { findNames } from './find-names.ts';
+import { presentInstanceSummary } from './present.ts';
+import { InstanceList, Instances } from './schemas.ts';
 
 export const listInstances = tenantRoute({
   name: 'listWorkflowInstances',

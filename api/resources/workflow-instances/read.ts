@@ -6,13 +6,14 @@ import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { findReadableRun, VALUES } from '../../runs/find-run.ts';
-import { Instance, InstanceID, InstanceQuery } from '../../runs/run-schemas.ts';
+import { InstanceID } from '../../runs/run-schemas.ts';
 import { findWaitReason } from '../../runs/wait-reason.ts';
-import { presentInstanceSummary } from '../workflows/present.ts';
 import { findFailureHandling } from './failure-handling.ts';
 import { findNames } from './find-names.ts';
 import { findMaps } from './maps/find-maps.ts';
+import { presentInstanceSummary } from './present.ts';
 import { readValues } from './run-values.ts';
+import { Instance, InstanceQuery } from './schemas.ts';
 import { readTimeline, type TimelineRow } from './timeline.ts';
 import { findWaiting } from './waiting.ts';
 

@@ -6,7 +6,8 @@ import { createAuthorizer, denied } from '../../http/authorize.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { streamOwner } from '../../realtime/stream-room.ts';
 import { findReadableRun, VALUES } from '../../runs/find-run.ts';
-import { InstanceID, StreamQuery } from '../../runs/run-schemas.ts';
+import { InstanceID } from '../../runs/run-schemas.ts';
+import { StreamQuery } from './schemas.ts';
 
 export const streamInstance = tenantRoute({
   name: 'streamWorkflowInstance',

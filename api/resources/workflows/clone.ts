@@ -17,10 +17,11 @@ import {
   writeVersion,
 } from '../../graphs/graph.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { WorkflowID } from '../../runs/run-schemas.ts';
 import { requireVersionRoom } from '../../versions/workflow-versions.ts';
 import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
-import { Workflow, WorkflowID } from './schemas.ts';
+import { Workflow } from './schemas.ts';
 
 export const cloneWorkflow = tenantRoute({
   name: 'cloneWorkflow',

@@ -7,7 +7,7 @@ import type { Runs } from '#shared/runs/runs.ts';
 import { deleteAsset } from '../../assets/assets.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { WorkflowID } from './schemas.ts';
+import { WorkflowID } from '../../runs/run-schemas.ts';
 
 export const deleteWorkflow = tenantRoute({
   name: 'deleteWorkflow',

@@ -20,10 +20,10 @@ import {
   exampleWorkflowUpdate,
 } from './examples.ts';
 
-export const WorkflowID = z.object({ workflowID: ID });
-
 const Nodes = z.array(WorkflowNode.meta({ id: 'WorkflowNode' })).max(5_000);
+
 const Edges = z.array(WorkflowEdge.meta({ id: 'WorkflowEdge' })).max(20_000);
+
 const Options = WorkflowOptions.meta({ id: 'WorkflowOptions' });
 
 /** The contract names fields differently on create and update; both spellings are accepted everywhere. */
@@ -35,6 +35,7 @@ const titleAndGraph = {
   workflowEdges: Edges.nullish(),
   edges: Edges.nullish(),
 };
+
 export const graphSpellings: Spellings = {
   workflowNodes: ['workflowNodes', 'nodes'],
   workflowEdges: ['workflowEdges', 'edges'],

@@ -16,10 +16,11 @@ import {
   saveGraph,
 } from '../../graphs/graph.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { WorkflowID } from '../../runs/run-schemas.ts';
 import { requireVersionRoom } from '../../versions/workflow-versions.ts';
 import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
-import { graphSpellings, Workflow, WorkflowID, WorkflowUpdate } from './schemas.ts';
+import { graphSpellings, Workflow, WorkflowUpdate } from './schemas.ts';
 
 export const updateWorkflow = tenantRoute({
   name: 'updateWorkflow',

@@ -5,7 +5,7 @@ import { findWorkflowsThatCall } from '../../assets/calling-workflows.ts';
 import { WorkflowReference } from '../../http/answer-parts.ts';
 import { exampleIDs } from '../../http/example-ids.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { WorkflowID } from './schemas.ts';
+import { WorkflowID } from '../../runs/run-schemas.ts';
 
 /** Further ones are only counted. */
 const SHOWN = 200;

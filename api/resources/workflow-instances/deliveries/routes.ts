@@ -5,8 +5,7 @@ import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { findPage } from '../../../http/paging.ts';
 import { tenantRoute } from '../../../http/route.ts';
 import { findReadableRun, VALUES } from '../../../runs/find-run.ts';
-import { InstanceID } from '../../../runs/run-schemas.ts';
-import { WorkflowID } from '../../workflows/schemas.ts';
+import { InstanceID, WorkflowID } from '../../../runs/run-schemas.ts';
 import { Deliveries, Delivery, DeliveryID, DeliveryList } from './schemas.ts';
 
 export const deliveryRoutes = [

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ID } from '../../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../../http/paging.ts';
-import { exampleDelivery } from '../../workflows/examples.ts';
+import { exampleDelivery } from '../examples.ts';
 
 export const DeliveryID = z.object({ deliveryID: ID });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { quote } from '#shared/core/quote.ts';
 import { LogLevel } from '#shared/workflow/nodes/kinds/log.ts';
 import { IterationPath } from '#shared/workflow/progress/activation.ts';
-import { exampleLogLine } from '../../workflows/examples.ts';
+import { exampleLogLine } from '../examples.ts';
 
 /** Behind a line: the number of its event, and its place among the lines of that. */
 const LogCursor = z

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { IterationPath } from '#shared/workflow/progress/activation.ts';
 import { ID } from '../../../http/id.ts';
 import { Status } from '../../../runs/run-schemas.ts';
-import { exampleMapChunk } from '../../workflows/examples.ts';
+import { exampleMapChunk } from '../examples.ts';
 
 export const MapID = z.object({ instanceID: ID, mapID: ID });
 

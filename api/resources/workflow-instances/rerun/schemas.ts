@@ -3,7 +3,7 @@ import { IterationPath } from '#shared/workflow/progress/activation.ts';
 import { VersionInBody } from '../../../http/version-name.ts';
 import { argsOf, runInputs } from '../../../runs/run-inputs.ts';
 import { Tags } from '../../../runs/run-schemas.ts';
-import { exampleRerun, exampleRerunAnswer, exampleRerunPreview } from '../../workflows/examples.ts';
+import { exampleRerun, exampleRerunAnswer, exampleRerunPreview } from '../examples.ts';
 
 const FromNode = z
   .object({

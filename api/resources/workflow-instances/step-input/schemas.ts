@@ -3,7 +3,7 @@ import { quote } from '#shared/core/quote.ts';
 import { IterationPath } from '#shared/workflow/progress/activation.ts';
 import { ID } from '../../../http/id.ts';
 import { StatusOfNode, Stored } from '../../../runs/run-schemas.ts';
-import { exampleStepInput } from '../../workflows/examples.ts';
+import { exampleStepInput } from '../examples.ts';
 import { doubts } from './fill-settings.ts';
 
 export const StepOfInstance = z.object({ instanceID: ID, nodeID: z.string().min(1).max(255) });

@@ -13,8 +13,8 @@ import { chooseVersion } from '../../../runs/choose-version.ts';
 import { directRun } from '../../../runs/direct-run.ts';
 import type { ExecutableVersion } from '../../../runs/executable-versions.ts';
 import { runSpellings } from '../../../runs/run-inputs.ts';
-import { BulkAnswer, BulkItem, BulkQuery, WorkflowBulk } from '../../workflow-instances/batches/schemas.ts';
-import { WorkflowID } from '../schemas.ts';
+import { WorkflowID } from '../../../runs/run-schemas.ts';
+import { BulkAnswer, BulkItem, BulkQuery, WorkflowBulk } from './bulk-schemas.ts';
 
 const path = '/workflows/:workflowID/execute/bulk';
 

@@ -2,8 +2,8 @@ import { tenantRoute } from '../../../http/route.ts';
 import { chooseVersion } from '../../../runs/choose-version.ts';
 import { directRun } from '../../../runs/direct-run.ts';
 import { runSpellings } from '../../../runs/run-inputs.ts';
-import { ExecuteQuery, Execution, WorkflowExecute } from '../../../runs/run-schemas.ts';
-import { WorkflowID } from '../schemas.ts';
+import { WorkflowID } from '../../../runs/run-schemas.ts';
+import { ExecuteQuery, Execution, WorkflowExecute } from './schemas.ts';
 
 export const executeWorkflow = tenantRoute({
   name: 'executeWorkflow',

@@ -7,8 +7,8 @@ import { recordUpdate } from '../../../audit/changes.ts';
 import type { ApiContext } from '../../../context.ts';
 import { ID } from '../../../http/id.ts';
 import { tenantRoute } from '../../../http/route.ts';
+import { WorkflowID } from '../../../runs/run-schemas.ts';
 import { exampleIntake } from '../examples.ts';
-import { WorkflowID } from '../schemas.ts';
 
 const TenantID = z.object({ tenantID: ID });
 

@@ -12,8 +12,8 @@ import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { type Graph, graphOf } from '../../../graphs/graph.ts';
 import { tenantRoute } from '../../../http/route.ts';
 import { runSpellings } from '../../../runs/run-inputs.ts';
+import { WorkflowID } from '../../../runs/run-schemas.ts';
 import { findLatestID, findVersionToRun } from '../../../versions/workflow-versions.ts';
-import { WorkflowID } from '../schemas.ts';
 import { graphFaults, type Problem, problemsIn, variableProblems, workflowProblems } from './problems.ts';
 import { PlanQuery, WorkflowPlan, WorkflowPlanned } from './schemas.ts';
 

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { PlannedEdge, PlannedNode } from '#shared/messaging/queues/workflow-plans.ts';
 import { exampleIDs } from '../../../http/example-ids.ts';
 import { VersionName } from '../../../http/version-name.ts';
+import { exampleRunInputs } from '../../../runs/examples.ts';
 import { argsOf, runInputs } from '../../../runs/run-inputs.ts';
-import { exampleRunInputs } from '../examples.ts';
 
 export const PlanQuery = z.object({
   version: VersionName.optional().describe(

@@ -8,9 +8,9 @@ import { diffGraphs } from '#shared/workflow/graph/diff.ts';
 import { findPage } from '../../../http/paging.ts';
 import { tenantRoute } from '../../../http/route.ts';
 import { DiffQuery } from '../../../http/version-name.ts';
+import { WorkflowID } from '../../../runs/run-schemas.ts';
 import { holdVersion, isTestedAs } from '../../../versions/workflow-versions.ts';
 import { presentVersion, presentVersionSummary } from '../present.ts';
-import { WorkflowID } from '../schemas.ts';
 import { publishVersion, restoreVersion } from './publish.ts';
 import { Version, VersionDiff, VersionID, VersionList, VersionSummary, Versions, VersionUpdate } from './schemas.ts';
 

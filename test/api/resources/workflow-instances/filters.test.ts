@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { instanceFilters } from '#api/resources/workflow-instances/filters.ts';
-import { InstanceList } from '#api/runs/run-schemas.ts';
+import { InstanceList } from '#api/resources/workflow-instances/schemas.ts';
 import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { newID } from '#shared/core/ids.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
