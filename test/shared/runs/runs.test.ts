@@ -106,9 +106,16 @@ describe('the window', () => {
 
   test('has a quarter more room than there are slots', async () => {
     await runsThat(ready, 15);
+    // An admission that an earlier test has begun may take some of them.
+    const inWindow = async () => {
+      const { rows } = await deployment.pool.query('select from workflow_instance where dispatched_at is not null');
+      return rows.length;
+    };
 
-    expect(await deployment.runs.refill()).toBe(9);
-    expect(await deployment.runs.refill()).toBe(0);
+    for (let n = 0; n < 2; n += 1) {
+      await deployment.runs.refill();
+      await eventually(async () => expect(await inWindow()).toBe(9));
+    }
   });
 
   test('takes accepted runs while it has room, and each of them gets its job', async () => {
