@@ -15,6 +15,8 @@ export interface FileResult {
   path: string;
   backplane: string;
   seconds: number;
+  /** Of the process that ran the file, without the servers. */
+  processorSeconds: number;
   tests: number;
 }
 
@@ -81,6 +83,7 @@ function measure(module: TestModule): FileResult {
     path: module.relativeModuleId,
     backplane: backplaneOf(module),
     seconds: ms / 1000,
+    processorSeconds: module.meta().processorSeconds ?? 0,
     tests: [...module.children.allTests()].length,
   };
 }

@@ -44,6 +44,7 @@ export default defineConfig({
   test: {
     root,
     globalSetup: ['test/setup/global.ts'],
+    setupFiles: ['test/setup/processor-time.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
     retry: { count: 1, condition: namesNoSeed },
