@@ -11,7 +11,7 @@ const HERD = Number(process.env.HERD_JOBS ?? 10_000);
 /** Jobs of the other tenant that are due while the herd is worked off, spread over these seconds. */
 const LATER = 20;
 const LATER_SECONDS = 20;
-/** For the alarms of the herd to be set. */
+/** Time limit for setting the timers of the herd. */
 const LEAD_MS = 25_000;
 const PATIENCE_MS = 180_000;
 /** The other tenant's jobs may begin so late. */
@@ -31,7 +31,7 @@ export const herd: Row = async (environment) => {
   await aHerd(pool, { tenantID, minute, count: HERD });
   await aHerd(pool, { tenantID: other, minute, count: 1 });
   await jobsAfterwards(pool, { tenantID: other, minute });
-  const alarms = await untilNone(pool, 'cron_job where alarm_set_in is null', minute.getTime());
+  const missing = await untilNone(pool, 'cron_job where alarm_set_in is null', minute.getTime());
 
   await sleep(Math.max(0, minute.getTime() - Date.now()));
   await untilNone(pool, 'cron_job where next_at <= now()', Date.now() + PATIENCE_MS);
@@ -50,7 +50,7 @@ export const herd: Row = async (environment) => {
     jobs: times.length,
     doubled: times.length - new Set(times.map(({ id }) => id)).size,
     lost: HERD + 1 + LATER - times.length,
-    alarmsMissingAtTheStart: alarms,
+    timersMissingAtTheStart: missing,
     takenUpMs,
     endedMs,
     herdMs: shares(ofHerd),

@@ -181,7 +181,7 @@ r as materialized (
     test_mode jsonb, on_failure uuid, completion_webhook jsonb, awaited_by text, start_at timestamptz, batch_id uuid, rerun_of uuid, cron_tick_id uuid, head_start int, limits jsonb, concurrency_key text)
 )`;
 
-// The alarm of the sweep wakes a run that begins later, as it wakes one whose wait is over.
+// The wake timer of the sweep wakes a run that begins later, as it wakes one whose wait is over.
 const insert = (skips: string, dispatchedAt: string) => `
 insert into workflow_instance (
   id, tenant_id, creator_id, workflow_id, version_id, is_test, test_mode, class, ready_at, kept_since, dispatched_at, wake_at, start_at, deadline_at, run_limit, caller, input, awaited_by, on_failure,

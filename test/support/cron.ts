@@ -2,10 +2,10 @@ import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { nextTick } from '#shared/triggers/cron/next-tick.ts';
-import { createTicker, type Ticker } from '#workers/triggers/cron/ticker.ts';
+import { type CronScheduler, createCronScheduler } from '#workers/triggers/cron/scheduler.ts';
 import type { Deployment } from './deployment.ts';
 
-type Needs = Parameters<typeof createTicker>[0];
+type Needs = Parameters<typeof createCronScheduler>[0];
 
 // The settings of tests are not read here: a bench makes rows with this file too.
 const logger = createLogger({ level: 'silent' });
@@ -14,8 +14,11 @@ const logger = createLogger({ level: 'silent' });
 const LATE_MS = 150_000;
 
 /** A ticker on the rows of a deployment, whose callers have every right. */
-export function aTicker({ pool, runs }: Pick<Deployment, 'pool' | 'runs'>, more: Partial<Needs> = {}): Ticker {
-  return createTicker({ pool, runs, rights: { may: async () => true }, lateMs: LATE_MS, logger, ...more });
+export function aCronScheduler(
+  { pool, runs }: Pick<Deployment, 'pool' | 'runs'>,
+  more: Partial<Needs> = {},
+): CronScheduler {
+  return createCronScheduler({ pool, runs, rights: { may: async () => true }, lateMs: LATE_MS, logger, ...more });
 }
 
 interface JobSettings {

@@ -1,4 +1,4 @@
-import type { Lane } from '#shared/concurrency/semaphore.ts';
+import type { Semaphore } from '#shared/concurrency/semaphore.ts';
 import type { Tally } from '#shared/core/counter.ts';
 import type { Metrics, Sample } from '#shared/core/metrics.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -9,7 +9,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Lease } from '../engine/lease/lease.ts';
 import type { Sweep } from '../engine/recovery/sweep.ts';
 import type { JobStats } from '../processors/job-stats.ts';
-import type { Ticker } from '../triggers/cron/ticker.ts';
+import type { CronScheduler } from '../triggers/cron/scheduler.ts';
 import type { OpenEngine } from './open-engine.ts';
 import { createRunCount } from './run-gauge.ts';
 
@@ -18,11 +18,11 @@ type Add = Pick<Metrics, 'add'>;
 /** Adds what a process with an engine knows about itself: a worker, and its process for suspects. */
 export function addEngineMetrics(metrics: Add, { engine, lease, servers, sandbox }: OpenEngine): void {
   const { add } = metrics;
-  add({ name: 'gantry_held_runs', help: 'Runs that this process holds', kind: 'gauge' }, () => one(engine.held.size));
+  add({ name: 'gantry_held_runs', help: 'Runs that this process holds', kind: 'gauge' }, () => one(engine.owned.size));
   add({ name: 'gantry_held_runs_bytes', help: 'Outputs of these runs in memory, as JSON text', kind: 'gauge' }, () =>
-    one(engine.stats.heldLength),
+    one(engine.stats.residentLength),
   );
-  addLeftMetrics(metrics, engine);
+  addReleaseMetrics(metrics, engine);
   addClaimMetrics(metrics, engine);
   addCommitMetrics(metrics, engine);
   addLeaseMetrics(metrics, lease);
@@ -33,8 +33,8 @@ export function addEngineMetrics(metrics: Add, { engine, lease, servers, sandbox
   ]);
 }
 
-function addLeftMetrics({ add }: Add, { stats }: Engine): void {
-  const { runs, seconds, tenant } = stats.left;
+function addReleaseMetrics({ add }: Add, { stats }: Engine): void {
+  const { runs, seconds, tenant } = stats.released;
   const labels = ['outcome', ...tenant.names];
   add(
     { name: 'gantry_runs_left_total', help: 'Runs that have left this process', kind: 'counter', labels },
@@ -66,7 +66,7 @@ function addCommitMetrics({ add }: Add, engine: Engine): void {
     one(engine.stats.statements),
   );
   add({ name: 'gantry_commit_steps_total', help: 'Steps that these statements have written', kind: 'counter' }, () =>
-    one(engine.stats.steps),
+    one(engine.stats.commits),
   );
   add({ name: 'gantry_commit_characters_total', help: 'Length of their payloads', kind: 'counter' }, () =>
     one(engine.stats.characters),
@@ -97,12 +97,12 @@ interface WorkerSources {
   pool: Pool;
   sweep: Sweep;
   backplane: Backplane;
-  answering: Lane;
+  answering: Semaphore;
   jobs: JobStats;
   deliveries: Tally<'outcome'>;
   deadLetters: { readonly count: number };
   held: { readonly openBreakers: number };
-  cron: Pick<Ticker, 'stats'>;
+  cron: Pick<CronScheduler, 'stats'>;
 }
 
 /** Adds what a worker knows beside its engine, and, while it leads the sweep, about all runs. */
@@ -142,7 +142,7 @@ export function addWorkerMetrics(
   addTotals(metrics, { pool, backplane, stats: sweep.stats });
 }
 
-function addCronMetrics({ add }: Add, stats: Ticker['stats']): void {
+function addCronMetrics({ add }: Add, stats: CronScheduler['stats']): void {
   const ofTicks = 'Ticks of cron jobs that were due, by what this worker decided';
   add(
     { name: 'gantry_cron_ticks_total', help: ofTicks, kind: 'counter', labels: ['outcome'] },
@@ -166,7 +166,7 @@ function addSweepMetrics({ add }: Add, { stats }: Sweep): void {
   );
   const labels = ['step'];
   const ofSteps = (key: 'times' | 'failures' | 'seconds') =>
-    [...stats.steps].map(([step, of]) => ({ labels: { step }, value: of[key] }));
+    [...stats.tasks].map(([step, of]) => ({ labels: { step }, value: of[key] }));
   add({ name: 'gantry_sweep_steps_total', help: 'Steps of the sweep that were made', kind: 'counter', labels }, () =>
     ofSteps('times'),
   );

@@ -20,11 +20,11 @@ import { createListenerReader } from '#shared/triggers/listeners/listener-reader
 import { createReleaseNext } from '#shared/triggers/listeners/release-next.ts';
 import { createGarbageCollector } from '../datasources/files/collect-garbage.ts';
 import { createRevocationKeeper } from '../datasources/oauth/revocations.ts';
-import { consumersFor } from '../engine/claim/places.ts';
+import { consumersFor } from '../engine/claim/run-permits.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Lease } from '../engine/lease/lease.ts';
 import { failStaleRuns } from '../engine/recovery/boot.ts';
-import { createSuspects } from '../engine/recovery/suspects.ts';
+import { createQuarantine } from '../engine/recovery/quarantine.ts';
 import { createSweep, type Sweep } from '../engine/recovery/sweep.ts';
 import { createTrailRetention } from '../maintenance/audit/retire-trails.ts';
 import { createTrailSeals } from '../maintenance/audit/seal-trails.ts';
@@ -38,8 +38,8 @@ import { createCompletionKeeper } from '../runs/completion-webhooks.ts';
 import { createFailureKeeper } from '../runs/failure-handlers.ts';
 import { createKeeper } from '../tenant-database/databases/reconcile.ts';
 import { createCronKeeper } from '../triggers/cron/reconcile-jobs.ts';
-import { createTicker } from '../triggers/cron/ticker.ts';
-import { createCronAlarms } from '../triggers/cron/timers.ts';
+import { createCronScheduler } from '../triggers/cron/scheduler.ts';
+import { createCronTimers } from '../triggers/cron/timers.ts';
 import { createBufferTrim } from '../triggers/listeners/actions/trim-buffers.ts';
 import { createEventDispatch } from '../triggers/listeners/dispatch-events.ts';
 import { addOwnerMetrics } from '../triggers/listeners/owner/metrics.ts';
@@ -97,7 +97,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     ai,
     bytes,
   } = opened;
-  const cron = createTicker({ pool, runs, rights: opened.rights, lateMs: config.worker.cronLateMs, logger });
+  const cron = createCronScheduler({ pool, runs, rights: opened.rights, lateMs: config.worker.cronLateMs, logger });
   const workflowEvents = createEvents({ pool, runs, rights: opened.rights });
   const sweep = createSweep({
     pool,
@@ -138,7 +138,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     cancels: resources.use(createCancels(backplane.messages)),
     turns,
     jobs: createJobStats(config.metrics?.tenantIDs),
-    answering: createSemaphore({ ...ANSWERING, sharesByCreator: true }),
+    answering: createSemaphore({ ...ANSWERING, dynamicLimit: true }),
     bytes,
     datasources,
     queries,
@@ -148,7 +148,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     backplane,
     logger,
   };
-  const suspects = advancesRuns ? resources.use(createSuspects({ pool, config, logger })) : undefined;
+  const quarantine = advancesRuns ? resources.use(createQuarantine({ pool, config, logger })) : undefined;
   const consumers = queues
     .filter(({ name }) => !queueNames || queueNames.includes(name))
     .map((definition) =>
@@ -171,7 +171,9 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     // One statement at a time, so that events keep the order in which they came.
     const recorder = resources.use(createEventRecorder({ pool, producer, logger, lanes: 1 }));
     const leaseMs = config.worker.listenerLeaseMs;
-    owner = resources.use(createListenerOwner({ pool, leasePool, services, reader, recorder, secrets, leaseMs, logger }));
+    owner = resources.use(
+      createListenerOwner({ pool, leasePool, services, reader, recorder, secrets, leaseMs, logger }),
+    );
   }
   resources.use(createKeeper({ pool, runs, servers, secrets, messages: backplane.messages, logger }));
   resources.use(createBatchKeeper({ pool, runs, rights: opened.rights, logger }));
@@ -184,14 +186,14 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   const leads = () => sweep.stats.leads;
   const deadLetters = resources.use(createDeadLetterBoard({ pool, backplane, leads, logger }));
   const held = resources.use(createDeferredRelease({ pool, producer, leads, logger }));
-  const alarms = createCronAlarms({ pool, backplane });
-  resources.use(createCronKeeper({ ticker: cron, alarms, pool, leads, logger }));
+  const timers = createCronTimers({ pool, backplane });
+  resources.use(createCronKeeper({ scheduler: cron, timers, pool, leads, logger }));
   resources.use(createTrailSeals({ pool, leads, logger }));
   resources.use(createTrailRetention({ pool, settings: config.worker.retention, leads, logger }));
   resources.use(startRetention({ pool, settings: config.worker.retention, logger }));
-  suspects?.start();
+  quarantine?.start();
   const metrics = createMetrics(logger);
-  const report = () => suspects?.metrics ?? {};
+  const report = () => quarantine?.metrics ?? {};
   const ofProcesses = withChild(metrics, { parent: 'worker', child: 'suspect', report });
   resources.use(addProcessMetrics(ofProcesses, opened.pools));
   addEngineMetrics(ofProcesses, opened);

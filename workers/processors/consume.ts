@@ -19,7 +19,7 @@ import type { OutboundServices } from '../datasources/connectors/outbound-servic
 import type { Datasources } from '../datasources/queries/datasources.ts';
 import type { Queries } from '../datasources/queries/queries.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Ticker } from '../triggers/cron/ticker.ts';
+import type { CronScheduler } from '../triggers/cron/scheduler.ts';
 import type { EventProcessing } from '../triggers/listeners/process-events.ts';
 import type { Cancels } from './cancels.ts';
 import { createRetention } from './job-retention.ts';
@@ -42,8 +42,8 @@ export interface ProcessorContext extends OutboundServices {
   queries: Queries;
   ai: AI;
   rights: Rights;
-  cron: Pick<Ticker, 'ring'>;
-  backplane: Pick<Backplane, 'removeAlarm'>;
+  cron: Pick<CronScheduler, 'poll'>;
+  backplane: Pick<Backplane, 'removeTimer'>;
   logger: Logger;
 }
 

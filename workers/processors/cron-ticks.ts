@@ -6,10 +6,10 @@ export const processCronTick: Processor<typeof cronTicks> = async ({ payload: { 
   const { rowCount } = await pool.query(EXISTS, [cronJobID, tenantID]);
   if (rowCount === 0) {
     // The job was deleted.
-    await backplane.removeAlarm('cron.ticks', cronJobID);
+    await backplane.removeTimer('cron.ticks', cronJobID);
     return { outcome: 'no such job' };
   }
-  await cron.ring();
+  await cron.poll();
   return { outcome: 'looked' };
 };
 

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { CronJobType, MissedRunPolicy, OverlapPolicy } from '../../triggers/cron/job.ts';
 import { defineEntity, owned, p, tenantFilter } from '../base.ts';
 
-/** Work that is due at the times of a calendar. Workers write its next tick, its alarm and why it was stopped. */
+/** Work that is due at the times of a calendar. Workers write its next tick, its timer and why it was stopped. */
 export const CronJobSchema = defineEntity({
   name: 'CronJob',
   tableName: 'cron_job',
@@ -35,7 +35,7 @@ export const CronJobSchema = defineEntity({
     nextAt: p.datetime().nullable(),
     /** When a worker looks at the job next: at the next tick with its jitter, or before. */
     dueAt: p.datetime().nullable(),
-    /** The queues that have its alarm, by the mark that they lose with their data; null: it is to be set. */
+    /** The queues that have its timer, by the mark that they lose with their data; null: it is to be set. */
     alarmSetIn: p.string().nullable(),
   },
 });

@@ -12,13 +12,13 @@ import { createChannels } from './postgres-channels.ts';
 import { createSocketPool, type SocketPool } from './socket-pool.ts';
 import type { BackplaneConfig } from './types.ts';
 import {
-  alarmSettings,
   type Backplane,
   type JobWorker,
   type Limiter,
   type NewJob,
   removeEndedJobs,
-  setAlarm,
+  setTimer,
+  timerSettings,
   workerSettings,
 } from './types.ts';
 import { watchListeners } from './watch-listeners.ts';
@@ -94,7 +94,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     if (!queue) {
       queue = new classes.Queue(name, {
         connection: producers as unknown as PgPool,
-        settings: alarmSettings,
+        settings: timerSettings,
       }) as unknown as Queue;
       queue.on('error', (error) => warn(error, 'a queue does not work', { queue: name }));
       queue.waitUntilReady().catch(() => queues.delete(name));
@@ -139,8 +139,8 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       if (first && others.length === 0 && !isLarge(first)) await gather(name, first);
       else await addTogether(name, jobs);
     },
-    setAlarm: (name, id, alarm) => setAlarm(openQueue(name), id, alarm),
-    removeAlarm: async (name, id) => void (await openQueue(name).removeJobScheduler(id)),
+    setTimer: (name, id, timer) => setTimer(openQueue(name), id, timer),
+    removeTimer: async (name, id) => void (await openQueue(name).removeJobScheduler(id)),
     removeEnded: (name, ids) => removeEndedJobs(openQueue(name), ids),
     worker(name, process, options) {
       const settings = workerSettings(options);
@@ -153,7 +153,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
         const worker = new classes.Worker(name, (job, _token, signal) => process(job as never, signal), {
           connection: connection as unknown as PgPool,
           ...settings,
-          settings: alarmSettings,
+          settings: timerSettings,
         }) as unknown as Worker;
         worker.on('error', (error) => warn(error, 'a consumer does not work', { queue: name }));
         return worker;

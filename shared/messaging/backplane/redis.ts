@@ -10,13 +10,13 @@ import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import type { BackplaneConfig, RedisConfig } from './types.ts';
 import {
-  alarmSettings,
   type Backplane,
   type JobWorker,
   type Limiter,
   type ProcessJob,
   removeEndedJobs,
-  setAlarm,
+  setTimer,
+  timerSettings,
   type WorkerOptions,
   workerSettings,
 } from './types.ts';
@@ -85,7 +85,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
         // BullMQ asks once for the version. Without an answer, because Redis is away, the queue would fail for as long as the process lives.
         skipVersionCheck: true,
         streams: { events: { maxLen: 100 } },
-        settings: alarmSettings,
+        settings: timerSettings,
       });
       queue.on('error', (error) => warn(error, 'a queue does not work', { queue: name }));
       queues.set(name, queue);
@@ -99,7 +99,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
       connection,
       prefix,
       ...workerSettings(options),
-      settings: alarmSettings,
+      settings: timerSettings,
     });
     worker.on('error', (error) => warn(error, 'a consumer does not work', { queue: name }));
     return {
@@ -124,8 +124,8 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
     async add(name, jobs) {
       await openQueue(name).addBulk([...jobs]);
     },
-    setAlarm: (name, id, alarm) => setAlarm(openQueue(name), id, alarm),
-    removeAlarm: async (name, id) => void (await openQueue(name).removeJobScheduler(id)),
+    setTimer: (name, id, timer) => setTimer(openQueue(name), id, timer),
+    removeTimer: async (name, id) => void (await openQueue(name).removeJobScheduler(id)),
     removeEnded: (name, ids) => removeEndedJobs(openQueue(name), ids),
     worker(name, process, options) {
       // A BullMQ worker fetches jobs one after the other: with one worker, one place in five is empty when runs are short.

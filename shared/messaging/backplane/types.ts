@@ -62,21 +62,21 @@ export async function removeEndedJobs(queue: JobQueue, ids: readonly string[]): 
   await Promise.all(ids.map(remove));
 }
 
-/** A job that is added again and again. */
-export interface Alarm {
+/** A timer that adds a job at every tick of an expression. */
+export interface Timer {
   expression: string;
   timezone: string;
   payload: object;
 }
 
 /** See `Backplane.setAlarm`. */
-export async function setAlarm(queue: JobQueue, id: string, { expression, timezone, payload }: Alarm): Promise<void> {
+export async function setTimer(queue: JobQueue, id: string, { expression, timezone, payload }: Timer): Promise<void> {
   const opts = { attempts: 1, removeOnComplete: true, removeOnFail: true };
   await queue.upsertJobScheduler(id, { pattern: expression, tz: timezone }, { name: queue.name, data: payload, opts });
 }
 
-/** BullMQ finds the next time of an alarm by the same calendar as the ledger of ticks. */
-export const alarmSettings = {
+/** BullMQ finds the next time of a timer by the same calendar as the ledger of ticks. */
+export const timerSettings = {
   repeatStrategy: (ms: number, { pattern = '', tz = 'UTC' }: { pattern?: string; tz?: string }) =>
     calendarOf(pattern, tz).next(ms),
 };
@@ -126,9 +126,9 @@ export interface Backplane extends AsyncDisposable {
   add(name: string, jobs: readonly NewJob[]): Promise<void>;
   /** Removes the jobs with these ids that have ended and are kept to be read. */
   removeEnded(name: string, ids: readonly string[]): Promise<void>;
-  /** Adds a job at every tick of an expression; a second alarm with this id replaces the first. */
-  setAlarm(name: string, id: string, alarm: Alarm): Promise<void>;
-  removeAlarm(name: string, id: string): Promise<void>;
+  /** Adds a job at every tick of an expression; a second timer with this id replaces the first. */
+  setTimer(name: string, id: string, timer: Timer): Promise<void>;
+  removeTimer(name: string, id: string): Promise<void>;
   /** Creates a consumer, which the caller closes. A job goes to another consumer after `leaseMs` without a heartbeat. */
   worker(name: string, process: ProcessJob, options: WorkerOptions): JobWorker;
   /** For `new Server({ adapter })`. */

@@ -5,7 +5,7 @@ import { wholeEntry } from '#shared/access/audit/records.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Producer } from '#shared/messaging/producer.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
-import { aCronJob, aTicker } from '../../support/cron.ts';
+import { aCronJob, aCronScheduler } from '../../support/cron.ts';
 import { testLogger } from '../../support/environment.ts';
 import { aListener, aMember, anOperator, aRole, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';
 import { eventually } from '../../support/settle.ts';
@@ -134,7 +134,7 @@ test('a tick and its run are in the trail, and a tick that was skipped with the 
   const job = { tenantID: tenant.id, workflowID, dueAgo: 0 };
   const cronJobID = await aCronJob(cluster, { ...job, columns: { creator_id: tenant.creator.id } });
   const pausedID = await aCronJob(cluster, { ...job, columns: { paused_at: new Date().toISOString() } });
-  await aTicker(cluster).ring();
+  await aCronScheduler(cluster).poll();
 
   const [fired] = await logs(tenant, `type=CRON_TICK&assetID=${cronJobID}`);
   expect(fired).toMatchObject({ subType: 'fired', outcome: 'success', userID: tenant.creator.id });

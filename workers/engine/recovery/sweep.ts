@@ -7,9 +7,9 @@ import { HAS_WAITING } from '#shared/runs/dispatch/dispatch-sql.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import type { Events } from '#shared/runs/send-event.ts';
 import { createLeader } from '../lease/leader.ts';
-import { createAlarms } from './alarms.ts';
 import { createRepairs } from './repairs.ts';
-import { createKeptRuns } from './withheld-runs.ts';
+import { createWakeTimer } from './wake-timer.ts';
+import { createWithheldRuns } from './withheld-runs.ts';
 
 /** Runs that end within this time are replaced by one statement; the window exceeds the slots by a quarter to cover it. */
 const REFILL_MS = 4;
@@ -36,16 +36,16 @@ export interface Sweep extends AsyncDisposable {
   /** Fills the window again after a slot has become free; many calls are combined. */
   refillSoon(): void;
   /** Totals so far, for metrics: always the same object, whose values go on. */
-  readonly stats: { leads: boolean; forgotten: number; steps: ReadonlyMap<string, StepStats>; repairs: Tally<'kind'> };
+  readonly stats: { leads: boolean; forgotten: number; tasks: ReadonlyMap<string, TaskStats>; repairs: Tally<'kind'> };
 }
 
-interface StepStats {
+interface TaskStats {
   times: number;
   failures: number;
   seconds: number;
 }
 
-interface Step {
+interface SweepTask {
   name: string;
   /** Absent: in every round. */
   isDue?: boolean;
@@ -59,9 +59,9 @@ interface Step {
 export function createSweep(options: SweepOptions): Sweep {
   const { pool, leasePool, runs, logger, leaseMs } = options;
   const leader = createLeader({ pool: leasePool, leaseMs, logger, onLead: sweepNow });
-  const alarms = createAlarms({ ...options, isLeader: () => leader.leads });
+  const alarms = createWakeTimer({ ...options, isLeader: () => leader.leads });
   const repairs = createRepairs(options);
-  const keptRuns = createKeptRuns(pool);
+  const withheldRuns = createWithheldRuns(pool);
   let timer: NodeJS.Timeout | undefined;
   let started = false;
   let stopped = false;
@@ -71,7 +71,7 @@ export function createSweep(options: SweepOptions): Sweep {
   let again = false;
   const stats = {
     leads: false,
-    steps: new Map<string, StepStats>(),
+    tasks: new Map<string, TaskStats>(),
     repairs: repairs.stats.repairs,
     get forgotten() {
       return repairs.stats.forgotten;
@@ -109,35 +109,35 @@ export function createSweep(options: SweepOptions): Sweep {
     stats.leads = leads;
     if (!leads) return;
     round += 1;
-    const steps: readonly Step[] = [
+    const tasks: readonly SweepTask[] = [
       { name: 'end leases', isDue: mayExpire, run: repairs.endLeases },
       { name: 'release lost runs', run: repairs.releaseLost },
       { name: 'fail lost runs', run: repairs.failLost },
       { name: 'wake due runs', run: () => alarms.ring() },
       { name: 'end overdue runs', run: repairs.endOverdue },
-      { name: 'act on notices', run: repairs.actOnNotices },
+      { name: 'act on notices', run: repairs.processOutbox },
       { name: 'tell of events', run: () => options.events.tellForgotten() },
       { name: 'advance maps', run: repairs.advanceMaps },
       { name: 'hand over again', run: repairs.handOverAgain },
       { name: 'repair', isDue: round % 10 === 1, run: repairs.refillQueues },
-      { name: 'keep runs of paused workflows', run: () => keptRuns.keep() },
-      { name: 'let go on after pauses', run: () => keptRuns.letGo() },
+      { name: 'keep runs of paused workflows', run: () => withheldRuns.withholdRuns() },
+      { name: 'let go on after pauses', run: () => withheldRuns.release() },
       { name: 'refill', run: () => runs.refill() },
       { name: 'look for forgotten runs', run: repairs.lookForForgotten },
     ];
-    for (const { name, isDue = true, run } of steps) {
+    for (const { name, isDue = true, run } of tasks) {
       if (!isDue) continue;
-      const step = stats.steps.get(name) ?? { times: 0, failures: 0, seconds: 0 };
-      stats.steps.set(name, step);
+      const taskStats = stats.tasks.get(name) ?? { times: 0, failures: 0, seconds: 0 };
+      stats.tasks.set(name, taskStats);
       const began = performance.now();
       try {
         await run();
       } catch (error) {
-        step.failures += 1;
+        taskStats.failures += 1;
         logger.warn({ err: error, step: name }, 'a step of the sweep failed; the next round tries again');
       }
-      step.times += 1;
-      step.seconds += (performance.now() - began) / 1000;
+      taskStats.times += 1;
+      taskStats.seconds += (performance.now() - began) / 1000;
     }
   }
 

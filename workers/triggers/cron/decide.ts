@@ -2,8 +2,8 @@ import { calendarOf, newestTicks } from '#shared/core/cron-calendar.ts';
 import type { MissedRunPolicy, OverlapPolicy, TickOutcome } from '#shared/triggers/cron/job.ts';
 import { dueTime, nextTick, type Timed } from '#shared/triggers/cron/next-tick.ts';
 
-/** A job as it stands when a worker looks at it. */
-export interface Standing extends Timed {
+/** State of a job when a worker polls it. */
+export interface JobState extends Timed {
   overlapPolicy: OverlapPolicy;
   missedRunPolicy: MissedRunPolicy;
   missedRunWindowSeconds: number;
@@ -18,7 +18,7 @@ export interface Standing extends Timed {
   isFilling: boolean;
 }
 
-/** What becomes of a tick. */
+/** Decision about a tick. */
 export interface Decision {
   scheduledAt: number;
   /** The last of the ticks that this one stands for; absent: it alone. */
@@ -30,7 +30,7 @@ export interface Decision {
 interface Decided {
   ticks: Decision[];
   /** Whether the work that goes on is cancelled for the new one. */
-  cancelsOld: boolean;
+  cancelsRunning: boolean;
   nextAt: Date | null;
   dueAt: Date | null;
 }
@@ -53,10 +53,10 @@ export const reasons = {
 } as const;
 
 /** Decides about every tick that is due, once. A clock that is set back finds none due until it reaches the next one. */
-export function decideDue(job: Standing, now: number, lateMs: number): Decided {
+export function decideDue(job: JobState, now: number, lateMs: number): Decided {
   const none = {
     ticks: [],
-    cancelsOld: false,
+    cancelsRunning: false,
     nextAt: new Date(job.nextAt),
     dueAt: new Date(dueTime(job, job.nextAt)),
   };
@@ -65,15 +65,15 @@ export function decideDue(job: Standing, now: number, lateMs: number): Decided {
   if (newest === undefined) return none;
 
   const isOnTime = now - dueTime(job, newest) <= lateMs;
-  const { ticks, cancelsOld } = job.isPaused
-    ? { ticks: due.map((tick) => decision(tick, 'skipped', 'paused')), cancelsOld: false }
+  const { ticks, cancelsRunning } = job.isPaused
+    ? { ticks: due.map((tick) => decision(tick, 'skipped', 'paused')), cancelsRunning: false }
     : decideEach(job, due, { now, isOnTime });
   const first = before && { ...decision(before.first, 'missed', 'old'), until: before.last };
-  return { ticks: first ? [first, ...ticks] : ticks, cancelsOld, ...nextTick(job, newest) };
+  return { ticks: first ? [first, ...ticks] : ticks, cancelsRunning, ...nextTick(job, newest) };
 }
 
 /** The newest of the ticks that are due, and, if there are too many, the first and the last of the others. */
-function dueTicks(job: Standing, now: number) {
+function dueTicks(job: JobState, now: number) {
   const calendar = calendarOf(job.cronJobSchedule, job.timezone);
   const until = { until: now, max: MAX_TICKS };
   // Jitter ends before the next tick, so only the newest may still wait.
@@ -94,12 +94,12 @@ interface Moment {
   isOnTime: boolean;
 }
 
-function decideEach(job: Standing, due: readonly number[], moment: Moment) {
+function decideEach(job: JobState, due: readonly number[], moment: Moment) {
   const chosen = choose(job, due, moment);
   const isChosen = new Set(chosen);
   const last = chosen.at(-1);
-  const makesRoom = job.overlapPolicy === 'cancel-old';
-  const line: Line = {
+  const cancelsRunning = job.overlapPolicy === 'cancel-old';
+  const overlap: OverlapState = {
     isBusy: job.isBusy || job.waiting > 0,
     isFilling: job.isFilling,
     waiting: job.waiting,
@@ -107,14 +107,14 @@ function decideEach(job: Standing, due: readonly number[], moment: Moment) {
   };
   const ticks = due.map((tick) => {
     if (!isChosen.has(tick)) return decision(tick, 'missed', whyMissed(job, tick, moment));
-    if (makesRoom && tick !== last) return decision(tick, 'skipped', 'overtaken');
-    return decideStart(job, tick, { isLate: !(moment.isOnTime && tick === due.at(-1)), line });
+    if (cancelsRunning && tick !== last) return decision(tick, 'skipped', 'overtaken');
+    return decideStart(job, tick, { isLate: !(moment.isOnTime && tick === due.at(-1)), overlap });
   });
-  return { ticks, cancelsOld: makesRoom && job.isBusy && last !== undefined };
+  return { ticks, cancelsRunning: cancelsRunning && job.isBusy && last !== undefined };
 }
 
-/** What the ticks before have left for the next. */
-interface Line {
+/** Overlap with the work of earlier ticks, as the next tick meets it. */
+interface OverlapState {
   isBusy: boolean;
   isFilling: boolean;
   waiting: number;
@@ -123,22 +123,26 @@ interface Line {
 }
 
 /** Missed ticks that are wanted all the same wait in their order under every policy. */
-function decideStart({ overlapPolicy }: Standing, tick: number, { isLate, line }: { isLate: boolean; line: Line }) {
-  const waitsForFilling = line.isFilling && !line.isBusy && overlapPolicy !== 'allow';
-  if (waitsForFilling) line.isBusy = true;
-  else if (overlapPolicy === 'allow' || overlapPolicy === 'cancel-old' || !line.isBusy) {
-    line.isBusy = true;
+function decideStart(
+  { overlapPolicy }: JobState,
+  tick: number,
+  { isLate, overlap }: { isLate: boolean; overlap: OverlapState },
+) {
+  const waitsForFilling = overlap.isFilling && !overlap.isBusy && overlapPolicy !== 'allow';
+  if (waitsForFilling) overlap.isBusy = true;
+  else if (overlapPolicy === 'allow' || overlapPolicy === 'cancel-old' || !overlap.isBusy) {
+    overlap.isBusy = true;
     return isLate ? decision(tick, 'caughtUp', 'afterwards') : decision(tick, 'fired', null);
   }
-  const mayWait = isLate || line.isAfterLate || waitsForFilling;
+  const mayWait = isLate || overlap.isAfterLate || waitsForFilling;
   if (!mayWait && overlapPolicy === 'skip') return decision(tick, 'skipped', 'busy');
-  if (!mayWait && line.waiting > 0) return decision(tick, 'skipped', 'full');
-  line.waiting += 1;
+  if (!mayWait && overlap.waiting > 0) return decision(tick, 'skipped', 'full');
+  overlap.waiting += 1;
   return decision(tick, 'queued', isLate ? 'waitsAfterwards' : 'waits');
 }
 
 /** The ticks to start: the newest if it is on time, and of the late ones those that the job asks for. */
-function choose(job: Standing, due: readonly number[], { now, isOnTime }: Moment): readonly number[] {
+function choose(job: JobState, due: readonly number[], { now, isOnTime }: Moment): readonly number[] {
   const newest = due.slice(-1);
   const oldest = now - job.missedRunWindowSeconds * 1_000;
   const inWindow = (tick: number) => tick >= oldest;
@@ -148,7 +152,7 @@ function choose(job: Standing, due: readonly number[], { now, isOnTime }: Moment
   return job.missedRunPolicy === 'last' ? newest.filter(inWindow) : [];
 }
 
-function whyMissed(job: Standing, tick: number, { now }: Moment): keyof typeof reasons {
+function whyMissed(job: JobState, tick: number, { now }: Moment): keyof typeof reasons {
   if (job.missedRunPolicy === 'skip') return 'late';
   return tick < now - job.missedRunWindowSeconds * 1_000 ? 'old' : 'replaced';
 }

@@ -4,13 +4,13 @@ import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { inLaps } from '../../maintenance/round-robin.ts';
 import { reasons } from './decide.ts';
 
-/** Ticks that are looked at in one transaction. */
+/** Ticks that are decided in one transaction. */
 const PAGE = 100;
 /** Ticks of one backfill. */
 const MAX_BACKFILL = 1_000;
-/** A job that has more waiting ticks gets no others: a look reads them all. */
+/** A job that has more waiting ticks gets no others: a poll reads them all. */
 const FEW = 20;
-/** Backfills of a tenant that are looked at for one with room. */
+/** Backfills of a tenant that are examined to find one whose job can take more ticks. */
 const CANDIDATES = 20;
 
 interface Filling {
@@ -26,8 +26,8 @@ interface Filling {
 }
 
 /**
- * Goes on with a backfill by a page of ticks: tenants in turn, and of each the backfill that has waited longest and has room. The rows of
- * the ticks and the place behind them are one transaction, so an interrupted one goes on where it was. Answers whether there may be
+ * Goes on with a backfill by a page of ticks: tenants in turn, and of each the backfill that has waited longest and whose
+ * job can take more ticks. The rows of the ticks and the cursor behind them are one transaction, so an interrupted one goes on where it was. Answers whether there may be
  * more to do at once.
  */
 export function createBackfilling(pool: Pool): () => Promise<boolean> {
@@ -52,16 +52,16 @@ async function fillOldest(client: PoolClient, tenantID: string): Promise<boolean
 
 async function fillPage(client: PoolClient, backfill: Filling): Promise<void> {
   const { id, tenantID, cronJobID, fromAt, toAt, cursorAt, found, schedule, timezone } = backfill;
-  const room = Math.min(PAGE, MAX_BACKFILL - found);
+  const max = Math.min(PAGE, MAX_BACKFILL - found);
   const after = cursorAt ? cursorAt.getTime() : fromAt.getTime() - 1;
-  const ticks = ticksBetween(calendarOf(schedule, timezone), after, { until: toAt.getTime(), max: room + 1 });
-  const page = ticks.slice(0, room);
+  const ticks = ticksBetween(calendarOf(schedule, timezone), after, { until: toAt.getTime(), max: max + 1 });
+  const page = ticks.slice(0, max);
   const rows = page.map((tick) => ({ id: newID(), at: new Date(tick) }));
   const added = await client.query(ADD, [JSON.stringify(rows), tenantID, cronJobID, id, reasons.backfill]);
   const count = added.rowCount ?? 0;
-  const isCut = ticks.length > room && found + count >= MAX_BACKFILL;
+  const isCut = ticks.length > max && found + count >= MAX_BACKFILL;
   const last = page.at(-1);
-  const isFilled = isCut || ticks.length <= room;
+  const isFilled = isCut || ticks.length <= max;
   await client.query(ADVANCE, [
     id,
     count,
@@ -70,7 +70,7 @@ async function fillPage(client: PoolClient, backfill: Filling): Promise<void> {
     isFilled,
     isCut,
   ]);
-  if (count > 0) await client.query(LOOK, [cronJobID]);
+  if (count > 0) await client.query(POLL_NOW, [cronJobID]);
 }
 
 const OPEN = 'filled_at is null and cancelled_at is null';
@@ -107,4 +107,4 @@ update cron_backfill set found = found + $2, left_out = left_out + $3, cursor_at
 
 const WAIT = `update cron_backfill set updated_at = clock_timestamp() where id = any(array(${CANDIDATE_IDS}))`;
 
-const LOOK = 'update cron_job set due_at = least(due_at, now()) where id = $1';
+const POLL_NOW = 'update cron_job set due_at = least(due_at, now()) where id = $1';

@@ -69,7 +69,7 @@ export interface EndedRun {
   endedAt: Date;
 }
 
-/** Open ticks of a job that a look reads: its running ones, then those that wait. */
+/** Open ticks of a job that a poll reads: its running ones, then those that wait. */
 const MAX_OPEN = 200;
 
 /** Locks the jobs of a page that no other worker has locked. */

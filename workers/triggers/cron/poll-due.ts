@@ -22,21 +22,21 @@ import {
 } from './page.ts';
 import { type StartNeeds, startTick } from './start.ts';
 
-export interface LookNeeds extends StartNeeds {
+export interface PollNeeds extends StartNeeds {
   pool: Pool;
   /** How late a tick may begin before it counts as missed. */
   lateMs: number;
 }
 
-export interface Looked {
+export interface PolledPage {
   /** Jobs that no other worker had locked. */
   locked: number;
   started: number;
-  /** What became of each tick that was due, in the ledger for the first time. */
+  /** Outcome of each tick that was due, in the ledger for the first time. */
   outcomes: readonly TickOutcome[];
-  /** Of those that were fired in their time, together. */
+  /** Total lateness of the ticks that were fired in their time. */
   lateMs: number;
-  /** Runs that gave way to a later tick. */
+  /** Runs that are cancelled for a later tick. */
   toCancel: readonly string[];
 }
 
@@ -45,17 +45,17 @@ const MAX_MESSAGE = 2_000;
 const TRIM_EVERY = 50;
 
 /**
- * Looks at a page of jobs: takes the ends of their runs, decides about the ticks that are due, and starts what may begin. All of it is
+ * Polls a page of jobs: takes the ends of their runs, decides about the ticks that are due, and starts what may begin. All of it is
  * one transaction with the runs themselves, under the locks of the jobs, so a tick happens once wherever a worker dies.
  */
-export async function lookAt(needs: LookNeeds, ids: readonly string[]): Promise<Looked> {
+export async function pollJobs(needs: PollNeeds, ids: readonly string[]): Promise<PolledPage> {
   try {
-    return await inTransaction(needs.pool, (client) => lookAtPage(needs, client, ids));
+    return await inTransaction(needs.pool, (client) => pollPage(needs, client, ids));
   } catch (error) {
     // One job that Postgres refuses to write must not hold up the others.
     if (ids.length === 1 || !isRefusedStatement(error)) throw error;
     const middle = ids.length >> 1;
-    const halves = [await lookAt(needs, ids.slice(0, middle)), await lookAt(needs, ids.slice(middle))];
+    const halves = [await pollJobs(needs, ids.slice(0, middle)), await pollJobs(needs, ids.slice(middle))];
     const sum = (key: 'locked' | 'started' | 'lateMs') => halves.reduce((all, half) => all + half[key], 0);
     const outcomes = halves.flatMap((half) => half.outcomes);
     const toCancel = halves.flatMap((half) => half.toCancel);
@@ -63,47 +63,47 @@ export async function lookAt(needs: LookNeeds, ids: readonly string[]): Promise<
   }
 }
 
-async function lookAtPage(needs: LookNeeds, client: PoolClient, ids: readonly string[]): Promise<Looked> {
+async function pollPage(needs: PollNeeds, client: PoolClient, ids: readonly string[]): Promise<PolledPage> {
   const jobs = await lockJobs(client, ids);
   if (jobs.length === 0) return { locked: 0, started: 0, outcomes: [], lateMs: 0, toCancel: [] };
   const { ends, open } = await readTicks(
     client,
     jobs.map(({ id }) => id),
   );
-  const asking = { ...needs, rights: askOnce(needs.rights) };
-  const looks = [];
+  const shared = { ...needs, rights: memoizeRights(needs.rights) };
+  const polls = [];
   for (const job of jobs) {
     const ofJob = (each: { cronJobID: string }) => each.cronJobID === job.id;
-    const look = createLook(job, { ends: ends.filter(ofJob), open: open.filter(ofJob) });
-    await look.run(asking);
-    looks.push(look);
+    const poll = createJobPoll(job, { ends: ends.filter(ofJob), open: open.filter(ofJob) });
+    await poll.run(shared);
+    polls.push(poll);
   }
   const isNew = await insertTicks(
     client,
-    looks.flatMap((look) => look.inserted),
-    looks.flatMap((look) => look.entries),
+    polls.flatMap((poll) => poll.inserted),
+    polls.flatMap((poll) => poll.entries),
   );
   await updateTicks(
     client,
-    looks.flatMap((look) => look.updated),
+    polls.flatMap((poll) => poll.updated),
   );
   await updateJobs(client, jobs);
   await trimTicks(
     client,
-    looks.flatMap((look) => (look.inserted.length > TRIM_EVERY * Math.random() ? [look.jobID] : [])),
+    polls.flatMap((poll) => (poll.inserted.length > TRIM_EVERY * Math.random() ? [poll.jobID] : [])),
   );
-  const runs = looks.flatMap((look) => look.runsOf(isNew));
+  const runs = polls.flatMap((poll) => poll.runsOf(isNew));
   if (runs.length > 0) await insertRuns(client, runs);
-  const toCancel = looks.flatMap((look) => look.toCancel);
+  const toCancel = polls.flatMap((poll) => poll.toCancel);
   if (toCancel.length > 0) await client.query(NOTE_CANCELS, [toCancel]);
-  const fresh = looks.flatMap((look) => look.inserted.filter(({ id }) => isNew.has(id)).map(look.lateness));
+  const fresh = polls.flatMap((poll) => poll.inserted.filter(({ id }) => isNew.has(id)).map(poll.lateness));
   const outcomes = fresh.map(({ outcome }) => outcome);
   const lateMs = fresh.reduce((sum, tick) => sum + tick.lateMs, 0);
   return { locked: jobs.length, started: runs.length, outcomes, lateMs, toCancel };
 }
 
 /** The ticks of a page often have the same creator and the same work. */
-function askOnce(rights: Rights): Rights {
+function memoizeRights(rights: Rights): Rights {
   const answers = new Map<string, Promise<boolean>>();
   return {
     may(run, access) {
@@ -124,8 +124,8 @@ interface Known {
   open: readonly OpenTick[];
 }
 
-/** A look at one job: changes in memory, which the page writes. */
-function createLook(job: LockedJob, { ends, open }: Known) {
+/** A poll of one job: changes in memory, which the page writes. */
+function createJobPoll(job: LockedJob, { ends, open }: Known) {
   const now = job.now.getTime();
   const inserted: NewTick[] = [];
   const updated = new Set<OpenTick>();
@@ -151,7 +151,7 @@ function createLook(job: LockedJob, { ends, open }: Known) {
     updated.add(tick);
   }
 
-  function takeEnds(): void {
+  function applyEnds(): void {
     for (const { tickID, instanceID, status, error, startedAt, endedAt } of ends) {
       const tick = open.find(({ id }) => id === tickID);
       if (!tick || tick.instanceID !== instanceID) continue;
@@ -214,9 +214,9 @@ function createLook(job: LockedJob, { ends, open }: Known) {
     return tick;
   }
 
-  async function takeTicks(needs: LookNeeds): Promise<void> {
+  async function decideTicks(needs: PollNeeds): Promise<void> {
     if (!job.nextAt || !job.cronJobEnabled || job.stoppedAt) return;
-    const standing = {
+    const state = {
       ...job,
       isPaused: job.pausedAt !== null,
       nextAt: job.nextAt.getTime(),
@@ -224,9 +224,9 @@ function createLook(job: LockedJob, { ends, open }: Known) {
       waiting: open.filter((tick) => waits(tick) && !fills(tick)).length,
       isFilling: open.some((tick) => goesOn(tick) && fills(tick)),
     };
-    const { ticks, cancelsOld, nextAt } = decideDue(standing, now, needs.lateMs);
+    const { ticks, cancelsRunning, nextAt } = decideDue(state, now, needs.lateMs);
     job.nextAt = nextAt;
-    if (cancelsOld) giveWay();
+    if (cancelsRunning) cancelRunning();
     for (const decision of ticks) {
       const tick = add(decision);
       if (goesOn(tick)) await start(needs, tick);
@@ -234,7 +234,7 @@ function createLook(job: LockedJob, { ends, open }: Known) {
   }
 
   /** The runs are cancelled after the commit; their ends come as notes. A tick between two attempts has none. */
-  function giveWay(): void {
+  function cancelRunning(): void {
     for (const tick of open.filter((each) => goesOn(each) && !fills(each))) {
       if (tick.startAt) finish(tick, 'FAILURE', { code: 'CANCELLED', message: reasons.overtaken });
       else if (tick.instanceID) toCancel.push(tick.instanceID);
@@ -271,17 +271,17 @@ function createLook(job: LockedJob, { ends, open }: Known) {
     /** Runs of ticks that were in the ledger, or are new in it. */
     runsOf: (isNew: ReadonlySet<string>) =>
       [...runs].flatMap(([tick, run]) => (open.includes(tick) || isNew.has(tick.id) ? [run] : [])),
-    async run(needs: LookNeeds): Promise<void> {
-      takeEnds();
-      await takeTicks(needs);
+    async run(needs: PollNeeds): Promise<void> {
+      applyEnds();
+      await decideTicks(needs);
       await startOthers(needs);
-      job.dueAt = whenToLook(job, all());
+      job.dueAt = nextPollAt(job, all());
     },
   };
 }
 
 /** At the next tick, or at the next attempt of an earlier one. */
-function whenToLook(job: LockedJob, ticks: readonly OpenTick[]): Date | null {
+function nextPollAt(job: LockedJob, ticks: readonly OpenTick[]): Date | null {
   const attempts = ticks.flatMap(({ status, startAt }) =>
     status === 'SCHEDULED' && startAt ? [startAt.getTime()] : [],
   );

@@ -4,8 +4,8 @@ import type { Pool } from '#shared/db/pool.ts';
 import { createBackfilling } from './fill-backfills.ts';
 
 interface Needs {
-  ticker: { ring(): Promise<void> };
-  alarms: { set(): Promise<unknown> };
+  scheduler: { poll(): Promise<void> };
+  timers: { set(): Promise<unknown> };
   pool: Pool;
   /** Whether this process is the one that sweeps. */
   leads(): boolean;
@@ -13,15 +13,15 @@ interface Needs {
 }
 
 /**
- * Looks for ticks that no alarm has started, and for ended work, once a second in the process that leads the sweep; it sets missing alarms
- * as well. Apart from the engine's sweep: 10,000 jobs of one second delay no run.
+ * Polls for ticks that no timer has fired, and for ended work, once a second in the process that leads the sweep; it sets missing timers as
+ * well. It is separate from the engine's sweep, so that 10,000 jobs of one second delay no run.
  */
-export function createCronKeeper({ ticker, alarms, pool, leads, logger }: Needs): AsyncDisposable {
-  const ring = async () => {
-    if (leads()) await ticker.ring();
+export function createCronKeeper({ scheduler, timers, pool, leads, logger }: Needs): AsyncDisposable {
+  const poll = async () => {
+    if (leads()) await scheduler.poll();
   };
   const set = async () => {
-    if (leads()) await alarms.set();
+    if (leads()) await timers.set();
   };
   const fillOne = createBackfilling(pool);
   const fill = async () => {
@@ -30,8 +30,8 @@ export function createCronKeeper({ ticker, alarms, pool, leads, logger }: Needs)
   const fills = keep({ name: 'fill backfills of cron jobs', everyMs: 1_000, run: fill }, logger);
   const steps = [
     fills,
-    keep({ name: 'look for due cron jobs', everyMs: 1_000, run: ring }, logger),
-    keep({ name: 'set alarms of cron jobs', everyMs: 1_000, run: set }, logger),
+    keep({ name: 'poll due cron jobs', everyMs: 1_000, run: poll }, logger),
+    keep({ name: 'set timers of cron jobs', everyMs: 1_000, run: set }, logger),
   ];
   return {
     async [Symbol.asyncDispose]() {

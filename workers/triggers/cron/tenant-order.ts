@@ -4,7 +4,7 @@ interface OfTenant {
 }
 
 /** One of each tenant, then the next of each, in the given order; beginning with any tenant. */
-export function inTenantTurns(found: readonly OfTenant[], random: () => number = Math.random): string[] {
+export function interleaveTenants(found: readonly OfTenant[], random: () => number = Math.random): string[] {
   const lines = [...Map.groupBy(found, ({ tenantID }) => tenantID).values()];
   const first = Math.floor(random() * lines.length);
   const turned = [...lines.slice(first), ...lines.slice(0, first)];

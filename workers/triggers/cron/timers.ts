@@ -2,11 +2,11 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import { cronTicks } from '#shared/messaging/queues/cron-ticks.ts';
 
-/** Alarms that one round sets at most, and at once. */
+/** Timers that one round sets at most, and concurrently. */
 const MAX_SET = 2_000;
 const AT_ONCE = 20;
 
-interface Alarmed {
+interface TimedJob {
   id: string;
   tenantID: string;
   schedule: string;
@@ -14,15 +14,15 @@ interface Alarmed {
 }
 
 /**
- * Gives every job an alarm in the queues, and takes those of disabled ones away. The row says which queues have it, by the mark that they
- * lose with their data: after that, all alarms are set again. Ticks do not depend on it, they are only looked for up to a second later.
+ * Gives every job a timer in the queues, and removes those of disabled ones. The row says which queues have it, by the mark that they lose
+ * with their data: after that, all timers are set again. Ticks do not depend on it: without a timer they are polled up to a second later.
  */
-export function createCronAlarms({ pool, backplane }: { pool: Pool; backplane: Backplane }): {
+export function createCronTimers({ pool, backplane }: { pool: Pool; backplane: Backplane }): {
   set(): Promise<number>;
 } {
-  async function setOne(mark: string, { id: cronJobID, tenantID, schedule, timezone }: Alarmed): Promise<void> {
+  async function setOne(mark: string, { id: cronJobID, tenantID, schedule, timezone }: TimedJob): Promise<void> {
     const when = { expression: schedule, timezone };
-    await backplane.setAlarm(cronTicks.name, cronJobID, {
+    await backplane.setTimer(cronTicks.name, cronJobID, {
       ...when,
       payload: cronTicks.payload.parse({ tenantID, cronJobID }),
     });
@@ -31,7 +31,7 @@ export function createCronAlarms({ pool, backplane }: { pool: Pool; backplane: B
   }
 
   async function removeOne(id: string): Promise<void> {
-    await backplane.removeAlarm(cronTicks.name, id);
+    await backplane.removeTimer(cronTicks.name, id);
     await pool.query(REMOVED, [id]);
   }
 
@@ -41,13 +41,13 @@ export function createCronAlarms({ pool, backplane }: { pool: Pool; backplane: B
 
   return {
     async set() {
-      const left = await pool.query<{ id: string }>({ name: 'cron_alarms_left', text: FIND_LEFT, values: [MAX_SET] });
+      const left = await pool.query<{ id: string }>({ name: 'cron_timers_left', text: FIND_LEFT, values: [MAX_SET] });
       await inGroups(left.rows, ({ id }) => removeOne(id));
       const mark = await backplane.sentinel();
       // The queues have lost their data, and the sweep has not marked them again.
       if (mark === null) return 0;
-      const missing = await pool.query<Alarmed>({
-        name: 'cron_alarms_missing',
+      const missing = await pool.query<TimedJob>({
+        name: 'cron_timers_missing',
         text: FIND_MISSING,
         values: [mark, MAX_SET],
       });

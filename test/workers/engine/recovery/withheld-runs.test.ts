@@ -3,8 +3,8 @@ import { newID } from '#shared/core/ids.ts';
 import { insertRuns, type NewRun } from '#shared/runs/accept.ts';
 import { FIND_FORGOTTEN } from '#shared/runs/accounting.ts';
 import { createRuns } from '#shared/runs/runs.ts';
-import { createAlarms } from '#workers/engine/recovery/alarms.ts';
-import { createKeptRuns } from '#workers/engine/recovery/withheld-runs.ts';
+import { createWakeTimer } from '#workers/engine/recovery/wake-timer.ts';
+import { createWithheldRuns } from '#workers/engine/recovery/withheld-runs.ts';
 import { type Deployment, startDeployment } from '../../../support/deployment.ts';
 import { testLogger } from '../../../support/environment.ts';
 import { explaining } from '../../../support/explaining.ts';
@@ -52,7 +52,7 @@ async function admitted(): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-const keptRuns = () => createKeptRuns(deployment.pool);
+const withheldRuns = () => createWithheldRuns(deployment.pool);
 
 test('runs that come in during a pause are kept, and begin after it in their order, before later ones', async () => {
   await pause();
@@ -65,7 +65,7 @@ test('runs that come in during a pause are kept, and begin after it in their ord
   // It would pass those before it, if it were READY.
   const late = await accept(1);
   expect(await admitted()).toEqual([]);
-  expect(await keptRuns().letGo()).toBe(13);
+  expect(await withheldRuns().release()).toBe(13);
 
   expect(await admitted()).toEqual([...first, single.instanceID, ...second.slice(0, 2)]);
   expect(late).toHaveLength(1);
@@ -77,13 +77,13 @@ test('runs that were in the queue before the pause are kept, however many, and f
   const later = await accept(1);
 
   expect(await admitted()).toEqual([]);
-  expect(await keptRuns().keep()).toBe(2_500);
-  expect(await keptRuns().keep()).toBe(0);
-  expect(await keptRuns().letGo()).toBe(0);
+  expect(await withheldRuns().withholdRuns()).toBe(2_500);
+  expect(await withheldRuns().withholdRuns()).toBe(0);
+  expect(await withheldRuns().release()).toBe(0);
   expect(await admitted()).toEqual([]);
 
   await resume();
-  expect(await keptRuns().letGo()).toBe(2_501);
+  expect(await withheldRuns().release()).toBe(2_501);
   expect(await admitted()).toEqual(ids.slice(0, PLACES));
   expect(later).toHaveLength(1);
 });
@@ -101,11 +101,11 @@ test('of more paused workflows than a round looks at, the next round sees to the
     many.map((id) => newRun(versionID, {}, { workflowID: id })),
   );
   await pool.query('update workflow set paused_at = now() where id = any($1::uuid[])', [many]);
-  const { keep, letGo } = keptRuns();
+  const { withholdRuns, release } = withheldRuns();
 
-  expect([await keep(), await keep()]).toEqual([100, 20]);
+  expect([await withholdRuns(), await withholdRuns()]).toEqual([100, 20]);
   await resume('workflow', many.at(-1));
-  expect([await letGo(), await letGo()]).toEqual([0, 1]);
+  expect([await release(), await release()]).toEqual([0, 1]);
   await pool.query('delete from workflow where id = any($1::uuid[])', [many]);
 });
 
@@ -114,7 +114,7 @@ test('runs that have begun go on, and so do those that they start', async () => 
   await deployment.pool.query('update workflow_instance set started_at = now() where id = $1', [begun]);
   await deployment.pool.query('update workflow_instance set parent_id = $2 where id = $1', [child, begun]);
   await pause();
-  await keptRuns().keep();
+  await withheldRuns().withholdRuns();
 
   expect(await admitted()).toEqual([begun, child]);
   expect((await deployment.read(fresh)).ready_at).toBeNull();
@@ -145,14 +145,14 @@ test('the intake of a tenant is that of all its workflows; one that is paused it
   await deployment.pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'T', $1)`, [stranger]);
   const free = await accept(1, { tenantID: stranger, workflowID: null });
 
-  expect(await keptRuns().keep()).toBe(1);
+  expect(await withheldRuns().withholdRuns()).toBe(1);
   expect(await admitted()).toEqual(free);
 
   await resume('tenant', tenantID);
-  expect(await keptRuns().letGo()).toBe(2);
+  expect(await withheldRuns().release()).toBe(2);
   expect(await admitted()).toEqual([...ofOther, ...ofNone, ...free]);
   await resume();
-  expect(await keptRuns().letGo()).toBe(2);
+  expect(await withheldRuns().release()).toBe(2);
   expect(await admitted()).toEqual([queued, ...kept, ...ofOther, ...ofNone, ...free]);
 });
 
@@ -168,16 +168,16 @@ test('a run whose time to begin comes during a pause is kept, and rings no alarm
       return deployment.runs.wake(ids);
     },
   };
-  await using alarms = createAlarms({ pool: deployment.pool, runs, logger: testLogger, isLeader: () => true });
+  await using wakeTimer = createWakeTimer({ pool: deployment.pool, runs, logger: testLogger, isLeader: () => true });
 
-  await alarms.ring();
-  expect(await keptRuns().keep()).toBe(1);
-  await alarms.ring();
+  await wakeTimer.fireDue();
+  expect(await withheldRuns().withholdRuns()).toBe(1);
+  await wakeTimer.fireDue();
 
   expect(woken).toEqual([[id]]);
   expect(await admitted()).toEqual([]);
   await resume();
-  await keptRuns().letGo();
+  await withheldRuns().release();
   expect(await admitted()).toEqual([id]);
 });
 
@@ -185,7 +185,7 @@ test('the time limit of a kept run begins after the pause', async () => {
   const [before = ''] = await accept(1);
   await pause();
   const [during = ''] = await accept(1);
-  await keptRuns().keep();
+  await withheldRuns().withholdRuns();
   // A pause of a day, and a limit of an hour.
   await deployment.pool.query(
     `update workflow_instance set kept_since = kept_since - interval '1 day', deadline_at = deadline_at - interval '1 day'`,
@@ -200,7 +200,7 @@ test('the time limit of a kept run begins after the pause', async () => {
   for (const id of [before, during]) expect(await secondsLeft(id)).toBeGreaterThan(3_600);
 
   await resume();
-  await keptRuns().letGo();
+  await withheldRuns().release();
 
   for (const id of [before, during]) {
     expect(await secondsLeft(id)).toBeGreaterThan(3_500);
@@ -216,7 +216,7 @@ test('a cancelled run does not come back, and kept ones are not taken for forgot
   expect(rows).toMatchObject([{ last: kept, looked_at: 1, forgotten: 0, ids: null }]);
 
   await resume();
-  expect(await keptRuns().letGo()).toBe(1);
+  expect(await withheldRuns().release()).toBe(1);
   expect(await admitted()).toEqual([kept]);
 });
 
@@ -238,9 +238,9 @@ test('an admission, a round of the sweep and accepting read none of 20,000 kept 
   const runs = createRuns({ pool: explained, ...dependencies });
 
   await runs.refill().catch(() => undefined);
-  const sweep = createKeptRuns(explained);
-  await sweep.keep();
-  await sweep.letGo();
+  const sweep = createWithheldRuns(explained);
+  await sweep.withholdRuns();
+  await sweep.release();
   await insertRuns(explained as never, [deployment.newRun(versionID, {}, { workflowID })]);
 
   expect(rowsRead.size).toBeGreaterThan(4);
@@ -259,14 +259,14 @@ test('statements that were planned beside empty tables find queued and kept runs
   const { producer, backplane } = young;
   const dependencies = { dispatchPool: explained, producer, messages: backplane.messages, logger: testLogger };
   const runs = createRuns({ pool: explained, ...dependencies });
-  const sweep = createKeptRuns(explained);
+  const sweep = createWithheldRuns(explained);
   await runs.accept(young.newRun(newID()));
   await pool.query(
     `insert into workflow_instance (id, tenant_id, version_id, kept_since, deadline_at, caller) values ($1, $2, $1, now(), now(), '{}')`,
     [newID(), tenantID],
   );
-  await sweep.keep();
-  await sweep.letGo();
+  await sweep.withholdRuns();
+  await sweep.release();
   await runs.handOver([newID()]);
   await pool.query('delete from workflow_instance');
   await pool.query('vacuum analyze workflow_instance');

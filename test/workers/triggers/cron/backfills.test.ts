@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { createBackfilling, NEXT_TENANT, OLDEST_BACKFILL } from '#workers/triggers/cron/fill-backfills.ts';
-import { aCronJob, aTicker, ticksOf } from '../../../support/cron.ts';
+import { aCronJob, aCronScheduler, ticksOf } from '../../../support/cron.ts';
 import { type Deployment, startDeployment } from '../../../support/deployment.ts';
 import { explaining } from '../../../support/explaining.ts';
 import { noops } from '../../../support/graphs.ts';
@@ -49,7 +49,7 @@ async function backfill(id: string) {
   return rows[0];
 }
 
-const ring = () => aTicker(deployment).ring();
+const poll = () => aCronScheduler(deployment).poll();
 const inputs = async () =>
   (
     await deployment.pool.query<{ at: string }>(`select input ->> 'at' as at from workflow_instance order by id`)
@@ -73,12 +73,12 @@ test('the ticks of a range are started one after the other, in their order, with
   await fillAll();
   expect(await backfill(asked)).toEqual({ found: 3, left_out: 1, is_cut: false, is_filled: true });
   for (let n = 1; n <= 3; n += 1) {
-    await ring();
-    await ring();
+    await poll();
+    await poll();
     expect(await inputs()).toHaveLength(n);
     await endAll();
   }
-  await ring();
+  await poll();
 
   expect(await inputs()).toEqual(['2026-03-02T00:00', '2026-03-02T02:00', '2026-03-02T03:00']);
   expect((await ticksOf(deployment, id)).map(({ trigger_type, status }) => `${trigger_type} ${status}`)).toEqual([
@@ -132,16 +132,16 @@ test('the ticks of the job itself come before those of a backfill, and wait for 
   const id = await aJob({ overlap_policy: 'skip' });
   await aBackfill(id, '2026-03-02T00:00Z', '2026-03-02T05:00Z');
   await fillAll();
-  await ring();
+  await poll();
   await deployment.pool.query(
     `update cron_job set next_at = date_trunc('hour', now()), due_at = now(), missed_run_policy = 'last' where id = $1`,
     [id],
   );
 
-  await ring();
+  await poll();
   expect((await ticksOf(deployment, id)).at(-1)).toMatchObject({ trigger_type: 'SCHEDULED', outcome: 'queued' });
   await endAll();
-  await ring();
+  await poll();
 
   expect((await ticksOf(deployment, id)).at(-1)).toMatchObject({ attempts: 1, status: 'SCHEDULED' });
   expect(await inputs()).toHaveLength(2);

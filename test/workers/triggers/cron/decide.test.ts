@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { type Decision, decideDue, type Standing } from '#workers/triggers/cron/decide.ts';
+import { type Decision, decideDue, type JobState } from '#workers/triggers/cron/decide.ts';
 
 const at = (text: string) => Date.parse(`2026-03-02T${text}Z`);
 const LATE_MS = 60_000;
 
 /** A job of every ten minutes, whose tick of 9:00 is the next. */
-const job = (more: Partial<Standing> = {}): Standing => ({
+const job = (more: Partial<JobState> = {}): JobState => ({
   id: '01990d3e-5c00-7a10-8000-000000000011',
   cronJobSchedule: '*/10 * * * *',
   timezone: 'UTC',
@@ -21,9 +21,9 @@ const job = (more: Partial<Standing> = {}): Standing => ({
   ...more,
 });
 
-function decide(more: Partial<Standing>, now: string) {
-  const { ticks, cancelsOld, nextAt } = decideDue(job(more), at(now), LATE_MS);
-  return { ticks: ticks.map(shown), cancelsOld, nextAt: nextAt?.toISOString().slice(11, 16) };
+function decide(more: Partial<JobState>, now: string) {
+  const { ticks, cancelsRunning, nextAt } = decideDue(job(more), at(now), LATE_MS);
+  return { ticks: ticks.map(shown), cancelsRunning, nextAt: nextAt?.toISOString().slice(11, 16) };
 }
 
 const shown = ({ scheduledAt, outcome }: Decision) => `${new Date(scheduledAt).toISOString().slice(11, 16)} ${outcome}`;
@@ -121,16 +121,16 @@ describe('ticks that were missed', () => {
 });
 
 describe('while work goes on', () => {
-  const busy = (overlapPolicy: Standing['overlapPolicy'], waiting = 0) =>
+  const busy = (overlapPolicy: JobState['overlapPolicy'], waiting = 0) =>
     decide({ overlapPolicy, isBusy: true, waiting }, '09:00');
 
   test('the policy decides', () => {
-    expect(busy('allow')).toMatchObject({ ticks: ['09:00 fired'], cancelsOld: false });
-    expect(busy('skip')).toMatchObject({ ticks: ['09:00 skipped'], cancelsOld: false });
-    expect(busy('queue-one')).toMatchObject({ ticks: ['09:00 queued'], cancelsOld: false });
+    expect(busy('allow')).toMatchObject({ ticks: ['09:00 fired'], cancelsRunning: false });
+    expect(busy('skip')).toMatchObject({ ticks: ['09:00 skipped'], cancelsRunning: false });
+    expect(busy('queue-one')).toMatchObject({ ticks: ['09:00 queued'], cancelsRunning: false });
     expect(busy('queue-one', 1)).toMatchObject({ ticks: ['09:00 skipped'] });
-    expect(busy('cancel-old')).toMatchObject({ ticks: ['09:00 fired'], cancelsOld: true });
-    expect(decide({ overlapPolicy: 'cancel-old' }, '09:00')).toMatchObject({ cancelsOld: false });
+    expect(busy('cancel-old')).toMatchObject({ ticks: ['09:00 fired'], cancelsRunning: true });
+    expect(decide({ overlapPolicy: 'cancel-old' }, '09:00')).toMatchObject({ cancelsRunning: false });
   });
 });
 
@@ -138,7 +138,7 @@ test('a tick waits for the work of a backfill, unless several may run', () => {
   for (const overlapPolicy of ['skip', 'queue-one', 'cancel-old'] as const)
     expect(decide({ overlapPolicy, isFilling: true }, '09:00')).toMatchObject({
       ticks: ['09:00 queued'],
-      cancelsOld: false,
+      cancelsRunning: false,
     });
   expect(decide({ isFilling: true }, '09:00').ticks).toEqual(['09:00 fired']);
 });

@@ -3,7 +3,7 @@ import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { inTransaction } from '#shared/db/pool.ts';
 import { trimTicks } from '#workers/triggers/cron/page.ts';
-import { aCronJob, aTicker, ticksOf } from '../../../support/cron.ts';
+import { aCronJob, aCronScheduler, ticksOf } from '../../../support/cron.ts';
 import { type Deployment, startDeployment } from '../../../support/deployment.ts';
 import { explaining } from '../../../support/explaining.ts';
 import { noops } from '../../../support/graphs.ts';
@@ -23,7 +23,7 @@ beforeEach(async () => {
     await deployment.pool.query(`delete from ${table}`);
 });
 
-const ring = (more: Parameters<typeof aTicker>[1] = {}) => aTicker(deployment, more).ring();
+const poll = (more: Parameters<typeof aCronScheduler>[1] = {}) => aCronScheduler(deployment, more).poll();
 const aJob = (more: Omit<Parameters<typeof aCronJob>[1], 'workflowID'> = {}) =>
   aCronJob(deployment, { workflowID, ...more });
 const ticks = (id: string) => ticksOf(deployment, id);
@@ -72,8 +72,8 @@ describe('a tick that is due', () => {
       columns: { cron_job_config: config, creator_id: creatorID, timeout_seconds: 20 },
     });
 
-    await ring();
-    await ring();
+    await poll();
+    await poll();
 
     const [tick, ...others] = await ticks(id);
     const [run, ...more] = await runs();
@@ -93,7 +93,7 @@ describe('a tick that is due', () => {
       seconds: 20,
     });
     await end(run?.id);
-    await ring();
+    await poll();
     expect((await ticks(id))[0]).toMatchObject({
       status: 'SUCCESS',
       started_at: expect.any(Date),
@@ -121,7 +121,7 @@ describe('a tick that is due', () => {
     };
     const id = await aJob({ dueAgo: 0, columns });
 
-    await ring();
+    await poll();
 
     expect(await ticks(id)).toMatchObject([{ outcome: 'fired', status: 'SCHEDULED' }]);
     expect(await runs()).toMatchObject([{ input: { n: 1 }, caller: { origin: 'cron' } }]);
@@ -129,24 +129,24 @@ describe('a tick that is due', () => {
 
   test('fails with the error of its run, after the attempts that the job allows', async () => {
     const id = await aJob({ dueAgo: 0, columns: { retry_attempts: 1, retry_delay_seconds: 3_600 } });
-    await ring();
+    await poll();
     const [first] = await ticks(id);
     await end(first?.instance_id, 'FAILED');
 
-    await ring();
+    await poll();
     const [waiting] = await ticks(id);
     expect(waiting).toMatchObject({ status: 'SCHEDULED', attempts: 1, error: { code: 'NODE_FAILED' } });
     expect((waiting?.start_at?.getTime() ?? 0) - Date.now()).toBeGreaterThan(3_000_000);
-    await ring();
+    await poll();
     expect(await runs()).toHaveLength(1);
 
     await passTime();
-    await ring();
+    await poll();
     const [second] = await ticks(id);
     expect(second).toMatchObject({ attempts: 2, start_at: null, fired_at: first?.fired_at });
     expect(second?.instance_id).not.toBe(first?.instance_id);
     await end(second?.instance_id, 'FAILED');
-    await ring();
+    await poll();
     expect(await ticks(id)).toMatchObject([
       { status: 'FAILURE', attempts: 2, error: { code: 'NODE_FAILED', message: 'No such order' } },
     ]);
@@ -154,10 +154,10 @@ describe('a tick that is due', () => {
 
   test('is not tried again after a person has stopped its run', async () => {
     const id = await aJob({ dueAgo: 0, columns: { retry_attempts: 5 } });
-    await ring();
+    await poll();
     await end((await ticks(id))[0]?.instance_id, 'CANCELLED');
 
-    await ring();
+    await poll();
 
     expect(await ticks(id)).toMatchObject([{ status: 'FAILURE', attempts: 1, error: { code: 'CANCELLED' } }]);
   });
@@ -170,9 +170,9 @@ describe('a job', () => {
   ])('%s stops, and its tick says why', async (_what, more, columns) => {
     const id = await aJob({ dueAgo: 0, columns: { ...columns, retry_attempts: 3 } });
 
-    await ring(more);
+    await poll(more);
     await passTime();
-    await ring(more);
+    await poll(more);
 
     const reason = 'There is no such workflow, or the creator of the cron job may not execute it any more';
     expect(await ticks(id)).toMatchObject([
@@ -195,7 +195,7 @@ describe('a job', () => {
     const of = (id: string) => aJob({ dueAgo: 0, columns: { cron_job_config: { workflowID: id, inputValues: {} } } });
     const ids = [await of(disabled.workflowID), await of(typed.workflowID)];
 
-    await ring();
+    await poll();
 
     const found = await Promise.all(ids.map(ticks));
     expect(found.flat().map(({ status, outcome, error }) => [status, outcome, error?.message])).toEqual([
@@ -212,7 +212,7 @@ describe('a job', () => {
     const paused = await aJob({ dueAgo: 0, columns: { paused_at: new Date().toISOString() } });
     const disabled = await aJob({ dueAgo: 0, columns: { cron_job_enabled: false } });
 
-    await ring();
+    await poll();
 
     expect(await ticks(paused)).toMatchObject([
       { status: 'FAILURE', outcome: 'skipped', reason: 'The job was paused', error: { code: 'SKIPPED' } },
@@ -226,7 +226,7 @@ describe('while the work of an earlier tick goes on', () => {
   /** A job whose first tick runs, and whose next is due. */
   async function busyJob(policy: string): Promise<string> {
     const id = await aJob({ dueAgo: 0, columns: { overlap_policy: policy } });
-    await ring();
+    await poll();
     await dueAgain(id);
     return id;
   }
@@ -245,13 +245,13 @@ describe('while the work of an earlier tick goes on', () => {
 
   test('`allow` starts another', async () => {
     const id = await busyJob('allow');
-    await ring();
+    await poll();
     expect(await outcomes(id)).toEqual(['fired SCHEDULED', 'fired SCHEDULED']);
   });
 
   test('`skip` starts none, and says so', async () => {
     const id = await busyJob('skip');
-    await ring();
+    await poll();
     expect(await outcomes(id)).toEqual(['fired SCHEDULED', 'skipped FAILURE']);
     expect((await ticks(id))[1]?.reason).toBe('The work of an earlier tick had not ended');
     expect(await runs()).toHaveLength(1);
@@ -259,14 +259,14 @@ describe('while the work of an earlier tick goes on', () => {
 
   test('`queue-one` lets one wait, which begins when the work has ended', async () => {
     const id = await busyJob('queue-one');
-    await ring();
+    await poll();
     await dueAgain(id);
-    await ring();
+    await poll();
     expect(await outcomes(id)).toEqual(['fired SCHEDULED', 'queued SCHEDULED', 'skipped FAILURE']);
     expect(await runs()).toHaveLength(1);
 
     await end((await ticks(id))[0]?.instance_id);
-    await ring();
+    await poll();
     expect(await outcomes(id)).toEqual(['fired SUCCESS', 'fired SCHEDULED', 'skipped FAILURE']);
     expect(await runs()).toHaveLength(2);
   });
@@ -275,15 +275,15 @@ describe('while the work of an earlier tick goes on', () => {
     const id = await busyJob('cancel-old');
     const [first] = await ticks(id);
     const dying = { ...deployment.runs, end: () => Promise.reject(new Error('died')) };
-    await expect(ring({ runs: dying })).rejects.toThrow('died');
+    await expect(poll({ runs: dying })).rejects.toThrow('died');
     const { rows } = await deployment.pool.query('select instance_id, kind from run_notice');
     expect(rows).toEqual([{ instance_id: first?.instance_id, kind: 'cancel' }]);
     await end(first?.instance_id, 'CANCELLED');
-    await ring();
+    await poll();
     expect(await outcomes(id)).toEqual(['fired FAILURE', 'fired SCHEDULED']);
 
     await dueAgain(id);
-    await ring();
+    await poll();
     const second = (await ticks(id))[1];
     expect((await deployment.read(second?.instance_id ?? '')).status).toBe('CANCELLED');
   });
@@ -292,7 +292,7 @@ describe('while the work of an earlier tick goes on', () => {
 test('missed ticks that wait are started one after the other, in their order', async () => {
   const columns = { overlap_policy: 'skip', missed_run_policy: 'all' };
   const id = await aJob({ schedule: '* * * * *', dueAgo: 480, columns });
-  await ring();
+  await poll();
   await deployment.pool.query('update cron_job set next_at = null');
 
   const started: Date[] = [];
@@ -303,7 +303,7 @@ test('missed ticks that wait are started one after the other, in their order', a
     expect(others).toEqual([]);
     if (tick) started.push(tick.scheduled_at);
     await end(tick?.instance_id);
-    await ring();
+    await poll();
   }
 
   const [first = new Date(0)] = started;
@@ -312,11 +312,11 @@ test('missed ticks that wait are started one after the other, in their order', a
 
 test('a row of the ledger that exists keeps its tick from being started again', async () => {
   const id = await aJob({ dueAgo: 0 });
-  await ring();
+  await poll();
   const { rows } = await deployment.pool.query<{ scheduled_at: Date }>('select scheduled_at from cron_tick');
   await deployment.pool.query('update cron_job set next_at = $1, due_at = $1', [rows[0]?.scheduled_at]);
 
-  await ring();
+  await poll();
 
   expect(await ticks(id)).toHaveLength(1);
   expect(await runs()).toHaveLength(1);
@@ -331,7 +331,7 @@ test('tenants take turns: the ticks of one with many jobs come between those of 
   const pages: number[] = [];
   const watching = { ...deployment.runs, refill: async () => pages.push((await ticks(last)).length) };
 
-  await ring({ runs: watching });
+  await poll({ runs: watching });
 
   expect(pages).toEqual([1, 1, 1]);
   expect((await deployment.pool.query('select from cron_tick')).rowCount).toBeGreaterThanOrEqual(121);
@@ -355,20 +355,20 @@ test('a job that becomes due while a herd is looked at does not wait for the res
       left = (await pool.query('select from cron_job where due_at <= now()')).rowCount ?? 0;
     return 0;
   };
-  const ticker = aTicker(deployment, { runs: { ...deployment.runs, refill }, lookMs: 0 });
+  const scheduler = aCronScheduler(deployment, { runs: { ...deployment.runs, refill }, pollMs: 0 });
 
-  await ticker.ring();
+  await scheduler.poll();
 
   expect(left).toBeGreaterThanOrEqual(100);
   expect((await pool.query('select from cron_tick')).rowCount).toBe(201);
-  const [of = { value: 0 }] = ticker.stats.ticks.samples;
+  const [of = { value: 0 }] = scheduler.stats.ticks.samples;
   // The other tenant has no such workflow.
-  expect(ticker.stats.ticks.samples).toEqual([
+  expect(scheduler.stats.ticks.samples).toEqual([
     { labels: { outcome: 'fired' }, value: 200 },
     { labels: { outcome: 'refused' }, value: 1 },
   ]);
-  expect(ticker.stats.lateSeconds / of.value).toBeGreaterThan(0);
-  expect(ticker.stats.lateSeconds / of.value).toBeLessThan(150);
+  expect(scheduler.stats.lateSeconds / of.value).toBeGreaterThan(0);
+  expect(scheduler.stats.lateSeconds / of.value).toBeLessThan(150);
 });
 
 test.each(['before-commit', 'after-commit'])(
@@ -376,13 +376,13 @@ test.each(['before-commit', 'after-commit'])(
   async (point) => {
     const id = await aJob({ dueAgo: 0 });
 
-    await using worker = spawnNode(['test/workers/triggers/cron/ring-and-die.ts', point], deployment.env);
+    await using worker = spawnNode(['test/workers/triggers/cron/poll-and-die.ts', point], deployment.env);
     await eventually(() => expect(worker.child.signalCode).toBe('SIGKILL'));
     expect(await runs()).toHaveLength(point === 'after-commit' ? 1 : 0);
     expect(await ticks(id)).toHaveLength(point === 'after-commit' ? 1 : 0);
     // The locks of the dead worker end with its connection.
     await eventually(async () => {
-      await ring();
+      await poll();
       expect(await ticks(id)).toMatchObject([{ status: 'SCHEDULED' }]);
     });
 
@@ -395,8 +395,8 @@ test.each(['before-commit', 'after-commit'])(
 test('looks read the jobs that are due, and no others, also with plans made beside empty tables', async () => {
   const { pool } = deployment;
   const rowsRead = new Map<string, number>();
-  const ticker = (rows: Map<string, number>) => aTicker({ ...deployment, pool: explaining(pool, rows) });
-  await ticker(rowsRead).ring();
+  const scheduler = (rows: Map<string, number>) => aCronScheduler({ ...deployment, pool: explaining(pool, rows) });
+  await scheduler(rowsRead).poll();
   const texts = [...rowsRead.keys()];
   expect(texts.length).toBe(2);
   for (const text of texts) {
@@ -411,7 +411,7 @@ test('looks read the jobs that are due, and no others, also with plans made besi
   );
   await aJob({ dueAgo: 0 });
   rowsRead.clear();
-  await ticker(rowsRead).ring();
+  await scheduler(rowsRead).poll();
   expect(Math.max(...rowsRead.values())).toBeLessThan(10);
 });
 

@@ -1,11 +1,11 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { calendarOf } from '#shared/core/cron-calendar.ts';
 import { newID } from '#shared/core/ids.ts';
 import { cronTicks } from '#shared/messaging/queues/cron-ticks.ts';
-import { calendarOf } from '#shared/core/cron-calendar.ts';
 import type { ProcessorContext } from '#workers/processors/consume.ts';
 import { processCronTick } from '#workers/processors/cron-ticks.ts';
-import { createCronAlarms } from '#workers/triggers/cron/timers.ts';
+import { createCronTimers } from '#workers/triggers/cron/timers.ts';
 import { redisURL } from '../../../support/backplane.ts';
 import { aCronJob } from '../../../support/cron.ts';
 import { type Deployment, startDeployment } from '../../../support/deployment.ts';
@@ -20,15 +20,15 @@ afterAll(() => deployment[Symbol.asyncDispose]());
 beforeEach(async () => {
   const { pool, backplane } = deployment;
   const { rows } = await pool.query<{ id: string }>('delete from cron_job returning id');
-  for (const { id } of rows) await backplane.removeAlarm(cronTicks.name, id);
+  for (const { id } of rows) await backplane.removeTimer(cronTicks.name, id);
   await backplane.markAlive(newID());
 });
 
 const queue = () => deployment.backplane.queue(cronTicks.name);
-const alarms = () => createCronAlarms(deployment);
+const timers = () => createCronTimers(deployment);
 const aJob = (schedule = '*/5 * * * *') =>
   aCronJob(deployment, { workflowID: newID(), schedule, timezone: 'Asia/Kathmandu' });
-const alarmOf = async (id: string) => (await queue().getJobScheduler(id))?.next;
+const timerOf = async (id: string) => (await queue().getJobScheduler(id))?.next;
 
 /** As FLUSHALL, for this deployment only: other files of the run share the server. */
 async function loseQueues(): Promise<void> {
@@ -41,26 +41,26 @@ async function loseQueues(): Promise<void> {
 test('every job has an alarm at its next tick, which follows a changed calendar', async () => {
   const id = await aJob();
 
-  expect(await alarms().set()).toBe(1);
-  expect(await alarms().set()).toBe(0);
-  expect(await alarmOf(id)).toBe(calendarOf('*/5 * * * *', 'Asia/Kathmandu').next(Date.now()));
+  expect(await timers().set()).toBe(1);
+  expect(await timers().set()).toBe(0);
+  expect(await timerOf(id)).toBe(calendarOf('*/5 * * * *', 'Asia/Kathmandu').next(Date.now()));
   await deployment.pool.query(
     `update cron_job set cron_job_schedule = '0 0 29 2 *', alarm_set_in = null where id = $1`,
     [id],
   );
-  expect(await alarms().set()).toBe(1);
-  expect(await alarmOf(id)).toBe(calendarOf('0 0 29 2 *', 'Asia/Kathmandu').next(Date.now()));
+  expect(await timers().set()).toBe(1);
+  expect(await timerOf(id)).toBe(calendarOf('0 0 29 2 *', 'Asia/Kathmandu').next(Date.now()));
 });
 
 test('a job that is disabled or stopped loses its alarm', async () => {
   const ids = [await aJob(), await aJob()];
-  await alarms().set();
+  await timers().set();
   await deployment.pool.query('update cron_job set cron_job_enabled = false where id = $1', [ids[0]]);
   await deployment.pool.query('update cron_job set stopped_at = now() where id = $1', [ids[1]]);
 
-  await alarms().set();
+  await timers().set();
 
-  expect(await Promise.all(ids.map(alarmOf))).toEqual([undefined, undefined]);
+  expect(await Promise.all(ids.map(timerOf))).toEqual([undefined, undefined]);
   const { rows } = await deployment.pool.query('select from cron_job where alarm_set_in is not null');
   expect(rows).toEqual([]);
 });
@@ -68,28 +68,28 @@ test('a job that is disabled or stopped loses its alarm', async () => {
 test('alarms are set again after the queues have lost their data', async ({ skip }) => {
   if (!redisURL) skip('on Postgres the queues are lost only with the rows');
   const ids = [await aJob(), await aJob()];
-  await alarms().set();
+  await timers().set();
   await loseQueues();
 
-  expect(await alarms().set()).toBe(0);
+  expect(await timers().set()).toBe(0);
   // As the sweep does within ten seconds.
   await deployment.backplane.markAlive(newID());
-  expect(await alarms().set()).toBe(2);
+  expect(await timers().set()).toBe(2);
 
-  expect(await Promise.all(ids.map(alarmOf))).toEqual([expect.any(Number), expect.any(Number)]);
+  expect(await Promise.all(ids.map(timerOf))).toEqual([expect.any(Number), expect.any(Number)]);
 });
 
 test('an alarm has the jobs that are due looked at, and that of a deleted job ends', async () => {
   const { pool, backplane } = deployment;
   const ids = [await aJob(), await aJob()];
-  await alarms().set();
+  await timers().set();
   await pool.query('delete from cron_job where id = $1', [ids[1]]);
   let rings = 0;
-  const ring = async () => {
+  const poll = async () => {
     rings += 1;
   };
   // The processor of alarms uses no other part.
-  const context = { cron: { ring }, backplane, pool } as unknown as ProcessorContext;
+  const context = { cron: { poll }, backplane, pool } as unknown as ProcessorContext;
   const { signal } = new AbortController();
   const outcomes: string[] = [];
   const worker = backplane.worker(
@@ -112,18 +112,18 @@ test('an alarm has the jobs that are due looked at, and that of a deleted job en
   await eventually(async () =>
     expect((await queue().getDelayed()).map(({ data }) => data.cronJobID)).toEqual([ids[0]]),
   );
-  expect(await alarmOf(ids[1] ?? '')).toBeUndefined();
+  expect(await timerOf(ids[1] ?? '')).toBeUndefined();
 });
 
 test('looking for missing alarms reads no others, also with a plan made beside an empty table', async () => {
   const { pool } = deployment;
   const rowsRead = new Map<string, number>();
-  const set = () => createCronAlarms({ ...deployment, pool: explaining(pool, rowsRead) }).set();
+  const set = () => createCronTimers({ ...deployment, pool: explaining(pool, rowsRead) }).set();
   await set();
   expect([...rowsRead.keys()].length).toBe(2);
 
   const id = await aJob();
-  await alarms().set();
+  await timers().set();
   await pool.query(
     `insert into cron_job select (jsonb_populate_record(null::cron_job, to_jsonb(j) || jsonb_build_object('id', uuidv7()))).* from cron_job j, generate_series(1, 2000) where j.id = $1`,
     [id],

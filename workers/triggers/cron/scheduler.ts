@@ -1,0 +1,105 @@
+import type { Rights } from '#shared/access/policy/rights.ts';
+import { Tally } from '#shared/core/counter.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Runs } from '#shared/runs/runs.ts';
+import { createRunsInFlight } from '#shared/tenants/counted-quotas.ts';
+import { type PollNeeds, pollJobs } from './poll-due.ts';
+import { interleaveTenants } from './tenant-order.ts';
+
+/** Jobs of one transaction. */
+const PAGE = 50;
+/** At least so many jobs of a page are those whose work has ended. With more, a herd would take as long again to be started. */
+const ENDED = 5;
+const POLL_MS = 1_000;
+/** Jobs that one poll finds; those behind them are found by the next. */
+const MAX_FOUND = 20_000;
+
+interface Needs {
+  pool: Pool;
+  runs: Pick<Runs, 'end' | 'refill'>;
+  rights: Rights;
+  lateMs: number;
+  /** After so long due jobs are read again: one that is due by now must not wait for the rest of a herd. */
+  pollMs?: number;
+  logger: Logger;
+}
+
+/** Starts the ticks of cron jobs. Any worker may do so at any time; they share the work by rows that they lock. */
+export interface CronScheduler {
+  /** Polls every job that is due, or whose work has ended. Calls meanwhile lead to one further poll. */
+  poll(): Promise<void>;
+  /** Totals so far, for metrics: ticks by what was decided, and how late those were that were fired in their time. */
+  readonly stats: { ticks: Tally<'outcome'>; lateSeconds: number };
+}
+
+export function createCronScheduler({ pool, runs, rights, lateMs, pollMs = POLL_MS, logger }: Needs): CronScheduler {
+  const needs: PollNeeds = { pool, rights, lateMs, inFlight: createRunsInFlight(pool) };
+  const stats = { ticks: new Tally<'outcome'>(), lateSeconds: 0 };
+  let polling: Promise<void> | undefined;
+  let isWanted = false;
+
+  async function rounds(): Promise<void> {
+    while (isWanted) {
+      isWanted = false;
+      while (await pollOnce());
+    }
+  }
+
+  /** Answers whether there are more due jobs. */
+  async function pollOnce(): Promise<boolean> {
+    const began = performance.now();
+    let locked = 0;
+    for (const page of await findPages(pool)) {
+      if (locked > 0 && performance.now() - began >= pollMs) return true;
+      const { started, toCancel, ...polled } = await pollJobs(needs, page);
+      locked += polled.locked;
+      for (const outcome of polled.outcomes) stats.ticks.add({ outcome });
+      stats.lateSeconds += polled.lateMs / 1_000;
+      // After the commit: without it the sweep would end them, by the notes.
+      if (toCancel.length > 0) await runs.end({ tenantID: null, ids: toCancel, status: 'CANCELLED', error: null });
+      if (started > 0)
+        await runs.refill().catch((error) => logger.debug({ err: error }, 'refill is left to the sweep'));
+    }
+    return false;
+  }
+
+  return {
+    stats,
+    poll() {
+      isWanted = true;
+      polling ??= rounds().finally(() => {
+        polling = undefined;
+      });
+      return polling;
+    },
+  };
+}
+
+interface Found {
+  id: string;
+  tenantID: string;
+}
+
+/** Pages of due jobs, one of each tenant and then the next of each. Workers begin with different tenants. */
+async function findPages(pool: Pool): Promise<string[][]> {
+  const found = await pool.query<Found>({ name: 'cron_find_ended', text: FIND_ENDED, values: [MAX_FOUND] });
+  const ended = interleaveTenants(found.rows);
+  const due = interleaveTenants(
+    (await pool.query<Found>({ name: 'cron_find_due', text: FIND_DUE, values: [MAX_FOUND] })).rows,
+  );
+  const pages: string[][] = [];
+  for (let [d, e] = [0, 0]; d < due.length || e < ended.length; ) {
+    const ofDue = due.slice(d, d + PAGE - Math.min(ENDED, ended.length - e));
+    const ofEnded = ended.slice(e, e + PAGE - ofDue.length);
+    [d, e] = [d + ofDue.length, e + ofEnded.length];
+    pages.push([...new Set([...ofDue, ...ofEnded])]);
+  }
+  return pages;
+}
+
+const FIND_DUE = `
+select id, tenant_id as "tenantID" from cron_job where due_at <= now() order by due_at limit $1`;
+
+const FIND_ENDED = `
+select distinct cron_job_id as id, tenant_id as "tenantID" from (select cron_job_id, tenant_id from cron_end order by cron_job_id limit $1) ended`;
