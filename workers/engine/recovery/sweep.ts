@@ -59,7 +59,7 @@ interface SweepTask {
 export function createSweep(options: SweepOptions): Sweep {
   const { pool, leasePool, runs, logger, leaseMs } = options;
   const leader = createLeader({ pool: leasePool, leaseMs, logger, onLead: sweepNow });
-  const alarms = createWakeTimer({ ...options, isLeader: () => leader.leads });
+  const wakeTimer = createWakeTimer({ ...options, isLeader: () => leader.leads });
   const repairs = createRepairs(options);
   const withheldRuns = createWithheldRuns(pool);
   let timer: NodeJS.Timeout | undefined;
@@ -113,7 +113,7 @@ export function createSweep(options: SweepOptions): Sweep {
       { name: 'end leases', isDue: mayExpire, run: repairs.endLeases },
       { name: 'release lost runs', run: repairs.releaseLost },
       { name: 'fail lost runs', run: repairs.failLost },
-      { name: 'wake due runs', run: () => alarms.ring() },
+      { name: 'wake due runs', run: () => wakeTimer.fireDue() },
       { name: 'end overdue runs', run: repairs.endOverdue },
       { name: 'act on notices', run: repairs.processOutbox },
       { name: 'tell of events', run: () => options.events.tellForgotten() },
@@ -168,7 +168,7 @@ export function createSweep(options: SweepOptions): Sweep {
       stopped = true;
       clearTimeout(timer);
       await running;
-      await alarms[Symbol.asyncDispose]();
+      await wakeTimer[Symbol.asyncDispose]();
       await leader[Symbol.asyncDispose]();
     },
   };
