@@ -7,9 +7,9 @@ import type { RunEventPayload } from '#shared/messaging/realtime/run-events.ts';
 import type { Graph } from '#shared/workflow/graph/graph.ts';
 import { nodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import { pathKey } from '#shared/workflow/progress/activation.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import { resolveConfig } from '#shared/workflow/resolve-arguments.ts';
-import { type Conclusion, failFrame, repeatBody, skip, succeed } from '#workers/engine/execute/conclude.ts';
+import { type Conclusion, failActivation, repeatBody, skip, succeed } from '#workers/engine/execute/conclude.ts';
 import { beginChunk, completeChunk } from '#workers/engine/execute/conclude-chunk.ts';
 import { createTask } from '#workers/engine/execute/task.ts';
 import { versionOfChunk } from '#workers/engine/maps/read-chunk.ts';
@@ -22,12 +22,12 @@ import type { PendingEvent } from '#workers/engine/state/pending-commit.ts';
 import { Run } from '#workers/engine/state/run.ts';
 import type { Source } from '#workers/engine/state/source.ts';
 import { readKeys, readScope, readScopeOfBody } from '#workers/engine/values/read-values.ts';
-import type { Fact, Park } from '#workers/nodes/executor.ts';
+import type { Park, WaitResult } from '#workers/nodes/executor.ts';
 import { executorOf } from '#workers/nodes/index.ts';
 
 export interface ExecutedDrawing {
   graph: Graph;
-  /** By node: it fails in one of so many frames; 0: never. */
+  /** Nodes that fail in one of so many activations; 0: never. */
   failing: Map<string, number>;
   /** Nodes whose wait ends without what they wait for. */
   late?: ReadonlySet<string>;
@@ -38,7 +38,7 @@ const limits = { nodeOutputMaxBytes: 1e6, runOutputMaxBytes: 1e9, largeLength: L
 /** `apart`: every output leaves the memory of its run, as large ones do. */
 export type Keeping = 'with the run' | 'apart';
 
-/** What happens to the worker at a step: nothing, it loses an outcome that is not committed, or another goes on with the run. */
+/** A mishap of the worker at a step: none, it loses an outcome that is not committed, or another goes on with the run. */
 export type Mishap = 'none' | 'loses' | 'replaced' | 'replaced with a checkpoint';
 
 /** A run, or a chunk of a map, that executes frames in any order, and is restored from its rows in between. */
@@ -47,10 +47,10 @@ export class Execution {
   /** Outcomes in the chunks of its maps. */
   readonly #inChunks: string[] = [];
   #run: Run;
-  #ready: Frame[];
+  #ready: Activation[];
   /** Frames that wait, by their names: the rows of the waits. */
   readonly #waiting = new Map<string, Waiting>();
-  /** Of the outcome that is written next. */
+  /** The wait of the outcome that is written next. */
   #parking: Waiting | null = null;
   readonly #drawing: ExecutedDrawing;
   #checkpoint: Past['checkpoint'] = null;
@@ -58,7 +58,7 @@ export class Execution {
 
   readonly #chunk: Chunk | null;
   readonly #keeping: Keeping;
-  /** By the numbers of their rows: payloads without the output. */
+  /** Payloads without the output, by the numbers of their rows. */
   readonly #briefs = new Map<number, RunEventPayload>();
 
   constructor(drawing: ExecutedDrawing, chunk: Chunk | null = null, keeping: Keeping = 'with the run') {
@@ -69,14 +69,14 @@ export class Execution {
     this.#ready = [...this.#run.state.begin()];
   }
 
-  /** Of a run that has completed. */
+  /** The output of a run that has completed. */
   output: Json = null;
 
   get status(): string {
     return this.#run.isOver ? 'FAILED' : this.#run.state.isFinished ? 'COMPLETED' : 'RUNNING';
   }
 
-  /** What each frame came to, in no order. */
+  /** Outcomes of all activations, in no order. */
   get outcomes(): string[] {
     return this.rows
       .filter(({ status, payload }) => isOutcome(status) || (status === 'FAILED' && payload))
@@ -106,83 +106,93 @@ export class Execution {
     if (this.#run.isOver || this.#ready.length + waiting.length === 0) return false;
     const [name, wait] = waiting[at - this.#ready.length] ?? [];
     if (name !== undefined && wait) {
-      const frame = this.#run.state.find(wait.nodeID, wait.key) ?? expect.fail(`there is no frame ${name}`);
-      const conclusion = await this.#execute(frame, await this.#factAfter(frame, wait.park, { order, mishaps }));
+      const activation = this.#run.state.find(wait.nodeID, wait.key) ?? expect.fail(`there is no frame ${name}`);
+      const conclusion = await this.#execute(
+        activation,
+        await this.#factAfter(activation, wait.park, { order, mishaps }),
+      );
       if (!loses) this.#conclude(conclusion);
       if (!loses) this.#waiting.delete(name);
       return true;
     }
-    const [frame] = this.#ready.splice(at, 1);
-    if (!frame) return false;
-    const { phase } = this.#run.state.repetitionOf(frame) ?? {};
+    const [activation] = this.#ready.splice(at, 1);
+    if (!activation) return false;
+    const { phase } = this.#run.state.repetitionOf(activation) ?? {};
     if (phase === 'between') {
-      this.#ready.push(...this.#run.state.beginNext(frame));
+      this.#ready.push(...this.#run.state.beginNext(activation));
       return this.step(this.#ready.length - 1, { loses, order, mishaps });
     }
-    const conclusion = await this.#execute(frame, undefined);
+    const conclusion = await this.#execute(activation, undefined);
     if (!loses) this.#conclude(conclusion);
     return true;
   }
 
-  async #execute(frame: Frame, given: Fact | AppError | undefined): Promise<Conclusion> {
+  async #execute(activation: Activation, given: WaitResult | AppError | undefined): Promise<Conclusion> {
     this.#parking = null;
     const run = this.#run;
-    const { node, path } = frame;
-    if (node.isDisabled) return skip(run, frame);
+    const { node, path } = activation;
+    if (node.isDisabled) return skip(run, activation);
     let resolved: unknown = node.config;
     try {
       if (given instanceof AppError) throw given;
-      if (this.#chunk && path.length === 0) return this.#goOnWithChunk(frame, this.#chunk);
-      const scope = await readScope(this.#reading, run, { frame, waiting });
+      if (this.#chunk && path.length === 0) return this.#goOnWithChunk(activation, this.#chunk);
+      const scope = await readScope(this.#reading, run, { activation, waiting });
       resolved = resolveConfig(node, scope);
-      if (node.definition.kind === 'javascript') return await this.#work(frame, resolved);
-      const task = createTask(run, frame, given ?? this.#factOf(frame), silent).with(resolved);
+      if (node.definition.kind === 'javascript') return await this.#work(activation, resolved);
+      const task = createTask(run, activation, given ?? this.#factOf(activation), silent).with(resolved);
       task.scope = scope;
       // No kind that a drawing has needs the process around it.
       const result = await executorOf(node.definition)(task, {} as never);
-      if (!('park' in result)) return succeed(this.#limits, run, frame, { resolved, ...result });
+      if (!('park' in result)) return succeed(this.#limits, run, activation, { resolved, ...result });
       if (result.park === 'iterations') {
         const { park: _, ...repeat } = result;
-        return repeatBody(limits, run, frame, repeat);
+        return repeatBody(limits, run, activation, repeat);
       }
       if (result.park === 'chunks' && result.items.length === 0)
-        return this.#execute(frame, { kind: 'iterations', results: [], total: 0, failed: 0 });
-      run.record(frame, { status: 'SUSPENDED', exit: null, payload: null });
+        return this.#execute(activation, { kind: 'iterations', results: [], total: 0, failed: 0 });
+      run.record(activation, { status: 'SUSPENDED', exit: null, payload: null });
       this.#parking = { nodeID: node.id, key: pathKey(path), park: result };
       return null;
     } catch (error) {
-      return failFrame(run, frame, { resolved, error: error as AppError });
+      return failActivation(run, activation, { resolved, error: error as AppError });
     }
   }
 
   /** In place of code, which would need the sandbox. */
-  async #work(frame: Frame, resolved: unknown): Promise<Conclusion> {
-    const { node, path } = frame;
+  async #work(activation: Activation, resolved: unknown): Promise<Conclusion> {
+    const { node, path } = activation;
     const every = this.#drawing.failing.get(node.id) ?? 0;
     const hash = path.reduce((sum, { iteration }) => sum * 7 + iteration + 1, node.index);
     if (every > 0 && hash % every === 0)
       throw new AppError('NODE_FAILED', `${node.id} ${pathKey(path)}`, { retry: false });
-    const output = { [node.id]: await this.#seenBy(frame) };
-    return succeed(this.#limits, this.#run, frame, { resolved, output, exit: 'success' });
+    const output = { [node.id]: await this.#seenBy(activation) };
+    return succeed(this.#limits, this.#run, activation, { resolved, output, exit: 'success' });
   }
 
-  /** What ends a wait. */
-  async #factAfter(frame: Frame, park: Park, stepping: Required<Omit<Stepping, 'loses'>>): Promise<Fact | AppError> {
-    const isLate = this.#drawing.late?.has(frame.node.id) ?? false;
+  /** The result of a wait. */
+  async #factAfter(
+    activation: Activation,
+    park: Park,
+    stepping: Required<Omit<Stepping, 'loses'>>,
+  ): Promise<WaitResult | AppError> {
+    const isLate = this.#drawing.late?.has(activation.node.id) ?? false;
     switch (park.park) {
       case 'time':
         return { kind: 'time', ms: park.ms };
       case 'input':
-        return { kind: 'input', submission: isLate ? null : { decision: 'approve', answer: frame.path.length } };
+        return { kind: 'input', submission: isLate ? null : { decision: 'approve', answer: activation.path.length } };
       case 'event':
-        return { kind: 'event', event: isLate ? null : { id: 'e', data: { paid: frame.path.length }, sentAt: 'now' } };
+        return {
+          kind: 'event',
+          event: isLate ? null : { id: 'e', data: { paid: activation.path.length }, sentAt: 'now' },
+        };
       case 'child': {
         const error = { code: 'NODE_FAILED', message: 'no luck', nodeID: 'a' };
-        const ended = { kind: 'child' as const, instanceID: nameOf(frame), output: park.input };
+        const ended = { kind: 'child' as const, instanceID: nameOf(activation), output: park.input };
         return isLate ? { ...ended, status: 'FAILED', error } : { ...ended, status: 'COMPLETED', error: null };
       }
       case 'chunks':
-        return this.#workOff(frame, park, stepping);
+        return this.#workOff(activation, park, stepping);
       default:
         throw new Error('Iterations do not wait');
     }
@@ -190,12 +200,12 @@ export class Execution {
 
   /** Works off the items of a map in chunks, each a run of its own. */
   async #workOff(
-    { node, path }: Frame,
+    { node, path }: Activation,
     { park: _, items, ...plan }: Extract<Park, { park: 'chunks' }>,
     { order, mishaps }: Required<Omit<Stepping, 'loses'>>,
-  ): Promise<Fact | AppError> {
-    const frame = this.#run.state.find(node.id, pathKey(path)) ?? expect.fail('a map without a frame');
-    const scope = await readScopeOfBody(this.#reading, this.#run, { frame, waiting });
+  ): Promise<WaitResult | AppError> {
+    const activation = this.#run.state.find(node.id, pathKey(path)) ?? expect.fail('a map without a frame');
+    const scope = await readScopeOfBody(this.#reading, this.#run, { activation, waiting });
     const outputs: { results: Json[]; failed: number }[] = [];
     const outcomes: string[] = [];
     const size = plan.chunkSize ?? items.length;
@@ -213,23 +223,23 @@ export class Execution {
     return { kind: 'iterations', results: outputs.flatMap(({ results }) => results), total: items.length, failed };
   }
 
-  #goOnWithChunk(frame: Frame, chunk: Chunk): Conclusion {
+  #goOnWithChunk(activation: Activation, chunk: Chunk): Conclusion {
     const run = this.#run;
-    if (!run.state.repetitionOf(frame)) return beginChunk(run, frame, chunk);
-    const fact = this.#factOf(frame) ?? expect.fail('a chunk goes on without its items');
-    const conclusion = completeChunk(limits, run, frame, fact);
+    if (!run.state.repetitionOf(activation)) return beginChunk(run, activation, chunk);
+    const waitResult = this.#factOf(activation) ?? expect.fail('a chunk goes on without its items');
+    const conclusion = completeChunk(limits, run, activation, waitResult);
     run.rest();
     return conclusion;
   }
 
   /** The item, and the values of the nodes before the frame. */
-  async #seenBy(frame: Frame): Promise<string> {
+  async #seenBy(activation: Activation): Promise<string> {
     const { edges, nodes } = this.#run.version.graph;
-    const before = frame.node.incoming.map((edge) => nodes[edges[edge]?.source ?? -1]?.id ?? '');
-    const all = await readKeys(this.#reading, this.#run, { frame, waiting, keys: new Set(before) });
+    const before = activation.node.incoming.map((edge) => nodes[edges[edge]?.source ?? -1]?.id ?? '');
+    const all = await readKeys(this.#reading, this.#run, { activation, waiting, keys: new Set(before) });
     const { item = null, index = null, ...scope } = all;
     const values = before.map((id) => JSON.stringify(scope[id] ?? null));
-    return `${frame.node.id} ${item} ${index} ${createHash('sha1').update(values.join()).digest('hex')}`;
+    return `${activation.node.id} ${item} ${index} ${createHash('sha1').update(values.join()).digest('hex')}`;
   }
 
   get #limits() {
@@ -245,36 +255,40 @@ export class Execution {
     const keep = (_: Run, source: Source): void => {
       source.value = undefined;
     };
-    // Of a pool only this is used; what was read is not kept for the next node.
+    // The pool is used for queries alone; values that were read are not kept for the next node.
     return { pool: { query }, values: { keep } } as never;
   }
 
   /** As `readIterations`, from the rows here. */
-  #factOf(frame: Frame): Extract<Fact, { kind: 'iterations' }> | undefined {
-    const repetition = this.#run.state.repetitionOf(frame);
+  #factOf(activation: Activation): Extract<WaitResult, { kind: 'iterations' }> | undefined {
+    const repetition = this.#run.state.repetitionOf(activation);
     if (!repetition) return undefined;
     const { failure, phase, source } = repetition;
     if (phase === 'failed' && failure) throw new AppError('NODE_FAILED', failure.message, { retry: false });
     const results = new Results(this.#run.version.graph);
     for (const { seq, node_id, frame: path, exit, payload, status } of this.rows) {
-      if (seq <= source.seq || path?.length !== frame.path.length + 1 || path.at(-1)?.nodeID !== frame.node.id)
+      if (
+        seq <= source.seq ||
+        path?.length !== activation.path.length + 1 ||
+        path.at(-1)?.nodeID !== activation.node.id
+      )
         continue;
-      if (pathKey(path.slice(0, -1)) !== pathKey(frame.path) || status === 'SUSPENDED') continue;
+      if (pathKey(path.slice(0, -1)) !== pathKey(activation.path) || status === 'SUSPENDED') continue;
       const { output = null, error = null, failsItem: fails_item = false } = payload ?? {};
       results.add({ seq, node_id, frame: path, status, exit, output: output as null, error, fails_item });
     }
-    return results.fact(repetition);
+    return results.waitResult(repetition);
   }
 
   #conclude(conclusion: Conclusion): void {
     if (this.#parking) this.#waiting.set(`${this.#parking.nodeID} ${this.#parking.key}`, this.#parking);
-    const step = this.#run.takeStep();
-    if (this.#run.state.isFinished) this.output = step.end?.output ?? this.#run.state.end.output;
-    for (const event of step.events) if (event.frame) this.#write(event, event.frame);
+    const pending = this.#run.takePending();
+    if (this.#run.state.isFinished) this.output = pending.end?.output ?? this.#run.state.end.output;
+    for (const event of pending.events) if (event.activation) this.#write(event, event.activation);
     if (conclusion && 'next' in conclusion) this.#ready.push(...conclusion.next);
   }
 
-  #write({ attempt, status, exit, payload, source }: PendingEvent, { node, path }: Frame): void {
+  #write({ attempt, status, exit, payload, source }: PendingEvent, { node, path }: Activation): void {
     const seq = this.rows.length + 1;
     const parsed = payload === null ? null : (JSON.parse(payload) as RunEventPayload);
     this.rows.push({ seq, node_id: node.id, frame: path, attempt, status, exit, payload: parsed, started: null });
@@ -282,7 +296,7 @@ export class Execution {
     if (brief) this.#briefs.set(seq, JSON.parse(brief));
     if (!source) return;
     source.seq = seq;
-    if (source.large) this.#run.state.letGo(source);
+    if (source.large) this.#run.state.offload(source);
     source.value = undefined;
   }
 
@@ -299,7 +313,7 @@ export class Execution {
       .map((row) => ({ ...row, payload: this.#briefs.get(row.seq) ?? row.payload }));
     this.#run = createRun(this.#drawing.graph, this.#chunk);
     const { open } = replayAll(this.#run, { checkpoint: this.#checkpoint, seq, events });
-    for (const frame of open) if (this.#waiting.has(nameOf(frame))) open.delete(frame);
+    for (const activation of open) if (this.#waiting.has(nameOf(activation))) open.delete(activation);
     this.#ready = [...open];
     const again: unknown = JSON.parse(JSON.stringify(this.#run.state.checkpoint({ retrying: [], isPaused: false })));
     if (saves) expect(again).toEqual(this.#checkpoint);
@@ -326,7 +340,7 @@ function isOutcome(status: string): boolean {
   return status === 'SUCCESS' || status === 'SKIPPED';
 }
 
-function nameOf({ node, path }: Frame): string {
+function nameOf({ node, path }: Activation): string {
   return `${node.id} ${pathKey(path)}`;
 }
 

@@ -1,5 +1,5 @@
 import type { Rights } from '#shared/access/policy/rights.ts';
-import type { ByteAccount } from '#shared/concurrency/memory-budget.ts';
+import type { MemoryBudget } from '#shared/concurrency/memory-budget.ts';
 import { Tally, type TenantLabel } from '#shared/core/counter.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -14,7 +14,7 @@ import { createBegin } from './claim/begin.ts';
 import { type ClaimStats, createClaims } from './claim/claim.ts';
 import { createHandBack } from './claim/hand-back.ts';
 import { releaseAll, releaseFenced } from './claim/release.ts';
-import { createIntake, type RunsToClaim, type Taken } from './claim/run-claimer.ts';
+import { type ClaimOutcome, createRunClaimer, type RunsToClaim } from './claim/run-claimer.ts';
 import { type CommitStats, type Committed, createCommitter } from './commit/commit.ts';
 import { type Advance, applyWaits } from './execute/advance.ts';
 import { createSlots } from './execute/slots.ts';
@@ -23,9 +23,9 @@ import { createMaps } from './maps/maps.ts';
 import { createReconcile, type Reconcile } from './recovery/reconcile.ts';
 import { createRestore } from './restore/restore.ts';
 import type { ClaimRow } from './state/claimed-row.ts';
-import type { Step } from './state/pending-commit.ts';
-import type { Leaving, Run } from './state/run.ts';
-import { createHeldValues } from './values/resident-values.ts';
+import type { PendingCommit } from './state/pending-commit.ts';
+import type { ReleaseReason, Run } from './state/run.ts';
+import { createResidentValues } from './values/resident-values.ts';
 import { endChildren } from './waits/end-children.ts';
 import { createReadEventWaits } from './waits/event-waits.ts';
 import { createReadWaits } from './waits/wait-results.ts';
@@ -36,9 +36,9 @@ export interface Engine {
    * Claims the runs of a job, and holds each until it ends, parks, yields or is handed back. Resolves when they are claimed, and there is
    * a place for another job.
    */
-  advance(job: RunsToClaim): Promise<Taken>;
+  advance(job: RunsToClaim): Promise<ClaimOutcome>;
   /** Claims a suspect and holds it until its interrupted nodes have ended. Answers whether there was one. */
-  advanceSuspect(): Promise<boolean>;
+  advanceCrashSuspected(): Promise<boolean>;
   /** Reacts to a change of a run that may be held here. */
   onSignal(signal: RunSignal): void;
   readonly reconcile: Reconcile;
@@ -48,20 +48,20 @@ export interface Engine {
   drain(): Promise<void>;
   /** Drops all runs, after the lease was lost. */
   abandon(): void;
-  readonly held: ReadonlyMap<string, Run>;
+  readonly owned: ReadonlyMap<string, Run>;
   /** Totals so far, for metrics. */
   readonly stats: CommitStats & {
     readonly slotsUsed: number;
     /** Characters of outputs in memory. */
-    readonly heldLength: number;
+    readonly residentLength: number;
     readonly slotsWaiting: number;
     readonly claims: ClaimStats;
-    readonly left: LeftStats;
+    readonly released: ReleaseStats;
   };
 }
 
 /** Runs that have left this process after a claim. */
-export interface LeftStats {
+export interface ReleaseStats {
   readonly runs: Tally<'outcome'>;
   /** Time between claim and leaving. */
   readonly seconds: Tally<never>;
@@ -84,7 +84,7 @@ export interface EngineDependencies {
   logger: Logger;
   tenantLabel: TenantLabel;
   /** Bytes that nodes hold at once. */
-  bytes: Pick<ByteAccount, 'open'>;
+  bytes: Pick<MemoryBudget, 'open'>;
   /** A slot has become free. */
   onFinished(): void;
 }
@@ -94,15 +94,21 @@ const REFUSED_AGAIN_MS = 1_000;
 /** Holds claimed runs: executes nodes, commits, and takes the next nodes, until a run ends or can only wait. */
 export function createEngine(dependencies: EngineDependencies): Engine {
   const { pool, runs, publisher, config, lease, logger, tenantLabel } = dependencies;
-  const left: LeftStats = { runs: new Tally(), seconds: new Tally(), tenant: tenantLabel };
+  const released: ReleaseStats = { runs: new Tally(), seconds: new Tally(), tenant: tenantLabel };
   const leaseID = () => lease.id;
-  const held = new Map<string, Run>();
+  const owned = new Map<string, Run>();
   const claims = createClaims(dependencies.dispatchPool, leaseID);
   const maps = createMaps({ pool, runs, logger });
   const readEventWaits = createReadEventWaits(dependencies);
   const slots = createSlots(config.slots, lease, dependencies.bytes);
-  const values = createHeldValues(config.heldRunsMaxBytes);
-  const intake = createIntake({ ...dependencies, claims, slots: config.slots, hold, isOverShare: values.isOverShare });
+  const values = createResidentValues(config.heldRunsMaxBytes);
+  const claimer = createRunClaimer({
+    ...dependencies,
+    claims,
+    slots: config.slots,
+    own,
+    isOverShare: values.isOverShare,
+  });
   let draining = false;
   let pressure = false;
 
@@ -113,19 +119,19 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     onCommitted,
     onFenced: (run) => {
       logger.info({ instanceID: run.id, epoch: run.epoch }, 'run was taken away; its late outcome is dropped');
-      leave(run, 'fenced');
+      releaseRun(run, 'fenced');
     },
     onBroken: (run, error) => {
       logger.error({ err: error, instanceID: run.id }, 'run is left to another claim');
       // Still held in the database: the next renewals of the lease find it there and not here, and hand it back.
-      leave(run, 'fenced');
+      releaseRun(run, 'fenced');
     },
-    onRefused: (run, step, cause) => {
+    onRefused: (run, pending, cause) => {
       // Not the message of the error: it repeats values.
       const { code } = cause as { code?: unknown };
       logger.warn({ code, instanceID: run.id }, 'the database refused an outcome');
       const message = 'The output cannot be stored in the database';
-      if (run.refuse(step, new AppError('INVALID_OUTPUT', message, { cause }))) committer.submit(run);
+      if (run.refuse(pending, new AppError('INVALID_OUTPUT', message, { cause }))) committer.submit(run);
       // Nothing in it is of a node, so the database refuses the row itself. Sent at once, it would occupy the committer.
       else setTimeout(() => committer.submit(run), REFUSED_AGAIN_MS).unref();
     },
@@ -137,14 +143,14 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     readWaits: createReadWaits(pool, readEventWaits, 'over'),
     logger,
     apply: (run, waits) => applyWaits(advance, run, waits),
-    onGivenUp: (run) => leave(run, 'fenced'),
+    onGivenUp: (run) => releaseRun(run, 'fenced'),
   });
 
   const reconcile = createReconcile({
-    held,
+    owned,
     isBusy: (run) => committer.isBusy(run),
     reread,
-    onGone: (run) => leave(run, 'fenced'),
+    onGone: (run) => releaseRun(run, 'fenced'),
     release: (rows) => releaseFenced(pool, leaseID(), rows),
   });
 
@@ -164,36 +170,36 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   };
 
   const begin = createBegin({
-    ...{ pool, leaseID, logger, config, held, values, advance, leave, takeStock },
+    ...{ pool, leaseID, logger, config, owned, values, advance, releaseRun, updateMemoryUse },
     isDraining: () => draining,
-    onRoomChanged: () => intake.setFull(values.isFull),
+    onMemoryChanged: () => claimer.setFull(values.isFull),
     restore: createRestore(pool, createReadWaits(pool, readEventWaits, 'all')),
     handBack: createHandBack({ pool, runs, leaseID, logger }),
   });
 
   function onCommitted(committed: Committed): void {
-    const { run, step, wakeSeq, ready } = committed;
-    publisher.reminders(step.reminders);
-    if (step.end) return onEnded(committed, step.end);
-    takeStock(run, step.events);
-    if (step.children.length > 0) void runs.handOver(step.children.map(({ id }) => id));
-    for (const { id } of step.maps) void maps.advance(id);
-    if (step.release !== 'hold') return onReleased(run, step.release, ready);
-    if (run.left) return;
-    for (const start of step.next) start();
-    if (wakeSeq > run.seen) reread(run);
+    const { run, pending, wakeSeq, ready } = committed;
+    publisher.reminders(pending.reminders);
+    if (pending.end) return onEnded(committed, pending.end);
+    updateMemoryUse(run, pending.events);
+    if (pending.children.length > 0) void runs.handOver(pending.children.map(({ id }) => id));
+    for (const { id } of pending.maps) void maps.advance(id);
+    if (pending.release !== 'none') return onReleased(run, pending.release, ready);
+    if (run.releaseReason) return;
+    for (const start of pending.next) start();
+    if (wakeSeq > run.observedWakeSeq) reread(run);
     committer.submit(run);
   }
 
   /** Counts what a run holds after a commit or a restore. */
-  function takeStock(run: Run, events: Step['events'] = []): void {
-    if (run.left) return;
+  function updateMemoryUse(run: Run, events: PendingCommit['events'] = []): void {
+    if (run.releaseReason) return;
     values.count(run, events);
-    intake.setFull(values.isFull);
+    claimer.setFull(values.isFull);
   }
 
   function onReleased(run: Run, how: 'park' | 'yield', ready: boolean): void {
-    leave(run, how === 'park' ? 'parked' : 'yielded');
+    releaseRun(run, how === 'park' ? 'parked' : 'yielded');
     if (how === 'park' && ready) void runs.handOver([run.id]);
   }
 
@@ -201,48 +207,55 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     if (awaitedBy)
       dependencies.tellEnd(awaitedBy, { instanceID: run.id, ...(outputLength < MAX_OUTCOME_BYTES && { outcome }) });
     const { hasChildren } = run;
-    leave(run, 'done');
+    releaseRun(run, 'done');
     if (run.chunk) void maps.advance(run.chunk.mapID);
     else if (run.parentID)
       runs.wake([run.parentID]).catch((error) => logger.warn({ err: error }, 'parent is left to the sweep'));
     if (hasChildren) void endChildren({ pool, runs, logger }, run.id);
   }
 
-  function leave(run: Run, how: Leaving): void {
-    if (!run.leave(how)) return;
-    if (how === 'fenced' || how === 'drained') run.abort(new AppError('NODE_FAILED', `The run was ${how}`));
-    if (held.get(run.id) === run) held.delete(run.id);
+  function releaseRun(run: Run, reason: ReleaseReason): void {
+    if (!run.release(reason)) return;
+    if (reason === 'fenced' || reason === 'drained') run.abort(new AppError('NODE_FAILED', `The run was ${reason}`));
+    if (owned.get(run.id) === run) owned.delete(run.id);
     values.drop(run);
-    intake.setFull(values.isFull);
+    claimer.setFull(values.isFull);
     dependencies.onFinished();
   }
 
   /** Holds a claimed run. Resolves when it has left, or could not begin. */
-  async function hold(row: ClaimRow): Promise<void> {
+  async function own(row: ClaimRow): Promise<void> {
     const began = performance.now();
     const outcome = (await begin(row)) ?? 'not begun';
     const labels = tenantLabel.of(row.tenant_id);
-    left.runs.add({ ...labels, outcome });
-    left.seconds.add(labels, (performance.now() - began) / 1000);
+    released.runs.add({ ...labels, outcome });
+    released.seconds.add(labels, (performance.now() - began) / 1000);
   }
 
   return {
-    held,
+    owned,
     get stats() {
       const { used: slotsUsed, waiting: slotsWaiting } = slots;
-      return { ...committer.stats, slotsUsed, slotsWaiting, heldLength: values.length, claims: claims.stats, left };
+      return {
+        ...committer.stats,
+        slotsUsed,
+        slotsWaiting,
+        residentLength: values.length,
+        claims: claims.stats,
+        released,
+      };
     },
-    advance: intake.take,
-    async advanceSuspect() {
+    advance: claimer.claim,
+    async advanceCrashSuspected() {
       if (draining) return false;
-      const row = await claims.claimSuspect();
-      if (row) await hold(row);
+      const row = await claims.claimCrashSuspected();
+      if (row) await own(row);
       return row !== null;
     },
     onSignal({ kind, instanceID }) {
-      const run = held.get(instanceID);
+      const run = owned.get(instanceID);
       if (!run) return;
-      if (kind === 'cancelled') leave(run, 'fenced');
+      if (kind === 'cancelled') releaseRun(run, 'fenced');
       else reread(run);
     },
     reconcile,
@@ -251,16 +264,16 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     },
     async drain() {
       draining = true;
-      intake.close();
-      for (const run of held.values()) run.abort(new AppError('UNAVAILABLE', 'The worker is stopping'));
+      claimer.close();
+      for (const run of owned.values()) run.abort(new AppError('UNAVAILABLE', 'The worker is stopping'));
       await committer.idle();
-      const mine = [...held.values()].filter((run) => run.left === null);
-      for (const run of mine) leave(run, 'drained');
+      const mine = [...owned.values()].filter((run) => run.releaseReason === null);
+      for (const run of mine) releaseRun(run, 'drained');
       await releaseAll(pool, leaseID(), logger);
       await runs.refill().catch(() => undefined);
     },
     abandon() {
-      for (const run of [...held.values()]) leave(run, 'fenced');
+      for (const run of [...owned.values()]) releaseRun(run, 'fenced');
     },
   };
 }

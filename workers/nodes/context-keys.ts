@@ -24,12 +24,12 @@ export function contextFor(code: string, scope: JsonObject): JsonObject {
 /** The keys of `ctx` that code can see; null for all of them. */
 export function keysOf(code: string): ReadonlySet<string> | null {
   if (code.length > MAX_LENGTH) return null;
-  let kept = known.get(code);
-  if (!kept) {
-    kept = { keys: keysIn(code) };
-    known.set(code, kept, { size: code.length + 100 });
+  let cached = known.get(code);
+  if (!cached) {
+    cached = { keys: keysIn(code) };
+    known.set(code, cached, { size: code.length + 100 });
   }
-  return kept.keys;
+  return cached.keys;
 }
 
 /** The keys of `ctx` that the body of a function names; null if it may use others, or cannot be parsed. */

@@ -55,8 +55,8 @@ export interface NodeVariables {
   readonly inCode: boolean;
 }
 
-/** Why a parked node is being asked again: the fact that fulfilled its wait. */
-export type Fact =
+/** Why a parked node is being asked again: the result of its wait. */
+export type WaitResult =
   /** How long it was. */
   | { kind: 'time'; ms: number }
   | { kind: 'input'; submission: JsonObject | null }
@@ -113,7 +113,7 @@ export interface Task<D extends AnyNode> {
   config: z.output<D['config']>;
   run: NodeRun;
   /** Present when the node parked and its wait is over. */
-  fact?: Fact;
+  waitResult?: WaitResult;
   signal: AbortSignal;
 }
 

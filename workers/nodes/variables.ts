@@ -23,7 +23,7 @@ export interface TenantVariables {
 const CHECK_AFTER_MS = 1_000;
 const MAX_BYTES = 32_000_000;
 
-interface Kept {
+interface CachedVariables {
   version: string;
   variables: VariablesByName;
   checkedAt: number;
@@ -43,7 +43,7 @@ export function createTenantVariables({
   messages,
   checkAfterMs = CHECK_AFTER_MS,
 }: Needs): TenantVariables & Disposable {
-  const kept = new LRUCache<string, Kept>({ maxSize: MAX_BYTES, sizeCalculation: ({ length }) => length });
+  const cached = new LRUCache<string, CachedVariables>({ maxSize: MAX_BYTES, sizeCalculation: ({ length }) => length });
 
   /** Nodes that ask in the same moment share a statement, also those of other tenants. */
   const readVersion = batched(async (tenantIDs: string[]) => {
@@ -54,14 +54,14 @@ export function createTenantVariables({
 
   const unsubscribe = messages.subscribe(VARIABLES_CHANNEL, (message) => {
     const tenantID = isJsonObject(message) ? message.tenantID : undefined;
-    if (typeof tenantID === 'string') kept.delete(tenantID);
+    if (typeof tenantID === 'string') cached.delete(tenantID);
   });
 
   async function load(tenantID: string): Promise<VariablesByName> {
     const checkedAt = performance.now();
     // The version is read first: variables may be newer than it, and are then read again.
     const version = await readVersion(tenantID);
-    const known = kept.peek(tenantID);
+    const known = cached.peek(tenantID);
     if (known?.version === version) {
       known.checkedAt = checkedAt;
       return known.variables;
@@ -69,13 +69,13 @@ export function createTenantVariables({
     const { rows } = await pool.query<Row>(READ, [tenantID]);
     const variables = new Map(rows.map((row) => [row.name, variableOf(row, secrets)]));
     const length = rows.reduce((sum, row) => sum + row.length, 200);
-    kept.set(tenantID, { version, variables, checkedAt, length: Math.min(length, MAX_BYTES) });
+    cached.set(tenantID, { version, variables, checkedAt, length: Math.min(length, MAX_BYTES) });
     return variables;
   }
 
   return {
     async read(tenantID, names = []) {
-      const known = kept.get(tenantID);
+      const known = cached.get(tenantID);
       const isFresh = known !== undefined && performance.now() - known.checkedAt < checkAfterMs;
       if (isFresh && names.every((name) => known.variables.has(name))) return known.variables;
       return ownRead(() => load(tenantID));

@@ -1,6 +1,6 @@
 import { createPolicy } from '#shared/access/policy/enforcer.ts';
 import { createRights, type Rights } from '#shared/access/policy/rights.ts';
-import { type MemoryBudget, createMemoryBudget } from '#shared/concurrency/memory-budget.ts';
+import { createMemoryBudget, type MemoryBudget } from '#shared/concurrency/memory-budget.ts';
 import { createTenantLabel } from '#shared/core/counter.ts';
 import { createKeyRing, type KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -18,7 +18,7 @@ import { createRuns, type Runs } from '#shared/runs/runs.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/runs/signals.ts';
 import { type AI, createAI } from '../ai/calls.ts';
 import { createToolCalls } from '../ai/node-tools.ts';
-import { createKeptConnections } from '../connections/connection-cache.ts';
+import { createConnectionCache } from '../connections/connection-cache.ts';
 import { createOutboundServices, type OutboundServices } from '../datasources/connectors/outbound-services.ts';
 import { createQueryCache } from '../datasources/queries/cache.ts';
 import { createDatasources, type Datasources } from '../datasources/queries/datasources.ts';
@@ -93,11 +93,11 @@ export async function openEngine(
 
   const bytes = createMemoryBudget(config.heldBytes);
   const secrets = createKeyRing(config.secrets.keys);
-  const kept = resources.use(createKeptConnections(logger));
+  const connectionCache = resources.use(createConnectionCache(logger));
   const servers = resources.use(createTenantServers({ pool, messages, config: config.tenantDatabases, logger }));
   const stored = createStoredFiles(pool, config.files);
   const services = resources.use(await createOutboundServices({ pool, secrets, servers, stored, config, logger }));
-  const datasources = createDatasources({ pool, secrets, kept, services, logger });
+  const datasources = createDatasources({ pool, secrets, connectionCache, services, logger });
   const cache = createQueryCache({ pool, secrets, logger });
   const queries = createQueries({ pool, secrets, datasources, cache, sandbox, logger });
   const ai = resources.use(createAI({ pool, secrets, workspace: config.ai, outbound: services.outbound, logger }));
@@ -110,7 +110,7 @@ export async function openEngine(
     leaseMs: config.worker.leaseMs,
     logger,
     onLost: () => engine.abandon(),
-    onRenewed: (held, asOf) => engine.reconcile(held, asOf),
+    onRenewed: (owned, asOf) => engine.reconcile(owned, asOf),
   });
   const engine = createEngine({
     pool,

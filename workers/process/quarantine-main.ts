@@ -6,27 +6,27 @@ import { addProcessMetrics, createReportedMetrics } from '#shared/core/metrics.t
 import type { Config } from '#shared/process/config.ts';
 import { stopSignal } from '#shared/process/shutdown.ts';
 import { addHandOverMetrics } from '#shared/runs/dispatch/metrics.ts';
-import type { SuspectReport, SuspectStart } from '../engine/recovery/suspects.ts';
+import type { QuarantineReport, QuarantineStart } from '../engine/recovery/quarantine.ts';
 import { addEngineMetrics } from './metrics.ts';
 import { type OpenEngine, openEngine } from './open-engine.ts';
 
 /** Longer than the pause between two looks of the worker, so that a burst of suspects needs one process. */
 const IDLE_MS = 10_000;
-const LOOK_MS = 250;
+const POLL_MS = 250;
 const REPORT_MS = 1_000;
 
 // The worker sends it first. The channel, which otherwise does not keep a process alive, does so until then.
-const [{ config }] = (await once(process, 'message')) as [SuspectStart];
+const [{ config }] = (await once(process, 'message')) as [QuarantineStart];
 const logger = createLogger(config.log, { process: 'suspect' });
 const stop = stopSignal(config.shutdownMs, logger);
 const stopping = new AbortController();
 void stop.then(() => stopping.abort());
-await runSuspects(config);
+await runQuarantined(config);
 // The channel to the worker, or a connection that a library has forgotten, would keep the process alive.
 process.exit(0);
 
 /** Claims one suspect after the other, until there has been none for some time. */
-async function runSuspects(config: Config): Promise<void> {
+async function runQuarantined(config: Config): Promise<void> {
   await using resources = new AsyncDisposableStack();
   const found = await untilReachable(() => open(config), { logger, signal: stopping.signal }).catch((error) => {
     if (!stopping.signal.aborted) throw error;
@@ -40,7 +40,7 @@ async function runSuspects(config: Config): Promise<void> {
   addHandOverMetrics(metrics, runs);
   resources.use(addProcessMetrics(metrics, pools));
   const report = async () => {
-    const message: SuspectReport = { leaseID: lease.id, metrics: await metrics.report() };
+    const message: QuarantineReport = { leaseID: lease.id, metrics: await metrics.report() };
     process.send?.(message, () => undefined);
   };
   await report();
@@ -52,12 +52,12 @@ async function runSuspects(config: Config): Promise<void> {
 
   let idleSince = performance.now();
   while (!stopping.signal.aborted && performance.now() - idleSince < IDLE_MS) {
-    const hasSuspect = await engine.advanceSuspect().catch((error) => {
+    const hasRun = await engine.advanceCrashSuspected().catch((error) => {
       logger.warn({ err: error }, 'no suspect claimed; tried again');
       return false;
     });
-    if (hasSuspect) idleSince = performance.now();
-    else await Promise.race([sleep(LOOK_MS), stop]);
+    if (hasRun) idleSince = performance.now();
+    else await Promise.race([sleep(POLL_MS), stop]);
   }
   isOver = true;
   if (stopping.signal.aborted) await drained;

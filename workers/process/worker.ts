@@ -138,7 +138,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     cancels: resources.use(createCancels(backplane.messages)),
     turns,
     jobs: createJobStats(config.metrics?.tenantIDs),
-    answering: createSemaphore({ ...ANSWERING, dynamicLimit: true }),
+    answering: createSemaphore({ ...ANSWERING, dynamicLimit: 1 }),
     bytes,
     datasources,
     queries,

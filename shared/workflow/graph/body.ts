@@ -9,7 +9,7 @@ export function bodyGraph(graph: Graph, container: GraphNode): Graph {
   const root: GraphNode = {
     ...container,
     region: 0,
-    place: 0,
+    position: 0,
     incoming: [],
     exits: new Map([...exits].filter(([exit]) => exit === definition.body)),
   };

@@ -64,7 +64,7 @@ export interface GraphNode {
   readonly isPure: boolean;
   /** Index of the region that the node lies in, and its place there. */
   readonly region: number;
-  readonly place: number;
+  readonly position: number;
   /** Index of the region that it repeats; null if it has no body, or nothing is connected to that. */
   readonly body: number | null;
   /** Indices of edges, but for those from its own body. */
@@ -226,7 +226,7 @@ function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[], 
       // Variables change between two times, and have to be read.
       isPure: variables === null && !isRefused && isPure(definition, config),
       region: division.regionOf[index] ?? 0,
-      place: division.placeOf[index] ?? 0,
+      position: division.placeOf[index] ?? 0,
       body: bodies.get(index) ?? null,
       incoming: indices(arriving.get(index)),
       exits: new Map([...exits].map(([exit, list]) => [exit, indices(list)])),

@@ -3,7 +3,7 @@ import { elseExitOf, usualExitOf } from '../nodes/properties.ts';
 import type { IterationPath } from './activation.ts';
 
 /** A node together with the iterations around it. One object for each in a run, so frames are compared by identity. */
-export interface Frame {
+export interface Activation {
   readonly node: GraphNode;
   readonly path: IterationPath;
 }
@@ -18,7 +18,7 @@ interface Pass {
   /** Per place, the edges that are neither taken nor dead yet. */
   readonly pending: Uint32Array;
   readonly state: Uint8Array;
-  readonly frames: (Frame | undefined)[];
+  readonly activations: (Activation | undefined)[];
   /** Passes through the bodies of its nodes, by node and iteration. */
   readonly inner: Map<string, Pass>;
   /** Nodes that became ready and have not been settled. */
@@ -39,7 +39,7 @@ export interface PassSnapshot {
 export class Progress {
   readonly #graph: Graph;
   readonly #root: Pass;
-  readonly #passOf = new WeakMap<Frame, Pass>();
+  readonly #passOf = new WeakMap<Activation, Pass>();
 
   constructor(graph: Graph) {
     this.#graph = graph;
@@ -52,8 +52,8 @@ export class Progress {
   }
 
   /** Whether no edge into a node outside of bodies can be taken any more. */
-  isDead({ place, region }: GraphNode): boolean {
-    return region === 0 && this.#root.state[place] === state.dead;
+  isDead({ position, region }: GraphNode): boolean {
+    return region === 0 && this.#root.state[position] === state.dead;
   }
 
   /** All passes as JSON, each after the one around it. */
@@ -75,14 +75,14 @@ export class Progress {
   }
 
   /** Goes on from a snapshot, in place of `begin`. Returns the frames that are ready. */
-  load(snapshot: readonly PassSnapshot[]): Frame[] {
+  load(snapshot: readonly PassSnapshot[]): Activation[] {
     return snapshot.flatMap(({ path, states, pending }) => {
       const pass = this.#passAt(path);
       for (const [place, digit] of [...states].entries()) pass.state[place] = Number(digit);
       for (const [place, edges] of pending) pass.pending[place] = edges;
       const ready = pass.nodes.filter((_, place) => pass.state[place] === state.ready);
       pass.unsettled = ready.length;
-      return ready.map((index) => this.#frame(pass, this.#node(index)));
+      return ready.map((index) => this.#activation(pass, this.#node(index)));
     });
   }
 
@@ -96,80 +96,80 @@ export class Progress {
     let pass = this.#root;
     for (const { nodeID, iteration } of path) {
       const node = this.#node(this.#graph.indexOf.get(nodeID) ?? -1);
-      this.enter(this.#frame(pass, node), iteration);
+      this.enter(this.#activation(pass, node), iteration);
       pass = pass.inner.get(innerKey(node.index, iteration)) ?? pass;
     }
     return pass;
   }
 
   /** Makes the start node ready. Returns the frames that became ready. */
-  begin(): Frame[] {
+  begin(): Activation[] {
     const start = this.#node(this.#graph.startIndex);
-    if (this.#root.state[start.place] !== state.waiting) return [];
-    this.#root.state[start.place] = state.ready;
+    if (this.#root.state[start.position] !== state.waiting) return [];
+    this.#root.state[start.position] = state.ready;
     this.#root.unsettled += 1;
-    return [this.#frame(this.#root, start)];
+    return [this.#activation(this.#root, start)];
   }
 
   /**
    * Settles a frame that left by an exit, or by none: an end node, a failed node. Returns the frames that become ready, in the order
    * of their edges. Settling a frame again changes nothing.
    */
-  settle(frame: Frame, exit: string | null): Frame[] {
-    const { node } = frame;
-    const pass = this.#passOf.get(frame);
-    if (pass?.state[node.place] === state.settled) return [];
-    if (pass?.state[node.place] !== state.ready) throw new Error(`Node ${node.id} is settled before it is ready`);
+  settle(activation: Activation, exit: string | null): Activation[] {
+    const { node } = activation;
+    const pass = this.#passOf.get(activation);
+    if (pass?.state[node.position] === state.settled) return [];
+    if (pass?.state[node.position] !== state.ready) throw new Error(`Node ${node.id} is settled before it is ready`);
 
-    pass.state[node.place] = state.settled;
+    pass.state[node.position] = state.settled;
     const wave: Wave = { pass, ready: [], dead: [] };
     this.#leaveNode(wave, node, exit);
     // The list grows in the loop: a dead node may make the nodes after it dead.
     for (const dead of wave.dead) this.#leaveNode(wave, dead, null);
     pass.unsettled += wave.ready.length - 1;
-    return wave.ready.map((ready) => this.#frame(pass, ready));
+    return wave.ready.map((ready) => this.#activation(pass, ready));
   }
 
   /** Settles a frame that failed its iteration: no node that waits for it becomes ready. */
-  fail(frame: Frame): void {
-    const pass = this.#passOf.get(frame);
-    if (pass?.state[frame.node.place] !== state.ready) return;
-    pass.state[frame.node.place] = state.settled;
+  fail(activation: Activation): void {
+    const pass = this.#passOf.get(activation);
+    if (pass?.state[activation.node.position] !== state.ready) return;
+    pass.state[activation.node.position] = state.settled;
     pass.unsettled -= 1;
   }
 
   /** Begins an iteration of a ready frame's body. Returns the frames that become ready in it; none if it has begun before. */
-  enter(frame: Frame, iteration: number): Frame[] {
-    const outer = this.#passOf.get(frame);
-    const region = frame.node.body;
-    if (!outer || region === null) throw new Error(`Node ${frame.node.id} has no body`);
-    const key = innerKey(frame.node.index, iteration);
+  enter(activation: Activation, iteration: number): Activation[] {
+    const outer = this.#passOf.get(activation);
+    const region = activation.node.body;
+    if (!outer || region === null) throw new Error(`Node ${activation.node.id} has no body`);
+    const key = innerKey(activation.node.index, iteration);
     if (outer.inner.has(key)) return [];
-    const pass = this.#createPass(region, [...frame.path, { nodeID: frame.node.id, iteration }]);
+    const pass = this.#createPass(region, [...activation.path, { nodeID: activation.node.id, iteration }]);
     outer.inner.set(key, pass);
     const wave: Wave = { pass, ready: [], dead: [] };
     for (const entry of this.#graph.regions[region]?.entries ?? [])
       arrive(wave, this.#node(this.#graph.edges[entry]?.target ?? -1), 'taken');
     pass.unsettled = wave.ready.length;
-    return wave.ready.map((ready) => this.#frame(pass, ready));
+    return wave.ready.map((ready) => this.#activation(pass, ready));
   }
 
   /** Whether all frames of an iteration that became ready are settled. */
-  isOver(frame: Frame, iteration: number): boolean {
-    return this.#passOf.get(frame)?.inner.get(innerKey(frame.node.index, iteration))?.unsettled === 0;
+  isOver(activation: Activation, iteration: number): boolean {
+    return this.#passOf.get(activation)?.inner.get(innerKey(activation.node.index, iteration))?.unsettled === 0;
   }
 
   /** Forgets an iteration. Returns the path of its frames; undefined if it had not begun. */
-  leave(frame: Frame, iteration: number): IterationPath | undefined {
-    const inner = this.#passOf.get(frame)?.inner;
-    const key = innerKey(frame.node.index, iteration);
+  leave(activation: Activation, iteration: number): IterationPath | undefined {
+    const inner = this.#passOf.get(activation)?.inner;
+    const key = innerKey(activation.node.index, iteration);
     const path = inner?.get(key)?.path;
     inner?.delete(key);
     return path;
   }
 
   /** The frame of a node by the key of its path; undefined if one of the iterations has not begun, or is forgotten. */
-  find(nodeID: string, key: string): Frame | undefined {
+  find(nodeID: string, key: string): Activation | undefined {
     const node = this.#graph.nodes[this.#graph.indexOf.get(nodeID) ?? -1];
     if (!node) return undefined;
     const around = this.#containersOf(node);
@@ -177,7 +177,7 @@ export class Progress {
     let pass: Pass | undefined = this.#root;
     for (const [depth, container] of around.entries())
       pass = pass?.inner.get(innerKey(container.index, iterations[depth] ?? -1));
-    return pass && this.#frame(pass, node);
+    return pass && this.#activation(pass, node);
   }
 
   /** The nodes whose bodies a node lies in, outermost first. */
@@ -196,19 +196,19 @@ export class Progress {
       nodes,
       pending,
       state: new Uint8Array(nodes.length),
-      frames: [],
+      activations: [],
       inner: new Map(),
       unsettled: 0,
     };
   }
 
-  #frame(pass: Pass, node: GraphNode): Frame {
-    const known = pass.frames[node.place];
+  #activation(pass: Pass, node: GraphNode): Activation {
+    const known = pass.activations[node.position];
     if (known) return known;
-    const frame: Frame = { node, path: pass.path };
-    pass.frames[node.place] = frame;
-    this.#passOf.set(frame, pass);
-    return frame;
+    const activation: Activation = { node, path: pass.path };
+    pass.activations[node.position] = activation;
+    this.#passOf.set(activation, pass);
+    return activation;
   }
 
   #node(index: number): GraphNode {
@@ -260,19 +260,19 @@ interface Wave {
 }
 
 function arrive({ pass, ready, dead }: Wave, target: GraphNode, edge: 'taken' | 'dead'): void {
-  const { place, joinMode } = target;
-  const pending = (pass.pending[place] ?? 0) - 1;
-  pass.pending[place] = pending;
-  const before = pass.state[place];
+  const { position, joinMode } = target;
+  const pending = (pass.pending[position] ?? 0) - 1;
+  pass.pending[position] = pending;
+  const before = pass.state[position];
   if (before === state.ready || before === state.settled) return; // joinMode any: an earlier edge was enough
 
   const isCalled = edge === 'taken' || before === state.called;
   if (isCalled && (pending === 0 || joinMode === 'any')) {
-    pass.state[place] = state.ready;
+    pass.state[position] = state.ready;
     ready.push(target);
-  } else if (isCalled) pass.state[place] = state.called;
+  } else if (isCalled) pass.state[position] = state.called;
   else if (pending === 0) {
-    pass.state[place] = state.dead;
+    pass.state[position] = state.dead;
     dead.push(target);
   }
 }

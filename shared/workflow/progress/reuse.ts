@@ -52,8 +52,8 @@ export function leadsPast(
   const progress = new Progress(graph);
   const open = new Set(progress.begin());
   for (const [id, exit] of taken) {
-    const frame = progress.find(id, pathKey([]));
-    if (frame && open.delete(frame)) for (const ready of progress.settle(frame, exit)) open.add(ready);
+    const activation = progress.find(id, pathKey([]));
+    if (activation && open.delete(activation)) for (const ready of progress.settle(activation, exit)) open.add(ready);
   }
   const node = graph.nodes[graph.indexOf.get(nodeID) ?? -1];
   return node !== undefined && progress.isDead(node);

@@ -137,7 +137,7 @@ test('a child that is prepared while its run fails is not started, although the 
       await eventually(async () => expect(await waitingFor('run_event')).toBe(true));
       // So this outcome waits for the commit of the other.
       open.get('/failing')?.writeHead(500).end('{}');
-      await eventually(() => expect([...worker.engine.held.values()].map(({ isOver }) => isOver)).toEqual([true]));
+      await eventually(() => expect([...worker.engine.owned.values()].map(({ isOver }) => isOver)).toEqual([true]));
       failed.resolve();
       await prepared.promise;
     });
@@ -171,7 +171,7 @@ test('a run that is woken while it is restored is not taken for finished', async
     for (let i = 0; i < 20; i++) await worker.pool.query('select');
   });
 
-  await eventually(() => expect(worker.engine.held.size).toBe(0));
+  await eventually(() => expect(worker.engine.owned.size).toBe(0));
   expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', epoch: 2, held_by: null, output: null });
   const { rows } = await deployment.pool.query('select node_id from run_wait where instance_id = $1', [id]);
   expect(rows).toEqual([{ node_id: 'ask' }]);
@@ -203,7 +203,7 @@ test('what a run holds is counted when it is restored, also if it has grown sinc
   // It can be read, and commits nothing.
   const isCounted = async () => {
     await engine.advance({ runs: [{ instanceID: id, epoch: 3 }] });
-    await eventually(() => expect(engine.stats.heldLength).toBeGreaterThan(1.9 * LARGE_LENGTH));
+    await eventually(() => expect(engine.stats.residentLength).toBeGreaterThan(1.9 * LARGE_LENGTH));
   };
   await whileLocked('run_event', isCounted, 'exclusive');
 });

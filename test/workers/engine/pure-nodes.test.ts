@@ -16,14 +16,14 @@ afterEach(() => vi.restoreAllMocks());
 
 /** Runs a graph to its end. Answers with its events, and with the number of steps that were committed for it. */
 async function run(shape: { nodes: object[]; edges: object[] }, options: JsonObject = {}, input: JsonObject = {}) {
-  const before = worker.engine.stats.steps;
+  const before = worker.engine.stats.commits;
   const versionID = await deployment.saveVersion(shape, options);
   const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, input));
   await deployment.settle();
   const events = await deployment.events(instanceID);
   return {
     row: await deployment.read(instanceID),
-    steps: worker.engine.stats.steps - before,
+    steps: worker.engine.stats.commits - before,
     events: events.map(({ seq, node_id, status, attempt, exit }) => [seq, node_id, status, attempt, exit]),
   };
 }
@@ -129,7 +129,7 @@ test('no effect starts before a commit names it', async () => {
       expect(rows).toHaveLength(1);
     });
 
-    expect(worker.engine.held.get(instanceID)).toBeDefined();
+    expect(worker.engine.owned.get(instanceID)).toBeDefined();
     expect(worker.engine.stats.slotsUsed).toBe(0);
   } finally {
     await blocker.query('commit');

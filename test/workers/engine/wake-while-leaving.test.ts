@@ -40,7 +40,7 @@ async function wakeWhileLocked(deployment: Deployment, worker: WorkerContext, in
   const waits = await inTransaction(deployment, clients);
   await waits.query('lock table run_wait in access exclusive mode');
   await deployment.runs.wake([instanceID]);
-  await eventually(() => expect(worker.engine.held.has(instanceID)).toBe(true));
+  await eventually(() => expect(worker.engine.owned.has(instanceID)).toBe(true));
   await untilLocked(deployment, 1);
   const answer = async () => {
     await deployment.pool.query(

@@ -6,63 +6,63 @@ import { createReadChunk, versionOfChunk } from '../maps/read-chunk.ts';
 import type { Restore } from '../restore/restore.ts';
 import type { Chunk } from '../state/chunk.ts';
 import type { ClaimedRow, ClaimRow } from '../state/claimed-row.ts';
-import { type Leaving, type LoadedVersion, Run } from '../state/run.ts';
+import { type LoadedVersion, type ReleaseReason, Run } from '../state/run.ts';
 import { createWithInput } from '../values/large-inputs.ts';
-import type { HeldValues } from '../values/resident-values.ts';
+import type { ResidentValues } from '../values/resident-values.ts';
 import type { HandBack } from './hand-back.ts';
 import { release, releaseFenced } from './release.ts';
 import { createVersions } from './versions.ts';
 
 /** Begins a claimed run. Resolves when it has left, with how, or with null if it could not begin. */
-export type Begin = (row: ClaimRow) => Promise<Leaving | null>;
+export type Begin = (row: ClaimRow) => Promise<ReleaseReason | null>;
 
 interface Dependencies {
   pool: Pool;
   leaseID: () => string;
   logger: Logger;
   config: Pick<WorkerConfig, 'nodeOutputMaxBytes' | 'runOutputMaxBytes'>;
-  held: Map<string, Run>;
-  values: Pick<HeldValues, 'enter'>;
+  owned: Map<string, Run>;
+  values: Pick<ResidentValues, 'acquire'>;
   advance: Advance;
   restore: Restore;
   handBack: HandBack;
   isDraining(): boolean;
-  leave(run: Run, how: Leaving): void;
+  releaseRun(run: Run, reason: ReleaseReason): void;
   /** Counts what the run holds. */
-  takeStock(run: Run): void;
+  updateMemoryUse(run: Run): void;
   /** A run has entered, or waits for room. */
-  onRoomChanged(): void;
+  onMemoryChanged(): void;
 }
 
 export function createBegin(dependencies: Dependencies): Begin {
-  const { pool, leaseID, logger, config, held, values, advance, restore, handBack } = dependencies;
-  const { isDraining, leave, takeStock, onRoomChanged } = dependencies;
+  const { pool, leaseID, logger, config, owned, values, advance, restore, handBack } = dependencies;
+  const { isDraining, releaseRun, updateMemoryUse, onMemoryChanged } = dependencies;
   const loadVersion = createVersions(pool);
   const readChunk = createReadChunk(pool);
   const withInput = createWithInput(pool);
 
-  async function begin(row: ClaimRow): Promise<Leaving | null> {
+  async function begin(row: ClaimRow): Promise<ReleaseReason | null> {
     let run: Run | undefined;
     try {
-      const loaded = await loadVersion(row.version_id);
+      const compiled = await loadVersion(row.version_id);
       const chunk = row.map_id === null ? null : await readChunk({ ...row, map_id: row.map_id });
-      const version = chunk ? versionOfChunk(loaded, chunk) : loaded;
-      const admitted = await withInput(row, loaded.creatorID, (whole) => admit(whole, version, chunk));
-      if (admitted === undefined) await release(pool, leaseID(), row);
-      if (!admitted?.isIn) return admitted?.run.left ?? null;
-      run = admitted.run;
-      await enter(run, row);
+      const version = chunk ? versionOfChunk(compiled, chunk) : compiled;
+      const loaded = await withInput(row, compiled.creatorID, (whole) => load(whole, version, chunk));
+      if (loaded === undefined) await release(pool, leaseID(), row);
+      if (!loaded?.isIn) return loaded?.run.releaseReason ?? null;
+      run = loaded.run;
+      await startOrResume(run, row);
     } catch (error) {
-      if (run) leave(run, 'fenced');
+      if (run) releaseRun(run, 'fenced');
       await handBack(row, error);
       return null;
     }
     await run.released;
-    return run.left;
+    return run.releaseReason;
   }
 
   /** Null: this process does not take the run. */
-  async function admit(
+  async function load(
     row: ClaimedRow,
     version: LoadedVersion,
     chunk: Chunk | null,
@@ -72,40 +72,40 @@ export function createBegin(dependencies: Dependencies): Begin {
       await release(pool, leaseID(), row);
       return null;
     }
-    const earlier = held.get(row.id);
+    const earlier = owned.get(row.id);
     if (earlier) {
       await startOver(row, earlier);
       return null;
     }
     const run = new Run(row, version, chunk);
-    held.set(run.id, run);
+    owned.set(run.id, run);
     try {
-      return { run, isIn: await hasRoom(run, row) };
+      return { run, isIn: await awaitMemory(run, row) };
     } catch (error) {
-      leave(run, 'fenced');
+      releaseRun(run, 'fenced');
       throw error;
     }
   }
 
-  async function enter(run: Run, { seq }: Pick<ClaimedRow, 'seq'>): Promise<void> {
+  async function startOrResume(run: Run, { seq }: Pick<ClaimedRow, 'seq'>): Promise<void> {
     if (seq === 0) startRun(advance, run);
     else {
       const restored = await restore(run);
-      takeStock(run);
+      updateMemoryUse(run);
       resumeRun(advance, run, restored);
     }
     run.begin();
   }
 
   /** Waits for room in memory; a run that finds none is released. */
-  async function hasRoom(run: Run, row: ClaimedRow): Promise<boolean> {
+  async function awaitMemory(run: Run, row: ClaimedRow): Promise<boolean> {
     const { nodeOutputMaxBytes, runOutputMaxBytes } = config;
     const most = Math.min(row.seq * nodeOutputMaxBytes, runOutputMaxBytes);
-    const entering = values.enter(run, row.held_length ?? run.state.heldLength + most);
-    onRoomChanged();
+    const entering = values.acquire(run, row.held_length ?? run.state.residentLength + most);
+    onMemoryChanged();
     if (await entering) return true;
-    if (run.left) return false;
-    leave(run, 'yielded');
+    if (run.releaseReason) return false;
+    releaseRun(run, 'yielded');
     await release(pool, leaseID(), row);
     return false;
   }
@@ -119,7 +119,7 @@ export function createBegin(dependencies: Dependencies): Begin {
       { instanceID: row.id, epoch: row.epoch },
       'run was claimed twice, because Postgres forgot a claim; it starts over',
     );
-    leave(earlier, 'fenced');
+    releaseRun(earlier, 'fenced');
     await releaseFenced(pool, leaseID(), [row]);
   }
 

@@ -11,7 +11,7 @@ export interface Claims {
    * Claims one suspect for a process that holds nothing else, so that its death counts against this run. Creators take turns by
    * chance; of one creator's suspects the one that waits longest comes first.
    */
-  claimSuspect(): Promise<ClaimRow | null>;
+  claimCrashSuspected(): Promise<ClaimRow | null>;
   readonly stats: ClaimStats;
 }
 
@@ -63,8 +63,8 @@ export function createClaims(pool: Pool, leaseID: () => string): Claims {
   return {
     claim,
     stats,
-    async claimSuspect() {
-      const rows = await send(1, { name: 'claim_suspect', text: CLAIM_SUSPECT, values: [leaseID()] });
+    async claimCrashSuspected() {
+      const rows = await send(1, { name: 'claim_suspect', text: CLAIM_CRASH_SUSPECTED, values: [leaseID()] });
       return rows[0] ?? null;
     },
   };
@@ -77,10 +77,10 @@ interface Statement {
 }
 
 /** The third loss fails a run; see the sweep. */
-export const MAX_LOSSES = 3;
+export const MAX_CRASHES = 3;
 
 /** Condition for a suspect: a READY run that has lost a worker and has not committed since. */
-export const SUSPECT = `i.losses > 0 and i.losses < ${MAX_LOSSES} and i.ready_at is not null and i.held_by is null
+export const CRASH_SUSPECTED = `i.losses > 0 and i.losses < ${MAX_CRASHES} and i.ready_at is not null and i.held_by is null
   and (i.not_before is null or i.not_before <= now())`;
 
 const CLAIMED = `
@@ -103,12 +103,12 @@ where i.id = job.id and i.epoch = job.epoch - 1 and i.losses = 0 and ${READY_BY_
 
 const CREATOR = `(select creator_id from tenant where id = i.tenant_id)`;
 
-const CLAIM_SUSPECT = `
+const CLAIM_CRASH_SUSPECTED = `
 with turn as (
-  select creator from (select distinct ${CREATOR} as creator from workflow_instance i where ${SUSPECT}) waiting order by random() limit 1
+  select creator from (select distinct ${CREATOR} as creator from workflow_instance i where ${CRASH_SUSPECTED}) waiting order by random() limit 1
 ),
 next as (
-  select i.id from workflow_instance i, turn where ${SUSPECT} and ${CREATOR} = turn.creator
+  select i.id from workflow_instance i, turn where ${CRASH_SUSPECTED} and ${CREATOR} = turn.creator
   order by i.ready_at limit 1 for update of i skip locked
 )
 update workflow_instance i

@@ -27,7 +27,7 @@ export async function releaseFenced(pool: Pool, leaseID: string, runs: readonly 
 }
 
 /** How long a worker that stops tries to give its runs back while Postgres is away. */
-const PATIENCE_MS = 5_000;
+const RELEASE_TIMEOUT_MS = 5_000;
 
 /**
  * Gives back all runs of a lease, also those that its process does not know. Never rejects: runs that cannot be given back wait until
@@ -39,7 +39,7 @@ export async function releaseAll(pool: Pool, leaseID: string, logger: Logger): P
       `update workflow_instance set held_by = null, ready_at = now() where held_by = $1 and completed_at is null`,
       [leaseID],
     );
-  await untilReachable(giveBack, { logger, signal: AbortSignal.timeout(PATIENCE_MS) }).catch((error) =>
+  await untilReachable(giveBack, { logger, signal: AbortSignal.timeout(RELEASE_TIMEOUT_MS) }).catch((error) =>
     logger.warn({ err: error }, 'runs not handed back: they wait until the lease is over'),
   );
 }

@@ -6,7 +6,7 @@ import type { Runs } from '#shared/runs/runs.ts';
 import type { Lease } from '../lease/lease.ts';
 import type { ClaimRow } from '../state/claimed-row.ts';
 import type { Claims } from './claim.ts';
-import { consumersFor, Places } from './places.ts';
+import { consumersFor, RunPermits } from './run-permits.ts';
 
 /** The runs of a job, all of one tenant. */
 export interface RunsToClaim {
@@ -15,14 +15,14 @@ export interface RunsToClaim {
 }
 
 /** How a job ended, and how many of its runs it has claimed. */
-export interface Taken {
+export interface ClaimOutcome {
   outcome: 'claimed' | 'not claimed' | 'put back' | 'drained';
   runs: number;
 }
 
-export interface Intake {
+export interface RunClaimer {
   /** Claims runs as places become free. Resolves when that is done and there is a place for the next job. */
-  take(job: RunsToClaim): Promise<Taken>;
+  claim(job: RunsToClaim): Promise<ClaimOutcome>;
   /** Sets whether the runs that are held leave no memory for others. */
   setFull(isFull: boolean): void;
   /** Takes nothing more: runs that are not claimed yet are left to be handed over again. */
@@ -37,7 +37,7 @@ interface Dependencies {
   slots: number;
   logger: Logger;
   /** Holds a claimed run; resolves when it has left this process. */
-  hold(row: ClaimRow): Promise<unknown>;
+  own(row: ClaimRow): Promise<unknown>;
   /** Whether the tenant's runs would find no room here, although those of others would. */
   isOverShare(tenantID: string): boolean;
 }
@@ -46,9 +46,9 @@ interface Dependencies {
  * Time from the beginning of a job for runs held here to end. After it, runs without a place are put back, because another process may
  * be idle. Where hundreds of runs end in a second, a job of many finds its places in less.
  */
-const PATIENCE_MS = 100;
+const CLAIM_TIMEOUT_MS = 100;
 /** How often it looks whether there is room for the runs of a tenant. */
-const LOOK_MS = 10;
+const POLL_MS = 10;
 
 /**
  * Runs held beside one for each slot. They are as many as those of the window, so that a run which is handed over is claimed even if
@@ -59,28 +59,28 @@ function spareFor(slots: number): number {
 }
 
 /** Takes jobs of runs: claims as many of them as this process has places for. */
-export function createIntake(dependencies: Dependencies): Intake {
-  const { pool, runs, claims, lease, slots, logger, hold, isOverShare } = dependencies;
-  const places = new Places(slots + spareFor(slots), consumersFor(slots));
+export function createRunClaimer(dependencies: Dependencies): RunClaimer {
+  const { pool, runs, claims, lease, slots, logger, own, isOverShare } = dependencies;
+  const permits = new RunPermits(slots + spareFor(slots), consumersFor(slots));
   const closed = Promise.withResolvers<void>();
 
   /** Answers whether the run was claimed, or with the error. The place is free again when it has left. */
-  async function claim(run: Claimable): Promise<boolean | Error> {
+  async function claimOne(run: Claimable): Promise<boolean | Error> {
     let row: ClaimRow | null = null;
     try {
       row = await claims.claim(run);
     } catch (error) {
-      places.leave();
+      permits.release();
       return error as Error;
     }
     if (!row) {
-      places.leave();
+      permits.release();
       return false;
     }
     const { id: instanceID } = row;
-    void hold(row)
+    void own(row)
       .catch((error) => logger.error({ err: error, instanceID }, 'run is left to another claim'))
-      .finally(() => places.leave());
+      .finally(() => permits.release());
     return true;
   }
 
@@ -88,15 +88,15 @@ export function createIntake(dependencies: Dependencies): Intake {
 
   /** Begins to claim runs until there is no place for the next one. Answers with those that are left. */
   async function claimAll(job: RunsToClaim, claiming: Promise<boolean | Error>[]): Promise<readonly Claimable[]> {
-    const deadline = performance.now() + PATIENCE_MS;
+    const deadline = performance.now() + CLAIM_TIMEOUT_MS;
     let left = job.runs;
     while (left.length > 0) {
       if (!lease.isValid) await Promise.race([lease.untilValid(), closed.promise]);
-      while (isRefused(job) && !places.isClosed && performance.now() < deadline) await sleep(LOOK_MS);
+      while (isRefused(job) && !permits.isClosed && performance.now() < deadline) await sleep(POLL_MS);
       if (isRefused(job)) break;
-      const taken = await places.take(left.length, deadline - performance.now());
+      const taken = await permits.acquire(left.length, deadline - performance.now());
       if (taken === 0) break;
-      claiming.push(...left.slice(0, taken).map(claim));
+      claiming.push(...left.slice(0, taken).map(claimOne));
       left = left.slice(taken);
     }
     return left;
@@ -104,7 +104,7 @@ export function createIntake(dependencies: Dependencies): Intake {
 
   async function leaveToOthers(job: RunsToClaim): Promise<void> {
     try {
-      if (!places.isClosed) return await runs.putBack(job, { isLast: isRefused(job) });
+      if (!permits.isClosed) return await runs.putBack(job, { isLast: isRefused(job) });
     } catch (error) {
       logger.debug({ err: error }, 'runs without a place are handed over again');
     }
@@ -118,7 +118,7 @@ export function createIntake(dependencies: Dependencies): Intake {
       .catch((error) => logger.debug({ err: error }, 'the sweep adds the jobs of these runs again'));
   }
 
-  async function takeAll(job: RunsToClaim): Promise<Taken> {
+  async function claimJob(job: RunsToClaim): Promise<ClaimOutcome> {
     const claiming: Promise<boolean | Error>[] = [];
     const left = await claimAll(job, claiming);
     const claimed = await Promise.all(claiming);
@@ -128,21 +128,21 @@ export function createIntake(dependencies: Dependencies): Intake {
     const won = claimed.filter(Boolean).length;
     if (won > 0) return { outcome: 'claimed', runs: won };
     if (left.length === 0) return { outcome: 'not claimed', runs: 0 };
-    return { outcome: places.isClosed ? 'drained' : 'put back', runs: 0 };
+    return { outcome: permits.isClosed ? 'drained' : 'put back', runs: 0 };
   }
 
   return {
-    async take(job) {
-      places.gotJob();
+    async claim(job) {
+      permits.fetchedJob();
       try {
-        return await takeAll(job);
+        return await claimJob(job);
       } finally {
-        await places.untilMayAsk();
+        await permits.untilMayFetch();
       }
     },
-    setFull: (isFull) => places.setFull(isFull),
+    setFull: (isFull) => permits.setFull(isFull),
     close() {
-      places.close();
+      permits.close();
       closed.resolve();
     },
   };

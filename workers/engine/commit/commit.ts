@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '#shared/core/logger.ts';
 import { mayPass, type Pool } from '#shared/db/pool.ts';
 import type { RunEventRow } from '#shared/messaging/realtime/run-events.ts';
-import type { Step } from '../state/pending-commit.ts';
+import type { PendingCommit } from '../state/pending-commit.ts';
 import type { Run } from '../state/run.ts';
 import { toRows } from './committed-rows.ts';
 import { CommitQueue } from './queue.ts';
@@ -13,7 +13,7 @@ import { type Entry, takeEntry } from './values.ts';
 /** Result of a commit for one run. */
 export interface Committed {
   run: Run;
-  step: Step;
+  pending: PendingCommit;
   wakeSeq: number;
   watched: boolean;
   /** A wake came before the park, so the run is READY again. */
@@ -40,7 +40,7 @@ export interface CommitStats {
   /** Statements that were sent again after their connection failed. */
   repeats: number;
   /** Steps written; divided by the statements, how many runs share one. */
-  steps: number;
+  commits: number;
   /** Length of their payloads. */
   characters: number;
   seconds: number;
@@ -59,7 +59,7 @@ export interface CommitterOptions {
   onBroken(run: Run, error: Error): void;
   onFenced(run: Run): void;
   /** The database has refused the data of this run. */
-  onRefused(run: Run, step: Step, error: Error): void;
+  onRefused(run: Run, pending: PendingCommit, error: Error): void;
   publish(rows: readonly RunEventRow[]): void;
 }
 
@@ -75,7 +75,7 @@ export function createCommitter(options: CommitterOptions): Committer {
   const stats: CommitStats = {
     statements: 0,
     repeats: 0,
-    steps: 0,
+    commits: 0,
     characters: 0,
     seconds: 0,
     fenced: 0,
@@ -124,7 +124,7 @@ export function createCommitter(options: CommitterOptions): Committer {
   }
 
   function takeOf(run: Run): Entry | undefined {
-    const entry = run.left === null ? take(run) : undefined;
+    const entry = run.releaseReason === null ? take(run) : undefined;
     if (!entry) busy.delete(run);
     return entry;
   }
@@ -160,7 +160,7 @@ export function createCommitter(options: CommitterOptions): Committer {
 
   async function send(batch: Entry[]): Promise<CommitRow[]> {
     stats.statements += 1;
-    stats.steps += batch.length;
+    stats.commits += batch.length;
     for (const { size } of batch) stats.characters += size;
     const began = performance.now();
     try {
@@ -188,12 +188,12 @@ export function createCommitter(options: CommitterOptions): Committer {
   }
 
   function settled(
-    { run, step, toSeq, output }: Entry,
-    result: Omit<Committed, 'run' | 'step' | 'outputLength'>,
+    { run, pending, toSeq, output }: Entry,
+    result: Omit<Committed, 'run' | 'pending' | 'outputLength'>,
   ): void {
     run.committed(toSeq);
     busy.delete(run);
-    guard(run, () => options.onCommitted({ run, step, outputLength: output?.length ?? 0, ...result }));
+    guard(run, () => options.onCommitted({ run, pending, outputLength: output?.length ?? 0, ...result }));
   }
 
   /** An exception in the handling of one run must not end the commits of all. */
@@ -246,10 +246,10 @@ export function createCommitter(options: CommitterOptions): Committer {
       await write(batch.slice(0, middle));
       return write(batch.slice(middle));
     }
-    for (const { run, step } of batch) {
+    for (const { run, pending } of batch) {
       stats.refused += 1;
       busy.delete(run);
-      guard(run, () => options.onRefused(run, step, error));
+      guard(run, () => options.onRefused(run, pending, error));
     }
   }
 

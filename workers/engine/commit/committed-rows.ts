@@ -5,14 +5,14 @@ import type { PendingEvent } from '../state/pending-commit.ts';
 import { type Entry, pathOf, startedBy } from './values.ts';
 
 /** The rows of a committed step, for the gateways. */
-export function toRows({ run, step, fromSeq }: Entry, at: Date): RunEventRow[] {
+export function toRows({ run, pending, fromSeq }: Entry, at: Date): RunEventRow[] {
   let seq = fromSeq;
-  return step.events.map((event) => {
+  return pending.events.map((event) => {
     seq += 1 + event.started.length;
     return {
       instanceID: run.id,
       seq,
-      nodeID: event.frame?.node.id ?? null,
+      nodeID: event.activation?.node.id ?? null,
       iteration: innermost(pathOf(event)),
       frame: pathOf(event),
       attempt: event.attempt,

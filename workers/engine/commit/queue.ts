@@ -1,4 +1,4 @@
-import { createTurns } from '#shared/concurrency/fair-queue.ts';
+import { createFairQueue } from '#shared/concurrency/fair-queue.ts';
 import type { Run } from '../state/run.ts';
 import type { Entry } from './values.ts';
 
@@ -8,7 +8,7 @@ const LANES = 3;
 const MAX_SMALL = 2;
 const MAX_BATCH = 500;
 /** Steps of so many characters go alone, creators in turn. Postgres takes 50 ms and more for some megabytes. */
-const LARGE_STEP = 250_000;
+const LARGE_COMMIT = 250_000;
 /** Of these in flight. A small step of another tenant does not wait for them. */
 const MAX_LARGE = 2;
 /** A larger step goes alone. A statement of many would be longer than a string may be, and hold up every run in it. */
@@ -19,9 +19,9 @@ type Kind = 'small' | 'large';
 /** The runs whose step waits for a statement, and how many statements are in flight. */
 export class CommitQueue {
   readonly #small: Run[] = [];
-  readonly #large = createTurns<Run>();
+  readonly #large = createFairQueue<Run>();
   /** Steps with numbers, which a statement has left. */
-  readonly #again: Entry[] = [];
+  readonly #locked: Entry[] = [];
   readonly #inFlight = { small: 0, large: 0 };
   readonly #take: (run: Run) => Entry | undefined;
 
@@ -31,25 +31,25 @@ export class CommitQueue {
   }
 
   add(run: Run): void {
-    if (run.stepLength < LARGE_STEP) this.#small.push(run);
-    else this.#large.add(run.turn, run);
+    if (run.pendingLength < LARGE_COMMIT) this.#small.push(run);
+    else this.#large.enqueue(run.flow, run);
   }
 
   addAgain(entries: readonly Entry[]): void {
-    this.#again.push(...entries);
+    this.#locked.push(...entries);
   }
 
   /** What may be written now. */
   get next(): Kind | undefined {
     if (this.#inFlight.small + this.#inFlight.large >= LANES) return undefined;
     if (this.#large.size > 0 && this.#inFlight.large < MAX_LARGE) return 'large';
-    const hasSmall = this.#small.length > 0 || this.#again.length > 0;
+    const hasSmall = this.#small.length > 0 || this.#locked.length > 0;
     return hasSmall && this.#inFlight.small < MAX_SMALL ? 'small' : undefined;
   }
 
   get isIdle(): boolean {
     const { small, large } = this.#inFlight;
-    return small + large + this.#small.length + this.#large.size + this.#again.length === 0;
+    return small + large + this.#small.length + this.#large.size + this.#locked.length === 0;
   }
 
   /** The steps of the next statement, which counts as in flight until its end is told. There may be none. */
@@ -63,7 +63,7 @@ export class CommitQueue {
   }
 
   #nextLarge(): Entry[] {
-    const run = this.#large.take(() => true);
+    const run = this.#large.dequeue(() => true);
     const entry = run && this.#take(run);
     return entry ? [entry] : [];
   }
@@ -75,7 +75,7 @@ export class CommitQueue {
       const entry = this.#nextEntry();
       if (!entry) break;
       if (batch.length > 0 && size + entry.size > MAX_BATCH_SIZE) {
-        this.#again.unshift(entry);
+        this.#locked.unshift(entry);
         break;
       }
       size += entry.size;
@@ -85,7 +85,7 @@ export class CommitQueue {
   }
 
   #nextEntry(): Entry | undefined {
-    const again = this.#again.shift();
+    const again = this.#locked.shift();
     if (again) return again;
     for (let run = this.#small.shift(); run; run = this.#small.shift()) {
       const entry = this.#take(run);

@@ -1,5 +1,5 @@
 import { COMMIT, COMMIT_AND_BRIEFS, COMMIT_AND_WAITS, COMMIT_ONE } from './sql.ts';
-import { briefValues, type Entry, hasLarge, isHeld, isPlain, oneStepValues, stepValues } from './values.ts';
+import { batchValues, briefValues, type Entry, hasLarge, isPlain, singleValues, staysOwned } from './values.ts';
 import { waitValues } from './wait-values.ts';
 
 /** What the statements answer for each run that they have updated. */
@@ -22,14 +22,14 @@ interface Statement {
 /** The statement that commits a batch: most have no waits, and a run that is alone in its batch and goes on has a cheaper one. */
 export function statementOf(batch: readonly Entry[], leaseID: string): Statement {
   if (!batch.every(isPlain)) {
-    const values = [...stepValues(batch, leaseID), ...waitValues(batch)];
+    const values = [...batchValues(batch, leaseID), ...waitValues(batch)];
     return batch.some(hasLarge)
       ? { name: 'commit_steps_and_briefs', text: COMMIT_AND_BRIEFS, values: [...values, briefValues(batch)] }
       : { name: 'commit_steps_and_waits', text: COMMIT_AND_WAITS, values };
   }
   const [entry] = batch;
-  const [event] = entry?.step.events ?? [];
-  if (entry && event && batch.length === 1 && entry.step.events.length === 1 && isHeld(entry))
-    return { name: 'commit_one_step', text: COMMIT_ONE, values: oneStepValues(entry, event, leaseID) };
-  return { name: 'commit_steps', text: COMMIT, values: stepValues(batch, leaseID) };
+  const [event] = entry?.pending.events ?? [];
+  if (entry && event && batch.length === 1 && entry.pending.events.length === 1 && staysOwned(entry))
+    return { name: 'commit_one_step', text: COMMIT_ONE, values: singleValues(entry, event, leaseID) };
+  return { name: 'commit_steps', text: COMMIT, values: batchValues(batch, leaseID) };
 }

@@ -25,9 +25,9 @@ export async function readStates(pool: Pool, entries: readonly Entry[], logger: 
  * What became of a step by the row of its run. The epoch alone does not tell whose it is: a claim that Postgres forgot in a crash is
  * made again under the same epoch, maybe by another worker.
  */
-export function stateOf({ run, step, fromSeq, toSeq }: Entry, row: StateRow | undefined, leaseID: string) {
+export function stateOf({ run, pending, fromSeq, toSeq }: Entry, row: StateRow | undefined, leaseID: string) {
   if (row?.epoch !== run.epoch) return 'fenced';
-  const isReleased = step.end !== null || step.release !== 'hold';
+  const isReleased = pending.end !== null || pending.release !== 'none';
   if (row.seq >= toSeq && toSeq > fromSeq && row.held_by === (isReleased ? null : leaseID)) return 'committed';
   return row.seq === fromSeq && row.held_by === leaseID ? 'locked' : 'fenced';
 }

@@ -3,13 +3,13 @@ import { storable, storableJSON } from '#shared/db/storable.ts';
 import type { Started } from '#shared/messaging/realtime/run-events.ts';
 import { type IterationPath, innermost } from '#shared/workflow/progress/activation.ts';
 import { briefOf } from '../state/large-outputs.ts';
-import { numbersOf, type PendingEvent, type Step } from '../state/pending-commit.ts';
+import { numbersOf, type PendingCommit, type PendingEvent } from '../state/pending-commit.ts';
 import type { Run } from '../state/run.ts';
 
 /** The step of a run on its way into the database. */
 export interface Entry {
   run: Run;
-  step: Step;
+  pending: PendingCommit;
   fromSeq: number;
   toSeq: number;
   /** JSON text of the run's output; null if the run goes on. */
@@ -20,14 +20,14 @@ export interface Entry {
 
 /** Takes the step of a run. Its numbers are given here, so a batch that is sent again changes nothing. */
 export function takeEntry(run: Run): Entry {
-  const step = run.takeStep();
-  const output = step.end && step.end.output !== null ? JSON.stringify(step.end.output) : null;
-  const size = (output?.length ?? 0) + sizeOf(step);
-  return { run, step, fromSeq: run.seq, toSeq: run.seq + numbersOf(step), output, size };
+  const pending = run.takePending();
+  const output = pending.end && pending.end.output !== null ? JSON.stringify(pending.end.output) : null;
+  const size = (output?.length ?? 0) + sizeOf(pending);
+  return { run, pending, fromSeq: run.seq, toSeq: run.seq + numbersOf(pending), output, size };
 }
 
 /** Length of the texts that a statement carries for the step. */
-function sizeOf({ events, children, requests, maps, checkpoint }: Step): number {
+function sizeOf({ events, children, requests, maps, checkpoint }: PendingCommit): number {
   let size = checkpoint?.length ?? 0;
   for (const { payload, log } of events) size += (payload?.length ?? 0) + (log?.size.bytes ?? 0);
   for (const { input } of children) size += JSON.stringify(input).length;
@@ -36,38 +36,38 @@ function sizeOf({ events, children, requests, maps, checkpoint }: Step): number 
   return size;
 }
 
-export function isPlain({ run, step }: Pick<Entry, 'run' | 'step'>): boolean {
+export function isPlain({ run, pending }: Pick<Entry, 'run' | 'pending'>): boolean {
   return (
-    step.checkpoint === null &&
-    !(step.end && run.hasCheckpoint) &&
-    step.waits.length === 0 &&
-    step.resolved.length === 0 &&
-    step.children.length === 0 &&
-    step.requests.length === 0 &&
-    step.events.every(({ log, source }) => log === undefined && !source?.large) &&
-    (step.end !== null || step.release === 'hold')
+    pending.checkpoint === null &&
+    !(pending.end && run.hasCheckpoint) &&
+    pending.waits.length === 0 &&
+    pending.resolved.length === 0 &&
+    pending.children.length === 0 &&
+    pending.requests.length === 0 &&
+    pending.events.every(({ log, source }) => log === undefined && !source?.large) &&
+    (pending.end !== null || pending.release === 'none')
   );
 }
 
-function statusOf(step: Step): string {
-  return step.end?.status ?? (step.release === 'park' ? 'WAITING' : 'RUNNING');
+function statusOf(pending: PendingCommit): string {
+  return pending.end?.status ?? (pending.release === 'park' ? 'WAITING' : 'RUNNING');
 }
 
 /** 0: held on. 1: released. 2: released for another turn. 3: held on, and nothing but the start of nodes: no progress yet. */
-function releaseOf(step: Step): number {
-  if (step.end || step.release === 'park') return 1;
-  if (step.release === 'yield') return 2;
-  return step.events.every(({ status }) => status === 'RUNNING') ? 3 : 0;
+function releaseOf(pending: PendingCommit): number {
+  if (pending.end || pending.release === 'park') return 1;
+  if (pending.release === 'yield') return 2;
+  return pending.events.every(({ status }) => status === 'RUNNING') ? 3 : 0;
 }
 
 /** $1 to $20 of the statements for many runs. */
-export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
+export function batchValues(batch: readonly Entry[], leaseID: string): string[] {
   const runs = runKinds.map((): Value[] => []);
   const events = eventKinds.map((): Value[] => []);
   for (const entry of batch) {
     addRow(runs, runValues(entry));
     let seq = entry.fromSeq;
-    for (const event of entry.step.events) {
+    for (const event of entry.pending.events) {
       seq += 1 + event.started.length;
       addRow(events, eventValues(entry.run, event, seq));
     }
@@ -76,14 +76,14 @@ export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
 }
 
 /** Whether this process goes on with the run after the step. */
-export function isHeld({ step }: Pick<Entry, 'step'>): boolean {
-  return step.end === null && step.release === 'hold';
+export function staysOwned({ pending }: Pick<Entry, 'pending'>): boolean {
+  return pending.end === null && pending.release === 'none';
 }
 
 /** $1 to $16 of the statement for one event of one run that goes on here. */
-export function oneStepValues(entry: Entry, event: PendingEvent, leaseID: string): Value[] {
-  const { run, step, fromSeq, toSeq } = entry;
-  return [leaseID, run.id, run.epoch, fromSeq, toSeq, releaseOf(step), ...eventValues(run, event, toSeq)];
+export function singleValues(entry: Entry, event: PendingEvent, leaseID: string): Value[] {
+  const { run, pending, fromSeq, toSeq } = entry;
+  return [leaseID, run.id, run.epoch, fromSeq, toSeq, releaseOf(pending), ...eventValues(run, event, toSeq)];
 }
 
 type Value = string | number | null;
@@ -93,17 +93,17 @@ type Kind = 'plain' | 'text';
 /** Of the columns in `runValues`. */
 const runKinds: readonly Kind[] = ['plain', 'plain', 'plain', 'plain', 'plain', 'plain', 'plain', 'text', 'text'];
 
-function runValues({ run, step, fromSeq, toSeq, output }: Entry): Value[] {
+function runValues({ run, pending, fromSeq, toSeq, output }: Entry): Value[] {
   return [
     run.id,
     run.epoch,
     fromSeq,
     toSeq,
-    statusOf(step),
-    releaseOf(step),
-    run.seen,
+    statusOf(pending),
+    releaseOf(pending),
+    run.observedWakeSeq,
     output && storableJSON(output),
-    step.end?.error ? storableJSON(JSON.stringify(step.end.error)) : null,
+    pending.end?.error ? storableJSON(JSON.stringify(pending.end.error)) : null,
   ];
 }
 
@@ -126,13 +126,13 @@ function eventValues(run: Run, event: PendingEvent, seq: number): Value[] {
   return [
     run.id,
     seq,
-    event.frame?.node.id ?? null,
+    event.activation?.node.id ?? null,
     innermost(path),
     event.attempt,
     event.status,
     event.exit && storable(event.exit),
     event.payload && storableJSON(event.payload),
-    frameText(path),
+    pathText(path),
     startedText(event),
   ];
 }
@@ -150,26 +150,28 @@ function toArrays(kinds: readonly Kind[], columns: readonly Value[][]): string[]
 
 /** $30: of each event, its payload without a large output; null if it has none. */
 export function briefValues(batch: readonly Entry[]): string {
-  return textArray(batch.flatMap(({ step }) => step.events.map(briefOf).map((brief) => brief && storableJSON(brief))));
+  return textArray(
+    batch.flatMap(({ pending }) => pending.events.map(briefOf).map((brief) => brief && storableJSON(brief))),
+  );
 }
 
-export function hasLarge({ step }: Pick<Entry, 'step'>): boolean {
-  return step.events.some(({ source }) => source?.large);
+export function hasLarge({ pending }: Pick<Entry, 'pending'>): boolean {
+  return pending.events.some(({ source }) => source?.large);
 }
 
-export function startedBy({ frame, started }: PendingEvent): Started[] {
-  return started.map(({ node, path }) => (path === frame?.path ? node.id : { nodeID: node.id, frame: path }));
+export function startedBy({ activation, started }: PendingEvent): Started[] {
+  return started.map(({ node, path }) => (path === activation?.path ? node.id : { nodeID: node.id, frame: path }));
 }
 
 function startedText(event: PendingEvent): string | null {
   return event.started.length > 0 ? storableJSON(JSON.stringify(startedBy(event))) : null;
 }
 
-export function pathOf({ frame }: PendingEvent): IterationPath {
-  return frame?.path ?? [];
+export function pathOf({ activation }: PendingEvent): IterationPath {
+  return activation?.path ?? [];
 }
 
 /** Null outside of loops, where nearly all events are. */
-function frameText(path: IterationPath): string | null {
+function pathText(path: IterationPath): string | null {
   return path.length > 0 ? JSON.stringify(path) : null;
 }

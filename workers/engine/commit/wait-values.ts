@@ -2,17 +2,17 @@ import { storableJSON } from '#shared/db/storable.ts';
 import { limitColumns } from '#shared/runs/accept.ts';
 import { limitsOf } from '#shared/workflow/limits.ts';
 import { innermost, pathKey } from '#shared/workflow/progress/activation.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { AwaitedEvent, PendingMap } from '../state/pending-commit.ts';
 import type { Run } from '../state/run.ts';
 import type { Entry } from './values.ts';
 
 /** $21 to $29: waits, ended waits, children, requests, checkpoints, maps, their chunks, logs, and lengths of runs, as JSON because they are few and have many shapes. */
 export function waitValues(batch: readonly Entry[]): string[] {
-  const waits = batch.flatMap(({ run, step }) =>
-    step.waits.map((wait) => ({
+  const waits = batch.flatMap(({ run, pending }) =>
+    pending.waits.map((wait) => ({
       instance_id: run.id,
-      ...placeOf(wait.frame),
+      ...keyOf(wait.activation),
       kind: wait.kind,
       ref: wait.ref,
       due_ms: wait.dueInMs,
@@ -20,11 +20,11 @@ export function waitValues(batch: readonly Entry[]): string[] {
       ...(wait.awaited && { event: awaitedValue(wait.awaited) }),
     })),
   );
-  const resolved = batch.flatMap(({ run, step }) =>
-    step.resolved.map((frame) => ({ instance_id: run.id, ...placeOf(frame) })),
+  const resolved = batch.flatMap(({ run, pending }) =>
+    pending.resolved.map((activation) => ({ instance_id: run.id, ...keyOf(activation) })),
   );
-  const children = batch.flatMap(({ run, step }) =>
-    step.children.map((child) => ({
+  const children = batch.flatMap(({ run, pending }) =>
+    pending.children.map((child) => ({
       parent_id: run.id,
       id: child.id,
       workflow_id: child.workflowID,
@@ -37,26 +37,26 @@ export function waitValues(batch: readonly Entry[]): string[] {
       ...limitColumns(limitsOf(child.governance, child)),
     })),
   );
-  const requests = batch.flatMap(({ run, step }) =>
-    step.requests.map((request) => ({
+  const requests = batch.flatMap(({ run, pending }) =>
+    pending.requests.map((request) => ({
       instance_id: run.id,
       id: request.id,
       tenant_id: run.tenantID,
-      ...placeOf(request.frame),
-      iteration: innermost(request.frame.path),
-      frame: request.frame.path.length > 0 ? request.frame.path : null,
+      ...keyOf(request.activation),
+      iteration: innermost(request.activation.path),
+      frame: request.activation.path.length > 0 ? request.activation.path : null,
       config: request.config,
       expires_ms: request.expiresInMs,
     })),
   );
-  const checkpoints = batch.flatMap(({ run, step, toSeq }) =>
-    step.checkpoint === null ? [] : [`{"instance_id":"${run.id}","seq":${toSeq},"state":${step.checkpoint}}`],
+  const checkpoints = batch.flatMap(({ run, pending, toSeq }) =>
+    pending.checkpoint === null ? [] : [`{"instance_id":"${run.id}","seq":${toSeq},"state":${pending.checkpoint}}`],
   );
   const texts = [waits, resolved, children, requests].map((rows) => JSON.stringify(rows));
-  const maps = batch.flatMap(({ run, step }) => step.maps.map((map) => mapRow(run, map)));
-  const chunks = batch.flatMap(({ run, step }) => step.maps.flatMap((map) => chunkRows(run, map)));
-  const lengths = batch.flatMap(({ run, step }) =>
-    step.release === 'hold' ? [] : [{ instance_id: run.id, length: run.state.heldLength }],
+  const maps = batch.flatMap(({ run, pending }) => pending.maps.map((map) => mapRow(run, map)));
+  const chunks = batch.flatMap(({ run, pending }) => pending.maps.flatMap((map) => chunkRows(run, map)));
+  const lengths = batch.flatMap(({ run, pending }) =>
+    pending.release === 'none' ? [] : [{ instance_id: run.id, length: run.state.residentLength }],
   );
   const others = [maps, chunks, batch.flatMap(logRows), lengths].map((rows) => JSON.stringify(rows));
   return [...texts, `[${checkpoints.join(',')}]`, ...others].map(storableJSON);
@@ -67,16 +67,16 @@ function awaitedValue({ name, key, lookbackMs }: AwaitedEvent) {
 }
 
 /** Under the numbers of the rows of their events. */
-function logRows({ run, step, fromSeq }: Entry) {
+function logRows({ run, pending, fromSeq }: Entry) {
   let seq = fromSeq;
-  return step.events.flatMap(({ started, log, frame }) => {
+  return pending.events.flatMap(({ started, log, activation }) => {
     seq += 1 + started.length;
     if (!log) return [];
     return [
       {
         instance_id: run.id,
         seq,
-        node_id: frame?.node.id,
+        node_id: activation?.node.id,
         lines: log.lines,
         cut_lines: log.cut.lines,
         cut_bytes: log.cut.bytes,
@@ -85,12 +85,12 @@ function logRows({ run, step, fromSeq }: Entry) {
   });
 }
 
-function mapRow(run: Run, { id, frame, attempt, plan, scope, items, size, maxResultSize }: PendingMap) {
+function mapRow(run: Run, { id, activation, attempt, plan, scope, items, size, maxResultSize }: PendingMap) {
   return {
     id,
     instance_id: run.id,
-    ...placeOf(frame),
-    frame: frame.path.length > 0 ? frame.path : null,
+    ...keyOf(activation),
+    frame: activation.path.length > 0 ? activation.path : null,
     attempt,
     plan,
     scope,
@@ -109,6 +109,6 @@ function chunkRows(run: Run, { id, items, size }: PendingMap) {
   });
 }
 
-function placeOf({ node, path }: Frame) {
+function keyOf({ node, path }: Activation) {
   return { node_id: node.id, path: pathKey(path) };
 }

@@ -8,11 +8,11 @@ import type { WorkerConfig } from '#shared/process/config.ts';
 import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { withTimeToAnswer } from '#shared/workflow/options.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import { resolveConfig } from '#shared/workflow/resolve-arguments.ts';
 import { RefusedWrite } from '../../connections/refused-write.ts';
 import { maskIn } from '../../datasources/http/status.ts';
-import type { Fact, NodeContext, Park } from '../../nodes/executor.ts';
+import type { NodeContext, Park, WaitResult } from '../../nodes/executor.ts';
 import { executorOf } from '../../nodes/index.ts';
 import { parkMap } from '../maps/begin-map.ts';
 import { readMapResults } from '../maps/map-results.ts';
@@ -22,16 +22,16 @@ import { readIterations } from '../state/iterations.ts';
 import type { Run } from '../state/run.ts';
 import { rootsOf, variablesOf, withLinks } from '../values/node-variables.ts';
 import { readScope, readScopeOfBody } from '../values/read-values.ts';
-import type { HeldValues } from '../values/resident-values.ts';
+import type { ResidentValues } from '../values/resident-values.ts';
 import { type OwnPark, parkNode } from '../waits/park.ts';
-import { type Conclusion, failFrame, passWrite, repeatBody, succeed } from './conclude.ts';
+import { type Conclusion, failActivation, passWrite, repeatBody, succeed } from './conclude.ts';
 import { completeChunk, failChunk } from './conclude-chunk.ts';
 import { type AttemptTask, createTask } from './task.ts';
 
 export interface Attempting {
   run: Run;
-  frame: Frame;
-  fact: Fact | undefined;
+  activation: Activation;
+  waitResult: WaitResult | undefined;
   /**
    * Goes on after the attempt. Called in the turn that has recorded the outcome: with neither a running frame nor a wait, the run would
    * look as if it could rest.
@@ -45,26 +45,26 @@ export interface Process {
   rights: Rights;
   nodes: NodeContext;
   maps: Pick<Maps, 'stop'>;
-  values: HeldValues;
+  values: ResidentValues;
   config: WorkerConfig;
   logger: Logger;
 }
 
 /** Executes a frame: reads what its node needs, and calls the executor. */
-export async function attempt(process: Process, { run, frame, fact, proceed }: Attempting): Promise<void> {
-  const { node } = frame;
-  const task = createTask(run, frame, fact, process.logger);
+export async function attempt(process: Process, { run, activation, waitResult, proceed }: Attempting): Promise<void> {
+  const { node } = activation;
+  const task = createTask(run, activation, waitResult, process.logger);
   let resolved: unknown;
   try {
     // What Postgres did not answer is repeated, for as long as it is away: nothing has happened yet.
     const waiting = task.waiting({});
-    const goesOn = fact !== undefined || run.state.repetitionOf(frame) !== undefined;
-    const filling = fillConfig(process, run, { frame, task });
+    const goesOn = waitResult !== undefined || run.state.repetitionOf(activation) !== undefined;
+    const filling = fillConfig(process, run, { activation, task });
     const config = goesOn ? await filling.catch((error) => withoutFilling(node, error)) : await filling;
     resolved = withTimeToAnswer(node, run.version.options, config);
-    task.fact = await untilReachable(() => factFor(process, run, frame, fact), waiting);
+    task.waitResult = await untilReachable(() => waitResultFor(process, run, activation, waitResult), waiting);
     // A node that continues after its wait was checked before it parked.
-    const assets = task.fact ? [] : namedAssets(node.definition, resolved);
+    const assets = task.waitResult ? [] : namedAssets(node.definition, resolved);
     if (assets.length > 0) await untilReachable(() => checkAssets(process.rights, run, { node, assets }), waiting);
     const whileExecuting = task.waiting({
       isAway: (error) => error instanceof StoreAway,
@@ -73,14 +73,15 @@ export async function attempt(process: Process, { run, frame, fact, proceed }: A
     });
     const result = await untilReachable(() => executeClocked(process, task.with(resolved), node), whileExecuting);
     if (run.isOver) return;
-    if (!('park' in result)) proceed(succeed(process.config, run, frame, { resolved, ...result }));
+    if (!('park' in result)) proceed(succeed(process.config, run, activation, { resolved, ...result }));
     else if (result.park === 'iterations') {
       const { park: _, ...repeat } = result;
-      proceed(repeatBody(process.config, run, frame, repeat));
-    } else if (result.park === 'chunks') await beginMap(process, { run, frame, fact, proceed }, { map: result, task });
-    else await untilReachable(() => park(process, { run, frame, fact, proceed }, result), waiting);
+      proceed(repeatBody(process.config, run, activation, repeat));
+    } else if (result.park === 'chunks')
+      await beginMap(process, { run, activation, waitResult, proceed }, { map: result, task });
+    else await untilReachable(() => park(process, { run, activation, waitResult, proceed }, result), waiting);
   } catch (error) {
-    if (!run.isOver) proceed(concludeError(run, frame, { task, resolved, error }));
+    if (!run.isOver) proceed(concludeError(run, activation, { task, resolved, error }));
   } finally {
     task.stopClock();
   }
@@ -90,12 +91,12 @@ export async function attempt(process: Process, { run, frame, fact, proceed }: A
 async function fillConfig(
   process: Process,
   run: Run,
-  { frame, task }: { frame: Frame; task: AttemptTask },
+  { activation, task }: { activation: Activation; task: AttemptTask },
 ): Promise<unknown> {
-  const { node } = frame;
+  const { node } = activation;
   if (node.variables) task.variables = await readVariables(process, run, { node, task });
-  task.variables = withLinks(task.variables, frame, { run, links: process.nodes.formLinks });
-  if (run.state.hasApart) task.scope = await readScope(process, run, { frame, waiting: task.waiting({}) });
+  task.variables = withLinks(task.variables, activation, { run, links: process.nodes.formLinks });
+  if (run.state.hasOffloaded) task.scope = await readScope(process, run, { activation, waiting: task.waiting({}) });
   return resolveConfig(node, task.scope, rootsOf(task.variables));
 }
 
@@ -119,9 +120,10 @@ interface Failed {
 }
 
 /** What follows from an attempt that threw: it failed, or a dry run has refused its write. */
-function concludeError(run: Run, frame: Frame, { task, resolved, error }: Failed): Conclusion {
-  if (!(error instanceof RefusedWrite)) return failFrame(run, frame, { resolved, error: task.explain(error) });
-  return passWrite(run, frame, { resolved, write: maskIn(error.write, task.variables.secrets) });
+function concludeError(run: Run, activation: Activation, { task, resolved, error }: Failed): Conclusion {
+  if (!(error instanceof RefusedWrite))
+    return failActivation(run, activation, { resolved, error: task.explain(error) });
+  return passWrite(run, activation, { resolved, write: maskIn(error.write, task.variables.secrets) });
 }
 
 function executeClocked({ nodes }: Process, task: AttemptTask, { definition }: GraphNode) {
@@ -136,41 +138,46 @@ interface MapToBegin {
 
 /** Begins to work off items in chunks, unless there is nothing to do. */
 async function beginMap(process: Process, attempting: Attempting, { map, task }: MapToBegin): Promise<void> {
-  const { run, frame, proceed } = attempting;
+  const { run, activation, proceed } = attempting;
   const { park: _, ...plan } = map;
-  if (map.items.length === 0 || frame.node.body === null) {
-    const fact: Fact = { kind: 'iterations', results: [], total: map.items.length, failed: 0 };
-    return attempt(process, { ...attempting, fact });
+  if (map.items.length === 0 || activation.node.body === null) {
+    const waitResult: WaitResult = { kind: 'iterations', results: [], total: map.items.length, failed: 0 };
+    return attempt(process, { ...attempting, waitResult });
   }
-  const scope = await readScopeOfBody(process, run, { frame, waiting: task.waiting({}) });
+  const scope = await readScopeOfBody(process, run, { activation, waiting: task.waiting({}) });
   if (run.isOver) return;
-  const parked = parkMap(process.config, run, frame, { ...plan, scope });
-  run.record(frame, parked.event);
+  const parked = parkMap(process.config, run, activation, { ...plan, scope });
+  run.record(activation, parked.event);
   proceed({ wait: parked.wait });
 }
 
 /** What the node is told, with what its iterations or its chunks gave. Throws if they have failed. */
-async function factFor(process: Process, run: Run, frame: Frame, fact: Fact | undefined): Promise<Fact | undefined> {
-  if (run.state.repetitionOf(frame)) return readIterations(process.pool, run, frame);
-  if (fact?.kind !== 'chunks') return fact;
-  if (fact.outcome !== 'done') await process.maps.stop(fact.mapID);
-  return readMapResults(process.pool, fact, { graph: run.version.graph, node: frame.node });
+async function waitResultFor(
+  process: Process,
+  run: Run,
+  activation: Activation,
+  waitResult: WaitResult | undefined,
+): Promise<WaitResult | undefined> {
+  if (run.state.repetitionOf(activation)) return readIterations(process.pool, run, activation);
+  if (waitResult?.kind !== 'chunks') return waitResult;
+  if (waitResult.outcome !== 'done') await process.maps.stop(waitResult.mapID);
+  return readMapResults(process.pool, waitResult, { graph: run.version.graph, node: activation.node });
 }
 
-async function park(process: Process, { run, frame, proceed }: Attempting, request: OwnPark): Promise<void> {
-  const parked = await parkNode(process, run, frame, request);
+async function park(process: Process, { run, activation, proceed }: Attempting, request: OwnPark): Promise<void> {
+  const parked = await parkNode(process, run, activation, request);
   if (run.isOver) return;
-  run.record(frame, parked.event);
+  run.record(activation, parked.event);
   proceed({ wait: parked.wait });
 }
 
 /** Ends a chunk whose items have ended. */
-export async function endChunk(process: Process, { run, frame, proceed }: Attempting): Promise<void> {
-  const task = createTask(run, frame, undefined, process.logger);
+export async function endChunk(process: Process, { run, activation, proceed }: Attempting): Promise<void> {
+  const task = createTask(run, activation, undefined, process.logger);
   try {
-    const fact = await untilReachable(() => readIterations(process.pool, run, frame), task.waiting({}));
-    if (!run.isOver) proceed(completeChunk(process.config, run, frame, fact));
+    const waitResult = await untilReachable(() => readIterations(process.pool, run, activation), task.waiting({}));
+    if (!run.isOver) proceed(completeChunk(process.config, run, activation, waitResult));
   } catch (error) {
-    if (!run.isOver) proceed(failChunk(run, frame, task.explain(error)));
+    if (!run.isOver) proceed(failChunk(run, activation, task.explain(error)));
   }
 }

@@ -1,8 +1,8 @@
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { Repeat } from '#shared/messaging/realtime/run-events.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
-import type { Fact } from '../../nodes/executor.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
+import type { WaitResult } from '../../nodes/executor.ts';
 import type { Chunk } from '../state/chunk.ts';
 import { shownError } from '../state/outcome.ts';
 import type { Run } from '../state/run.ts';
@@ -10,7 +10,7 @@ import { outputText } from '../values/outputs.ts';
 import type { Conclusion } from './conclude.ts';
 
 /** Begins the first item of a chunk. The items stand in its row. */
-export function beginChunk(run: Run, frame: Frame, { items, first, plan }: Chunk): Conclusion {
+export function beginChunk(run: Run, activation: Activation, { items, first, plan }: Chunk): Conclusion {
   const repeat: Repeat = {
     itemVariable: plan.itemVariable,
     indexVariable: plan.indexVariable,
@@ -18,25 +18,25 @@ export function beginChunk(run: Run, frame: Frame, { items, first, plan }: Chunk
     failedItems: plan.failsFast ? 'fail' : 'keep',
     ...(plan.tolerated !== null && { tolerated: plan.tolerated }),
   };
-  const { next, source } = run.state.repeat(frame, { items, repeat, first, length: 0 });
+  const { next, source } = run.state.repeat(activation, { items, repeat, first, length: 0 });
   const payload = JSON.stringify({ wait: 'iterations', repeat, output: {} });
-  return { outcome: run.record(frame, { status: 'SUSPENDED', exit: null, payload, source }), next };
+  return { outcome: run.record(activation, { status: 'SUSPENDED', exit: null, payload, source }), next };
 }
 
 /** Ends a chunk with what its items gave: the output of the run, where the map reads it. */
 export function completeChunk(
   { nodeOutputMaxBytes }: { nodeOutputMaxBytes: number },
   run: Run,
-  frame: Frame,
-  { results, total, failed }: Extract<Fact, { kind: 'iterations' }>,
+  activation: Activation,
+  { results, total, failed }: Extract<WaitResult, { kind: 'iterations' }>,
 ): Conclusion {
   const collected = run.chunk?.plan.collectResults === false ? [] : results;
   const size = collected.length > 0 ? sizeOf(collected, nodeOutputMaxBytes) : 0;
   // Results that are too large fail the map by their size. The items have not failed.
   run.endWith({ failed, size, results: size === BEYOND_ALL ? [] : collected });
   const payload = JSON.stringify({ output: { totalItems: total, failedItems: failed } });
-  const outcome = run.record(frame, { status: 'SUCCESS', exit: frame.node.definition.body ?? null, payload });
-  return { outcome, next: run.state.settle(frame, null) };
+  const outcome = run.record(activation, { status: 'SUCCESS', exit: activation.node.definition.body ?? null, payload });
+  return { outcome, next: run.state.settle(activation, null) };
 }
 
 /** Above the limit of any worker: that of the map may be another one. The column of the size is of type integer. */
@@ -53,11 +53,11 @@ function sizeOf(results: Json[], maxBytes: number): number {
 }
 
 /** Fails a chunk, too many of whose items have failed. Its error says how many, for the counter of the map. */
-export function failChunk(run: Run, frame: Frame, reason: AppError): Conclusion {
-  const { phase, failures = 0 } = run.state.repetitionOf(frame) ?? {};
+export function failChunk(run: Run, activation: Activation, reason: AppError): Conclusion {
+  const { phase, failures = 0 } = run.state.repetitionOf(activation) ?? {};
   const error = phase === 'failed' ? withDetails(reason, { failedItems: failures }) : reason;
-  run.record(frame, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error) }) });
-  run.fail(error, { frame, attempt: run.attemptOf(frame) });
+  run.record(activation, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error) }) });
+  run.fail(error, { activation, attempt: run.attemptOf(activation) });
   return null;
 }
 

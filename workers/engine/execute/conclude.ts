@@ -4,7 +4,7 @@ import type { Repeat, RunEventPayload } from '#shared/messaging/realtime/run-eve
 import type { WorkerConfig } from '#shared/process/config.ts';
 import { exitsOf, needsEdge, usualExitOf } from '#shared/workflow/nodes/properties.ts';
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { Pin } from '#shared/workflow/test-mode.ts';
 import {
   briefError,
@@ -20,12 +20,12 @@ import {
 } from '../state/outcome.ts';
 import type { PendingEvent } from '../state/pending-commit.ts';
 import type { Run } from '../state/run.ts';
-import type { KeptOutput } from '../state/run-state.ts';
+import type { SizedOutput } from '../state/run-state.ts';
 import type { Wait } from '../state/waits.ts';
 import { outputText } from '../values/outputs.ts';
 
 /** What follows from an attempt: the frames that its outcome makes ready, a wait, or nothing because the run has ended. */
-export type Conclusion = { outcome: PendingEvent; next: readonly Frame[] } | { wait: Wait } | null;
+export type Conclusion = { outcome: PendingEvent; next: readonly Activation[] } | { wait: Wait } | null;
 
 interface Success {
   resolved: unknown;
@@ -36,16 +36,16 @@ interface Success {
   marks?: Pick<RunEventPayload, 'isPinned'>;
 }
 
-type Limits = Pick<WorkerConfig, 'nodeOutputMaxBytes' | 'runOutputMaxBytes'> & Pick<KeptOutput, 'largeLength'>;
+type Limits = Pick<WorkerConfig, 'nodeOutputMaxBytes' | 'runOutputMaxBytes'> & Pick<SizedOutput, 'largeLength'>;
 
 /** Records the output of a frame. Throws if the run cannot take it. */
 export function succeed(
   limits: Limits,
   run: Run,
-  frame: Frame,
+  activation: Activation,
   { resolved, output, exit, cancelsOthers, marks }: Success,
 ): Conclusion {
-  const { node } = frame;
+  const { node } = activation;
   if (run.chunk && node.definition.ends) refuseFailedEnd(output);
   if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
     throw new AppError('NODE_FAILED', `The node left by the exit "${exit}", which it does not have`, { retry: false });
@@ -55,54 +55,54 @@ export function succeed(
     });
   const text = takeOutput(limits, run, output);
   const { length } = text;
-  const source = run.state.keep(frame, resolved, { output, length, largeLength: limits.largeLength });
+  const source = run.state.store(activation, resolved, { output, length, largeLength: limits.largeLength });
   const payload = marks?.isPinned ? `{"output":${text},"isPinned":true}` : `{"output":${text}}`;
-  const outcome = run.record(frame, { status: 'SUCCESS', exit, payload, source });
-  const conclusion = goOn(run, frame, { outcome, exit, output });
+  const outcome = run.record(activation, { status: 'SUCCESS', exit, payload, source });
+  const conclusion = goOn(run, activation, { outcome, exit, output });
   // In a map, an end is that of its item.
   if (!cancelsOthers || run.chunk || conclusion === null) return conclusion;
-  run.endAt(frame);
+  run.endAt(activation);
   return null;
 }
 
 /** What follows from an outcome by which a frame is left. */
 function goOn(
   run: Run,
-  frame: Frame,
+  activation: Activation,
   { outcome, exit, output }: { outcome: PendingEvent; exit: string | null; output: Json },
 ): Conclusion {
-  const next = run.state.settle(frame, exit);
-  return run.stopAfter(frame, output) ? null : { outcome, next };
+  const next = run.state.settle(activation, exit);
+  return run.stopAfter(activation, output) ? null : { outcome, next };
 }
 
 /** Records what a test gives in place of executing a frame. With the exit `error` the frame has failed. */
-export function takePin(limits: Limits, run: Run, frame: Frame, { output, exit }: Pin): Conclusion {
-  const resolved = frame.node.config;
+export function takePin(limits: Limits, run: Run, activation: Activation, { output, exit }: Pin): Conclusion {
+  const resolved = activation.node.config;
   try {
     if (exit === 'error') {
       takeOutput(limits, run, output);
-      return failFrame(run, frame, { resolved, error: pinnedError(output), pinned: output });
+      return failActivation(run, activation, { resolved, error: pinnedError(output), pinned: output });
     }
-    return succeed(limits, run, frame, { resolved, output, exit, marks: { isPinned: true } });
+    return succeed(limits, run, activation, { resolved, output, exit, marks: { isPinned: true } });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return failFrame(run, frame, { resolved, error });
+    return failActivation(run, activation, { resolved, error });
   }
 }
 
 /** Leaves a frame by its usual exit, without its value: a dry run has refused what it would have written. */
 export function passWrite(
   run: Run,
-  frame: Frame,
+  activation: Activation,
   { resolved, write }: { resolved: unknown; write: string },
 ): Conclusion {
-  const { node } = frame;
+  const { node } = activation;
   const output = nullOutput(resolved);
   const exit = usualExitOf(node.definition, resolved ?? node.config);
-  const source = run.state.keep(frame, resolved, { output, length: 0 });
+  const source = run.state.store(activation, resolved, { output, length: 0 });
   const payload = JSON.stringify({ output, refusedWrite: write });
-  const outcome = run.record(frame, { status: 'SKIPPED', exit, payload, source });
-  return goOn(run, frame, { outcome, exit, output });
+  const outcome = run.record(activation, { status: 'SKIPPED', exit, payload, source });
+  return goOn(run, activation, { outcome, exit, output });
 }
 
 /** An end in a chunk of a map that says failure fails its item. */
@@ -116,13 +116,13 @@ function refuseFailedEnd({ status, message }: JsonObject): void {
 export function repeatBody(
   limits: Limits,
   run: Run,
-  frame: Frame,
+  activation: Activation,
   { items, ...repeat }: Repeat & { items: Json[] },
 ): Conclusion {
   const text = takeOutput(limits, run, { items });
-  const { next, source } = run.state.repeat(frame, { items, repeat, length: text.length });
+  const { next, source } = run.state.repeat(activation, { items, repeat, length: text.length });
   const payload = `{"wait":"iterations","repeat":${JSON.stringify(repeat)},"output":${text}}`;
-  return { outcome: run.record(frame, { status: 'SUSPENDED', exit: null, payload, source }), next };
+  return { outcome: run.record(activation, { status: 'SUSPENDED', exit: null, payload, source }), next };
 }
 
 /** JSON text of an output, counted among those of the run. */
@@ -138,11 +138,11 @@ function takeOutput(limits: Limits, run: Run, output: JsonObject): string {
 }
 
 /** Passes through a disabled node: no output, and the usual exit of its kind. */
-export function skip(run: Run, frame: Frame): Conclusion {
-  const { node } = frame;
+export function skip(run: Run, activation: Activation): Conclusion {
+  const { node } = activation;
   const exit = usualExitOf(node.definition, node.config);
-  const outcome = run.record(frame, { status: 'SKIPPED', exit, payload: null });
-  return goOn(run, frame, { outcome, exit, output: null });
+  const outcome = run.record(activation, { status: 'SKIPPED', exit, payload: null });
+  return goOn(run, activation, { outcome, exit, output: null });
 }
 
 interface Failure {
@@ -153,38 +153,42 @@ interface Failure {
 }
 
 /** Records a failed attempt: it is repeated later, the frame is left without its value, or the run fails. */
-export function failFrame(run: Run, frame: Frame, { resolved, error, pinned }: Failure): Conclusion {
-  const { node } = frame;
+export function failActivation(run: Run, activation: Activation, { resolved, error, pinned }: Failure): Conclusion {
+  const { node } = activation;
   const policy = run.version.policies[node.index];
-  const failures = run.state.countFailure(frame);
+  const failures = run.state.countFailure(activation);
   const ms = retryDelay(policy?.retryDelayMs ?? 0, failures, error.retryAfter);
   if (isRepeatable(error, policy) && failures <= retriesOf(policy) && ms <= LONGEST_PAUSE_MS) {
     const dueAt = new Date(Date.now() + ms).toISOString();
-    run.record(frame, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error), dueAt }) });
+    run.record(activation, {
+      status: 'FAILED',
+      exit: null,
+      payload: JSON.stringify({ error: shownError(error), dueAt }),
+    });
     return { wait: { kind: 'time', purpose: 'retry', ms } };
   }
   const exit = exitAfterFailure(node, policy?.errorHandling);
   const marks = pinned && { isPinned: true };
   if (exit === undefined) {
-    if (isHandledAround(run, frame.path)) {
+    if (isHandledAround(run, activation.path)) {
       const payload = JSON.stringify({ error: shownError(error), failsItem: true, ...marks });
-      const outcome = run.record(frame, { status: 'FAILED', exit: null, payload });
-      const next = run.state.failItem(frame, shownError(error));
-      return run.stopAfter(frame, { success: false, error: briefError(error) }) ? null : { outcome, next };
+      const outcome = run.record(activation, { status: 'FAILED', exit: null, payload });
+      const next = run.state.failItem(activation, shownError(error));
+      return run.stopAfter(activation, { success: false, error: briefError(error) }) ? null : { outcome, next };
     }
     const payload = JSON.stringify({ error: shownError(error), ...marks });
-    run.record(frame, { status: 'FAILED', exit: null, payload });
-    run.fail(error, { frame, attempt: run.attemptOf(frame) });
+    run.record(activation, { status: 'FAILED', exit: null, payload });
+    run.fail(error, { activation, attempt: run.attemptOf(activation) });
     return null;
   }
   // Where the templates could not be filled in, the name of the value is known all the same.
   const config = resolved ?? node.config;
   const output = pinned ?? { ...nullOutput(config), success: false, error: briefError(error) };
-  const attempt = run.attemptOf(frame);
-  const source = run.state.pass(frame, config, { output, error: shownError(error), attempt });
+  const attempt = run.attemptOf(activation);
+  const source = run.state.pass(activation, config, { output, error: shownError(error), attempt });
   const payload = JSON.stringify({ output, error: shownError(error), ...marks });
-  const outcome = run.record(frame, { status: 'FAILED', exit, payload, source });
-  return goOn(run, frame, { outcome, exit, output });
+  const outcome = run.record(activation, { status: 'FAILED', exit, payload, source });
+  return goOn(run, activation, { outcome, exit, output });
 }
 
 /** Whether a node that repeats the body of this path, or one around it, takes the failure of an item. */

@@ -1,10 +1,10 @@
-const MAX = { frames: 200, length: 1_000_000, ms: 5 };
+const MAX = { activations: 200, length: 1_000_000, ms: 5 };
 
 /** The pure frames that go into the commit of the outcome before them, while they are few, short and quickly computed. */
-export class Together {
+export class InlineBatch {
   readonly #now: () => number;
   readonly #endsAt: number;
-  #frames = 0;
+  #count = 0;
   #length = 0;
 
   /** `length`: that of the outcome before the frames, which has held the process already. `now`: a clock in milliseconds. */
@@ -16,16 +16,16 @@ export class Together {
 
   /** Counts a frame that was computed, with the length of its event's payload. */
   add(length: number): void {
-    this.#frames += 1;
+    this.#count += 1;
     this.#length += length;
   }
 
-  get frames(): number {
-    return this.#frames;
+  get count(): number {
+    return this.#count;
   }
 
   /** Whether the next frame goes into the next commit. */
   get isFull(): boolean {
-    return this.#frames >= MAX.frames || this.#length > MAX.length || this.#now() > this.#endsAt;
+    return this.#count >= MAX.activations || this.#length > MAX.length || this.#now() > this.#endsAt;
   }
 }

@@ -4,31 +4,31 @@ import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { type IterationPath, idempotencyKey, innermost } from '#shared/workflow/progress/activation.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { Printed } from '#shared/workflow/run-log.ts';
-import type { Fact, NodeRun, NodeVariables } from '../../nodes/executor.ts';
+import type { NodeRun, NodeVariables, WaitResult } from '../../nodes/executor.ts';
 import type { Run } from '../state/run.ts';
 import { maskError, maskLine, noVariables } from '../values/node-variables.ts';
 
 /** The input of an executor. Created for every attempt, so its values are computed only on access. */
 export class AttemptTask implements NodeRun {
-  fact: Fact | undefined;
+  waitResult: WaitResult | undefined;
   config: unknown;
   variables: NodeVariables = noVariables;
   /** As it is when the attempt begins. */
   scope: JsonObject;
   readonly #run: Run;
-  readonly #frame: Frame;
+  readonly #frame: Activation;
   readonly #logger: Logger;
   #clock: NodeJS.Timeout | undefined;
   #timeout: AbortController | undefined;
 
-  constructor(run: Run, frame: Frame, fact: Fact | undefined, logger: Logger) {
+  constructor(run: Run, activation: Activation, waitResult: WaitResult | undefined, logger: Logger) {
     this.#run = run;
-    this.#frame = frame;
+    this.#frame = activation;
     this.#logger = logger;
-    this.fact = fact;
-    this.scope = run.state.scopeOf(frame);
+    this.waitResult = waitResult;
+    this.scope = run.state.scopeOf(activation);
   }
 
   with(config: unknown): this {
@@ -126,6 +126,11 @@ export class AttemptTask implements NodeRun {
   }
 }
 
-export function createTask(run: Run, frame: Frame, fact: Fact | undefined, logger: Logger): AttemptTask {
-  return new AttemptTask(run, frame, fact, logger);
+export function createTask(
+  run: Run,
+  activation: Activation,
+  waitResult: WaitResult | undefined,
+  logger: Logger,
+): AttemptTask {
+  return new AttemptTask(run, activation, waitResult, logger);
 }

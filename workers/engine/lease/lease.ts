@@ -6,7 +6,7 @@ import { nodes } from '#shared/workflow/nodes/index.ts';
 /** 2: executes test runs by their mode. A trigger keeps those from workers of earlier versions. */
 const VERSION = '2';
 
-export interface HeldRow {
+export interface OwnedRow {
   id: string;
   epoch: number;
   wake_seq: number;
@@ -39,7 +39,7 @@ export interface LeaseOptions {
   /** The lease was lost: the runs that this process holds belong to other workers. */
   onLost(): void;
   /** Called after each renewal with the runs that the database has for this lease, as of `asOf` (ms). */
-  onRenewed(held: HeldRow[], asOf: number): Promise<void>;
+  onRenewed(owned: OwnedRow[], asOf: number): Promise<void>;
 }
 
 /** A row per worker process: the lease under which it holds runs. Whether it has ended is decided by the database alone. */
@@ -78,14 +78,15 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
     }
     stats.renewed += 1;
     renewed(asOf);
-    const { rows } = await pool.query<HeldRow>('select id, epoch, wake_seq from workflow_instance where held_by = $1', [
-      id,
-    ]);
+    const { rows } = await pool.query<OwnedRow>(
+      'select id, epoch, wake_seq from workflow_instance where held_by = $1',
+      [id],
+    );
     void reconcile(rows, asOf.ofDay);
   }
 
   /** Compares the runs held. The next renewal does not wait for it. */
-  async function reconcile(rows: HeldRow[], asOf: number): Promise<void> {
+  async function reconcile(rows: OwnedRow[], asOf: number): Promise<void> {
     if (isReconciling) return;
     isReconciling = true;
     try {

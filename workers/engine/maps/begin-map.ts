@@ -1,7 +1,7 @@
 import { newID } from '#shared/core/ids.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { chunkSizeOf, type MapPlan } from '#shared/workflow/map-plan.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { PendingMap } from '../state/pending-commit.ts';
 import type { Run } from '../state/run.ts';
 import { outputText } from '../values/outputs.ts';
@@ -17,15 +17,15 @@ interface MapToBegin extends MapPlan {
 export function parkMap(
   { nodeOutputMaxBytes }: { nodeOutputMaxBytes: number },
   run: Run,
-  frame: Frame,
+  activation: Activation,
   { items, scope, ...plan }: MapToBegin,
 ): Parked {
   outputText({ items }, nodeOutputMaxBytes);
   const size = chunkSizeOf(items.length, plan);
   const map: PendingMap = {
     id: newID(),
-    frame,
-    attempt: run.attemptOf(frame),
+    activation,
+    attempt: run.attemptOf(activation),
     plan,
     scope,
     items,

@@ -5,7 +5,7 @@ import type { Graph, GraphNode } from '#shared/workflow/graph/graph.ts';
 import type { MapPlan } from '#shared/workflow/map-plan.ts';
 import type { RunError } from '#shared/workflow/run-error.ts';
 import { causedBy } from '#shared/workflow/run-error.ts';
-import type { Fact, MapOutcome } from '../../nodes/executor.ts';
+import type { MapOutcome, WaitResult } from '../../nodes/executor.ts';
 import { Results, readOutcomes } from '../state/iterations.ts';
 
 /** Chunks that are read at once. */
@@ -14,9 +14,9 @@ const PAGE = 20;
 /** What the items of a map gave, in their order, from the rows of its chunks. Throws if the map has failed. */
 export async function readMapResults(
   pool: Pool,
-  { mapID, outcome }: Extract<Fact, { kind: 'chunks' }>,
-  place: Place,
-): Promise<Extract<Fact, { kind: 'iterations' }>> {
+  { mapID, outcome }: Extract<WaitResult, { kind: 'chunks' }>,
+  mapNode: MapNode,
+): Promise<Extract<WaitResult, { kind: 'iterations' }>> {
   const { rows } = await pool.query<MapRow>({ name: 'read_map_end', text: MAP, values: [mapID] });
   const [map] = rows;
   if (!map) throw new AppError('NODE_FAILED', 'The map no longer exists', { retry: false });
@@ -29,14 +29,14 @@ export async function readMapResults(
       text: CHUNKS,
       values: [mapID, after, PAGE],
     });
-    for (const row of page.rows) for (const result of await resultsOf(pool, row, place)) results.push(result);
+    for (const row of page.rows) for (const result of await resultsOf(pool, row, mapNode)) results.push(result);
     after = page.rows.length < PAGE ? null : (page.rows.at(-1)?.n ?? null);
   }
   return { kind: 'iterations', results, total: map.items, failed: map.failed_items };
 }
 
 /** A chunk that has failed as a whole has failed with those of its items that had not ended. */
-async function resultsOf(pool: Pool, row: ChunkRow, { graph, node }: Place): Promise<Json[]> {
+async function resultsOf(pool: Pool, row: ChunkRow, { graph, node }: MapNode): Promise<Json[]> {
   if (row.status === 'COMPLETED') return row.results ?? [];
   const { id: instanceID, first, size, ended, error } = row;
   const results = new Results(graph);
@@ -84,7 +84,7 @@ async function readFailure(pool: Pool, mapID: string, { failsFast }: MapPlan): P
 }
 
 /** The node that is the map, in the graph of its run. */
-interface Place {
+interface MapNode {
   graph: Graph;
   node: GraphNode;
 }

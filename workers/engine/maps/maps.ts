@@ -14,7 +14,7 @@ export interface Maps {
   /** Stops the chunks of a map that have not ended. */
   stop(mapID: string): Promise<void>;
   /** Advances the maps of chunks and runs whose process has died, or lost the database, before it did so. Returns their number. */
-  advanceLeft(): Promise<number>;
+  advanceForgotten(): Promise<number>;
 }
 
 interface Dependencies {
@@ -23,7 +23,7 @@ interface Dependencies {
   logger: Logger;
 }
 
-const MAPS_LEFT = 100;
+const FORGOTTEN_LIMIT = 100;
 
 export function createMaps({ pool, runs, logger }: Dependencies): Maps {
   // Ends of one turn, and those during the transaction before, are counted together.
@@ -56,8 +56,8 @@ export function createMaps({ pool, runs, logger }: Dependencies): Maps {
       return { started: [], wakes: run.id, stops: map.outcome !== 'done' };
     }
     if (map.outcome !== null) return { started: [], wakes: null, stops: false };
-    const room = Math.min(map.concurrency - (map.started - map.ended), map.chunks - map.started);
-    const ids = Array.from({ length: Math.max(0, room) }, () => newID());
+    const capacity = Math.min(map.concurrency - (map.started - map.ended), map.chunks - map.started);
+    const ids = Array.from({ length: Math.max(0, capacity) }, () => newID());
     if (ids.length > 0)
       await client.query({ name: 'start_chunks', text: START, values: [mapID, run.id, ids, map.started] });
     if (map.reports) await client.query({ name: 'report_map', text: REPORT, values: [mapID, run.id] });
@@ -81,11 +81,11 @@ export function createMaps({ pool, runs, logger }: Dependencies): Maps {
         logger.warn({ err: error, mapID }, 'chunks of a map are left to the sweep');
       }
     },
-    async advanceLeft() {
+    async advanceForgotten() {
       const { rows } = await pool.query<{ id: string }>({
         name: 'sweep_find_maps',
         text: FIND_LEFT,
-        values: [MAPS_LEFT],
+        values: [FORGOTTEN_LIMIT],
       });
       for (const { id } of rows) await advances(id);
       return rows.length;

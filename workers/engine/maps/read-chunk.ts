@@ -16,13 +16,13 @@ const MAX_LENGTH = 32_000_000;
 
 /** What is around a map is read once in a process and not for each of its chunks: it often holds the whole list. */
 export function createReadChunk(pool: Pool): ReadChunk {
-  const kept = new LRUCache<string, Surroundings>({ max: 1_000, maxSize: MAX_LENGTH });
+  const cached = new LRUCache<string, Surroundings>({ max: 1_000, maxSize: MAX_LENGTH });
   /** The first chunks of a map begin at once: 50 readings of 100,000 items made a run of another tenant wait 1.4 s, one makes it 0.4. */
   const reading = new Map<string, Promise<Surroundings>>();
 
   function surroundingsOf(mapID: string): Promise<Surroundings> | Surroundings {
-    const known = kept.get(mapID) ?? reading.get(mapID);
-    if (known) return known;
+    const found = cached.get(mapID) ?? reading.get(mapID);
+    if (found) return found;
     const read = readSurroundings(mapID).finally(() => reading.delete(mapID));
     reading.set(mapID, read);
     return read;
@@ -37,7 +37,7 @@ export function createReadChunk(pool: Pool): ReadChunk {
     const [row] = rows;
     if (!row) throw new AppError('NOT_FOUND', 'The map of which this run is a chunk no longer exists');
     const found = { nodeID: row.node_id, scope: row.scope, scopeLength: row.length, plan: row.plan };
-    kept.set(mapID, found, { size: row.length + 1 });
+    cached.set(mapID, found, { size: row.length + 1 });
     return found;
   }
 

@@ -17,8 +17,8 @@ export function createShow(): (node: GraphNode, scope: PlannedScope) => NonNulla
   return (node, scope) => {
     if (!node.hasTemplates && node.variables === null && !node.definition.filled) return [];
     const { raw = [], filled = [] }: { raw?: readonly string[]; filled?: readonly string[] } = node.definition;
-    const kept = raw.filter((field) => !filled.includes(field));
-    return textsOf(node.data, kept, hasBraces).flatMap(
+    const literal = raw.filter((field) => !filled.includes(field));
+    return textsOf(node.data, literal, hasBraces).flatMap(
       ({ path, text, template }): NonNullable<PlannedNode['values']> => {
         if (!template) return [];
         const found: Dependencies[] = [];

@@ -1,33 +1,33 @@
-import type { HeldRow } from '../lease/lease.ts';
+import type { OwnedRow } from '../lease/lease.ts';
 import type { Run } from '../state/run.ts';
 
 interface Dependencies {
-  held: ReadonlyMap<string, Run>;
+  owned: ReadonlyMap<string, Run>;
   /** Whether a commit of the run is under way. */
   isBusy(run: Run): boolean;
   reread(run: Run): void;
   /** The database has the run no more for this lease. */
   onGone(run: Run): void;
   /** Gives back runs that the database has for this lease, and this process does not hold. */
-  release(rows: readonly HeldRow[]): Promise<void>;
+  release(rows: readonly OwnedRow[]): Promise<void>;
 }
 
 /** Compares the runs that this process holds with those that the database has for its lease, read at `asOf` (ms). */
-export type Reconcile = (rows: readonly HeldRow[], asOf: number) => Promise<void>;
+export type Reconcile = (rows: readonly OwnedRow[], asOf: number) => Promise<void>;
 
-export function createReconcile({ held, isBusy, reread, onGone, release }: Dependencies): Reconcile {
+export function createReconcile({ owned, isBusy, reread, onGone, release }: Dependencies): Reconcile {
   const unknownBefore = new Map<string, number>();
 
-  function compare(run: Run, row: HeldRow | undefined, asOf: number): void {
+  function compare(run: Run, row: OwnedRow | undefined, asOf: number): void {
     if (row?.epoch === run.epoch) {
-      if (row.wake_seq > run.seen) reread(run);
+      if (row.wake_seq > run.observedWakeSeq) reread(run);
     } else if (run.claimedAt < asOf && !isBusy(run)) onGone(run);
   }
 
   return async (rows, asOf) => {
     const mine = new Map(rows.map((row) => [row.id, row]));
-    for (const run of held.values()) compare(run, mine.get(run.id), asOf);
-    const unknown = rows.filter(({ id, epoch }) => held.get(id)?.epoch !== epoch);
+    for (const run of owned.values()) compare(run, mine.get(run.id), asOf);
+    const unknown = rows.filter(({ id, epoch }) => owned.get(id)?.epoch !== epoch);
     // Only if found twice in a row: at the first time a claim or a release may have been under way.
     const lost = unknown.filter(({ id, epoch }) => unknownBefore.get(id) === epoch);
     unknownBefore.clear();

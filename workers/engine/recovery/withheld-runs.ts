@@ -15,23 +15,23 @@ interface Line {
   is_paused: boolean;
 }
 
-export interface KeptRuns {
+export interface WithheldRuns {
   /** Takes runs of paused workflows out of the queue that came before the pause. Returns how many. */
-  keep(): Promise<number>;
+  withholdRuns(): Promise<number>;
   /** Puts the runs back whose pause is over, each to its place in time. Returns how many. */
-  letGo(): Promise<number>;
+  release(): Promise<number>;
 }
 
 /**
  * The runs that a pause keeps. Accepting a run sees to those that come in during a pause; here is the rest, for the leader: runs that
  * were in the queue before, and the end of the pause. What is to be done is read from the rows, so nothing is lost with a process.
  */
-export function createKeptRuns(pool: Pool): KeptRuns {
+export function createWithheldRuns(pool: Pool): WithheldRuns {
   const after = { workflow: FIRST_ID, tenant: FIRST_ID };
   let afterLine = FIRST_ID;
 
-  async function keepOf(scope: 'workflow' | 'tenant'): Promise<number> {
-    const statement = scope === 'workflow' ? KEEP_OF_WORKFLOWS : KEEP_OF_TENANTS;
+  async function withholdOf(scope: 'workflow' | 'tenant'): Promise<number> {
+    const statement = scope === 'workflow' ? WITHHOLD_OF_WORKFLOWS : WITHHOLD_OF_TENANTS;
     let sum = 0;
     for (let n = 0; n < MAX_BATCHES; n += 1) {
       const { rows } = await pool.query<{ last: string | null; looked_at: number; kept: number }>({
@@ -48,10 +48,10 @@ export function createKeptRuns(pool: Pool): KeptRuns {
     return sum;
   }
 
-  async function letGoOf({ line_id }: Line): Promise<number> {
+  async function releaseOf({ line_id }: Line): Promise<number> {
     let sum = 0;
     for (let n = 0; n < MAX_BATCHES; n += 1) {
-      const { rowCount } = await pool.query({ name: 'sweep_let_go', text: LET_GO, values: [line_id] });
+      const { rowCount } = await pool.query({ name: 'sweep_let_go', text: RELEASE, values: [line_id] });
       sum += rowCount ?? 0;
       if ((rowCount ?? 0) < BATCH) break;
     }
@@ -59,15 +59,15 @@ export function createKeptRuns(pool: Pool): KeptRuns {
   }
 
   return {
-    keep: async () => (await keepOf('workflow')) + (await keepOf('tenant')),
-    async letGo() {
+    withholdRuns: async () => (await withholdOf('workflow')) + (await withholdOf('tenant')),
+    async release() {
       const { rows } = await pool.query<Line>({
         name: 'sweep_find_kept_lines',
         text: FIND_LINES,
         values: [afterLine],
       });
       let sum = 0;
-      for (const line of rows) if (!line.is_paused) sum += await letGoOf(line);
+      for (const line of rows) if (!line.is_paused) sum += await releaseOf(line);
       afterLine = (rows.length < AT_ONCE ? undefined : rows.at(-1)?.line_id) ?? FIRST_ID;
       return sum;
     },
@@ -97,13 +97,13 @@ kept as (
 )
 select max(id::text)::uuid as last, count(*)::int as looked_at, (select count(*)::int from kept) as kept from paused`;
 
-const KEEP_OF_WORKFLOWS = keep(
+const WITHHOLD_OF_WORKFLOWS = keep(
   `select w.id, w.tenant_id as tenant, coalesce(t.creator_id, t.id) as creator from workflow w join tenant t on t.id = w.tenant_id
    where w.paused_at is not null and w.id > $1::uuid`,
   `${CREATOR}, tenant_id, ${LINE}`,
   'p.creator, p.tenant, p.id',
 );
-const KEEP_OF_TENANTS = keep(
+const WITHHOLD_OF_TENANTS = keep(
   `select t.id, t.id as tenant, coalesce(t.creator_id, t.id) as creator from tenant t where t.paused_at is not null and t.id > $1::uuid`,
   `${CREATOR}, tenant_id`,
   'p.creator, p.tenant',
@@ -120,7 +120,7 @@ with recursive line as (
 select line_id, ${isPaused('line.tenant_id', 'line.line_id')} as is_paused from line order by line_id`;
 
 // With the time at which it came, so it comes before those that were accepted later. Its time limit begins again.
-const LET_GO = `
+const RELEASE = `
 with next as materialized (
   select id from workflow_instance where ${KEPT} and ${LINE} = $1
   order by ${LINE}, kept_since, id limit ${BATCH} for no key update skip locked

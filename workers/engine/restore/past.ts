@@ -28,18 +28,18 @@ export interface EventRow {
 type ReadPast = (run: { id: string; seq: number }) => Promise<Past>;
 
 /** Runs with more numbers are read alone, and so are those with a larger payload: others would wait for them, and hold them in memory. */
-const TOGETHER = { seq: 50, bytes: 4000 };
+const BATCHED = { seq: 50, bytes: 4000 };
 
 /** Reads the past of runs; short ones of a turn share a statement, as when thousands of delays end at once. */
 export function createReadPast(pool: Pool): ReadPast {
-  const readTogether = batched((ids: string[]) => read(pool, ids, TOGETHER.bytes), isRefusedStatement);
+  const readBatched = batched((ids: string[]) => read(pool, ids, BATCHED.bytes), isRefusedStatement);
 
-  async function readAlone(id: string): Promise<Past> {
+  async function readSingle(id: string): Promise<Past> {
     const [past = null] = await read(pool, [id], MAX_BYTES);
     return past ?? { checkpoint: null, seq: 0, events: [] };
   }
 
-  return async ({ id, seq }) => (seq <= TOGETHER.seq ? await readTogether(id) : null) ?? readAlone(id);
+  return async ({ id, seq }) => (seq <= BATCHED.seq ? await readBatched(id) : null) ?? readSingle(id);
 }
 
 const MAX_BYTES = 2 ** 31 - 1;

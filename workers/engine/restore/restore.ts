@@ -2,7 +2,7 @@ import { isJsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Started } from '#shared/messaging/realtime/run-events.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/progress/activation.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { Run } from '../state/run.ts';
 import type { Wait } from '../state/waits.ts';
 import type { ReadWaits, WaitRow } from '../waits/wait-results.ts';
@@ -10,8 +10,8 @@ import { createReadPast, type EventRow, type Past } from './past.ts';
 
 export interface Restored {
   /** Frames to start, as a first or a further attempt: ready, and neither settled nor waiting. */
-  ready: Frame[];
-  waits: { frame: Frame; wait: WaitRow; purpose: Wait['purpose'] }[];
+  ready: Activation[];
+  waits: { activation: Activation; wait: WaitRow; purpose: Wait['purpose'] }[];
 }
 
 /** Restores a run that has history: from its last checkpoint, the events after it in order of `seq`, and the waits. */
@@ -25,10 +25,10 @@ export function createRestore(pool: Pool, readWaits: ReadWaits): Restore {
     const { open, retrying } = replayAll(run, past);
     if (isPaused(run, past)) run.goOn();
     const waiting = waits.flatMap((wait): Restored['waits'] => {
-      const frame = run.state.find(wait.nodeID, wait.path);
-      if (!frame || !open.delete(frame)) return [];
-      const isBetween = run.state.repetitionOf(frame)?.phase === 'between';
-      return [{ frame, wait, purpose: retrying.has(frame) ? 'retry' : isBetween ? 'next' : 'park' }];
+      const activation = run.state.find(wait.nodeID, wait.path);
+      if (!activation || !open.delete(activation)) return [];
+      const isBetween = run.state.repetitionOf(activation)?.phase === 'between';
+      return [{ activation, wait, purpose: retrying.has(activation) ? 'retry' : isBetween ? 'next' : 'park' }];
     });
     return { ready: [...open], waits: waiting };
   };
@@ -49,22 +49,22 @@ function isPaused({ seq }: Run, { checkpoint, seq: checkpointSeq, events }: Past
 export function replayAll(
   run: Run,
   { checkpoint, seq, events }: Past,
-): { open: Set<Frame>; retrying: Set<Frame | undefined> } {
+): { open: Set<Activation>; retrying: Set<Activation | undefined> } {
   if (checkpoint) run.continueFrom(seq);
   const open = new Set(checkpoint ? run.state.load(checkpoint) : run.state.begin());
   const retrying = new Set((checkpoint?.retrying ?? []).map(([nodeID, path]) => run.state.find(nodeID, path)));
   for (const row of events) {
     if (row.seq <= seq) {
-      keepAgain(run, row.frame ?? [], row);
+      restoreOutput(run, row.frame ?? [], row);
       continue;
     }
     if (row.frame) beginAgain(run, row.frame, open);
     countLog(run, row);
-    const frame = run.state.find(row.node_id, pathKey(row.frame ?? []));
-    if (!frame) continue;
-    if (row.status === 'FAILED') retrying.add(frame);
-    else retrying.delete(frame);
-    replay(run, frame, { row, open });
+    const activation = run.state.find(row.node_id, pathKey(row.frame ?? []));
+    if (!activation) continue;
+    if (row.status === 'FAILED') retrying.add(activation);
+    else retrying.delete(activation);
+    replay(run, activation, { row, open });
   }
   return { open, retrying };
 }
@@ -75,7 +75,7 @@ function countLog({ state }: Run, { node_id: nodeID, payload }: EventRow): void 
 }
 
 /** The first event of an iteration that began after a pause says that it has begun. */
-function beginAgain(run: Run, path: IterationPath, open: Set<Frame>): void {
+function beginAgain(run: Run, path: IterationPath, open: Set<Activation>): void {
   const container = run.state.containerOf(path);
   if (!container) return;
   for (const ready of run.state.reach(path)) open.add(ready);
@@ -83,30 +83,34 @@ function beginAgain(run: Run, path: IterationPath, open: Set<Frame>): void {
 }
 
 /** Reads an output that the checkpoint refers to. */
-function keepAgain(run: Run, path: IterationPath, { node_id: nodeID, seq, payload, status, attempt }: EventRow): void {
-  if (payload?.large) return run.state.keepApartAgain({ nodeID, path }, payload.large, seq);
+function restoreOutput(
+  run: Run,
+  path: IterationPath,
+  { node_id: nodeID, seq, payload, status, attempt }: EventRow,
+): void {
+  if (payload?.large) return run.state.restoreOffloaded({ nodeID, path }, payload.large, seq);
   if (!isJsonObject(payload?.output)) return;
-  if (payload.repeat) run.state.repeatAgain({ nodeID, path: pathKey(path) }, payload.output, payload.repeat);
+  if (payload.repeat) run.state.restoreRepetition({ nodeID, path: pathKey(path) }, payload.output, payload.repeat);
   else {
-    const source = run.state.keepAgain({ nodeID, path }, payload.output, seq);
+    const source = run.state.restoreOutput({ nodeID, path }, payload.output, seq);
     const { error } = payload;
-    if (source && error && status === 'FAILED') run.state.passAgain({ nodeID, path }, { error, attempt }, source);
+    if (source && error && status === 'FAILED') run.state.restorePassed({ nodeID, path }, { error, attempt }, source);
   }
 }
 
-function replay(run: Run, frame: Frame, { row, open }: { row: EventRow; open: Set<Frame> }): void {
+function replay(run: Run, activation: Activation, { row, open }: { row: EventRow; open: Set<Activation> }): void {
   const { seq, attempt, status, exit, payload, started } = row;
   const { output, large, error, repeat, failsItem = false } = payload ?? {};
-  const next = run.state.replay(frame, { attempt, status, exit, output, large, error, repeat, failsItem, seq });
+  const next = run.state.replay(activation, { attempt, status, exit, output, large, error, repeat, failsItem, seq });
   if (!next) return;
-  open.delete(frame);
+  open.delete(activation);
   for (const ready of next) {
     open.add(ready);
     if (isNamed(ready, started ?? [])) run.state.countAttempt(ready);
   }
 }
 
-function isNamed({ node, path }: Frame, started: readonly Started[]): boolean {
+function isNamed({ node, path }: Activation, started: readonly Started[]): boolean {
   return started.some((one) =>
     typeof one === 'string' ? one === node.id : one.nodeID === node.id && pathKey(one.frame) === pathKey(path),
   );

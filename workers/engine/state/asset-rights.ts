@@ -5,7 +5,7 @@ import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { assetWords, type NamedAsset, namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import type { Run } from './run.ts';
 
-type Holder = Pick<Run, 'tenantID' | 'caller' | 'workflowID'>;
+type AssetUser = Pick<Run, 'tenantID' | 'caller' | 'workflowID'>;
 
 /**
  * Fails a node whose run may not use the assets that it names. The routes have checked the ids in the saved graph, but
@@ -13,7 +13,7 @@ type Holder = Pick<Run, 'tenantID' | 'caller' | 'workflowID'>;
  */
 export async function checkAssets(
   rights: Rights,
-  run: Holder,
+  run: AssetUser,
   { node, assets }: { node: GraphNode; assets: readonly NamedAsset[] },
 ): Promise<void> {
   for (const asset of assets) {
@@ -26,7 +26,7 @@ export async function checkAssets(
 /** Whether the author has put the asset into the workflow, and the caller may still execute that. */
 async function isIncluded(
   rights: Rights,
-  run: Holder,
+  run: AssetUser,
   { node, asset: { type, id, neededBy } }: { node: GraphNode; asset: NamedAsset },
 ): Promise<boolean> {
   if (neededBy !== 'author' || run.workflowID === null) return false;

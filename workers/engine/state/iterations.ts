@@ -4,10 +4,10 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { Repeat } from '#shared/messaging/realtime/run-events.ts';
 import type { Graph } from '#shared/workflow/graph/graph.ts';
 import { type IterationPath, innermost } from '#shared/workflow/progress/activation.ts';
-import { type Frame, isLast } from '#shared/workflow/progress/progress.ts';
+import { type Activation, isLast } from '#shared/workflow/progress/progress.ts';
 import { resultOf } from '#shared/workflow/resolve-arguments.ts';
 import { causedBy } from '#shared/workflow/run-error.ts';
-import type { Fact } from '../../nodes/executor.ts';
+import type { WaitResult } from '../../nodes/executor.ts';
 import type { ItemFailure, Repetition } from './repetitions.ts';
 import type { Run } from './run.ts';
 
@@ -34,22 +34,22 @@ const PAGE = 2000;
 export async function readIterations(
   pool: Pool,
   run: Run,
-  frame: Frame,
-): Promise<Extract<Fact, { kind: 'iterations' }>> {
-  const repetition = run.state.repetitionOf(frame);
-  if (!repetition) throw new Error(`Node ${frame.node.id} repeats nothing`);
+  activation: Activation,
+): Promise<Extract<WaitResult, { kind: 'iterations' }>> {
+  const repetition = run.state.repetitionOf(activation);
+  if (!repetition) throw new Error(`Node ${activation.node.id} repeats nothing`);
   const { failure, source } = repetition;
   if (repetition.phase === 'failed' && failure) throw failedItem(failure);
 
   const { graph } = run.version;
   const results = new Results(graph);
   if (repetition.items.length > 0)
-    for await (const row of readOutcomes(pool, graph, { ...frame, instanceID: run.id, after: source.seq }))
+    for await (const row of readOutcomes(pool, graph, { ...activation, instanceID: run.id, after: source.seq }))
       results.add(row);
-  return results.fact(repetition);
+  return results.waitResult(repetition);
 }
 
-interface Body extends Pick<Frame, 'node' | 'path'> {
+interface Body extends Pick<Activation, 'node' | 'path'> {
   instanceID: string;
   after: number;
 }
@@ -97,24 +97,25 @@ export class Results {
     const node = this.#graph.nodes[this.#graph.indexOf.get(node_id) ?? -1];
     if (!node) return;
     const iteration = innermost(frame);
-    const { place } = node;
+    const { position } = node;
     if (failsItem && error) {
       const known = this.#errors.get(iteration);
       // As in `ctx`: the event of the node has the details.
       const { code = null, message = null } = error;
-      if (!known || place < known.place) this.#errors.set(iteration, { place, error: { code, message } });
+      if (!known || position < known.place) this.#errors.set(iteration, { place: position, error: { code, message } });
     } else if (isLast(this.#graph, node, exit)) {
       const known = this.#values.get(iteration);
-      if (!known || place > known.place) this.#values.set(iteration, { place, value: resultOf(node, output) });
+      if (!known || position > known.place)
+        this.#values.set(iteration, { place: position, value: resultOf(node, output) });
     }
   }
 
   /** The results in the order of the items. */
-  fact({
+  waitResult({
     items,
     first,
     repeat,
-  }: Pick<Repetition, 'items' | 'first' | 'repeat'>): Extract<Fact, { kind: 'iterations' }> {
+  }: Pick<Repetition, 'items' | 'first' | 'repeat'>): Extract<WaitResult, { kind: 'iterations' }> {
     const isEmpty = this.#values.size + this.#errors.size === 0;
     const results = isEmpty ? [] : this.of({ first, count: items.length, failedItems: repeat.failedItems });
     return { kind: 'iterations', results, total: items.length, failed: this.#errors.size };

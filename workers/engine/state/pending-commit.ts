@@ -2,24 +2,24 @@ import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
 import type { Governance } from '#shared/workflow/limits.ts';
 import type { MapPlan } from '#shared/workflow/map-plan.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';
 import type { RunError } from '#shared/workflow/run-error.ts';
 import type { EventLog } from './run-logs.ts';
 import type { Source } from './source.ts';
 
 /** Changes that the next commit of a run writes. */
-export interface Step {
+export interface PendingCommit {
   events: PendingEvent[];
   waits: PendingWait[];
   /** Frames whose wait is over. */
-  resolved: Frame[];
+  resolved: Activation[];
   children: PendingChild[];
   requests: PendingRequest[];
   maps: PendingMap[];
   /** To be told to those who may answer, when the step is durable. */
   reminders: ReminderNotice[];
-  release: 'hold' | 'park' | 'yield';
+  release: 'none' | 'park' | 'yield';
   /** Set by the terminal commit. */
   end: { status: 'COMPLETED' | 'FAILED' | 'CANCELLED'; output: Json; error: RunError | null } | null;
   /** JSON text of the run's state after this step, to be kept for a later restore. */
@@ -30,7 +30,7 @@ export interface Step {
 
 export interface PendingEvent {
   /** Null: the event is about the run itself. */
-  frame: Frame | null;
+  activation: Activation | null;
   attempt: number;
   status: NodeStatus | RunStatus;
   exit: string | null;
@@ -39,13 +39,13 @@ export interface PendingEvent {
   /** What the attempt has printed. */
   log?: EventLog | undefined;
   /** First attempts that this outcome starts. Their events have no rows of their own. */
-  started: Frame[];
+  started: Activation[];
   /** Of the output in the payload, if that is kept in `ctx` or in the result. */
   source?: Source;
 }
 
 export interface PendingWait {
-  frame: Frame;
+  activation: Activation;
   kind: 'time' | 'child' | 'input' | 'event' | 'chunks';
   ref: string | null;
   /** Milliseconds from now, by the database's clock. Null: no end. */
@@ -75,7 +75,7 @@ export interface PendingChild {
 
 export interface PendingRequest {
   id: string;
-  frame: Frame;
+  activation: Activation;
   config: JsonObject;
   expiresInMs: number | null;
 }
@@ -83,7 +83,7 @@ export interface PendingRequest {
 /** A frame that works off its items in chunks. */
 export interface PendingMap {
   id: string;
-  frame: Frame;
+  activation: Activation;
   attempt: number;
   plan: MapPlan;
   /** What is around it. */
@@ -95,7 +95,7 @@ export interface PendingMap {
   maxResultSize: number;
 }
 
-export function emptyStep(): Step {
+export function emptyCommit(): PendingCommit {
   return {
     events: [],
     waits: [],
@@ -104,7 +104,7 @@ export function emptyStep(): Step {
     requests: [],
     maps: [],
     reminders: [],
-    release: 'hold',
+    release: 'none',
     end: null,
     checkpoint: null,
     next: [],
@@ -112,12 +112,12 @@ export function emptyStep(): Step {
 }
 
 /** Whether there is anything to commit. */
-export function hasWork({ events, waits, release, end, next }: Step): boolean {
-  return events.length > 0 || release !== 'hold' || end !== null || waits.length > 0 || next.length > 0;
+export function hasWork({ events, waits, release, end, next }: PendingCommit): boolean {
+  return events.length > 0 || release !== 'none' || end !== null || waits.length > 0 || next.length > 0;
 }
 
 /** How many numbers the events of a step take. */
-export function numbersOf({ events }: Step): number {
+export function numbersOf({ events }: PendingCommit): number {
   let count = events.length;
   for (const { started } of events) count += started.length;
   return count;

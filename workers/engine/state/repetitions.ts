@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Repeat } from '#shared/messaging/realtime/run-events.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/progress/activation.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { ShownError } from '#shared/workflow/run-error.ts';
 import type { Source } from './source.ts';
 
@@ -41,7 +41,7 @@ export type RepetitionSnapshot = Pick<Repetition, 'phase' | 'at' | 'failure'> & 
 
 /** A repetition for a checkpoint. */
 export function snapshotOf([{ node, path }, { phase, at, failure, failures, source }]: [
-  Frame,
+  Activation,
   Repetition,
 ]): RepetitionSnapshot {
   const place = { nodeID: node.id, path: pathKey(path) };
@@ -71,8 +71,8 @@ export function endIteration(repetition: Repetition): boolean {
   return repetition.phase === 'between' && repeat.delayMs === 0;
 }
 
-export function addFailure(repetition: Repetition, { node, path }: Frame, error: ShownError): void {
+export function addFailure(repetition: Repetition, { node, path }: Activation, error: ShownError): void {
   const { failure } = repetition;
-  if (!failure || node.place < failure.place)
-    repetition.failure = { ...error, place: node.place, nodeID: node.id, frame: path };
+  if (!failure || node.position < failure.place)
+    repetition.failure = { ...error, place: node.position, nodeID: node.id, frame: path };
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { RunEventPayload } from '#shared/messaging/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
-import type { Step } from './pending-commit.ts';
+import type { PendingCommit } from './pending-commit.ts';
 import type { Source } from './source.ts';
 
 /** What the end nodes that a run has reached say. Outputs are merged, the latest wins, and the worst status counts. */
@@ -55,7 +55,7 @@ export function addEnd(
 const severity = { success: 0, cancelled: 1, failure: 2 };
 
 /** The end of a run of which every branch has ended. Without an end node it completes without an output. */
-export function endOf({ output, status, nodeID, path, message, reached }: Result): NonNullable<Step['end']> {
+export function endOf({ output, status, nodeID, path, message, reached }: Result): NonNullable<PendingCommit['end']> {
   const attempt = nodeID === null ? null : 1;
   const failure = {
     code: 'NODE_FAILED',

@@ -1,4 +1,4 @@
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import {
   type LogLine,
   type LogSize,
@@ -19,15 +19,15 @@ export interface EventLog extends Printed {
 
 /** What the nodes of a run print, until the commits of their outcomes write it, and how much of it is stored already. */
 export class RunLogs {
-  readonly #printed = new Map<Frame, Printed>();
+  readonly #printed = new Map<Activation, Printed>();
   readonly #byNode = new Map<string, LogSize>();
   readonly #total: LogSize = { lines: 0, bytes: 0 };
 
   /** Takes what the present attempt of a frame prints. */
-  print(frame: Frame, { lines, cut }: Printed): void {
-    const known = this.#printed.get(frame);
+  print(activation: Activation, { lines, cut }: Printed): void {
+    const known = this.#printed.get(activation);
     if (!known) {
-      this.#printed.set(frame, { lines: [...lines], cut: { ...cut } });
+      this.#printed.set(activation, { lines: [...lines], cut: { ...cut } });
       return;
     }
     for (const line of lines) known.lines.push(line);
@@ -35,11 +35,11 @@ export class RunLogs {
   }
 
   /** What is to be written with the outcome of a frame; undefined if it has printed nothing. */
-  take(frame: Frame): EventLog | undefined {
-    const printed = this.#printed.get(frame);
+  take(activation: Activation): EventLog | undefined {
+    const printed = this.#printed.get(activation);
     if (!printed) return undefined;
-    this.#printed.delete(frame);
-    const { id } = frame.node;
+    this.#printed.delete(activation);
+    const { id } = activation.node;
     const lines: LogLine[] = [];
     const size = { lines: 0, bytes: 0 };
     const cut = { ...printed.cut };

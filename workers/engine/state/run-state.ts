@@ -3,13 +3,13 @@ import type { LargeOutput, Repeat } from '#shared/messaging/realtime/run-events.
 import type { Graph, GraphNode } from '#shared/workflow/graph/graph.ts';
 import { nodesBefore } from '#shared/workflow/graph/nodes-before.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/progress/activation.ts';
-import { type Frame, Progress } from '#shared/workflow/progress/progress.ts';
+import { type Activation, Progress } from '#shared/workflow/progress/progress.ts';
 import { contextPatch } from '#shared/workflow/resolve-arguments.ts';
 import { ERROR_AROUND_KEY, ERROR_KEY, passedError, type ShownError } from '#shared/workflow/run-error.ts';
 import { CHECKPOINT_VERSION, type Checkpoint } from './checkpoint.ts';
 import type { Chunk } from './chunk.ts';
 import { LARGE_LENGTH, largeOf } from './large-outputs.ts';
-import type { Step } from './pending-commit.ts';
+import type { PendingCommit } from './pending-commit.ts';
 import { addFailure, endIteration, type Repetition, snapshotOf, valuesOf } from './repetitions.ts';
 import { addEnd, emptyResult, endOf } from './result.ts';
 import { RunLogs } from './run-logs.ts';
@@ -38,10 +38,10 @@ export class RunState {
   readonly #graph: Graph;
   readonly #progress: Progress;
   readonly #scopes: Scopes;
-  readonly #attempts = new Map<Frame, number>();
-  readonly #failures = new Map<Frame, number>();
+  readonly #attempts = new Map<Activation, number>();
+  readonly #failures = new Map<Activation, number>();
   readonly #result = emptyResult();
-  readonly #repetitions = new Map<Frame, Repetition>();
+  readonly #repetitions = new Map<Activation, Repetition>();
   readonly #chunk: Pick<Chunk, 'items' | 'first'> | null;
   /** Of a chunk: the error that its map saw. */
   readonly #errorAround: Json | undefined;
@@ -65,14 +65,14 @@ export class RunState {
   }
 
   /** What templates and code call `ctx`. An iteration has its own, which begins as a copy of that around it. */
-  scopeOf(frame: Frame): JsonObject {
-    const ctx = this.#scopes.of(frame.path);
-    const error = this.errorBefore(frame);
+  scopeOf(activation: Activation): JsonObject {
+    const ctx = this.#scopes.of(activation.path);
+    const error = this.errorBefore(activation);
     return error === undefined ? ctx : { ...ctx, [ERROR_KEY]: error };
   }
 
   /** The latest error of a node before a frame that failed and was left all the same, unless a value of that key is set. */
-  errorBefore({ node, path }: Frame): Json | undefined {
+  errorBefore({ node, path }: Activation): Json | undefined {
     const hasErrors = this.#scopes.hasErrors(path);
     if ((!hasErrors && this.#errorAround === undefined) || Object.hasOwn(this.#scopes.of(path), ERROR_KEY))
       return undefined;
@@ -88,22 +88,22 @@ export class RunState {
   }
 
   /** Values in the `ctx` of a frame that are kept apart, of these keys. */
-  missing({ path }: Frame, keys: Keys): Missing[] {
+  missing({ path }: Activation, keys: Keys): Missing[] {
     return this.#scopes.missing(path, keys);
   }
 
   /** Whether values of some outputs are kept apart. */
-  get hasApart(): boolean {
-    return this.#scopes.hasApart;
+  get hasOffloaded(): boolean {
+    return this.#scopes.hasOffloaded;
   }
 
   /** Removes the values of a large output, which its row has by now. */
-  letGo(source: Source): void {
-    this.#scopes.letGo(source);
+  offload(source: Source): void {
+    this.#scopes.offload(source);
   }
 
   /** Length of what it alone has in memory: the input, and outputs in `ctx`, as items of repetitions, and in the result. */
-  get heldLength(): number {
+  get residentLength(): number {
     let length = this.#givenLength + this.#scopes.length + this.#endLength;
     for (const { source } of this.#repetitions.values()) length += source.length;
     return length;
@@ -119,23 +119,23 @@ export class RunState {
     return this.#progress.isFinished;
   }
 
-  get end(): NonNullable<Step['end']> {
+  get end(): NonNullable<PendingCommit['end']> {
     return endOf(this.#result);
   }
 
   /** The number of the node's latest attempt, 0 before the first. */
-  attemptsOf(frame: Frame): number {
-    return this.#attempts.get(frame) ?? 0;
+  attemptsOf(activation: Activation): number {
+    return this.#attempts.get(activation) ?? 0;
   }
 
-  countAttempt(frame: Frame): void {
-    this.#attempts.set(frame, this.attemptsOf(frame) + 1);
+  countAttempt(activation: Activation): void {
+    this.#attempts.set(activation, this.attemptsOf(activation) + 1);
   }
 
   /** Counts a failed attempt. Returns how many there were. */
-  countFailure(frame: Frame): number {
-    const failures = (this.#failures.get(frame) ?? 0) + 1;
-    this.#failures.set(frame, failures);
+  countFailure(activation: Activation): number {
+    const failures = (this.#failures.get(activation) ?? 0) + 1;
+    this.#failures.set(activation, failures);
     return failures;
   }
 
@@ -150,12 +150,12 @@ export class RunState {
   }
 
   /** The frame of a node by the key of its path. */
-  find(nodeID: string, key: string): Frame | undefined {
+  find(nodeID: string, key: string): Activation | undefined {
     return this.#progress.find(nodeID, key);
   }
 
   /** Makes the first node ready. */
-  begin(): readonly Frame[] {
+  begin(): readonly Activation[] {
     return this.#progress.begin();
   }
 
@@ -163,74 +163,75 @@ export class RunState {
    * Takes the output of a frame into its `ctx`, and into the result if the node is an end. Returns its source, for the event.
    * `length`: of its JSON text; from `largeLength` on its values may be kept apart.
    */
-  keep(frame: Frame, config: unknown, { output, length, largeLength = LARGE_LENGTH }: KeptOutput): Source {
-    const { node, path } = frame;
+  store(activation: Activation, config: unknown, { output, length, largeLength = LARGE_LENGTH }: SizedOutput): Source {
+    const { node, path } = activation;
     const patch = contextPatch(node, config, output);
     const isLarge = length >= largeLength && !node.definition.ends;
     const source = new Source(length, isLarge ? largeOf(config, patch, length) : null);
     if (source.large?.name) source.value = output[source.large.name] ?? null;
     if (patch) this.#scopes.set({ path, patch }, source);
-    this.#keepEnd({ node, path }, output, source);
+    this.#storeEnd({ node, path }, output, source);
     return source;
   }
 
   /** Takes the output of a frame that failed and is left all the same, and its error for the nodes after it. Returns their source. */
-  pass(frame: Frame, config: unknown, { output, error, attempt }: PassedOutcome): Source {
-    const { node, path } = frame;
+  pass(activation: Activation, config: unknown, { output, error, attempt }: PassedOutcome): Source {
+    const { node, path } = activation;
     const passed = passedError(error, { nodeID: node.id, frame: path, attempt });
-    const source = this.keep(frame, config, { output, length: JSON.stringify(passed).length });
+    const source = this.store(activation, config, { output, length: JSON.stringify(passed).length });
     this.#scopes.pass({ path, nodeID: node.id, error: passed }, source);
     return source;
   }
 
   /** Takes the items that a checkpoint refers to back into the repetition that has them. */
-  repeatAgain({ nodeID, path }: { nodeID: string; path: string }, output: JsonObject, repeat: Repeat): void {
-    const frame = this.find(nodeID, path);
-    const repetition = frame && this.#repetitions.get(frame);
-    if (repetition) this.#repetitions.set(frame, { ...repetition, repeat, ...this.#itemsOf(frame, output) });
+  restoreRepetition({ nodeID, path }: { nodeID: string; path: string }, output: JsonObject, repeat: Repeat): void {
+    const activation = this.find(nodeID, path);
+    const repetition = activation && this.#repetitions.get(activation);
+    if (repetition) this.#repetitions.set(activation, { ...repetition, repeat, ...this.#itemsOf(activation, output) });
   }
 
   /**
    * Takes an output that a checkpoint refers to into every `ctx` that had it, and into the result. To be called in the order of `seq`.
    * The iteration of an end may be over. Returns its source.
    */
-  keepAgain({ nodeID, path }: Place, output: JsonObject, seq: number): Source | undefined {
+  restoreOutput({ nodeID, path }: ActivationKey, output: JsonObject, seq: number): Source | undefined {
     const node = this.#graph.nodes[this.#graph.indexOf.get(nodeID) ?? -1];
     if (!node) return undefined;
-    const frame = this.find(nodeID, pathKey(path));
+    const activation = this.find(nodeID, pathKey(path));
     const patch = contextPatch(node, node.config, output);
     const { length } = JSON.stringify(output);
     const isLarge = length >= LARGE_LENGTH && !node.definition.ends;
     const source = new Source(length, isLarge ? largeOf(node.config, patch, length) : null);
     source.seq = seq;
-    if (frame && patch) this.#scopes.setAgain({ path: frame.path, patch }, source);
-    this.#keepEnd({ node, path }, output, source);
-    this.#letGoAgain(source);
+    if (activation && patch) this.#scopes.restore({ path: activation.path, patch }, source);
+    this.#storeEnd({ node, path }, output, source);
+    this.#offloadRestored(source);
     return source;
   }
 
   /** Takes the error of an output that was kept again. */
-  passAgain({ nodeID, path }: Place, { error, attempt }: Failure, source: Source): void {
-    const frame = this.find(nodeID, pathKey(path));
-    if (!frame) return;
-    const passed = passedError(error, { nodeID, frame: frame.path, attempt });
-    this.#scopes.passAgain({ path: frame.path, nodeID, error: passed }, source);
+  restorePassed({ nodeID, path }: ActivationKey, { error, attempt }: Failure, source: Source): void {
+    const activation = this.find(nodeID, pathKey(path));
+    if (!activation) return;
+    const passed = passedError(error, { nodeID, frame: activation.path, attempt });
+    this.#scopes.restorePassed({ path: activation.path, nodeID, error: passed }, source);
   }
 
   /** For a large output whose row a worker of an earlier version has written: it was read as a whole. */
-  #letGoAgain(source: Source): void {
+  #offloadRestored(source: Source): void {
     if (!source.large) return;
     source.value = undefined;
-    this.#scopes.letGo(source);
+    this.#scopes.offload(source);
   }
 
   /** The same for an output whose values are read from its row. */
-  keepApartAgain({ nodeID, path }: Place, large: LargeOutput, seq: number): void {
-    const frame = this.find(nodeID, pathKey(path));
-    if (frame) this.#scopes.setAgain({ path: frame.path, patch: patchApart(large) }, sourceApart(large, seq));
+  restoreOffloaded({ nodeID, path }: ActivationKey, large: LargeOutput, seq: number): void {
+    const activation = this.find(nodeID, pathKey(path));
+    if (activation)
+      this.#scopes.restore({ path: activation.path, patch: offloadedPatch(large) }, offloadedSource(large, seq));
   }
 
-  #keepEnd({ node, path }: Frame, output: JsonObject, source: Source): void {
+  #storeEnd({ node, path }: Activation, output: JsonObject, source: Source): void {
     if (!node.definition.ends) return;
     this.#endLength += source.length;
     addEnd(this.#result, output, { nodeID: node.id, path, source });
@@ -240,36 +241,36 @@ export class RunState {
    * Begins an iteration of a ready node's body. Its `ctx` is a copy of that around the node, with further values. Returns the frames
    * that become ready; none if the iteration has begun before.
    */
-  open(frame: Frame, iteration: number, values: JsonObject): readonly Frame[] {
-    const ready = this.#progress.enter(frame, iteration);
+  open(activation: Activation, iteration: number, values: JsonObject): readonly Activation[] {
+    const ready = this.#progress.enter(activation, iteration);
     const [first] = ready;
-    if (first) this.#scopes.open(first.path, frame.path, values);
+    if (first) this.#scopes.open(first.path, activation.path, values);
     return ready;
   }
 
   /** Whether every branch of an iteration has ended. */
-  isOver(frame: Frame, iteration: number): boolean {
-    return this.#progress.isOver(frame, iteration);
+  isOver(activation: Activation, iteration: number): boolean {
+    return this.#progress.isOver(activation, iteration);
   }
 
   /** Forgets an iteration with its `ctx`: nothing that its nodes have set shows outside. */
-  close(frame: Frame, iteration: number): void {
-    const path = this.#progress.leave(frame, iteration);
+  close(activation: Activation, iteration: number): void {
+    const path = this.#progress.leave(activation, iteration);
     if (path) this.#scopes.close(path);
   }
 
   /** How a frame repeats its body; undefined if it does not. */
-  repetitionOf(frame: Frame): Readonly<Repetition> | undefined {
-    return this.#repetitions.get(frame);
+  repetitionOf(activation: Activation): Readonly<Repetition> | undefined {
+    return this.#repetitions.get(activation);
   }
 
   /** Frames that repeat their body. */
-  get repeating(): Frame[] {
+  get repeating(): Activation[] {
     return [...this.#repetitions.keys()];
   }
 
   /** The frame whose body an iteration is of, for the path that frames in it share. */
-  containerOf(path: IterationPath): Frame | undefined {
+  containerOf(path: IterationPath): Activation | undefined {
     const around = path.at(-1);
     return around && this.find(around.nodeID, pathKey(path.slice(0, -1)));
   }
@@ -278,40 +279,43 @@ export class RunState {
    * Begins to repeat the body of a frame, once for each item. Returns the frames that become ready, and the source of the items, for
    * the event. A frame that has to go on itself, because no iteration runs, counts as ready again.
    */
-  repeat(frame: Frame, { items, repeat, first = 0, length }: Repeated): { next: readonly Frame[]; source: Source } {
+  repeat(
+    activation: Activation,
+    { items, repeat, first = 0, length }: Repeated,
+  ): { next: readonly Activation[]; source: Source } {
     const source = new Source(length);
-    const isEmpty = items.length === 0 || frame.node.body === null;
+    const isEmpty = items.length === 0 || activation.node.body === null;
     const phase = isEmpty ? 'over' : 'between';
-    this.#repetitions.set(frame, { repeat, items, first, source, phase, at: first, failure: null, failures: 0 });
-    return { next: isEmpty ? [frame] : this.beginNext(frame), source };
+    this.#repetitions.set(activation, { repeat, items, first, source, phase, at: first, failure: null, failures: 0 });
+    return { next: isEmpty ? [activation] : this.beginNext(activation), source };
   }
 
   /** Begins the next iteration of a frame that is between two. Returns the frames that become ready in it. */
-  beginNext(frame: Frame): readonly Frame[] {
-    const repetition = this.#repetitions.get(frame);
+  beginNext(activation: Activation): readonly Activation[] {
+    const repetition = this.#repetitions.get(activation);
     if (repetition?.phase !== 'between') return [];
     repetition.phase = 'open';
-    return this.open(frame, repetition.at, valuesOf(repetition, repetition.at));
+    return this.open(activation, repetition.at, valuesOf(repetition, repetition.at));
   }
 
   /** Begins the iteration of a path, if its frame is before it. Returns the frames that become ready in it. */
-  reach(path: IterationPath): readonly Frame[] {
+  reach(path: IterationPath): readonly Activation[] {
     const container = this.containerOf(path);
     const repetition = container && this.#repetitions.get(container);
     return container && repetition?.at === path.at(-1)?.iteration ? this.beginNext(container) : [];
   }
 
   /** Ends a frame whose failure a node around it handles: its item has failed. Returns the frames that become ready. */
-  failItem(frame: Frame, error: ShownError): readonly Frame[] {
-    const repetition = this.#repetitions.get(this.containerOf(frame.path) ?? frame);
-    if (repetition) addFailure(repetition, frame, error);
-    this.#forget(frame);
-    this.#progress.fail(frame);
-    return this.#goOn(frame.path);
+  failItem(activation: Activation, error: ShownError): readonly Activation[] {
+    const repetition = this.#repetitions.get(this.containerOf(activation.path) ?? activation);
+    if (repetition) addFailure(repetition, activation, error);
+    this.#forget(activation);
+    this.#progress.fail(activation);
+    return this.#goOn(activation.path);
   }
 
   /** Ends the iteration of a path if it is over. Returns the frames of the next, or the frame that repeats it. */
-  #goOn(path: IterationPath): readonly Frame[] {
+  #goOn(path: IterationPath): readonly Activation[] {
     const container = this.containerOf(path);
     const repetition = container && this.#repetitions.get(container);
     if (!repetition || !this.isOver(container, repetition.at)) return [];
@@ -320,8 +324,8 @@ export class RunState {
   }
 
   /** The state with the frames that wait for a retry. */
-  checkpoint({ retrying, isPaused }: { retrying: readonly Frame[]; isPaused: boolean }): Checkpoint {
-    const frames = new Set([...this.#attempts.keys(), ...this.#failures.keys()]);
+  checkpoint({ retrying, isPaused }: { retrying: readonly Activation[]; isPaused: boolean }): Checkpoint {
+    const activations = new Set([...this.#attempts.keys(), ...this.#failures.keys()]);
     const repetitions = [...this.#repetitions];
     const lists = repetitions.map(([, { source }]) => source);
     const { sources: outputs, statusSource } = this.#result;
@@ -332,11 +336,11 @@ export class RunState {
     return {
       version: CHECKPOINT_VERSION,
       passes: this.#progress.snapshot(),
-      attempts: [...frames].map((frame) => [
-        frame.node.id,
-        pathKey(frame.path),
-        this.attemptsOf(frame),
-        this.#failures.get(frame) ?? 0,
+      attempts: [...activations].map((activation) => [
+        activation.node.id,
+        pathKey(activation.path),
+        this.attemptsOf(activation),
+        this.#failures.get(activation) ?? 0,
       ]),
       outputs: [...sources].map(({ seq }) => seq).sort((a, b) => a - b),
       outputLength: this.#outputLength,
@@ -349,22 +353,29 @@ export class RunState {
   }
 
   /** Goes on from a checkpoint, in place of `begin`, before its outputs are kept again. Returns the frames that are ready. */
-  load({ passes, attempts, outputLength, scopes = [], repetitions = [], logs = [] }: Checkpoint): readonly Frame[] {
+  load({
+    passes,
+    attempts,
+    outputLength,
+    scopes = [],
+    repetitions = [],
+    logs = [],
+  }: Checkpoint): readonly Activation[] {
     for (const [nodeID, lines, bytes] of logs) this.logs.count(nodeID, { lines, bytes });
     const ready = this.#progress.load(passes);
     for (const { path, ...scope } of scopes) this.#scopes.load(this.#progress.enterAll(path), scope);
     for (const [nodeID, path, attempt, failures] of attempts) {
-      const frame = this.find(nodeID, path);
-      if (!frame) continue;
-      this.#attempts.set(frame, attempt);
-      if (failures > 0) this.#failures.set(frame, failures);
+      const activation = this.find(nodeID, path);
+      if (!activation) continue;
+      this.#attempts.set(activation, attempt);
+      if (failures > 0) this.#failures.set(activation, failures);
     }
     this.#outputLength = outputLength;
     for (const { nodeID, path, seq, failures = 0, ...place } of repetitions) {
-      const frame = this.find(nodeID, path);
+      const activation = this.find(nodeID, path);
       // Its row follows.
-      if (frame)
-        this.#repetitions.set(frame, {
+      if (activation)
+        this.#repetitions.set(activation, {
           ...place,
           failures,
           repeat: unknownRepeat,
@@ -373,64 +384,64 @@ export class RunState {
           source: sourceAt(seq),
         });
     }
-    return ready.filter((frame) => this.#repetitions.get(frame)?.phase !== 'open');
+    return ready.filter((activation) => this.#repetitions.get(activation)?.phase !== 'open');
   }
 
   /** Leaves a frame by an exit. Returns the frames that become ready. */
-  settle(frame: Frame, exit: string | null): readonly Frame[] {
-    this.#forget(frame);
-    const next = this.#progress.settle(frame, exit);
-    return next.length > 0 ? next : this.#goOn(frame.path);
+  settle(activation: Activation, exit: string | null): readonly Activation[] {
+    this.#forget(activation);
+    const next = this.#progress.settle(activation, exit);
+    return next.length > 0 ? next : this.#goOn(activation.path);
   }
 
-  #forget(frame: Frame): void {
-    this.#attempts.delete(frame);
-    this.#failures.delete(frame);
-    this.#repetitions.delete(frame);
+  #forget(activation: Activation): void {
+    this.#attempts.delete(activation);
+    this.#failures.delete(activation);
+    this.#repetitions.delete(activation);
   }
 
   /** Takes an event of an earlier holder. Returns the frames that it made ready; undefined if it does not settle its frame. */
-  replay(frame: Frame, event: PastEvent): readonly Frame[] | undefined {
+  replay(activation: Activation, event: PastEvent): readonly Activation[] | undefined {
     const { attempt, status, exit, output, large, error, repeat, failsItem, seq } = event;
-    this.#attempts.set(frame, Math.max(this.attemptsOf(frame), attempt));
-    if (status === 'FAILED') this.countFailure(frame);
+    this.#attempts.set(activation, Math.max(this.attemptsOf(activation), attempt));
+    if (status === 'FAILED') this.countFailure(activation);
     if (repeat && isJsonObject(output)) {
       const { length } = JSON.stringify(output);
       this.countOutput(length);
-      const { next, source } = this.repeat(frame, { ...this.#itemsOf(frame, output), repeat, length });
+      const { next, source } = this.repeat(activation, { ...this.#itemsOf(activation, output), repeat, length });
       source.seq = seq;
       return next;
     }
-    if (failsItem && error) return this.failItem(frame, error);
+    if (failsItem && error) return this.failItem(activation, error);
     // A handled failure left by an exit; a failure that is retried, or that ended the run, did not.
     const isSettled = status === 'SUCCESS' || status === 'SKIPPED' || (status === 'FAILED' && exit !== null);
     if (!isSettled) return undefined;
     if (large) {
       this.countOutput(large.length);
-      this.#scopes.set({ path: frame.path, patch: patchApart(large) }, sourceApart(large, seq));
+      this.#scopes.set({ path: activation.path, patch: offloadedPatch(large) }, offloadedSource(large, seq));
     } else if (isJsonObject(output)) {
       const { length } = JSON.stringify(output);
       this.countOutput(length);
-      const { config } = frame.node;
+      const { config } = activation.node;
       const isPassed = status === 'FAILED' && error !== undefined;
       const source = isPassed
-        ? this.pass(frame, config, { output, error, attempt })
-        : this.keep(frame, config, { output, length });
+        ? this.pass(activation, config, { output, error, attempt })
+        : this.store(activation, config, { output, length });
       source.seq = seq;
-      this.#letGoAgain(source);
+      this.#offloadRestored(source);
     }
-    return this.settle(frame, exit);
+    return this.settle(activation, exit);
   }
 
   /** The items in the output of the event with which a repetition begins; those of a chunk stand in its own row. */
-  #itemsOf({ path }: Frame, { items }: JsonObject): Pick<Repetition, 'items' | 'first'> {
+  #itemsOf({ path }: Activation, { items }: JsonObject): Pick<Repetition, 'items' | 'first'> {
     if (this.#chunk && path.length === 0) return this.#chunk;
     return { items: Array.isArray(items) ? items : [], first: 0 };
   }
 }
 
 /** An output with the length of its JSON text. */
-export interface KeptOutput {
+export interface SizedOutput {
   output: JsonObject;
   length: number;
   /** From which on its values may be kept apart. */
@@ -454,7 +465,7 @@ interface Repeated {
   length: number;
 }
 
-interface Place {
+interface ActivationKey {
   nodeID: string;
   path: IterationPath;
 }
@@ -463,12 +474,12 @@ function sourceAt(seq: number): Source {
   return Object.assign(new Source(0), { seq });
 }
 
-function sourceApart(large: LargeOutput, seq: number): Source {
+function offloadedSource(large: LargeOutput, seq: number): Source {
   return Object.assign(new Source(large.length, large), { seq, isApart: true });
 }
 
 /** The keys of an output whose values are kept apart. */
-function patchApart({ keys }: LargeOutput): JsonObject {
+function offloadedPatch({ keys }: LargeOutput): JsonObject {
   return Object.fromEntries(keys.map((key) => [key, null]));
 }
 

@@ -48,7 +48,7 @@ export type Keys = ReadonlySet<string> | 'all';
 export type Missing = readonly [key: string, source: Source];
 
 /** Stands in `ctx` for a value that is read for the nodes that name it. Throws where a node passes it on without. */
-const APART: Json = Object.freeze({
+const OFFLOADED: Json = Object.freeze({
   toJSON(): never {
     throw new Error('A value that is kept apart was not read');
   },
@@ -56,9 +56,9 @@ const APART: Json = Object.freeze({
 }) as unknown as Json;
 
 /** The values that are here. */
-export function withoutApart(ctx: JsonObject): JsonObject {
+export function withoutOffloaded(ctx: JsonObject): JsonObject {
   const entries = Object.entries(ctx);
-  const here = entries.filter(([, value]) => value !== APART);
+  const here = entries.filter(([, value]) => value !== OFFLOADED);
   return here.length === entries.length ? ctx : Object.fromEntries(here);
 }
 
@@ -70,7 +70,7 @@ export class Scopes {
   /** Of iterations from a checkpoint: the numbers of the outputs that their `ctx` had. */
   readonly #expected = new WeakMap<Scope, ReadonlySet<number>>();
   #length = 0;
-  #hasApart = false;
+  #hasOffloaded = false;
 
   constructor(given: JsonObject) {
     this.#outermost = createScope(given);
@@ -82,8 +82,8 @@ export class Scopes {
   }
 
   /** Whether values of some outputs are kept apart. */
-  get hasApart(): boolean {
-    return this.#hasApart;
+  get hasOffloaded(): boolean {
+    return this.#hasOffloaded;
   }
 
   of(path: IterationPath): JsonObject {
@@ -92,12 +92,12 @@ export class Scopes {
 
   /** Values in the `ctx` of a path that are kept apart, of these keys. */
   missing(path: IterationPath, keys: Keys): Missing[] {
-    if (!this.#hasApart) return [];
+    if (!this.#hasOffloaded) return [];
     const { sources } = this.#scope(path);
     const wanted = keys === 'all' ? sources.keys() : keys;
     return [...wanted].flatMap((key): Missing[] => {
       const source = sources.get(key);
-      return source?.isApart ? [[key, source]] : [];
+      return source?.isOffloaded ? [[key, source]] : [];
     });
   }
 
@@ -105,13 +105,13 @@ export class Scopes {
   open(path: IterationPath, around: IterationPath, values: JsonObject): void {
     const { ctx, given, sources, errors } = this.#scope(around);
     const inherited = Object.entries(given).filter(([key]) => !sources.has(key));
-    const kept = [...sources].filter(([key]) => !Object.hasOwn(values, key));
-    for (const [, source] of kept) this.#use(source);
+    const unchanged = [...sources].filter(([key]) => !Object.hasOwn(values, key));
+    for (const [, source] of unchanged) this.#use(source);
     for (const { source } of errors.values()) this.#use(source);
     this.#inner.set(path, {
       ctx: { ...ctx, ...values },
       given: { ...Object.fromEntries(inherited), ...values },
-      sources: new Map(kept),
+      sources: new Map(unchanged),
       errors: new Map(errors),
     });
   }
@@ -136,7 +136,7 @@ export class Scopes {
   }
 
   /** The same in every scope that had the error, in the order of `seq`. */
-  passAgain({ path, nodeID, error }: Passed, source: Source): void {
+  restorePassed({ path, nodeID, error }: Passed, source: Source): void {
     if (path.length === 0) this.pass({ path, nodeID, error }, source);
     for (const scope of this.#inner.values())
       if (this.#expected.get(scope)?.has(source.seq)) this.#pass(scope, nodeID, { error, source });
@@ -166,14 +166,14 @@ export class Scopes {
   }
 
   /** Removes the values of a large output, which its row has by now. */
-  letGo(source: Source): void {
-    if (source.isApart) return;
+  offload(source: Source): void {
+    if (source.isOffloaded) return;
     if (source.uses > 0) this.#length -= source.length;
-    source.isApart = true;
+    source.isOffloaded = true;
     if (source.uses === 0) return;
-    this.#hasApart = true;
+    this.#hasOffloaded = true;
     for (const scope of [this.#outermost, ...this.#inner.values()]) {
-      const keys = [...scope.sources].flatMap(([key, own]) => (own === source ? [[key, APART] as const] : []));
+      const keys = [...scope.sources].flatMap(([key, own]) => (own === source ? [[key, OFFLOADED] as const] : []));
       if (keys.length > 0) scope.ctx = { ...scope.ctx, ...Object.fromEntries(keys) };
     }
   }
@@ -206,17 +206,17 @@ export class Scopes {
   }
 
   /** Sets the values of an output again in every scope that had them, in the order of `seq`. */
-  setAgain({ path, patch }: Patch, source: Source): void {
+  restore({ path, patch }: Patch, source: Source): void {
     if (path.length === 0) this.set({ path, patch }, source);
     for (const [own, scope] of this.#inner) {
       if (!this.#expected.get(scope)?.has(source.seq)) continue;
       this.#put(scope, patch, source);
       // An output from around the iteration is older than the values given to it.
-      if (own !== path) this.#giveAgain(scope);
+      if (own !== path) this.#restoreGiven(scope);
     }
   }
 
-  #giveAgain({ ctx, given, sources }: Scope): void {
+  #restoreGiven({ ctx, given, sources }: Scope): void {
     Object.assign(ctx, given);
     for (const key of Object.keys(given)) {
       const source = sources.get(key);
@@ -226,9 +226,9 @@ export class Scopes {
   }
 
   #put({ ctx, sources }: Scope, patch: JsonObject, source: Source): void {
-    if (source.isApart) this.#hasApart = true;
+    if (source.isOffloaded) this.#hasOffloaded = true;
     for (const key of Object.keys(patch)) {
-      ctx[key] = source.isApart ? APART : (patch[key] ?? null);
+      ctx[key] = source.isOffloaded ? OFFLOADED : (patch[key] ?? null);
       const before = sources.get(key);
       this.#use(source);
       if (before) this.#unuse(before);
@@ -238,12 +238,12 @@ export class Scopes {
 
   #use(source: Source): void {
     source.uses += 1;
-    if (source.uses === 1 && !source.isApart) this.#length += source.length;
+    if (source.uses === 1 && !source.isOffloaded) this.#length += source.length;
   }
 
   #unuse(source: Source): void {
     source.uses -= 1;
-    if (source.uses === 0 && !source.isApart) this.#length -= source.length;
+    if (source.uses === 0 && !source.isOffloaded) this.#length -= source.length;
   }
 
   #scope(path: IterationPath): Scope {

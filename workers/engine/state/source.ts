@@ -12,7 +12,7 @@ export class Source {
   /** Null: its values stay with the run. */
   readonly large: Omit<LargeOutput, 'preview'> | null;
   /** Scopes do not have its values any more: they are read from the row for a node that names them. */
-  isApart = false;
+  isOffloaded = false;
   /** Of a large output: what the node gave, as long as the process has room for it. */
   value: Json | undefined;
 

@@ -1,5 +1,5 @@
 import type { RunWait } from '#shared/messaging/realtime/run-shapes.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { AwaitedEvent, PendingChild, PendingMap, PendingRequest } from './pending-commit.ts';
 
 export interface Wait {
@@ -46,18 +46,18 @@ const SHORT_MS = 2000;
 
 /** The waits of a held run, with timers for their time. */
 export class Waits {
-  readonly #waiting = new Map<Frame, Waiting>();
+  readonly #waiting = new Map<Activation, Waiting>();
 
   get size(): number {
     return this.#waiting.size;
   }
 
-  get frames(): Frame[] {
+  get activations(): Activation[] {
     return [...this.#waiting.keys()];
   }
 
-  of(frame: Frame): Pick<Waiting, 'kind' | 'purpose' | 'ref' | 'reminded' | 'spanMs'> | undefined {
-    return this.#waiting.get(frame);
+  of(activation: Activation): Pick<Waiting, 'kind' | 'purpose' | 'ref' | 'reminded' | 'spanMs'> | undefined {
+    return this.#waiting.get(activation);
   }
 
   get hasChildren(): boolean {
@@ -65,8 +65,8 @@ export class Waits {
   }
 
   /** Frames whose wait ends with another attempt. */
-  get retrying(): Frame[] {
-    return [...this.#waiting].flatMap(([frame, { purpose }]) => (purpose === 'retry' ? [frame] : []));
+  get retrying(): Activation[] {
+    return [...this.#waiting].flatMap(([activation, { purpose }]) => (purpose === 'retry' ? [activation] : []));
   }
 
   /** What the run waits for; of several waits the one that a user can act on, or that ends first. */
@@ -90,28 +90,28 @@ export class Waits {
 
   /** `onDue` is called when the time comes. */
   begin(
-    frame: Frame,
+    activation: Activation,
     { kind, purpose, ms, spanMs = ms, ref, reminded = 0, expiresInMs = ms }: Wait,
     onDue: () => void,
   ): void {
-    clearTimeout(this.#waiting.get(frame)?.timer ?? undefined);
+    clearTimeout(this.#waiting.get(activation)?.timer ?? undefined);
     const timer = ms === null ? null : setTimeout(onDue, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
     const [dueAt, until] = [inFuture(ms), inFuture(expiresInMs)];
     const what = { kind, purpose, ...(ref !== undefined && { ref }) };
-    this.#waiting.set(frame, { ...what, dueAt, spanMs, until, reminded, timer });
+    this.#waiting.set(activation, { ...what, dueAt, spanMs, until, reminded, timer });
   }
 
   /** Calls `onDue` again later, for a wait that is not over yet by the database's clock. */
-  askAgain(frame: Frame, ms: number, onDue: () => void): void {
-    const waiting = this.#waiting.get(frame);
+  askAgain(activation: Activation, ms: number, onDue: () => void): void {
+    const waiting = this.#waiting.get(activation);
     if (waiting) waiting.timer = setTimeout(onDue, ms);
   }
 
   /** Ends the wait of a frame, if it has one. */
-  end(frame: Frame): Wait['purpose'] | undefined {
-    const waiting = this.#waiting.get(frame);
+  end(activation: Activation): Wait['purpose'] | undefined {
+    const waiting = this.#waiting.get(activation);
     if (waiting?.timer) clearTimeout(waiting.timer);
-    this.#waiting.delete(frame);
+    this.#waiting.delete(activation);
     return waiting?.purpose;
   }
 

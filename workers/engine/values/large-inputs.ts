@@ -1,8 +1,8 @@
-import { createLane } from '#shared/concurrency/semaphore.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { ClaimedRow, ClaimRow } from '../state/claimed-row.ts';
-import { PATIENCE_MS } from './resident-values.ts';
+import { MEMORY_TIMEOUT_MS } from './resident-values.ts';
 
 /** Runs that have a large input in memory and have not entered yet; the others wait without theirs. */
 const PLACES = 2;
@@ -18,7 +18,7 @@ export type WithInput = <T>(
 ) => Promise<T | undefined>;
 
 export function createWithInput(pool: Pool): WithInput {
-  const lane = createLane({ places: PLACES, sharesByCreator: true });
+  const lane = createSemaphore({ permits: PLACES, dynamicLimit: 1 });
 
   async function read({ id }: ClaimRow): Promise<JsonObject> {
     const { rows } = await pool.query<{ input: JsonObject }>({ name: 'read_input', text: READ, values: [id] });
@@ -28,7 +28,10 @@ export function createWithInput(pool: Pool): WithInput {
   return async (row, creatorID, admit) => {
     const { input } = row;
     if (input) return admit({ ...row, input });
-    const leave = await lane.enter({ tenantID: row.tenant_id, creatorID }, AbortSignal.timeout(PATIENCE_MS));
+    const leave = await lane.acquirePermit(
+      { tenantID: row.tenant_id, creatorID },
+      AbortSignal.timeout(MEMORY_TIMEOUT_MS),
+    );
     if (!leave) return undefined;
     try {
       return await admit({ ...row, input: await read(row) });

@@ -1,44 +1,44 @@
 import { untilReachable, type Waiting } from '#shared/concurrency/retry-until-available.ts';
-import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import { ERROR_AROUND_KEY, ERROR_KEY } from '#shared/workflow/run-error.ts';
 import type { Run } from '../state/run.ts';
-import { type Keys, type Missing, withoutApart } from '../state/scopes.ts';
+import { type Keys, type Missing, withoutOffloaded } from '../state/scopes.ts';
 import type { Source } from '../state/source.ts';
 import { keysInBody, keysInConfig, namedKeys } from './named-keys.ts';
-import type { HeldValues } from './resident-values.ts';
+import type { ResidentValues } from './resident-values.ts';
 
 interface Reading {
   pool: Pool;
-  values: Pick<HeldValues, 'keep'>;
+  values: Pick<ResidentValues, 'retain'>;
 }
 
 /** Whether the values that the config of a frame names can be had without a read. */
-export function isAtHand({ state }: Run, frame: Frame): boolean {
-  if (!state.hasApart) return true;
-  return state.missing(frame, keysInConfig(frame.node)).every(([, { value }]) => value !== undefined);
+export function isResident({ state }: Run, activation: Activation): boolean {
+  if (!state.hasOffloaded) return true;
+  return state.missing(activation, keysInConfig(activation.node)).every(([, { value }]) => value !== undefined);
 }
 
 /** The `ctx` for a frame whose values are at hand. */
-export function scopeAtHand({ state }: Run, frame: Frame): JsonObject {
-  const missing = state.missing(frame, keysInConfig(frame.node));
-  return fill(state.scopeOf(frame), missing, new Map(missing.map(([, source]) => [source, source.value ?? null])));
+export function residentScope({ state }: Run, activation: Activation): JsonObject {
+  const missing = state.missing(activation, keysInConfig(activation.node));
+  return fill(state.scopeOf(activation), missing, new Map(missing.map(([, source]) => [source, source.value ?? null])));
 }
 
 /** The `ctx` for a frame, with the values that its node may name; those that are not at hand are read from their rows. */
-export async function readScope(reading: Reading, run: Run, { frame, waiting }: Asked): Promise<JsonObject> {
-  return readKeys(reading, run, { frame, waiting, keys: await namedKeys(frame.node) });
+export async function readScope(reading: Reading, run: Run, { activation, waiting }: Asked): Promise<JsonObject> {
+  return readKeys(reading, run, { activation, waiting, keys: await namedKeys(activation.node) });
 }
 
 /** The `ctx` around the body of a frame, for runs that work off its items: without large values that the body does not name. */
-export async function readScopeOfBody(reading: Reading, run: Run, { frame, waiting }: Asked): Promise<JsonObject> {
+export async function readScopeOfBody(reading: Reading, run: Run, { activation, waiting }: Asked): Promise<JsonObject> {
   const { graph } = run.version;
-  const keys = await keysInBody(graph, frame.node.body ?? -1);
-  const error = run.state.errorBefore(frame);
-  const scope = withoutApart(await readKeys(reading, run, { frame, waiting, keys }));
+  const keys = await keysInBody(graph, activation.node.body ?? -1);
+  const error = run.state.errorBefore(activation);
+  const scope = withoutOffloaded(await readKeys(reading, run, { activation, waiting, keys }));
   if (error === undefined) return scope;
   // Not a value of its own: a failure in the body takes its place there.
   const { [ERROR_KEY]: _, ...values } = scope;
@@ -46,15 +46,15 @@ export async function readScopeOfBody(reading: Reading, run: Run, { frame, waiti
 }
 
 interface Asked {
-  frame: Frame;
+  activation: Activation;
   waiting: Waiting;
 }
 
 /** The `ctx` for a frame with these keys of it. */
-export async function readKeys(reading: Reading, run: Run, { frame, waiting, keys }: Asked & { keys: Keys }) {
+export async function readKeys(reading: Reading, run: Run, { activation, waiting, keys }: Asked & { keys: Keys }) {
   // Both as they are now: other branches go on meanwhile.
-  const scope = run.state.scopeOf(frame);
-  const missing = run.state.missing(frame, keys);
+  const scope = run.state.scopeOf(activation);
+  const missing = run.state.missing(activation, keys);
   const values = new Map<Source, Json>();
   for (const source of new Set(missing.map(([, one]) => one)))
     values.set(source, await valueFor(reading, run, { source, waiting }));
@@ -67,12 +67,12 @@ async function valueFor(
   { source, waiting }: { source: Source; waiting: Waiting },
 ): Promise<Json> {
   if (source.value === undefined) {
-    await bytesOfWork()?.draw(source.length);
+    await currentReservation()?.reserve(source.length);
     const value = await untilReachable(() => read(pool, run.id, source), waiting);
     source.value ??= value;
   }
   const { value } = source;
-  values.keep(run, source);
+  values.retain(run, source);
   return value ?? null;
 }
 

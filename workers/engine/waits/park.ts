@@ -5,7 +5,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { WorkerConfig } from '#shared/process/config.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { Park } from '../../nodes/executor.ts';
 import { noSuchAsset } from '../state/asset-rights.ts';
 import type { PendingChild } from '../state/pending-commit.ts';
@@ -27,7 +27,12 @@ export interface Parked {
   wait: Wait;
 }
 
-export async function parkNode({ pool, config }: Parking, run: Run, frame: Frame, park: OwnPark): Promise<Parked> {
+export async function parkNode(
+  { pool, config }: Parking,
+  run: Run,
+  activation: Activation,
+  park: OwnPark,
+): Promise<Parked> {
   if (park.park === 'time') {
     const dueAt = new Date(Date.now() + park.ms).toISOString();
     return { event: suspended({ wait: 'time', dueAt }), wait: { kind: 'time', purpose: 'park', ms: park.ms } };
@@ -43,7 +48,7 @@ export async function parkNode({ pool, config }: Parking, run: Run, frame: Frame
   if (park.park === 'input') {
     const { request: config, expiresInMs } = park;
     const question = { collectionRequestID: ref, collectionType: typeOf(config), collectionConfig: config };
-    const request = { id: ref, frame, config, expiresInMs };
+    const request = { id: ref, activation, config, expiresInMs };
     return {
       event: suspended({ wait: 'input', request: question }),
       wait: {
@@ -56,7 +61,7 @@ export async function parkNode({ pool, config }: Parking, run: Run, frame: Frame
       },
     };
   }
-  const child = await prepareChild(pool, run, frame, { ...park, id: ref });
+  const child = await prepareChild(pool, run, activation, { ...park, id: ref });
   refuseLarge(child.input, config.nodeOutputMaxBytes);
   return {
     event: suspended({ wait: 'child', childInstanceID: ref }),
@@ -86,7 +91,7 @@ interface ChildRow {
 async function prepareChild(
   pool: Pool,
   run: Run,
-  frame: Frame,
+  activation: Activation,
   { id, workflowID, input, maxDepth, timeoutMs }: Extract<Park, { park: 'child' }> & { id: string },
 ): Promise<PendingChild> {
   if (workflowID === run.workflowID) throw subWorkflowError('A workflow cannot call itself');
@@ -106,7 +111,7 @@ async function prepareChild(
     id,
     workflowID,
     versionID: child.version_id,
-    nodeID: frame.node.id,
+    nodeID: activation.node.id,
     input: childInput,
     governance: options,
     timeoutMs: Math.min(runTimeoutMs(options), timeoutMs),

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import type { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
 import { innermost, pathKey } from '#shared/workflow/progress/activation.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { Run } from '../state/run.ts';
 
 /** A question that waits for its answer. */
@@ -34,27 +34,27 @@ export function nextMoment({ config, askedMs, expiresInMs }: Omit<OpenQuestion, 
  * Records the reminders of a question that are due. They stand in the commit that sets the time of the next, which is fenced: each is
  * in the timeline once, whichever worker holds the run.
  */
-export function remind(run: Run, frame: Frame, question: OpenQuestion, onDue: () => void): void {
-  const wait = run.waitOf(frame);
+export function remind(run: Run, activation: Activation, question: OpenQuestion, onDue: () => void): void {
+  const wait = run.waitOf(activation);
   if (!wait || wait.ref === undefined) return;
   const { inMs, due } = nextMoment(question);
   // Another read of the waits may have found them before.
   const reminded = Math.max(question.reminded, wait.reminded);
   if (due <= reminded) return;
-  const notices = Array.from({ length: due - reminded }, (_, at) =>
-    noticeOf(run, frame, { ref: String(wait.ref), config: question.config, number: reminded + at + 1 }),
+  const reminders = Array.from({ length: due - reminded }, (_, at) =>
+    reminderOf(run, activation, { ref: String(wait.ref), config: question.config, number: reminded + at + 1 }),
   );
   run.remind(
-    frame,
-    notices,
+    activation,
+    reminders,
     { kind: 'input', purpose: 'park', ms: inMs, expiresInMs: question.expiresInMs, ref: wait.ref, reminded: due },
     onDue,
   );
 }
 
-function noticeOf(
+function reminderOf(
   { id, tenantID, workflowID }: Run,
-  { node, path }: Frame,
+  { node, path }: Activation,
   { ref, config, number }: { ref: string; config: JsonObject; number: number },
 ): ReminderNotice {
   const { title, approvers, answerByLink } = config;

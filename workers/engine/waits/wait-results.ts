@@ -1,7 +1,7 @@
 import { batched } from '#shared/concurrency/batcher.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
-import type { ChildError, Fact, MapOutcome, TakenEvent } from '../../nodes/executor.ts';
+import type { ChildError, MapOutcome, TakenEvent, WaitResult } from '../../nodes/executor.ts';
 import type { ReadEventWaits } from './event-waits.ts';
 import type { OpenQuestion } from './reminders.ts';
 
@@ -18,7 +18,7 @@ export interface WaitRow {
   /** Of an open question: where its reminders stand, by the clock of the database. */
   question?: OpenQuestion;
   /** Null: the wait is not over. */
-  fact: Fact | null;
+  waitResult: WaitResult | null;
 }
 
 interface Row {
@@ -84,7 +84,7 @@ function toWait(row: Row, events: Events): WaitRow {
     dueInMs: row.due_in_ms,
     spanMs: row.span_ms,
     ...questionOf(row),
-    fact: row.kind === 'event' ? eventFact(events.get(row.ref ?? '')) : factOf(row),
+    waitResult: row.kind === 'event' ? eventResult(events.get(row.ref ?? '')) : waitResultOf(row),
   };
 }
 
@@ -93,11 +93,11 @@ function questionOf(row: Row): { question?: OpenQuestion } {
   return config === null || askedMs === null ? {} : { question: { config, askedMs, expiresInMs, reminded } };
 }
 
-function eventFact(event: TakenEvent | null | undefined): Fact | null {
+function eventResult(event: TakenEvent | null | undefined): WaitResult | null {
   return event === undefined ? null : { kind: 'event', event };
 }
 
-function factOf(row: Row): Fact | null {
+function waitResultOf(row: Row): WaitResult | null {
   if (row.kind === 'time')
     return row.due_in_ms !== null && row.due_in_ms <= 0 ? { kind: 'time', ms: row.span_ms ?? 0 } : null;
   if (row.kind === 'input')
@@ -106,10 +106,10 @@ function factOf(row: Row): Fact | null {
       : { kind: 'input', submission: row.request_status === 'COMPLETED' ? row.submitted_data : null };
   if (row.kind === 'chunks')
     return row.map_outcome && row.ref ? { kind: 'chunks', mapID: row.ref, outcome: row.map_outcome } : null;
-  return childFactOf(row);
+  return childResultOf(row);
 }
 
-function childFactOf(row: Row): Fact | null {
+function childResultOf(row: Row): WaitResult | null {
   if (row.child_status === null || row.ref === null) return null;
   return {
     kind: 'child',

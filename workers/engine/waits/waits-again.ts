@@ -41,7 +41,7 @@ export function createWaitsAgain({ pool, readWaits, logger, apply, onGivenUp }: 
       run.id,
     ]);
     const waits = await readWaits(run.id);
-    run.see(rows[0]?.wake_seq ?? 0);
+    run.observeWake(rows[0]?.wake_seq ?? 0);
     return waits;
   }
 
@@ -81,7 +81,7 @@ export function createWaitsAgain({ pool, readWaits, logger, apply, onGivenUp }: 
     if (before) return;
     answerAll(run).catch((error) => {
       asked.delete(run);
-      if (run.left) return;
+      if (run.releaseReason) return;
       logger.warn({ err: error, instanceID: run.id }, 'waits not read; the run is left to another claim');
       onGivenUp(run);
     });

@@ -114,28 +114,28 @@ async function deleteFamilies(client: PoolClient, ids: readonly string[]): Promi
 async function deleteTree(
   client: PoolClient,
   ids: readonly string[],
-): Promise<{ deleted: number; kept: ReadonlySet<string> }> {
-  const kept = new Set<string>();
-  const keptChildren = new Set<string>();
+): Promise<{ deleted: number; retained: ReadonlySet<string> }> {
+  const retained = new Set<string>();
+  const retainedChildren = new Set<string>();
   let deleted = 0;
   for (;;) {
     const { rows: children } = await client.query<{ id: string; parent_id: string; is_open: boolean }>(CHILDREN, [
       ids,
-      [...keptChildren],
+      [...retainedChildren],
     ]);
     if (children.length === 0) break;
     const ended = children.filter(({ is_open }) => !is_open).map(({ id }) => id);
-    const below = ended.length > 0 ? await deleteTree(client, ended) : { deleted: 0, kept: new Set<string>() };
+    const below = ended.length > 0 ? await deleteTree(client, ended) : { deleted: 0, retained: new Set<string>() };
     deleted += below.deleted;
     for (const { id, parent_id, is_open } of children)
-      if (is_open || below.kept.has(id)) {
-        keptChildren.add(id);
-        kept.add(parent_id);
+      if (is_open || below.retained.has(id)) {
+        retainedChildren.add(id);
+        retained.add(parent_id);
       }
   }
-  const old = ids.filter((id) => !kept.has(id));
+  const old = ids.filter((id) => !retained.has(id));
   if (old.length > 0) deleted += (await client.query(DELETE_RUNS, [old])).rowCount ?? 0;
-  return { deleted, kept };
+  return { deleted, retained };
 }
 
 const ENDED = 'case when completed_at is not null and parent_id is null and not is_test then true else false end';

@@ -7,7 +7,7 @@ export interface Retention {
   operatorAuditMs: number;
 }
 
-interface Kept {
+interface TableRetention {
   /** Absent: the key of the entry. */
   table?: string;
   /** Days, or the setting with the period. */
@@ -103,7 +103,7 @@ export const retentions = {
   // Those of chats go with their session, or before it.
   ai_tool_call: { for: 90, old: since('created_at') },
   notification: { for: 90, old: since('created_at') },
-} as const satisfies Record<string, Kept>;
+} as const satisfies Record<string, TableRetention>;
 
 function since(column: string): string {
   return `${column} < now() - make_interval(secs => $1)`;
@@ -116,13 +116,13 @@ export const BATCH = { alone: 2_000, withOthers: 250 };
 
 /** Age in seconds from which rows of the table are old. */
 export function secondsOf(table: keyof typeof retentions, settings: Retention): number {
-  const kept: Kept = retentions[table];
-  return typeof kept.for === 'number' ? kept.for * DAY_SECONDS : settings[kept.for] / 1000;
+  const retention: TableRetention = retentions[table];
+  return typeof retention.for === 'number' ? retention.for * DAY_SECONDS : settings[retention.for] / 1000;
 }
 
 /** Deletes a batch. `$1` is the age in seconds. */
 export function deletionOf(table: keyof typeof retentions): string {
-  const { old, table: name = table }: Kept = retentions[table];
+  const { old, table: name = table }: TableRetention = retentions[table];
   return `delete from ${name} where ctid = any(array(
 select ctid from ${name} where ${old} limit ${BATCH.alone} for update skip locked))`;
 }

@@ -6,11 +6,11 @@ import type { Executor, Task } from '../executor.ts';
 
 const MAX_COMMENT = 10_000;
 
-export const runApproval: Executor<typeof approval> = async ({ config, fact }) => {
+export const runApproval: Executor<typeof approval> = async ({ config, waitResult }) => {
   const { outputVariable, onTimeout, expiryMinutes } = config;
-  if (fact?.kind !== 'input') return ask(config, requestOf(config));
-  if (fact.submission) {
-    const { decision, comment = '' } = fact.submission;
+  if (waitResult?.kind !== 'input') return ask(config, requestOf(config));
+  if (waitResult.submission) {
+    const { decision, comment = '' } = waitResult.submission;
     const approved = decision === Decision.enum.approve;
     return {
       output: { [outputVariable]: { approved, comment }, success: true },

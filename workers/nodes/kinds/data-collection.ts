@@ -3,12 +3,13 @@ import type { dataCollection } from '#shared/workflow/nodes/kinds/data-collectio
 import { ask } from '../ask.ts';
 import type { Executor } from '../executor.ts';
 
-export const runDataCollection: Executor<typeof dataCollection> = async ({ config, fact }) => {
-  if (fact?.kind !== 'input') {
+export const runDataCollection: Executor<typeof dataCollection> = async ({ config, waitResult }) => {
+  if (waitResult?.kind !== 'input') {
     const { collectionType, fields, formSchema, formUischema, outputVariable } = config;
     return ask(config, { collectionType, fields, formSchema, formUischema, outputVariable });
   }
-  if (fact.submission) return { output: { [config.outputVariable]: fact.submission, success: true }, exit: 'output' };
+  if (waitResult.submission)
+    return { output: { [config.outputVariable]: waitResult.submission, success: true }, exit: 'output' };
   if (config.timeoutHandle)
     return { output: { [config.outputVariable]: null, success: false, expired: true }, exit: config.timeoutHandle };
   throw new AppError('NODE_TIMEOUT', `The form was not answered within ${config.expiryMinutes} minutes`, {

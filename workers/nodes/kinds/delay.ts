@@ -5,11 +5,15 @@ import type { Executor, Task } from '../executor.ts';
 
 const MAX_DELAY_MS = 24 * 3600 * 1000;
 
-export const runDelay: Executor<typeof delay> = async ({ config, fact }) => {
-  const ms = fact ? 0 : Math.round(delayOf(config));
+export const runDelay: Executor<typeof delay> = async ({ config, waitResult }) => {
+  const ms = waitResult ? 0 : Math.round(delayOf(config));
   if (ms > 0) return { park: 'time', ms };
   return {
-    output: { delayedMs: fact?.kind === 'time' ? Math.round(fact.ms) : 0, delayType: config.delayType, success: true },
+    output: {
+      delayedMs: waitResult?.kind === 'time' ? Math.round(waitResult.ms) : 0,
+      delayType: config.delayType,
+      success: true,
+    },
     exit: 'output',
   };
 };

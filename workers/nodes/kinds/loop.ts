@@ -2,10 +2,10 @@ import type { loop } from '#shared/workflow/nodes/kinds/loop.ts';
 import type { Executor } from '../executor.ts';
 import { listOf } from '../list-of.ts';
 
-export const runLoop: Executor<typeof loop> = async ({ config, fact }) => {
+export const runLoop: Executor<typeof loop> = async ({ config, waitResult }) => {
   const { itemVariable, indexVariable, outputVariable, delayBetweenItems, errorHandling } = config;
-  if (fact?.kind === 'iterations') {
-    const { results, total, failed } = fact;
+  if (waitResult?.kind === 'iterations') {
+    const { results, total, failed } = waitResult;
     return { output: { [outputVariable]: results, totalItems: total, success: failed === 0 }, exit: 'completed' };
   }
   const items = listOf(config.sourceVariable, config);

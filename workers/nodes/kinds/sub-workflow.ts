@@ -4,22 +4,22 @@ import type { subWorkflow } from '#shared/workflow/nodes/kinds/sub-workflow.ts';
 import { causedBy } from '#shared/workflow/run-error.ts';
 import type { ChildError, Executor } from '../executor.ts';
 
-export const runSubWorkflow: Executor<typeof subWorkflow> = async ({ config, fact, run }) => {
-  if (fact?.kind !== 'child') {
+export const runSubWorkflow: Executor<typeof subWorkflow> = async ({ config, waitResult, run }) => {
+  if (waitResult?.kind !== 'child') {
     const { childWorkflowID: workflowID, inputMapping: input, maxDepth } = config;
     return { park: 'child', workflowID, input, maxDepth, timeoutMs: run.timeoutMs };
   }
-  if (fact.status !== 'COMPLETED')
-    throw new AppError('NODE_FAILED', `The sub-workflow ended as ${fact.status}${whyOf(fact.error)}`, {
-      ...(fact.error && { details: causedBy({ ...fact.error, instanceID: fact.instanceID }) }),
+  if (waitResult.status !== 'COMPLETED')
+    throw new AppError('NODE_FAILED', `The sub-workflow ended as ${waitResult.status}${whyOf(waitResult.error)}`, {
+      ...(waitResult.error && { details: causedBy({ ...waitResult.error, instanceID: waitResult.instanceID }) }),
     });
-  const merged = config.mergeOutputs && isJsonObject(fact.output) ? fact.output : {};
+  const merged = config.mergeOutputs && isJsonObject(waitResult.output) ? waitResult.output : {};
   return {
     output: {
       ...merged,
-      [config.outputVariable]: fact.output,
-      childInstanceID: fact.instanceID,
-      childStatus: fact.status,
+      [config.outputVariable]: waitResult.output,
+      childInstanceID: waitResult.instanceID,
+      childStatus: waitResult.status,
       success: true,
     },
     exit: 'success',

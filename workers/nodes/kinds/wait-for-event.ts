@@ -4,10 +4,10 @@ import type { Executor } from '../executor.ts';
 
 const MINUTE_MS = 60_000;
 
-export const runWaitForEvent: Executor<typeof waitForEvent> = async ({ config, run, fact }) => {
+export const runWaitForEvent: Executor<typeof waitForEvent> = async ({ config, run, waitResult }) => {
   const { eventName: name, lookbackMinutes, expiryMinutes, onTimeout, outputVariable } = config;
   const key = String(config.eventKey ?? run.instanceID);
-  if (fact?.kind !== 'event')
+  if (waitResult?.kind !== 'event')
     return {
       park: 'event',
       name,
@@ -16,7 +16,7 @@ export const runWaitForEvent: Executor<typeof waitForEvent> = async ({ config, r
       // Zero means for ever.
       expiresInMs: expiryMinutes === 0 ? null : expiryMinutes * MINUTE_MS,
     };
-  const { event } = fact;
+  const { event } = waitResult;
   if (event) {
     const { id: eventID, data, sentAt } = event;
     return {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Graph } from '#shared/workflow/graph/graph.ts';
 import { divide } from '#shared/workflow/graph/regions.ts';
 import { type IterationPath, idempotencyKey, innermost, pathKey } from '#shared/workflow/progress/activation.ts';
-import { type Frame, Progress } from '#shared/workflow/progress/progress.ts';
+import { type Activation, Progress } from '#shared/workflow/progress/progress.ts';
 import { AFTER, type Drawing, draw, type Item, items } from '#test/support/drawn-loops.ts';
 
 type Operation = { node: string; key: string } & ({ enters: number } | { exit: string });
@@ -14,8 +14,8 @@ class Execution {
   readonly settled: string[] = [];
   readonly progress: Progress;
   readonly #loops: Drawing['loops'];
-  #ready: Frame[] = [];
-  readonly #repeating = new Map<Frame, { begun: number; left: number }>();
+  #ready: Activation[] = [];
+  readonly #repeating = new Map<Activation, { begun: number; left: number }>();
 
   constructor({ graph, loops }: Drawing, past: readonly Operation[] = []) {
     this.progress = new Progress(graph);
@@ -30,33 +30,36 @@ class Execution {
 
   /** Executes one ready frame; false if there is none. */
   step(pick: number): boolean {
-    const [frame] = this.#ready.splice(pick % Math.max(1, this.#ready.length), 1);
-    if (!frame) return false;
-    const loop = this.#loops.get(frame.node.id);
+    const [activation] = this.#ready.splice(pick % Math.max(1, this.#ready.length), 1);
+    if (!activation) return false;
+    const loop = this.#loops.get(activation.node.id);
     if (loop && loop.times > 0) {
-      for (let at = 0; at < (loop.atOnce ? loop.times : 1); at += 1) this.#enter(frame, at);
-    } else this.#settle(frame, frame.node.id === 's' ? 'output' : AFTER);
+      for (let at = 0; at < (loop.atOnce ? loop.times : 1); at += 1) this.#enter(activation, at);
+    } else this.#settle(activation, activation.node.id === 's' ? 'output' : AFTER);
     return true;
   }
 
-  #enter(frame: Frame, iteration: number): void {
-    const repeating = this.#repeating.get(frame) ?? { begun: 0, left: this.#loops.get(frame.node.id)?.times ?? 0 };
-    this.#repeating.set(frame, { ...repeating, begun: repeating.begun + 1 });
-    this.operations.push({ node: frame.node.id, key: pathKey(frame.path), enters: iteration });
-    this.#ready.push(...this.progress.enter(frame, iteration));
-    expect(this.progress.enter(frame, iteration)).toEqual([]);
+  #enter(activation: Activation, iteration: number): void {
+    const repeating = this.#repeating.get(activation) ?? {
+      begun: 0,
+      left: this.#loops.get(activation.node.id)?.times ?? 0,
+    };
+    this.#repeating.set(activation, { ...repeating, begun: repeating.begun + 1 });
+    this.operations.push({ node: activation.node.id, key: pathKey(activation.path), enters: iteration });
+    this.#ready.push(...this.progress.enter(activation, iteration));
+    expect(this.progress.enter(activation, iteration)).toEqual([]);
   }
 
-  #settle(frame: Frame, exit: string): void {
-    this.settled.push(nameOf(frame));
-    this.operations.push({ node: frame.node.id, key: pathKey(frame.path), exit });
-    this.#ready.push(...this.progress.settle(frame, exit));
-    const around = frame.path.at(-1);
-    const container = around && this.progress.find(around.nodeID, pathKey(frame.path.slice(0, -1)));
+  #settle(activation: Activation, exit: string): void {
+    this.settled.push(nameOf(activation));
+    this.operations.push({ node: activation.node.id, key: pathKey(activation.path), exit });
+    this.#ready.push(...this.progress.settle(activation, exit));
+    const around = activation.path.at(-1);
+    const container = around && this.progress.find(around.nodeID, pathKey(activation.path.slice(0, -1)));
     if (container && this.progress.isOver(container, around.iteration)) this.#endIteration(container, around.iteration);
   }
 
-  #endIteration(container: Frame, iteration: number): void {
+  #endIteration(container: Activation, iteration: number): void {
     const repeating = this.#repeating.get(container);
     if (!repeating) throw new Error('an iteration ended that had not begun');
     this.progress.leave(container, iteration);
@@ -68,15 +71,15 @@ class Execution {
   /** The ends of iterations follow from the settled frames, so they may have happened here already. */
   #replay(operation: Operation): void {
     if (this.operations.some((known) => JSON.stringify(known) === JSON.stringify(operation))) return;
-    const frame = this.progress.find(operation.node, operation.key);
-    if (!frame) throw new Error(`the replay does not find ${operation.node} ${operation.key}`);
-    this.#ready = this.#ready.filter((ready) => ready !== frame);
-    if ('enters' in operation) this.#enter(frame, operation.enters);
-    else this.#settle(frame, operation.exit);
+    const activation = this.progress.find(operation.node, operation.key);
+    if (!activation) throw new Error(`the replay does not find ${operation.node} ${operation.key}`);
+    this.#ready = this.#ready.filter((ready) => ready !== activation);
+    if ('enters' in operation) this.#enter(activation, operation.enters);
+    else this.#settle(activation, operation.exit);
   }
 }
 
-function nameOf({ node, path }: Frame): string {
+function nameOf({ node, path }: Activation): string {
   return `${node.id} ${pathKey(path)}`;
 }
 

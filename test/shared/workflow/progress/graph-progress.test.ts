@@ -4,7 +4,7 @@ import { atOnce } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph, type Graph, type WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { usualExitOf } from '#shared/workflow/nodes/properties.ts';
-import { type Frame, Progress } from '#shared/workflow/progress/progress.ts';
+import { type Activation, Progress } from '#shared/workflow/progress/progress.ts';
 
 /** A graph written as `from:exit>to` (`from>to` for the plain exit). Ids beginning with `c` are conditions, `f` fan-outs, `e` ends, `any` joins. */
 function draw(...arrows: string[]): Graph {
@@ -33,13 +33,13 @@ function nodeCalled(id: string): WorkflowNode {
 /** One run through a graph, by names. */
 function run(graph: Graph) {
   const progress = new Progress(graph);
-  const names = (frames: Frame[]) => frames.map(({ node }) => node.id);
+  const names = (activations: Activation[]) => activations.map(({ node }) => node.id);
   return {
     begin: () => names(progress.begin()),
     settle(id: string, exit: string | null) {
-      const frame = progress.find(id, '0');
-      if (!frame) throw new Error(`no node ${id}`);
-      return names(progress.settle(frame, exit));
+      const activation = progress.find(id, '0');
+      if (!activation) throw new Error(`no node ${id}`);
+      return names(progress.settle(activation, exit));
     },
     isFinished: () => progress.isFinished,
   };
@@ -344,11 +344,11 @@ test('for any graph, exits and order, the same nodes run, each once, each after 
       const ready = progress.begin();
       const settled: number[] = [];
       while (ready.length > 0) {
-        const [frame] = ready.splice((order[settled.length] ?? 0) % ready.length, 1) as [Frame];
-        const node = frame.node.index;
+        const [activation] = ready.splice((order[settled.length] ?? 0) % ready.length, 1) as [Activation];
+        const node = activation.node.index;
         checkBarrier(picture, { node, settled, choices });
         settled.push(node);
-        ready.push(...progress.settle(frame, exitOf(graph, node, choices)));
+        ready.push(...progress.settle(activation, exitOf(graph, node, choices)));
       }
 
       expect(progress.isFinished).toBe(true);

@@ -69,7 +69,7 @@ test.each([
     [id],
   );
   expect(rows.map(({ n }) => n)).toEqual([1, 1, 1, 1]);
-  await eventually(() => expect(workers.map(({ engine }) => engine.held.size)).toEqual([0, 0]));
+  await eventually(() => expect(workers.map(({ engine }) => engine.owned.size)).toEqual([0, 0]));
 });
 
 test('a run whose claim Postgres forgot is handed over again under the id of the job that has ended and is kept', async () => {

@@ -105,7 +105,7 @@ test('a worker drops each run that the database has not, unless it was claimed a
   const ids = await deployment.runs.acceptMany([deployment.newRun(calling), deployment.newRun(calling)]);
   await worker.engine.advance({ runs: ids.map((instanceID) => ({ instanceID, epoch: 1 })) });
   await eventually(() => expect(silent.seen).toHaveLength(2));
-  const held = ids.flatMap((id) => worker.engine.held.get(id) ?? []);
+  const held = ids.flatMap((id) => worker.engine.owned.get(id) ?? []);
   const isAborted = () => held.map(({ signal }) => signal.aborted);
 
   await worker.engine.reconcile([], Math.min(...held.map(({ claimedAt }) => claimedAt)));
@@ -150,7 +150,7 @@ test('a worker does not drop a run whose end is being written, although the data
   const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(calling)]);
   await worker.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });
   await eventually(() => expect(server.seen).toHaveLength(1));
-  const run = worker.engine.held.get(id);
+  const run = worker.engine.owned.get(id);
   await using stack = new AsyncDisposableStack();
   const client = stack.adopt(await deployment.pool.connect(), (lent) => lent.release(true));
   await client.query('begin');
@@ -166,7 +166,7 @@ test('a worker does not drop a run whose end is being written, although the data
   await worker.engine.reconcile([], Date.now() + 1);
   await client.query('commit');
 
-  await eventually(() => expect(run?.left).toBe('done'));
+  await eventually(() => expect(run?.releaseReason).toBe('done'));
   expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED', epoch: 1 });
 });
 
@@ -177,11 +177,11 @@ test('a worker that has lost its lease drops all of its runs at once', async () 
   const ids = await deployment.runs.acceptMany([deployment.newRun(calling), deployment.newRun(calling)]);
   await worker.engine.advance({ runs: ids.map((instanceID) => ({ instanceID, epoch: 1 })) });
   await eventually(() => expect(silent.seen).toHaveLength(2));
-  const held = ids.flatMap((id) => worker.engine.held.get(id) ?? []);
+  const held = ids.flatMap((id) => worker.engine.owned.get(id) ?? []);
 
   worker.engine.abandon();
 
-  expect(worker.engine.held.size).toBe(0);
+  expect(worker.engine.owned.size).toBe(0);
   expect(held.map(({ signal }) => signal.aborted)).toEqual([true, true]);
 });
 

@@ -12,7 +12,7 @@ import { graph, noops } from '#test/support/graphs.ts';
 import { type HTTPServer, startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
 import { type Claims, createClaims } from '#workers/engine/claim/claim.ts';
-import { createIntake, type Intake } from '#workers/engine/claim/run-claimer.ts';
+import { createRunClaimer, type RunClaimer } from '#workers/engine/claim/run-claimer.ts';
 import type { WorkerContext } from '#workers/process/worker.ts';
 
 let deployment: Deployment;
@@ -85,13 +85,13 @@ test('runs of a job for which a worker has no place are run by another', async (
   const ids = await handedOver([version, version, version, version]);
   const first = await startWorker(2);
   await addJob(ids);
-  await eventually(() => expect(first.engine.held.size).toBe(2));
+  await eventually(() => expect(first.engine.owned.size).toBe(2));
 
   const second = await startWorker(2);
 
-  await eventually(() => expect(second.engine.held.size).toBe(2));
+  await eventually(() => expect(second.engine.owned.size).toBe(2));
   await eventually(() => expect(asked).toHaveLength(4));
-  expect(first.engine.held.size).toBe(2);
+  expect(first.engine.owned.size).toBe(2);
 });
 
 test('a worker with one slot runs all runs of a job, one at a time', async () => {
@@ -102,7 +102,7 @@ test('a worker with one slot runs all runs of a job, one at a time', async () =>
 
   for (let done = 0; done < ids.length; done += 1) {
     await eventually(() => expect(asked).toHaveLength(1));
-    expect(worker.engine.held.size).toBe(1);
+    expect(worker.engine.owned.size).toBe(1);
     asked.splice(0)[0]?.end('{}');
   }
 
@@ -124,7 +124,7 @@ test('while the queue is away, runs without a place are left to be handed over a
     createClaims(pool, () => leaseID),
   );
 
-  void intake.take({ runs: ids.map((instanceID) => ({ instanceID, epoch: 1 })) });
+  void intake.claim({ runs: ids.map((instanceID) => ({ instanceID, epoch: 1 })) });
 
   await eventually(async () => {
     expect(await deployment.read(ids[0] ?? '')).toMatchObject({ held_by: leaseID });
@@ -138,7 +138,7 @@ test('while Postgres is away, the job of several runs fails with its error', asy
   const intake = intakeWithOneSlot(deployment.runs, createClaims(away, newID));
   const runs = [newID(), newID()].map((instanceID) => ({ instanceID, epoch: 1 }));
 
-  const taken = intake.take({ runs });
+  const taken = intake.claim({ runs });
 
   await expect(taken).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   await away.end();
@@ -152,8 +152,8 @@ test('while a creator has its share of the memory, the jobs of its tenants go be
   const intake = intakeWithOneSlot(runs, createClaims(deployment.pool, newID), isOverShare);
   const job = { tenantID: full, runs: [{ instanceID: newID(), epoch: 1 }] };
 
-  expect(await intake.take(job)).toEqual({ outcome: 'put back', runs: 0 });
-  expect(await intake.take({ ...job, tenantID: newID() })).toEqual({ outcome: 'not claimed', runs: 0 });
+  expect(await intake.claim(job)).toEqual({ outcome: 'put back', runs: 0 });
+  expect(await intake.claim({ ...job, tenantID: newID() })).toEqual({ outcome: 'not claimed', runs: 0 });
 
   expect(putBack).toEqual([{ ...job, isLast: true }]);
 });
@@ -163,15 +163,15 @@ function intakeWithOneSlot(
   runs: Pick<Runs, 'putBack'>,
   claims: Claims,
   isOverShare = (_tenantID: string) => false,
-): Intake {
-  return createIntake({
+): RunClaimer {
+  return createRunClaimer({
     pool: deployment.pool,
     runs,
     claims,
     lease: { isValid: true, untilValid: async () => undefined },
     slots: 1,
     logger: testLogger,
-    hold: () => new Promise(() => undefined),
+    own: () => new Promise(() => undefined),
     isOverShare,
   });
 }

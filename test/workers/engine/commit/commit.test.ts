@@ -5,7 +5,7 @@ import { newID } from '#shared/core/ids.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { noops } from '#test/support/graphs.ts';
@@ -60,7 +60,7 @@ async function hold(count: number) {
   });
   const held = ids.map(asHeld);
   function step(run: Run, payload = '{"output":{}}', nodeID = 'n1') {
-    run.record(frameOf(run, nodeID), { status: 'SUCCESS', exit: 'yes', payload });
+    run.record(activationOf(run, nodeID), { status: 'SUCCESS', exit: 'yes', payload });
     committer.submit(run);
   }
   return { leaseID, held, committer, committed, published, fenced, refused, broken, breaking, poisons, step };
@@ -126,10 +126,10 @@ function asHeld(id: string): Run {
   });
 }
 
-function frameOf(run: Run, nodeID: string): Frame {
-  const frame = run.state.find(nodeID, '0');
-  if (!frame) throw new Error(`No node ${nodeID}`);
-  return frame;
+function activationOf(run: Run, nodeID: string): Activation {
+  const activation = run.state.find(nodeID, '0');
+  if (!activation) throw new Error(`No node ${nodeID}`);
+  return activation;
 }
 
 test('of fifty runs one is invalid, one stale and one locked: the others commit, and each of the three is handled', async () => {
@@ -200,10 +200,10 @@ describe.each([
   test('is written with all that its event says', async () => {
     const { held, committer, committed } = await hold(count);
     for (const run of held) {
-      const frame = frameOf(run, 'n1');
+      const activation = activationOf(run, 'n1');
       const outcome = { status: 'SUCCESS' as const, exit: 'y"e{s,\0\ud83d', payload: '{"output":{"text":"a\\\\b"}}' };
-      run.launch(frameOf(run, 'n2'), run.record(frame, outcome));
-      run.see(3);
+      run.launch(activationOf(run, 'n2'), run.record(activation, outcome));
+      run.observeWake(3);
       committer.submit(run);
     }
     await committer.idle();
@@ -253,14 +253,14 @@ test.each([
   };
 
   for (const run of held) {
-    run.launch(frameOf(run, 'n1'), null);
+    run.launch(activationOf(run, 'n1'), null);
     committer.submit(run);
   }
   await committer.idle();
   expect(await losses()).toEqual(held.map(() => ({ losses: 2, hand_backs: 0 })));
 
   for (const run of held) {
-    run.record(frameOf(run, 'n1'), { status: 'SUCCESS', exit: 'yes', payload: '{"output":{}}' });
+    run.record(activationOf(run, 'n1'), { status: 'SUCCESS', exit: 'yes', payload: '{"output":{}}' });
     committer.submit(run);
   }
   await committer.idle();
@@ -284,7 +284,7 @@ test('a step of a run that goes on names no column that a trigger watches', asyn
   try {
     step(run);
     await committer.idle();
-    expect(committer.stats.steps).toBe(1);
+    expect(committer.stats.commits).toBe(1);
     expect((await pool.query('select seq from seen_by_trigger')).rows).toEqual([]);
   } finally {
     await pool.query('drop trigger see on workflow_instance');
@@ -302,7 +302,7 @@ test('only changes of runs that are watched are published', async () => {
   await pool.query(`update workflow_instance set watched_until = now() - interval '1 second' where id = $1`, [left.id]);
   for (const run of [watched, left, unwatched]) step(run);
   await committer.idle();
-  expect(committer.stats.steps).toBe(3);
+  expect(committer.stats.commits).toBe(3);
   expect(published).toEqual([watched.id]);
 });
 
@@ -310,9 +310,9 @@ test('only changes of runs that are watched are published', async () => {
 test('concurrent parking and waking loses no wake, a thousand times', { retry: 0 }, async () => {
   const { held, committer, committed, leaseID } = await hold(1000);
   const race = async (run: Run) => {
-    const frame = frameOf(run, 'n1');
-    run.record(frame, { status: 'SUSPENDED', exit: null, payload: null });
-    run.wait(frame, { kind: 'child', purpose: 'park', ms: null, ref: run.id }, () => undefined);
+    const activation = activationOf(run, 'n1');
+    run.record(activation, { status: 'SUSPENDED', exit: null, payload: null });
+    run.wait(activation, { kind: 'child', purpose: 'park', ms: null, ref: run.id }, () => undefined);
     run.rest();
     committer.submit(run);
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 30));
@@ -334,9 +334,9 @@ test('concurrent parking and waking loses no wake, a thousand times', { retry: 0
 test('a park whose answer is lost is found committed, and says that the run may have been woken', async () => {
   const { held, committer, committed, fenced, breaking } = await hold(1);
   const [run] = held as [Run];
-  const frame = frameOf(run, 'n1');
-  run.record(frame, { status: 'SUSPENDED', exit: null, payload: null });
-  run.wait(frame, { kind: 'child', purpose: 'park', ms: null, ref: run.id }, () => undefined);
+  const activation = activationOf(run, 'n1');
+  run.record(activation, { status: 'SUSPENDED', exit: null, payload: null });
+  run.wait(activation, { kind: 'child', purpose: 'park', ms: null, ref: run.id }, () => undefined);
   run.rest();
   await deployment.pool.query('update workflow_instance set wake_seq = 1 where id = $1', [run.id]);
   breaking.answers = 1;

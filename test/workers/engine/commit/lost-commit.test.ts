@@ -50,7 +50,7 @@ test.each([
 
     const [late, current] = waiting;
     if (late) json(late, { by: 'the first worker' });
-    await eventually(() => expect(first.engine.held.size).toBe(0));
+    await eventually(() => expect(first.engine.owned.size).toBe(0));
     expect(first.engine.stats).toMatchObject({ fenced: 1, refused: 0 });
     expect(await deployment.read(id)).toEqual(taken);
     expect(called).toEqual(['/slow', '/slow']);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Together } from '#workers/engine/execute/inline-batch.ts';
+import { InlineBatch } from '#workers/engine/execute/inline-batch.ts';
 
 test.each([
   ['200 frames', { frames: 199, length: 1, ms: 0 }, { length: 1, ms: 0 }],
@@ -7,7 +7,7 @@ test.each([
   ['more than 5 ms', { frames: 3, length: 1, ms: 5 }, { length: 1, ms: 1 }],
 ])('%s do not share a commit, any less do', (_, before, last) => {
   let now = 1_000;
-  const together = new Together(0, () => now);
+  const together = new InlineBatch(0, () => now);
 
   for (let added = 0; added < before.frames; added += 1) together.add(before.length);
   now += before.ms;
@@ -19,6 +19,6 @@ test.each([
 });
 
 test('after an outcome of more than a megabyte nothing shares its commit', () => {
-  expect(new Together(1_000_000).isFull).toBe(false);
-  expect(new Together(1_000_001).isFull).toBe(true);
+  expect(new InlineBatch(1_000_000).isFull).toBe(false);
+  expect(new InlineBatch(1_000_001).isFull).toBe(true);
 });

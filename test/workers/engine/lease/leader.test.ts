@@ -112,9 +112,9 @@ test('a process that takes the lead by its own timer sweeps at once, and does no
   } finally {
     vi.useRealTimers();
   }
-  expect(sweep.stats.steps.size).toBe(0);
+  expect(sweep.stats.tasks.size).toBe(0);
 
   await pool.query('update sweep set leader = null');
 
-  await expect.poll(() => sweep.stats.steps.get('refill')?.times).toBeGreaterThan(0);
+  await expect.poll(() => sweep.stats.tasks.get('refill')?.times).toBeGreaterThan(0);
 });

@@ -232,19 +232,19 @@ describe('the counters of a map', () => {
   test('are kept by the sweep when the process that ended a chunk, or began a map, has died', async () => {
     const { id, mapID } = await begin({ sizes: [1], concurrency: 1, tolerated: 0 });
     await deployment.pool.query(`update run_map set created_at = now() - interval '3 seconds' where id = $1`, [mapID]);
-    expect(await maps.advanceLeft()).toBe(1);
+    expect(await maps.advanceForgotten()).toBe(1);
     const [chunk] = await openChunks(mapID);
     await end(chunk?.id ?? '', 'COMPLETED', { results: [1], failed: 0, size: 1 });
-    expect(await maps.advanceLeft()).toBe(0);
+    expect(await maps.advanceForgotten()).toBe(0);
     await deployment.pool.query(`update map_chunk set ended_at = now() - interval '3 seconds' where map_id = $1`, [
       mapID,
     ]);
 
-    expect(await maps.advanceLeft()).toBe(1);
+    expect(await maps.advanceForgotten()).toBe(1);
 
     expect(await countersOf(mapID)).toMatchObject({ outcome: 'done' });
     expect(await deployment.read(id)).toMatchObject({ wake_seq: 1, ready_at: expect.any(Date) });
-    expect(await maps.advanceLeft()).toBe(0);
+    expect(await maps.advanceForgotten()).toBe(0);
   });
 
   test('are told in an event at most once a second, and not while a worker holds the run', async () => {
@@ -282,11 +282,11 @@ describe('the counters of a map', () => {
       [mapID],
     );
 
-    expect(await maps.advanceLeft()).toBe(1);
+    expect(await maps.advanceForgotten()).toBe(1);
 
     expect(await openChunks(mapID)).toEqual([]);
     expect(await countersOf(mapID)).toMatchObject({ started: 1, ended: 1, failed_items: 0, outcome: 'stopped' });
-    expect(await maps.advanceLeft()).toBe(0);
+    expect(await maps.advanceForgotten()).toBe(0);
   });
 
   test('read, beside many chunks, only those of what they do; also with plans of an empty table', async () => {

@@ -107,7 +107,7 @@ test('totals that were taken before the first round go on with the rounds', asyn
   for (let round = 0; round < 5; round += 1) await sweep.once();
 
   expect(stats).toMatchObject({ leads: true, forgotten: 1 });
-  expect(stats.steps.get('refill')).toMatchObject({ times: 5, failures: 0 });
+  expect(stats.tasks.get('refill')).toMatchObject({ times: 5, failures: 0 });
 });
 
 test('slots that become free while the window is filled lead to one more filling', async () => {
@@ -203,7 +203,7 @@ test('a run that cannot be ended keeps neither other steps nor other runs that a
   await eventually(async () => expect(await deployment.read(waiting)).toMatchObject({ status: 'COMPLETED' }));
   for (const id of overdue)
     await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'FAILED' }));
-  await eventually(() => expect(sweep.stats.steps.get('act on notices')?.times).toBeGreaterThan(0));
+  await eventually(() => expect(sweep.stats.tasks.get('act on notices')?.times).toBeGreaterThan(0));
   // It is to be cancelled still.
   expect((await pool.query('select kind from run_notice where instance_id = $1', [stuck])).rows).toHaveLength(1);
 });
@@ -265,7 +265,7 @@ test('a lease that expires in an outage between the tick and the statement that 
 
   await sweep.once();
 
-  expect(sweep.stats.steps.get('end leases')).toMatchObject({ times: 1, failures: 0 });
+  expect(sweep.stats.tasks.get('end leases')).toMatchObject({ times: 1, failures: 0 });
   const { rows } = await pool.query('select ended_at from worker_session where id = $1', [leaseID]);
   expect(rows).toEqual([{ ended_at: null }]);
 });

@@ -3,7 +3,7 @@ import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { newID } from '#shared/core/ids.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import { withBodies } from '#test/support/bodies.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
@@ -62,7 +62,7 @@ async function hold(): Promise<{ run: Run; leaseID: string }> {
 }
 
 /** The node `ask` in the first round of each of two inner loops. */
-function twoFirstRounds({ state }: Run): [Frame, Frame] {
+function twoFirstRounds({ state }: Run): [Activation, Activation] {
   const [start] = state.begin();
   if (!start) throw new Error('The run has no start');
   const [outer] = state.settle(start, 'output');
@@ -72,7 +72,7 @@ function twoFirstRounds({ state }: Run): [Frame, Frame] {
     if (!ask) throw new Error('The round did not begin');
     return ask;
   });
-  return asks as [Frame, Frame];
+  return asks as [Activation, Activation];
 }
 
 test('the first rounds of two inner loops wait side by side, each with a question and an end of its own', async () => {
@@ -89,11 +89,11 @@ test('the first rounds of two inner loops wait side by side, each with a questio
     publish: () => undefined,
   });
   const frames = twoFirstRounds(run);
-  for (const frame of frames) {
-    const request = { id: newID(), frame, config: {}, expiresInMs: null };
+  for (const activation of frames) {
+    const request = { id: newID(), activation, config: {}, expiresInMs: null };
     const wait = { kind: 'input', purpose: 'park', ms: null, ref: request.id, request } as const;
-    run.record(frame, { status: 'SUSPENDED', exit: null, payload: null });
-    run.wait(frame, wait, () => undefined);
+    run.record(activation, { status: 'SUSPENDED', exit: null, payload: null });
+    run.wait(activation, wait, () => undefined);
   }
   committer.submit(run);
   await committer.idle();

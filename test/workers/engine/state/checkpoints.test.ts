@@ -38,7 +38,7 @@ test('a chain of 4,000 nodes with 10 yields reads less than a twentieth of its e
   const claimedWith = new WeakMap<object, number>();
   const pressing = setInterval(() => {
     worker.engine.setPressure(true);
-    for (const run of worker.engine.held.values()) {
+    for (const run of worker.engine.owned.values()) {
       const from = claimedWith.get(run) ?? run.seq;
       claimedWith.set(run, from);
       // After a commit or two: as if it were held for the second after which it yields.

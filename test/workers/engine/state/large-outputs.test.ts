@@ -246,7 +246,7 @@ test('a worker without room for two runs takes one after the other, hands back, 
 
   let most = 0;
   const looking = setInterval(() => {
-    most = Math.max(most, worker.engine.stats.heldLength);
+    most = Math.max(most, worker.engine.stats.residentLength);
   }, 1);
   await eventually(async () => {
     for (const id of ids) expect((await small.read(id)).status).toBe('COMPLETED');
@@ -256,5 +256,5 @@ test('a worker without room for two runs takes one after the other, hands back, 
   expect(rows.map(({ output }) => output)).toEqual(ids.map(() => ({ scriptResult: 100_000 })));
   // Two runs have room for an output each. One that has less than its share, or is alone, goes on to its 200,000.
   expect(most).toBeLessThan(300_000);
-  expect(worker.engine.stats.heldLength).toBe(0);
+  expect(worker.engine.stats.residentLength).toBe(0);
 });

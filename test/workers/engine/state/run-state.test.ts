@@ -4,7 +4,7 @@ import { atOnce } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph, type GraphNode, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { pathKey } from '#shared/workflow/progress/activation.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { ShownError } from '#shared/workflow/run-error.ts';
 import { withBodies } from '#test/support/bodies.ts';
 import { AFTER, type Drawing, draw, items } from '#test/support/drawn-loops.ts';
@@ -32,8 +32,8 @@ function restored(drawing: Pick<Drawing, 'graph'>, checkpoint: Checkpoint, rows:
   state.load(checkpoint);
   for (const { seq, output, nodeID, path, error } of rows) {
     if (!checkpoint.outputs.includes(seq)) continue;
-    const source = state.keepAgain({ nodeID, path: pathOf(path) }, output, seq);
-    if (source && error) state.passAgain({ nodeID, path: pathOf(path) }, { error, attempt: 1 }, source);
+    const source = state.restoreOutput({ nodeID, path: pathOf(path) }, output, seq);
+    if (source && error) state.restorePassed({ nodeID, path: pathOf(path) }, { error, attempt: 1 }, source);
   }
   return state;
 }
@@ -50,7 +50,7 @@ class Execution {
   readonly #drawing: Drawing;
   readonly #model = new Map<string, JsonObject>([['', { input: { from: 'input' } }]]);
   /** By the same keys: frames that have failed, with their errors, the latest last. */
-  readonly #failed = new Map<string, { frame: Frame; error: JsonObject }[]>([['', []]]);
+  readonly #failed = new Map<string, { activation: Activation; error: JsonObject }[]>([['', []]]);
   /** By name of the loop's frame: iterations begun, and not over. */
   readonly #loops = new Map<string, { begun: number; left: number }>();
   #ready: { nodeID: string; path: string }[] = [];
@@ -67,55 +67,55 @@ class Execution {
     for (const one of this.#ready) this.#check(this.#find(one));
     const [place] = this.#ready.splice(pick % Math.max(1, this.#ready.length), 1);
     if (!place) return false;
-    const frame = this.#find(place);
+    const activation = this.#find(place);
     const { times = 0, atOnce = false } = this.#drawing.loops.get(place.nodeID) ?? {};
-    this.#loops.set(nameOf(frame), { begun: 0, left: times });
-    if (times === 0) this.#end(frame);
-    else for (let at = 0; at < (atOnce ? times : 1); at += 1) this.#open(frame);
+    this.#loops.set(nameOf(activation), { begun: 0, left: times });
+    if (times === 0) this.#end(activation);
+    else for (let at = 0; at < (atOnce ? times : 1); at += 1) this.#open(activation);
     return true;
   }
 
-  #open(frame: Frame): void {
-    const loop = this.#loops.get(nameOf(frame));
-    if (!loop) throw new Error(`${nameOf(frame)} is no loop`);
+  #open(activation: Activation): void {
+    const loop = this.#loops.get(nameOf(activation));
+    if (!loop) throw new Error(`${nameOf(activation)} is no loop`);
     const index = loop.begun;
     loop.begun += 1;
     // Outputs have these names, too.
-    const values = { [`key${frame.path.length % 3}`]: `item ${index} of ${nameOf(frame)}`, index };
-    const around = this.#model.get(modelKey(frame.path)) ?? {};
-    const key = modelKey([...frame.path, { nodeID: frame.node.id, iteration: index }]);
+    const values = { [`key${activation.path.length % 3}`]: `item ${index} of ${nameOf(activation)}`, index };
+    const around = this.#model.get(modelKey(activation.path)) ?? {};
+    const key = modelKey([...activation.path, { nodeID: activation.node.id, iteration: index }]);
     this.#model.set(key, { ...around, ...values });
-    this.#failed.set(key, [...(this.#failed.get(modelKey(frame.path)) ?? [])]);
-    this.#add(this.state.open(frame, index, values));
-    expect(this.state.open(frame, index, { key1: 'a second time' })).toEqual([]);
+    this.#failed.set(key, [...(this.#failed.get(modelKey(activation.path)) ?? [])]);
+    this.#add(this.state.open(activation, index, values));
+    expect(this.state.open(activation, index, { key1: 'a second time' })).toEqual([]);
   }
 
-  #end(frame: Frame): void {
-    const { node, path } = frame;
+  #end(activation: Activation): void {
+    const { node, path } = activation;
     const { outputVariable, mergeOutputs } = node.config as { outputVariable?: string; mergeOutputs?: boolean };
     this.#seq += 1;
-    const value = `${this.#seq} of ${nameOf(frame)}`;
+    const value = `${this.#seq} of ${nameOf(activation)}`;
     const merged: JsonObject = mergeOutputs ? { key0: `${value}, merged`, key1: `${value}, merged` } : {};
     const output: JsonObject = outputVariable ? { [outputVariable]: mergeOutputs ? merged : value } : {};
     const error = this.#seq % 3 === 0 ? { code: 'NODE_FAILED', message: value } : undefined;
     this.rows.push({ seq: this.#seq, nodeID: node.id, path: pathKey(path), output, ...(error && { error }) });
     const { state } = this;
     const source = error
-      ? state.pass(frame, node.config, { output, error, attempt: 1 })
-      : state.keep(frame, node.config, { output, length: 0 });
+      ? state.pass(activation, node.config, { output, error, attempt: 1 })
+      : state.store(activation, node.config, { output, length: 0 });
     source.seq = this.#seq;
     const place = { nodeID: node.id, attempt: 1, frame: path };
     if (error)
-      this.#failed.get(modelKey(path))?.push({ frame, error: { ...error, ...place } as unknown as JsonObject });
+      this.#failed.get(modelKey(path))?.push({ activation, error: { ...error, ...place } as unknown as JsonObject });
     Object.assign(this.#model.get(modelKey(path)) ?? {}, merged, output);
-    this.#check(frame);
-    this.#add(this.state.settle(frame, node.id === 's' ? 'output' : AFTER));
+    this.#check(activation);
+    this.#add(this.state.settle(activation, node.id === 's' ? 'output' : AFTER));
     const around = path.at(-1);
     const container = around && this.state.find(around.nodeID, pathKey(path.slice(0, -1)));
     if (container && this.state.isOver(container, around.iteration)) this.#close(container, around.iteration);
   }
 
-  #close(container: Frame, iteration: number): void {
+  #close(container: Activation, iteration: number): void {
     this.state.close(container, iteration);
     const loop = this.#loops.get(nameOf(container));
     if (!loop) throw new Error('an iteration ended that had not begun');
@@ -124,21 +124,21 @@ class Execution {
     else if (!this.#drawing.loops.get(container.node.id)?.atOnce) this.#open(container);
   }
 
-  #check(frame: Frame): void {
-    const passed = this.#failed.get(modelKey(frame.path)) ?? [];
-    const before = passed.findLast((one) => leadsTo(this.#drawing, one.frame.node, frame.node));
-    const ctx = { ...this.#model.get(modelKey(frame.path)), ...(before && { error: before.error }) };
-    expect(this.state.scopeOf(frame)).toEqual(ctx);
+  #check(activation: Activation): void {
+    const passed = this.#failed.get(modelKey(activation.path)) ?? [];
+    const before = passed.findLast((one) => leadsTo(this.#drawing, one.activation.node, activation.node));
+    const ctx = { ...this.#model.get(modelKey(activation.path)), ...(before && { error: before.error }) };
+    expect(this.state.scopeOf(activation)).toEqual(ctx);
   }
 
-  #add(frames: readonly Frame[]): void {
-    this.#ready.push(...frames.map(({ node, path }) => ({ nodeID: node.id, path: pathKey(path) })));
+  #add(activations: readonly Activation[]): void {
+    this.#ready.push(...activations.map(({ node, path }) => ({ nodeID: node.id, path: pathKey(path) })));
   }
 
-  #find({ nodeID, path }: { nodeID: string; path: string }): Frame {
-    const frame = this.state.find(nodeID, path);
-    if (!frame) throw new Error(`There is no frame ${nodeID} ${path}`);
-    return frame;
+  #find({ nodeID, path }: { nodeID: string; path: string }): Activation {
+    const activation = this.state.find(nodeID, path);
+    if (!activation) throw new Error(`There is no frame ${nodeID} ${path}`);
+    return activation;
   }
 }
 
@@ -151,11 +151,11 @@ function leadsTo({ graph }: Pick<Drawing, 'graph'>, from: GraphNode, to: GraphNo
   });
 }
 
-function nameOf({ node, path }: Frame): string {
+function nameOf({ node, path }: Activation): string {
   return `${node.id} ${pathKey(path)}`;
 }
 
-function modelKey(path: Frame['path']): string {
+function modelKey(path: Activation['path']): string {
   return path.map(({ nodeID, iteration }) => `${nodeID}.${iteration}`).join(' ');
 }
 
@@ -220,7 +220,7 @@ test('an end that an iteration has reached counts after a checkpoint, though the
   const [end] = loop ? state.open(loop, 0, {}) : [];
   if (!loop || !end) throw new Error('The iteration did not begin');
   const output = { status: 'success', workflowOutput: { reached: 'yes' } };
-  state.keep(end, end.node.config, { output, length: 0 }).seq = 3;
+  state.store(end, end.node.config, { output, length: 0 }).seq = 3;
   state.settle(end, null);
   state.close(loop, 0);
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
-import { type Frame, Progress } from '#shared/workflow/progress/progress.ts';
+import { type Activation, Progress } from '#shared/workflow/progress/progress.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph, noop, noops } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';
@@ -109,7 +109,7 @@ test('a wake whose message is lost is noticed by the next commit of a held run, 
   await eventually(() => expect(answers).toHaveLength(1));
   // An earlier wake, which finds nothing: the holder knows this one and not the next.
   await deployment.runs.wake([instanceID]);
-  await eventually(() => expect(worker.engine.held.get(instanceID)?.seen).toBeGreaterThan(0));
+  await eventually(() => expect(worker.engine.owned.get(instanceID)?.observedWakeSeq).toBeGreaterThan(0));
   await answer(instanceID);
 
   // As `runs.wake` does, without its message.
@@ -175,7 +175,7 @@ test('a run that is about to park and whose question is answered meanwhile goes 
     const { rowCount } = await deployment.pool.query('select from run_wait where instance_id = $1', [instanceID]);
     expect(rowCount).toBe(1);
   });
-  const run = worker.engine.held.get(instanceID);
+  const run = worker.engine.owned.get(instanceID);
 
   // The outcome of the first call waits for this lock. That of the second leaves only the question, so the next commit parks the run.
   const blocker = await deployment.pool.connect();
@@ -243,11 +243,11 @@ test('a run that is woken while it parks is handed over at once', async () => {
   await deployment.runs.stop(deployment.tenantID, id);
 });
 
-function aFrame(): Frame {
+function anActivation(): Activation {
   const { nodes, edges } = noops(1);
   const compiled = atOnce(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
-  const [frame] = new Progress(compiled).begin();
-  return frame ?? expect.fail('no frame');
+  const [activation] = new Progress(compiled).begin();
+  return activation ?? expect.fail('no frame');
 }
 
 test.each([
@@ -258,7 +258,7 @@ test.each([
 ] as const)('a wait for $kind of $ms ms keeps the run in its worker: $holds', ({ kind, ms, holds }) => {
   const waits = new Waits();
 
-  waits.begin(aFrame(), { kind, purpose: 'park', ms }, () => undefined);
+  waits.begin(anActivation(), { kind, purpose: 'park', ms }, () => undefined);
 
   expect(waits.size).toBe(1);
   expect(waits.hasShort).toBe(holds);
@@ -300,7 +300,7 @@ test('a wait for longer than a timer can be set for is not over at once', async 
   const waits = new Waits();
   let isDue = false;
 
-  waits.begin(aFrame(), { kind: 'input', purpose: 'park', ms: 60 * 24 * 3_600_000 }, () => {
+  waits.begin(anActivation(), { kind: 'input', purpose: 'park', ms: 60 * 24 * 3_600_000 }, () => {
     isDue = true;
   });
   await sleep(20);

@@ -5,7 +5,7 @@ import { code, graph } from '#test/support/graphs.ts';
 import { LARGE_LENGTH } from '#workers/engine/state/large-outputs.ts';
 import type { Run } from '#workers/engine/state/run.ts';
 import type { Source } from '#workers/engine/state/source.ts';
-import { createHeldValues } from '#workers/engine/values/resident-values.ts';
+import { createResidentValues } from '#workers/engine/values/resident-values.ts';
 
 const shape = graph({ start: { type: 'start' }, a: code('return 1'), b: code('return 2') }, ['start>a', 'a:success>b']);
 
@@ -17,98 +17,98 @@ function aRun(id: string, input: JsonObject = {}, creatorID = 'c'): Run {
 
 /** An output of a node, as if it were committed next. */
 function give(run: Run, key: string, length: number): Source {
-  const frame = run.state.find('start', '') ?? expect.fail('no frame');
+  const activation = run.state.find('start', '') ?? expect.fail('no frame');
   const value = 'x'.repeat(length);
-  return run.state.keep(frame, { outputVariable: key }, { output: { [key]: value }, length });
+  return run.state.store(activation, { outputVariable: key }, { output: { [key]: value }, length });
 }
 
 /** Of the empty input. */
 const GIVEN = '{}'.length;
 
-const isAtHand = (source: Source) => source.value !== undefined;
+const isResident = (source: Source) => source.value !== undefined;
 
 test('values of large outputs stay while there is room, and those that were used last the longest', () => {
-  const values = createHeldValues(LARGE_LENGTH * 2.5);
+  const values = createResidentValues(LARGE_LENGTH * 2.5);
   const run = aRun('r');
   const [a, b] = [give(run, 'a', LARGE_LENGTH), give(run, 'b', LARGE_LENGTH)];
 
   values.count(run, [{ source: a }, { source: b }]);
-  expect([a, b].map(isAtHand)).toEqual([true, true]);
-  values.keep(run, a);
+  expect([a, b].map(isResident)).toEqual([true, true]);
+  values.retain(run, a);
   const c = give(run, 'c', LARGE_LENGTH);
   values.count(run, [{ source: c }]);
 
-  expect([a, b, c].map(isAtHand)).toEqual([true, false, true]);
+  expect([a, b, c].map(isResident)).toEqual([true, false, true]);
   expect(values.length).toBe(2 * LARGE_LENGTH + GIVEN);
 });
 
 test('what a run keeps in its ctx takes room from values that can be read again', () => {
-  const values = createHeldValues(LARGE_LENGTH * 2 + GIVEN);
+  const values = createResidentValues(LARGE_LENGTH * 2 + GIVEN);
   const run = aRun('r');
   const large = give(run, 'large', LARGE_LENGTH);
   values.count(run, [{ source: large }]);
   const small = give(run, 'small', LARGE_LENGTH - 1);
   values.count(run, [{ source: small }]);
-  expect(isAtHand(large)).toBe(true);
+  expect(isResident(large)).toBe(true);
 
   const more = give(run, 'more', 2);
   values.count(run, [{ source: more }]);
 
-  expect(isAtHand(large)).toBe(false);
-  expect([run.state.heldLength, values.length]).toEqual([LARGE_LENGTH + 1 + GIVEN, LARGE_LENGTH + 1 + GIVEN]);
+  expect(isResident(large)).toBe(false);
+  expect([run.state.residentLength, values.length]).toEqual([LARGE_LENGTH + 1 + GIVEN, LARGE_LENGTH + 1 + GIVEN]);
 });
 
 test('an output that another replaces is not counted, and a run that leaves counts nothing', () => {
-  const values = createHeldValues(LARGE_LENGTH * 10);
+  const values = createResidentValues(LARGE_LENGTH * 10);
   const run = aRun('r');
   values.count(run, [{ source: give(run, 'same', 1_000) }, { source: give(run, 'same', 10) }]);
   expect(values.length).toBe(10 + GIVEN);
   values.count(run, [{ source: give(run, 'large', LARGE_LENGTH) }]);
   expect(values.length).toBe(10 + LARGE_LENGTH + GIVEN);
 
-  run.leave('done');
+  run.release('done');
   values.drop(run);
 
   expect(values.length).toBe(0);
 });
 
 test('a process that holds too much takes no run, and its largest make room, but for the last', () => {
-  const values = createHeldValues(100 + 2 * GIVEN);
+  const values = createResidentValues(100 + 2 * GIVEN);
   const [large, small] = [aRun('large'), aRun('small')];
   give(large, 'a', 90);
   give(small, 'a', 10);
   values.count(large);
   values.count(small);
-  expect([values.isFull, values.mustMakeRoom(large)]).toEqual([false, false]);
+  expect([values.isFull, values.mustRelease(large)]).toEqual([false, false]);
 
   give(small, 'b', 5);
   values.count(small);
-  expect([values.isFull, values.mustMakeRoom(large), values.mustMakeRoom(small)]).toEqual([true, true, false]);
+  expect([values.isFull, values.mustRelease(large), values.mustRelease(small)]).toEqual([true, true, false]);
 
   give(large, 'b', 200);
   values.count(large);
   values.drop(small);
-  expect([values.isFull, values.mustMakeRoom(large)]).toEqual([true, false]);
+  expect([values.isFull, values.mustRelease(large)]).toEqual([true, false]);
 });
 
 test('runs enter in order, each with room for one more output, and a run that leaves makes room', async () => {
-  const values = createHeldValues(LARGE_LENGTH * 3.6);
+  const values = createResidentValues(LARGE_LENGTH * 3.6);
   const [first, second, third, fourth] = [aRun('1'), aRun('2'), aRun('3'), aRun('4')];
   const order: string[] = [];
   const enter = (run: Run, length: number) =>
-    values.enter(run, length).then((isIn) => order.push(`${run.id}: ${isIn ? 'in' : 'out'}`));
+    values.acquire(run, length).then((isIn) => order.push(`${run.id}: ${isIn ? 'in' : 'out'}`));
 
   await enter(first, LARGE_LENGTH);
   const waiting = [enter(second, LARGE_LENGTH), enter(third, 0), enter(fourth, 0)];
   await Promise.resolve();
   expect([order, values.isFull]).toEqual([['1: in'], false]);
   // It waits no longer.
-  third.leave('fenced');
+  third.release('fenced');
   values.drop(third);
   await waiting[1];
   expect(order).toEqual(['1: in', '3: out']);
 
-  first.leave('done');
+  first.release('done');
   values.drop(first);
   await Promise.all(waiting);
 
@@ -119,10 +119,10 @@ test('runs enter in order, each with room for one more output, and a run that le
 test('a run that is alone enters, however large it is, and one that finds no room in time does not', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
-    const values = createHeldValues(100);
+    const values = createResidentValues(100);
     const [large, next] = [aRun('large'), aRun('next')];
-    expect(await values.enter(large, 1_000_000)).toBe(true);
-    const entering = values.enter(next, 0);
+    expect(await values.acquire(large, 1_000_000)).toBe(true);
+    const entering = values.acquire(next, 0);
 
     vi.advanceTimersByTime(1_000);
 
@@ -134,16 +134,16 @@ test('a run that is alone enters, however large it is, and one that finds no roo
 });
 
 test('inputs count', () => {
-  const values = createHeldValues(100);
+  const values = createResidentValues(100);
   const run = aRun('r', { text: 'x'.repeat(100) });
 
   values.count(run);
 
-  expect([values.isFull, run.state.heldLength]).toEqual([true, JSON.stringify({ text: 'x'.repeat(100) }).length]);
+  expect([values.isFull, run.state.residentLength]).toEqual([true, JSON.stringify({ text: 'x'.repeat(100) }).length]);
 });
 
 test('what is around a map counts once for all of its chunks that are held', async () => {
-  const values = createHeldValues(3_000 + 4 * LARGE_LENGTH);
+  const values = createResidentValues(3_000 + 4 * LARGE_LENGTH);
   const scope = { input: { list: 'x'.repeat(2_000) } };
   const scopeLength = JSON.stringify(scope).length;
   const plan = { itemVariable: 'item', indexVariable: 'index', concurrency: 2, collectResults: true };
@@ -151,12 +151,12 @@ test('what is around a map counts once for all of its chunks that are held', asy
   const chunkOf = (id: string) => aClaimedRun(shape, { id, chunk: { ...around, first: 0, items: [] } });
   const chunks = [chunkOf('1'), chunkOf('2')] as const;
 
-  const entered = await Promise.all(chunks.map((chunk) => values.enter(chunk, chunk.state.heldLength)));
+  const entered = await Promise.all(chunks.map((chunk) => values.acquire(chunk, chunk.state.residentLength)));
 
   const own = LARGE_LENGTH + '[]'.length;
   expect([entered, values.length]).toEqual([[true, true], scopeLength + 2 * own]);
   const lengths = chunks.map((chunk) => {
-    chunk.leave('done');
+    chunk.release('done');
     values.drop(chunk);
     return values.length;
   });
@@ -164,8 +164,8 @@ test('what is around a map counts once for all of its chunks that are held', asy
 
   // With the scope, a first chunk finds no room beside a run of this length.
   const large = aRun('large', {}, 'another');
-  await values.enter(large, 1_500 + 2 * LARGE_LENGTH);
-  const entering = values.enter(chunks[0], 0);
+  await values.acquire(large, 1_500 + 2 * LARGE_LENGTH);
+  const entering = values.acquire(chunks[0], 0);
   await Promise.resolve();
   expect([values.isFull, values.length]).toEqual([true, 1_500 + 3 * LARGE_LENGTH]);
   values.drop(large);
@@ -173,11 +173,11 @@ test('what is around a map counts once for all of its chunks that are held', asy
 });
 
 test('a creator alone gets four fifths of the room, and the run of another finds room at once', async () => {
-  const values = createHeldValues(LARGE_LENGTH * 10);
+  const values = createResidentValues(LARGE_LENGTH * 10);
   const [first, ...more] = ['1', '2', '3', '4'].map((id) => aRun(id));
   const order: string[] = [];
   const enter = (run: Run, length: number) =>
-    values.enter(run, length).then((isIn) => order.push(`${run.id}: ${isIn ? 'in' : 'out'}`));
+    values.acquire(run, length).then((isIn) => order.push(`${run.id}: ${isIn ? 'in' : 'out'}`));
   for (const run of [first, ...more]) if (run) await enter(run, LARGE_LENGTH);
   const entering = [enter(aRun('5'), LARGE_LENGTH), enter(aRun('small'), 0)];
   const neighbour = aRun('neighbour', {}, 'another');
@@ -187,7 +187,7 @@ test('a creator alone gets four fifths of the room, and the run of another finds
 
   expect(order.slice(4)).toEqual(['neighbour: in']);
   for (const run of [first, more[0]]) {
-    run?.leave('done');
+    run?.release('done');
     if (run) values.drop(run);
   }
   await Promise.all(entering);

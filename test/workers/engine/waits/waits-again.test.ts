@@ -49,12 +49,12 @@ test('wakes that come while the waits of a run are read share one more read, and
   run.wait(run.state.begin()[0] as never, { kind: 'child', purpose: 'park', ms: null, ref: newID() }, () => undefined);
   await eventually(() => expect(seen.applied).toBe(1));
   run.rest();
-  expect(run.takeStep().release).toBe('hold');
+  expect(run.takePending().release).toBe('none');
   await eventually(() => expect(seen.applied).toBe(2));
   run.rest();
 
   expect(seen).toEqual({ reads: 2, applied: 2, givenUp: 0 });
-  expect(run.takeStep().release).toBe('park');
+  expect(run.takePending().release).toBe('park');
   reread(run);
   await eventually(() => expect(seen.applied).toBe(3));
 });
@@ -106,6 +106,6 @@ test('of the waits of a held run those that are over or have reminders are read,
   expect(all).toHaveLength(waits.length);
   const names = over?.map(({ nodeID }) => nodeID).sort();
   expect(names).toEqual(['answered', 'endedChild', 'event', 'late', 'now', 'overMap', 'reminded']);
-  const told = all?.filter(({ fact, question }) => fact !== null || question).map(({ nodeID }) => nodeID);
+  const told = all?.filter(({ waitResult, question }) => waitResult !== null || question).map(({ nodeID }) => nodeID);
   expect(told?.sort()).toEqual(names?.filter((name) => name !== 'event'));
 });

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { approval } from '#shared/workflow/nodes/kinds/approval.ts';
 import { failedExitOf } from '#shared/workflow/nodes/properties.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
-import type { Fact, NodeContext } from '#workers/nodes/executor.ts';
+import type { NodeContext, WaitResult } from '#workers/nodes/executor.ts';
 import { runApproval } from '#workers/nodes/kinds/approval.ts';
 
-function run(given: object, fact?: Fact) {
+function run(given: object, waitResult?: WaitResult) {
   const config = approval.config.parse(given);
-  const task = { config, run: aNodeRun(), signal: new AbortController().signal, ...(fact && { fact }) };
+  const task = { config, run: aNodeRun(), signal: new AbortController().signal, ...(waitResult && { waitResult }) };
   return runApproval(task, {} as NodeContext);
 }
 
@@ -60,7 +60,7 @@ test.each([
 });
 
 test('when its time is over, leaves by an exit of its own or fails', async () => {
-  const late: Fact = { kind: 'input', submission: null };
+  const late: WaitResult = { kind: 'input', submission: null };
 
   expect(await run({}, late)).toEqual({
     output: { approval: { approved: false, expired: true, comment: '' }, success: false, expired: true },

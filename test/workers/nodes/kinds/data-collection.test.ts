@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { dataCollection } from '#shared/workflow/nodes/kinds/data-collection.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
-import type { Fact, NodeContext } from '#workers/nodes/executor.ts';
+import type { NodeContext, WaitResult } from '#workers/nodes/executor.ts';
 import { runDataCollection } from '#workers/nodes/kinds/data-collection.ts';
 
 const fields = [{ key: 'name', required: true }];
 
-function run(config: object, fact?: Fact) {
+function run(config: object, waitResult?: WaitResult) {
   const parsed = dataCollection.config.parse({ fields, ...config });
   const task = { config: parsed, run: aNodeRun(), signal: new AbortController().signal };
-  return runDataCollection({ ...task, ...(fact && { fact }) }, {} as NodeContext);
+  return runDataCollection({ ...task, ...(waitResult && { waitResult }) }, {} as NodeContext);
 }
 
 describe('a data collection', () => {
@@ -39,7 +39,7 @@ describe('a data collection', () => {
   });
 
   test('leaves by its timeout handle at the deadline, and fails without one', async () => {
-    const expired: Fact = { kind: 'input', submission: null };
+    const expired: WaitResult = { kind: 'input', submission: null };
 
     expect(await run({ timeoutHandle: 'late' }, expired)).toEqual({
       output: { collectedData: null, success: false, expired: true },

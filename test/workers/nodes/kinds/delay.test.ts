@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { delay } from '#shared/workflow/nodes/kinds/delay.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
-import type { Fact, NodeContext } from '#workers/nodes/executor.ts';
+import type { NodeContext, WaitResult } from '#workers/nodes/executor.ts';
 import { runDelay } from '#workers/nodes/kinds/delay.ts';
 
 beforeEach(() => {
@@ -11,9 +11,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function run(config: object, fact?: Fact) {
+function run(config: object, waitResult?: WaitResult) {
   const task = { config: delay.config.parse(config), run: aNodeRun(), signal: new AbortController().signal };
-  return runDelay({ ...task, ...(fact && { fact }) }, {} as NodeContext);
+  return runDelay({ ...task, ...(waitResult && { waitResult }) }, {} as NodeContext);
 }
 
 const dynamic = (delayVariable: unknown) => ({ delayType: 'dynamic', delayVariable });

@@ -3,18 +3,18 @@ import { newID } from '#shared/core/ids.ts';
 import type { Json } from '#shared/core/json.ts';
 import { subWorkflow } from '#shared/workflow/nodes/kinds/sub-workflow.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
-import type { Fact, NodeContext } from '#workers/nodes/executor.ts';
+import type { NodeContext, WaitResult } from '#workers/nodes/executor.ts';
 import { runSubWorkflow } from '#workers/nodes/kinds/sub-workflow.ts';
 
 const childWorkflowID = newID();
 
-function run(config: object, fact?: Fact) {
+function run(config: object, waitResult?: WaitResult) {
   const parsed = subWorkflow.config.parse({ childWorkflowID, ...config });
   const task = { config: parsed, run: aNodeRun({ timeoutMs: 7000 }), signal: new AbortController().signal };
-  return runSubWorkflow({ ...task, ...(fact && { fact }) }, {} as NodeContext);
+  return runSubWorkflow({ ...task, ...(waitResult && { waitResult }) }, {} as NodeContext);
 }
 
-function ended(output: Json, more: object = {}): Fact {
+function ended(output: Json, more: object = {}): WaitResult {
   return { kind: 'child', status: 'COMPLETED', instanceID: 'child', output, error: null, ...more };
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { waitForEvent } from '#shared/workflow/nodes/kinds/wait-for-event.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
-import type { Fact, NodeContext } from '#workers/nodes/executor.ts';
+import type { NodeContext, WaitResult } from '#workers/nodes/executor.ts';
 import { runWaitForEvent } from '#workers/nodes/kinds/wait-for-event.ts';
 
-function run(config: object, fact?: Fact) {
+function run(config: object, waitResult?: WaitResult) {
   const parsed = waitForEvent.config.parse({ eventName: 'paid', eventKey: 42, ...config });
   const task = { config: parsed, run: aNodeRun(), signal: new AbortController().signal };
-  return runWaitForEvent({ ...task, ...(fact && { fact }) }, {} as NodeContext);
+  return runWaitForEvent({ ...task, ...(waitResult && { waitResult }) }, {} as NodeContext);
 }
 
 describe('a wait for an event', () => {
@@ -31,7 +31,7 @@ describe('a wait for an event', () => {
   });
 
   test('leaves by `expired` when no event came, or fails', async () => {
-    const none: Fact = { kind: 'event', event: null };
+    const none: WaitResult = { kind: 'event', event: null };
     expect(await run({}, none)).toEqual({
       output: { event: null, eventName: 'paid', eventKey: '42', success: false, expired: true },
       exit: 'expired',

@@ -1,0 +1,107 @@
+/** Consumers of a process with so many slots that ask for jobs of runs at once. */
+export function consumersFor(slots: number): number {
+  return Math.min(slots, MAX_CONSUMERS);
+}
+
+/** A job takes a few milliseconds to fetch and to claim; more than one at a time keeps the slots filled when runs are short. */
+const MAX_CONSUMERS = 8;
+
+interface Claimer {
+  max: number;
+  resolve(taken: number): void;
+}
+
+/**
+ * The places of a process for runs. A job is done when its runs are claimed, so the number of jobs does not bound the runs. And a
+ * process asks for a job only if it has a place for it, or it would keep the runs from a process that is idle.
+ */
+export class RunPermits {
+  #free: number;
+  /** Consumers that ask for a job. */
+  #fetching: number;
+  #isClosed = false;
+  #isFull = false;
+  #claimers: Claimer[] = [];
+  #fetchers: (() => void)[] = [];
+
+  constructor(permits: number, consumers = consumersFor(permits)) {
+    this.#free = permits;
+    this.#fetching = consumers;
+  }
+
+  /** The process stops: no places are given any more, and nothing waits for one. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Takes note that a consumer has got a job. */
+  fetchedJob(): void {
+    this.#fetching -= 1;
+  }
+
+  /** Takes up to `max` places, as many as are free; waits up to `patienceMs` for the first. Answers how many, and 0 in vain. */
+  async acquire(max: number, timeoutMs: number): Promise<number> {
+    if (this.#isClosed) return 0;
+    if (this.#free > 0 && !this.#isFull) return this.#acquireFree(max);
+    if (timeoutMs <= 0) return 0;
+    const { promise, resolve } = Promise.withResolvers<number>();
+    const claimer = { max, resolve };
+    this.#claimers.push(claimer);
+    const timer = setTimeout(() => {
+      this.#claimers = this.#claimers.filter((other) => other !== claimer);
+      resolve(0);
+    }, timeoutMs);
+    const taken = await promise;
+    clearTimeout(timer);
+    return taken;
+  }
+
+  /** Gives back a place. */
+  release(): void {
+    this.#free += 1;
+    this.#serveOne();
+  }
+
+  /** Sets whether places are given: the runs that are held may have all of the memory. */
+  setFull(isFull: boolean): void {
+    if (this.#isFull === isFull) return;
+    this.#isFull = isFull;
+    if (isFull) return;
+    for (let left = this.#claimers.length + this.#fetchers.length; left > 0; left -= 1) this.#serveOne();
+  }
+
+  #serveOne(): void {
+    if (this.#free === 0 || this.#isFull) return;
+    const [claimer] = this.#claimers.splice(0, 1);
+    if (claimer) claimer.resolve(this.#acquireFree(claimer.max));
+    else this.#serveFetcher();
+  }
+
+  /** Waits until there is a free place for each consumer that asks for a job, this one included. */
+  async untilMayFetch(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#fetchers.push(resolve);
+    this.#serveFetcher();
+    await promise;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const { resolve } of this.#claimers.splice(0)) resolve(0);
+    for (const resolve of this.#fetchers.splice(0)) resolve();
+  }
+
+  #acquireFree(max: number): number {
+    const taken = Math.min(max, this.#free);
+    this.#free -= taken;
+    return taken;
+  }
+
+  #serveFetcher(): void {
+    if (!this.#isClosed && (this.#isFull || this.#free <= this.#fetching)) return;
+    const [asker] = this.#fetchers.splice(0, 1);
+    if (!asker) return;
+    this.#fetching += 1;
+    asker();
+  }
+}
