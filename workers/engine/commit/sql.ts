@@ -5,7 +5,7 @@ import { NO_WORKFLOW } from '#shared/runs/workflow-event-rows.ts';
 const LOCKED = `
 with c as (
   select * from unnest($2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::text[], $7::int2[], $8::int[], $9::jsonb[], $10::jsonb[])
-    as c(id, epoch, from_seq, to_seq, status, release, seen, output, error)
+    as c(id, epoch, from_seq, to_seq, status, release, observed_wake_seq, output, error)
 ),
 l as (
   select c.* from c join workflow_instance i on i.id = c.id
@@ -25,7 +25,7 @@ u as (
   update workflow_instance i
   set seq = l.to_seq, status = l.status, losses = case when l.release = 3 then i.losses else 0 end, hand_backs = 0, wake_at = ${wakeAt}, updated_at = now(),
       held_by = case when l.release in (0, 3) then i.held_by end,
-      ready_at = case when l.release = 2 or (l.status = 'WAITING' and i.wake_seq > l.seen) then now() end,
+      ready_at = case when l.release = 2 or (l.status = 'WAITING' and i.wake_seq > l.observed_wake_seq) then now() end,
       output = l.output, error = l.error,${also}
       completed_at = case when l.status in ('COMPLETED', 'FAILED', 'CANCELLED') then now() end
   from l where i.id = l.id
