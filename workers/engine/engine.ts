@@ -37,9 +37,9 @@ export interface Engine {
    * a place for another job.
    */
   advance(job: RunsToClaim): Promise<ClaimOutcome>;
-  /** Claims a suspect and holds it until its interrupted nodes have ended. Answers whether there was one. */
+  /** Claims a crash-suspected run and holds it until its interrupted nodes have ended. Answers whether there was one. */
   advanceCrashSuspected(): Promise<boolean>;
-  /** Reacts to a change of a run that may be held here. */
+  /** Reacts to a change of a run that may be owned here. */
   onSignal(signal: RunSignal): void;
   readonly reconcile: Reconcile;
   /** Sets whether runs wait for a slot; if so, a run yields after its quantum. */
@@ -84,7 +84,7 @@ export interface EngineDependencies {
   logger: Logger;
   tenantLabel: TenantLabel;
   /** Bytes that nodes hold at once. */
-  bytes: Pick<MemoryBudget, 'open'>;
+  bytes: Pick<MemoryBudget, 'openReservation'>;
   /** A slot has become free. */
   onFinished(): void;
 }

@@ -33,7 +33,7 @@ export interface NodeRun {
   readonly author: Actor | null;
   readonly scope: JsonObject;
   readonly variables: NodeVariables;
-  /** The same for every attempt of this node in this frame, and of no other. */
+  /** The same for every attempt of this node in this activation, and of no other. */
   readonly idempotencyKey: string;
   readonly timeoutMs: number;
   /** Writes are refused: the executor, or what it calls, throws RefusedWrite. */
@@ -43,11 +43,11 @@ export interface NodeRun {
   print(printed: Printed): void;
 }
 
-/** What a node reads beside `ctx`: the tenant's variables at the moment of the node, and links to questions. */
+/** The variables of a node beside `ctx`: those of its tenant at the moment of the node, and links to questions. */
 export interface NodeVariables {
-  /** What templates and code call `vars`; of secrets, those that the node's templates may insert. */
+  /** The values that templates and code call `vars`; of secrets, those that the node's templates may insert. */
   readonly values: JsonObject;
-  /** What templates call `links`: the links that the node sends, by the node whose question they answer. */
+  /** The links that templates call `links`: those that the node sends, by the node whose question they answer. */
   readonly links: JsonObject;
   /** Texts in clear of secrets and links, to be masked in outputs and errors. */
   readonly secrets: readonly string[];
@@ -55,7 +55,7 @@ export interface NodeVariables {
   readonly inCode: boolean;
 }
 
-/** Why a parked node is being asked again: the result of its wait. */
+/** The result of a wait, with which a parked node goes on. */
 export type WaitResult =
   /** How long it was. */
   | { kind: 'time'; ms: number }

@@ -15,11 +15,11 @@ export type VariablesByName = ReadonlyMap<string, TenantVariable>;
 
 /** The variables of tenants as they are now. */
 export interface TenantVariables {
-  /** Kept variables without one of these names are read again: it may have been created since. */
+  /** Cached variables without one of these names are read again: it may have been created since. */
   read(tenantID: string, names?: readonly string[]): Promise<VariablesByName>;
 }
 
-/** Kept ones are compared with the tenant's version after this time: a message about a change may be lost. */
+/** Cached ones are compared with the tenant's version after this time: a message about a change may be lost. */
 const CHECK_AFTER_MS = 1_000;
 const MAX_BYTES = 32_000_000;
 
@@ -94,7 +94,7 @@ interface Row {
 
 function variableOf({ id, value, secret }: Row, secrets: KeyRing): TenantVariable {
   if (secret === null) return { isSecret: false, value: value?.is ?? null };
-  // Kept sealed: a process that uses no secret has none in its memory.
+  // Cached sealed: a process that uses no secret has none in its memory.
   return { isSecret: true, open: () => secrets.open(secret, sealedColumns.variableSecret.context(id)) };
 }
 

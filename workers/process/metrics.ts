@@ -15,7 +15,7 @@ import { createRunCount } from './run-gauge.ts';
 
 type Add = Pick<Metrics, 'add'>;
 
-/** Adds what a process with an engine knows about itself: a worker, and its process for suspects. */
+/** Adds what a process with an engine knows about itself: a worker, and its quarantine process. */
 export function addEngineMetrics(metrics: Add, { engine, lease, servers, sandbox }: OpenEngine): void {
   const { add } = metrics;
   add({ name: 'gantry_held_runs', help: 'Runs that this process holds', kind: 'gauge' }, () => one(engine.owned.size));
@@ -27,9 +27,9 @@ export function addEngineMetrics(metrics: Add, { engine, lease, servers, sandbox
   addCommitMetrics(metrics, engine);
   addLeaseMetrics(metrics, lease);
   add({ name: 'gantry_places', help: 'Places for work', kind: 'gauge', labels: ['lane', 'state'] }, () => [
-    ...placesOf('nodes', { used: engine.stats.slotsUsed, waiting: engine.stats.slotsWaiting }),
-    ...servers.all.flatMap(({ name, places }) => placesOf(`tenants.${name}`, places)),
-    ...placesOf('sandbox', sandbox),
+    ...permitSamples('nodes', { used: engine.stats.slotsUsed, waiting: engine.stats.slotsWaiting }),
+    ...servers.all.flatMap(({ name, places }) => permitSamples(`tenants.${name}`, places)),
+    ...permitSamples('sandbox', sandbox),
   ]);
 }
 
@@ -234,7 +234,7 @@ async function countJobs(backplane: Backplane, queue: string): Promise<Sample[]>
   return Object.entries(counts).map(([state, value]) => ({ labels: { queue, state }, value }));
 }
 
-function placesOf(lane: string, { used, waiting }: { used: number; waiting: number }): Sample[] {
+function permitSamples(lane: string, { used, waiting }: { used: number; waiting: number }): Sample[] {
   return [
     { labels: { lane, state: 'used' }, value: used },
     { labels: { lane, state: 'waiting' }, value: waiting },

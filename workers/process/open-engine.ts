@@ -30,7 +30,7 @@ import { createTenantVariables, type TenantVariables } from '../nodes/variables.
 import { createSandbox, type Sandbox } from '../sandbox/pool.ts';
 import { createTenantServers, type TenantServers } from '../tenant-database/servers/servers.ts';
 
-/** The engine with everything that nodes use: what a worker and its process for suspects have in common. */
+/** The engine with everything that nodes use: what a worker and its quarantine process have in common. */
 export interface OpenEngine {
   readonly pool: Pool;
   readonly leasePool: Pool;
@@ -66,7 +66,7 @@ export interface EngineOptions {
   name: string;
   /** How many runs this process adds to the window. */
   leaseSlots: number;
-  /** A run has left the engine. */
+  /** The engine has released a run. */
   onFinished(engine: Pick<OpenEngine, 'runs'>): void;
 }
 

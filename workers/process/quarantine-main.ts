@@ -10,7 +10,7 @@ import type { QuarantineReport, QuarantineStart } from '../engine/recovery/quara
 import { addEngineMetrics } from './metrics.ts';
 import { type OpenEngine, openEngine } from './open-engine.ts';
 
-/** Longer than the pause between two looks of the worker, so that a burst of suspects needs one process. */
+/** Longer than the pause between two polls of the worker, so that a burst of crash-suspected runs needs one process. */
 const IDLE_MS = 10_000;
 const POLL_MS = 250;
 const REPORT_MS = 1_000;
@@ -25,7 +25,7 @@ await runQuarantined(config);
 // The channel to the worker, or a connection that a library has forgotten, would keep the process alive.
 process.exit(0);
 
-/** Claims one suspect after the other, until there has been none for some time. */
+/** Claims one crash-suspected run after the other, until there has been none for some time. */
 async function runQuarantined(config: Config): Promise<void> {
   await using resources = new AsyncDisposableStack();
   const found = await untilReachable(() => open(config), { logger, signal: stopping.signal }).catch((error) => {
@@ -47,7 +47,7 @@ async function runQuarantined(config: Config): Promise<void> {
   const timer = setInterval(() => void report(), REPORT_MS);
   resources.defer(() => clearInterval(timer));
   let isOver = false;
-  // Aborts the nodes of the run and hands it back, still a suspect. Closing the channel, at the very end, looks like a stop.
+  // Aborts the nodes of the run and hands it back, still crash-suspected. Closing the channel, at the very end, looks like a stop.
   const drained = stop.then(() => (isOver ? undefined : engine.drain()));
 
   let idleSince = performance.now();

@@ -7,14 +7,14 @@ const SLICE = 5_000;
 const BUDGET_MS = 50;
 /** Scrapes of several systems that come together get the same count. */
 const FRESH_MS = 1_000;
-/** READY and held runs are counted at each scrape up to this number. */
+/** READY and owned runs are counted at each scrape up to this number. */
 const MAX_EXACT = 5_000;
 
 type Counts = Map<string, { state: string; class: string; n: number }>;
 
 /**
  * Counts the runs that have not ended, without a scan of all of them: a scrape reads slices in the order of deadlines for 50 ms, and the
- * next one goes on. Some ten thousand runs are counted at each scrape. Of a million, READY and held ones are counted at each scrape as far
+ * next one goes on. Some ten thousand runs are counted at each scrape. Of a million, READY and owned ones are counted at each scrape as far
  * as they are few; the others are from the last complete pass.
  */
 export function createRunCount(pool: Pool): () => Promise<Sample[]> {

@@ -169,7 +169,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   let owner: ListenerOwner | undefined;
   if (!queueNames || queueNames.includes(listenerEvents.name)) {
     // One statement at a time, so that events keep the order in which they came.
-    const recorder = resources.use(createEventRecorder({ pool, producer, logger, lanes: 1 }));
+    const recorder = resources.use(createEventRecorder({ pool, producer, logger, maxConcurrent: 1 }));
     const leaseMs = config.worker.listenerLeaseMs;
     owner = resources.use(
       createListenerOwner({ pool, leasePool, services, reader, recorder, secrets, leaseMs, logger }),
@@ -241,8 +241,8 @@ function consumersOf(definition: QueueDefinition, slots: number): number {
   return definition.name === workflowRuns.name ? consumersFor(slots) : (definition.concurrency ?? slots);
 }
 
-/** Questions that one worker answers at once. A place costs a connection to a tenant's server, and the memory of an answer. */
-const ANSWERING = { places: 200, reserve: 20 };
+/** Questions that one worker answers at once. Each costs a connection to a tenant's server, and the memory of an answer. */
+const ANSWERING = { permits: 200, permitsForShort: 20 };
 
 function startConsumer(
   backplane: Backplane,

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { bytesOfWork, Place } from '#shared/concurrency/work-context.ts';
+import { currentReservation, Permit } from '#shared/concurrency/work-context.ts';
 import { AppError, type ErrorCode, toWireError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import { askContext } from '#shared/messaging/queues/define-ask.ts';
@@ -35,10 +35,10 @@ export function answerQuestions<D extends AnyAsk>(definition: D, answer: Answere
 
     using cancel = context.cancels.of(askID);
     const until = AbortSignal.any([signal, cancel.signal, AbortSignal.timeout(leftMs - replyMarginMs(leftMs))]);
-    using place = await waitForTurn(payload, until, context);
-    if (!place) return { outcome: 'too late' };
+    using permit = await acquirePermit(payload, until, context);
+    if (!permit) return { outcome: 'too late' };
     if (!(await claimQuestion(context.pool, askID))) return { outcome: 'withdrawn' };
-    const outcome = await place.run(() =>
+    const outcome = await permit.run(() =>
       outcomeOf(context, until, async () => {
         const question = openQuestion(definition, payload, context);
         return definition.answer.parse(await answer({ question, signal: until }, context));
@@ -50,15 +50,15 @@ export function answerQuestions<D extends AnyAsk>(definition: D, answer: Answere
 }
 
 /** Undefined when the signal was faster. */
-async function waitForTurn(
+async function acquirePermit(
   { tenantID, isShort = false, replyTo }: QuestionJob['payload'],
   until: AbortSignal,
   { turns, answering, bytes }: ProcessorContext,
-): Promise<Place | undefined> {
+): Promise<Permit | undefined> {
   // Processes of an earlier version do not say whose question it is. Each of those is a tenant here.
-  const turn = tenantID === undefined ? { tenantID: replyTo, isShort } : await turns.of({ tenantID, isShort });
-  const hasPlace = answering.take(turn) || (await answering.wait(turn, until));
-  return hasPlace ? new Place(answering, turn, bytes.open(turn)) : undefined;
+  const flow = tenantID === undefined ? { tenantID: replyTo, isShort } : await turns.of({ tenantID, isShort });
+  const isAcquired = answering.tryAcquire(flow) || (await answering.acquire(flow, until));
+  return isAcquired ? new Permit(answering, flow, bytes.openReservation(flow)) : undefined;
 }
 
 function openQuestion<D extends AnyAsk>(
@@ -85,7 +85,7 @@ async function outcomeOf(
   try {
     const text = textOf({ answer: (await work()) as Json });
     // The text and what is sealed of it.
-    await bytesOfWork()?.draw(2 * text.length);
+    await currentReservation()?.reserve(2 * text.length);
     if (Buffer.byteLength(text) <= MAX_ANSWER_BYTES) return { text };
     throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${MAX_ANSWER_BYTES} bytes: request less data`);
   } catch (error) {

@@ -5,4 +5,4 @@ import type { Answerer } from './answer-requests.ts';
 export const answerTenantDatabase: Answerer<typeof tenantDatabase> = (
   { question: { tenantID, operation }, signal },
   { tenantDatabases, pool, secrets },
-) => tenantDatabases.lend(tenantID, signal, (client) => operate(client, operation, { tenantID, pool, secrets }));
+) => tenantDatabases.withConnection(tenantID, signal, (client) => operate(client, operation, { tenantID, pool, secrets }));

@@ -1,4 +1,4 @@
-import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import { storable } from '#shared/db/storable.ts';
@@ -11,7 +11,7 @@ import { signWebhook, webhookKeyOf } from './sign-webhook.ts';
 
 /** A receiver has so long to answer. */
 const ANSWER_MS = 15_000;
-/** Of an answer, for the history. */
+/** Characters of a response that the history keeps. */
 const MAX_ANSWER_BYTES = 2_000;
 const MAX_ANSWER = 500;
 
@@ -36,7 +36,7 @@ export interface Claimed {
   completed_at: Date;
 }
 
-/** What came of an attempt. */
+/** The outcome of an attempt. */
 export interface Attempt {
   /** Null: there was no answer. */
   status: number | null;
@@ -74,7 +74,7 @@ export function createSender({
   async function post(delivery: Claimed, signal: AbortSignal): Promise<Omit<Attempt, 'durationMs'>> {
     const key = await keyOf(delivery);
     const body = bodyOf(delivery);
-    await bytesOfWork()?.draw(body.length);
+    await currentReservation()?.reserve(body.length);
     const timestamp = Math.floor(Date.now() / 1000);
     const headers = {
       'content-type': 'application/json',

@@ -1,8 +1,8 @@
-import type { Turn } from '#shared/concurrency/fair-queue.ts';
-import type { ByteAccount } from '#shared/concurrency/memory-budget.ts';
+import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
+import type { MemoryBudget } from '#shared/concurrency/memory-budget.ts';
 import { keep } from '#shared/concurrency/periodic-task.ts';
-import { createLane } from '#shared/concurrency/semaphore.ts';
-import { withBytes } from '#shared/concurrency/work-context.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
+import { withReservation } from '#shared/concurrency/work-context.ts';
 import { Tally } from '#shared/core/counter.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -13,13 +13,13 @@ import { type Attempt, type Claimed, createSender, type Sender } from './complet
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Lines that one statement looks at. */
 const SLICE = 64;
-/** Deliveries under way in a worker. A receiver that does not answer has a place until its time is up. */
-const PLACES = { places: 32, maxPerTenant: 4, sharesByCreator: true };
-/** Of one workflow, so that its receiver does not take all places of its tenant. */
+/** Deliveries under way in a worker. A receiver that does not answer has a permit until its time is up. */
+const CONCURRENCY = { permits: 32, maxPerTenant: 4, dynamicLimit: 1 };
+/** Deliveries of one workflow, so that its receiver does not take all permits of its tenant. */
 const MAX_PER_WORKFLOW = 2;
 /** Longer than an attempt may take. A delivery whose worker died is sent again after this time. */
 const CLAIM_SECONDS = 60;
-/** Attempts that are kept of a delivery. */
+/** Attempts of a delivery that its history keeps. */
 const MAX_HISTORY = 30;
 
 /** Attempts after the first come after 5 s, 20 s, 80 s … up to 8 hours: the last one about a day after the end of the run. */
@@ -31,7 +31,7 @@ interface Needs {
   pool: Pool;
   outbound: Outbound;
   variables: Pick<TenantVariables, 'read'>;
-  bytes: Pick<ByteAccount, 'open'>;
+  bytes: Pick<MemoryBudget, 'openReservation'>;
   logger: Logger;
 }
 
@@ -57,14 +57,14 @@ export function createCompletionKeeper({ outbound, variables, ...needs }: Needs)
 }
 
 interface Deliveries extends AsyncDisposable {
-  /** Begins the deliveries that are due and have a place, those of all workflows in turn. */
+  /** Begins the deliveries that are due and have a permit, those of all workflows in turn. */
   begin(): Promise<void>;
   readonly stats: Tally<'outcome'>;
 }
 
 interface Delivering extends Pick<Needs, 'pool' | 'bytes' | 'logger'> {
   sender: Pick<Sender, 'send'>;
-  /** A place is free. */
+  /** A permit is free. */
   onEnd(): void;
 }
 
@@ -80,14 +80,14 @@ type Position = Pick<Line, 'tenant_id' | 'workflow_id'>;
 const FIRST: Position = { tenant_id: FIRST_ID, workflow_id: FIRST_ID };
 
 export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Delivering): Deliveries {
-  const lane = createLane(PLACES);
+  const permits = createSemaphore(CONCURRENCY);
   const stats = new Tally<'outcome'>();
   const closing = new AbortController();
   const underWay = new Set<Promise<void>>();
   const ofWorkflow = new Map<string, number>();
   let after = FIRST;
 
-  /** Where all places are taken, the next call goes on behind the last line that got one. */
+  /** Where all permits are taken, the next call goes on behind the last workflow that got one. */
   async function begin(): Promise<void> {
     const { rowCount } = await pool.query({ name: 'due_deliveries', text: ANY_DUE });
     if (!rowCount) return;
@@ -95,13 +95,13 @@ export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Deliver
     if ((await visit(began)) && began !== FIRST) await visit(FIRST, began);
   }
 
-  /** Visits the lines behind a position. False when there is no place for more. */
+  /** Visits the workflows behind a position. False when there is no permit for more. */
   async function visit(from: Position, until?: Position): Promise<boolean> {
     for await (const line of linesBehind(from)) {
       if (until && isBehind(line, until)) return true;
       after = line;
       if (line.is_due) await take(line);
-      if (closing.signal.aborted || lane.used === PLACES.places) return false;
+      if (closing.signal.aborted || permits.used === CONCURRENCY.permits) return false;
     }
     after = FIRST;
     return true;
@@ -120,26 +120,26 @@ export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Deliver
     return (await pool.query<Line>({ name: 'delivery_lines', text: LINES, values })).rows;
   }
 
-  /** Claims as many deliveries of a line as there are places for it. */
+  /** Claims as many deliveries of a workflow as there are permits for it. */
   async function take({ tenant_id: tenantID, workflow_id: workflowID, creator_id: creatorID }: Line): Promise<void> {
-    const turn: Turn = { tenantID, creatorID };
+    const flow: FlowKey = { tenantID, creatorID };
     let taken = 0;
-    while ((ofWorkflow.get(workflowID) ?? 0) + taken < MAX_PER_WORKFLOW && lane.take(turn)) taken += 1;
+    while ((ofWorkflow.get(workflowID) ?? 0) + taken < MAX_PER_WORKFLOW && permits.tryAcquire(flow)) taken += 1;
     if (taken === 0) return;
     let claimed: Claimed[] = [];
     try {
       const values = [tenantID, workflowID, taken];
       claimed = (await pool.query<Claimed>({ name: 'claim_deliveries', text: CLAIM, values })).rows;
     } finally {
-      for (let unused = taken - claimed.length; unused > 0; unused -= 1) lane.leave(turn);
+      for (let unused = taken - claimed.length; unused > 0; unused -= 1) permits.release(flow);
     }
-    for (const delivery of claimed) start(delivery, turn);
+    for (const delivery of claimed) start(delivery, flow);
   }
 
-  function start(delivery: Claimed, turn: Turn): void {
+  function start(delivery: Claimed, flow: FlowKey): void {
     const { workflow_id: workflowID } = delivery;
     ofWorkflow.set(workflowID, (ofWorkflow.get(workflowID) ?? 0) + 1);
-    const work = deliver(delivery, turn)
+    const work = deliver(delivery, flow)
       // It is sent again when the claim is over.
       .catch((error: unknown) => logger.warn({ err: error, deliveryID: delivery.id }, 'an attempt is not recorded'))
       .finally(() => {
@@ -147,16 +147,16 @@ export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Deliver
         if (left > 0) ofWorkflow.set(workflowID, left);
         else ofWorkflow.delete(workflowID);
         underWay.delete(work);
-        lane.leave(turn);
+        permits.release(flow);
         if (!closing.signal.aborted) onEnd();
       });
     underWay.add(work);
   }
 
-  async function deliver(delivery: Claimed, turn: Turn): Promise<void> {
-    using held = bytes.open(turn);
-    // Without a place to give back: a wait for a connection is a part of the attempt.
-    const attempt = await withBytes(turn, held, () => sender.send(delivery, closing.signal));
+  async function deliver(delivery: Claimed, flow: FlowKey): Promise<void> {
+    using reservation = bytes.openReservation(flow);
+    // Without a permit to release: a wait for a connection is a part of the attempt.
+    const attempt = await withReservation(flow, reservation, () => sender.send(delivery, closing.signal));
     const { status, pauseSeconds } = closing.signal.aborted ? AT_ONCE : outcomeOf(delivery, attempt);
     stats.add({ outcome: status === 'PENDING' ? 'to be repeated' : status === 'DELIVERED' ? 'delivered' : 'given up' });
     const { retryAfterSeconds: _, ...shown } = attempt;
@@ -190,7 +190,7 @@ interface Outcome {
 /** The worker stops: another one sends it again. */
 const AT_ONCE: Outcome = { status: 'PENDING', pauseSeconds: 0 };
 
-/** What follows an attempt. 410 says that the receiver wants no more of them. */
+/** The state after an attempt. 410 says that the receiver wants no more of them. */
 export function outcomeOf(
   { tries_since_asked: tries }: Pick<Claimed, 'tries_since_asked'>,
   { status, retryAfterSeconds = 0 }: Pick<Attempt, 'status' | 'retryAfterSeconds'>,
@@ -203,7 +203,7 @@ export function outcomeOf(
 
 const ANY_DUE = 'select from run_delivery where next_at <= now() limit 1';
 
-// Each step finds the next line by the index; the rows of one line are not read.
+// Each step finds the next workflow by the index; the rows of one workflow are not read.
 const LINES = `
 with recursive line as (
   (select tenant_id, workflow_id from run_delivery

@@ -63,7 +63,7 @@ export function createFailureHandling({ pool, runs, rights, inFlight }: Handling
     pool,
     next: { name: 'next_failures', text: NEXT_TURN },
     async work({ tenantID, count }) {
-      // Those that the tenant has no room for wait.
+      // Failures for which the tenant has no capacity wait.
       const { granted } = await inFlight.addMany(tenantID, count);
       const handled = await inTransaction(pool, async (client) => {
         const { rows: locked } = await client.query<Failed>(LOCK, [tenantID, granted]);

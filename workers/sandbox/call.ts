@@ -1,18 +1,18 @@
-import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Printed } from '#shared/workflow/run-log.ts';
 import type { Job } from './protocol.ts';
 
 interface Asked {
   job: Job;
-  turn: Turn;
+  flow: FlowKey;
   onPrinted: ((printed: Printed) => void) | undefined;
 }
 
 /** One `run` of the pool, from the queue to its answer. */
 export class Call {
   readonly job: Job;
-  readonly turn: Turn;
+  readonly flow: FlowKey;
   /** Takes what the code prints, before the answer. */
   readonly onPrinted: ((printed: Printed) => void) | undefined;
   /** Whether it must run alone in a host, because it was in a host that died. */
@@ -29,9 +29,9 @@ export class Call {
   readonly #answer = Promise.withResolvers<Json>();
   readonly #begin = Promise.withResolvers<boolean>();
 
-  constructor({ job, turn, onPrinted }: Asked, signal: AbortSignal, onAbort: (call: Call) => void) {
+  constructor({ job, flow, onPrinted }: Asked, signal: AbortSignal, onAbort: (call: Call) => void) {
     this.job = job;
-    this.turn = turn;
+    this.flow = flow;
     this.onPrinted = onPrinted;
     this.#signal = signal;
     this.#onAbort = () => {

@@ -5,7 +5,7 @@ import type { CallOutcome, Job, PrintedText } from './protocol.ts';
 
 const maxIdle = 32;
 const maxIdleMs = 60_000;
-/** A larger isolate is not kept: it would hold what a call has left in it for a minute. */
+/** A larger isolate is not cached: it would retain what a call has left in it for a minute. */
 const maxIdleBytes = 32 * 1024 * 1024;
 const maxScripts = 20;
 /** A delay lets the answer be read first; without it, the answer reached the pool 0.5 ms later on two cores. */
@@ -130,7 +130,7 @@ export class TenantIsolate {
     }
   }
 
-  /** Of code that was stopped: callbacks of its promises may still be waiting, so the time is limited. */
+  /** Runs callbacks of code that was stopped: those of its promises may still be waiting, so the time is limited. */
   #readPrinted({ read }: FreshContext, onPrinted: (printed: PrintedText) => void): void {
     // The first call may report the rejection that `start` has left.
     for (let attempt = 0; attempt < 2 && !this.isDisposed; attempt += 1)
@@ -184,7 +184,7 @@ export class TenantIsolate {
   }
 }
 
-/** Of an error in the code. */
+/** The line and column of an error in the code. */
 function placeOf(line?: string, column?: string): { line: number | null; column: number | null } {
   return { line: line ? Number(line) : null, column: column ? Number(column) : null };
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { createShares } from '#shared/concurrency/dynamic-share.ts';
-import { createTurns } from '#shared/concurrency/fair-queue.ts';
-import { bytesOfWork, placeOfWork, turnOf } from '#shared/concurrency/work-context.ts';
+import { createDynamicLimit } from '#shared/concurrency/dynamic-limit.ts';
+import { createFairQueue } from '#shared/concurrency/fair-queue.ts';
+import { currentReservation, currentPermit, flowOf } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -61,9 +61,9 @@ class Pool implements Sandbox {
   /** A further host, one call at a time: for calls whose host has died, and for tenants whose code has ended a host. */
   #quarantine: HostProcess | undefined;
   readonly #suspects = new LRUCache<string, true>({ max: maxSuspects, ttl: suspicionMs });
-  readonly #waiting = createTurns<Call>();
-  /** Of the places in all hosts but the quarantine, which has one. */
-  readonly #shares = createShares();
+  readonly #waiting = createFairQueue<Call>();
+  /** Share of the permits in all hosts but the quarantine, which has one. */
+  readonly #byCreator = createDynamicLimit();
   #tenureEnd: NodeJS.Timeout | undefined;
   #lastID = 0;
   #failedStarts = 0;
@@ -90,15 +90,15 @@ class Pool implements Sandbox {
     signal.throwIfAborted();
     if (this.#isClosed) throw closing();
     const job = this.#jobOf(request);
-    const held = bytesOfWork();
+    const reservation = currentReservation();
     // Most calls have little data, and thousands of them are made in a second.
     const bytes = job.args.length > LARGE ? job.args.length : 0;
-    await held?.draw(bytes);
+    await reservation?.reserve(bytes);
     try {
       const { tenantID, onPrinted } = request;
-      return await this.#answer({ job, turn: turnOf(tenantID), onPrinted }, signal);
+      return await this.#answer({ job, flow: flowOf(tenantID), onPrinted }, signal);
     } finally {
-      held?.give(bytes);
+      reservation?.release(bytes);
     }
   }
 
@@ -107,17 +107,17 @@ class Pool implements Sandbox {
     const call = new Call(asked, signal, (aborted) => this.#abandon(aborted));
     this.#enqueue(call);
     this.#dispatch();
-    // In line, it needs no place of the engine or of the questions.
-    if (call.isWaiting) await placeOfWork()?.whileAway(call.begun, signal);
+    // A waiting call needs no permit of the engine or of the requests.
+    if (call.isWaiting) await currentPermit()?.releaseWhile(call.begun, signal);
     const answer = await call.answer;
-    if (call.resultLength > LARGE) await bytesOfWork()?.draw(call.resultLength);
+    if (call.resultLength > LARGE) await currentReservation()?.reserve(call.resultLength);
     return answer;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     const hosts = this.#everyHost();
-    for (const call of this.#waiting.takeAll()) call.reject(closing());
+    for (const call of this.#waiting.drain()) call.reject(closing());
     for (const host of hosts) {
       for (const call of [...host.calls.values()]) {
         this.#release(host, call);
@@ -143,17 +143,17 @@ class Pool implements Sandbox {
   }
 
   #enqueue(call: Call): void {
-    this.#waiting.add(call.turn, call, { isFirst: call.isAlone });
+    this.#waiting.enqueue(call.flow, call, { isFirst: call.isAlone });
   }
 
-  /** Starts the calls that can start, tenants in turn. */
+  /** Starts the calls that can start, by round robin over the tenants. */
   #dispatch(): void {
     for (let next = this.#next(); next; next = this.#next()) this.#start(next.call, next.host);
   }
 
   #next(): { call: Call; host: HostProcess } | undefined {
     let host: HostProcess | undefined;
-    const call = this.#waiting.take((each) => {
+    const call = this.#waiting.dequeue((each) => {
       host = this.#hostFor(each);
       return host !== undefined;
     });
@@ -169,7 +169,7 @@ class Pool implements Sandbox {
       host.kill();
       return undefined;
     }
-    if (this.#shares.isExhausted(call.turn, this.#freePlaces())) return undefined;
+    if (this.#byCreator.isReached(call.flow, this.#freeCalls())) return undefined;
     return this.#config.isPerTenant ? this.#ownHostFor(call) : this.#sharedHostFor(call);
   }
 
@@ -198,7 +198,7 @@ class Pool implements Sandbox {
   }
 
   /** In all hosts, those that are not started yet included. */
-  #freePlaces(): number {
+  #freeCalls(): number {
     let taken = 0;
     for (const host of this.#hosts) taken += host.calls.size;
     return this.#config.processes * (this.#config.isPerTenant ? 1 : callsPerHost) - taken;
@@ -206,14 +206,14 @@ class Pool implements Sandbox {
 
   #start(call: Call, host: HostProcess): void {
     host.run(call);
-    if (host.capacity > 1) this.#shares.count(call.turn, 1);
+    if (host.capacity > 1) this.#byCreator.count(call.flow, 1);
     call.begin();
     this.#watch(call, host, call.job.timeoutMs + graceMs);
   }
 
   /** Forgets a call that the host has finished. */
   #release(host: HostProcess, call: Call): void {
-    if (host.release(call) && host.capacity > 1) this.#shares.count(call.turn, -1);
+    if (host.release(call) && host.capacity > 1) this.#byCreator.count(call.flow, -1);
   }
 
   /** Kills the host if it has not answered in time; V8 may be unable to interrupt one of its threads. */
@@ -303,12 +303,12 @@ class Pool implements Sandbox {
     if (this.#failedStarts < 3) return;
     this.#failedStarts = 0;
     const lost = new AppError('UNAVAILABLE', 'User code cannot be run at the moment', { retryAfter: 5 });
-    for (const call of this.#waiting.takeAll()) call.reject(lost);
+    for (const call of this.#waiting.drain()) call.reject(lost);
   }
 
   /** Stops the work of an aborted call; its caller has the reason already. */
   #abandon(call: Call): void {
-    this.#waiting.remove(call.turn, call);
+    this.#waiting.remove(call.flow, call);
     const host = this.#everyHost().find((each) => each.calls.has(call.job.id));
     if (!host) return;
     host.cancel(call);

@@ -36,11 +36,11 @@ export type CallOutcome =
   /** The host failed, not the code. */
   | { kind: 'lost'; message: string };
 
-/** What code has printed, the lines as a JSON array. */
+/** The lines that code has printed, as a JSON array. */
 export interface PrintedText {
   lines: string;
   cut: { lines: number; bytes: number };
 }
 
-/** What a call may print; a longer line ends with a mark. Counted in characters. */
+/** Limits of what a call may print; a longer line ends with a mark. Counted in characters. */
 export const MAX_PRINTED = { lines: 1_000, bytes: 128 * 1024, length: 8_000 };

@@ -6,7 +6,7 @@ export interface Iteration {
   iteration: number;
 }
 
-/** The iterations around a node, outermost first; empty outside of bodies. Together with the node's id it names a *frame*. */
+/** The iterations around a node, outermost first; empty outside of bodies. With the node's id it names an *activation*. Published as `frame`. */
 export type IterationPath = Iteration[];
 
 const Iteration = z.object({ nodeID: z.string(), iteration: z.int() }).meta({ id: 'Iteration' });
@@ -19,13 +19,13 @@ export function innermost(path: IterationPath): number {
   return path.at(-1)?.iteration ?? 0;
 }
 
-/** Tells the frames of one node apart; `0` outside of bodies. The graph says which nodes repeat, so indices suffice. */
+/** Tells the activations of one node apart; `0` outside of bodies. The graph says which nodes repeat, so indices suffice. */
 export function pathKey(path: IterationPath): string {
   return path.length === 0 ? '0' : path.map(({ iteration }) => iteration).join('.');
 }
 
 /**
- * What servers outside know an effect of a node by: `runID.nodeID.0`, and inside of bodies the index of each iteration, as in
+ * The key by which servers outside know an effect of a node: `runID.nodeID.0`, and inside of bodies the index of each iteration, as in
  * `runID.nodeID.4-0`. The last part has no dot, because ids of nodes may have some.
  */
 export function idempotencyKey(runID: string, nodeID: string, path: IterationPath): string {

@@ -2,7 +2,7 @@ import type { Graph, GraphNode } from '../graph/graph.ts';
 import { elseExitOf, usualExitOf } from '../nodes/properties.ts';
 import type { IterationPath } from './activation.ts';
 
-/** A node together with the iterations around it. One object for each in a run, so frames are compared by identity. */
+/** A node together with the iterations around it. One object for each in a run, so activations are compared by identity. */
 export interface Activation {
   readonly node: GraphNode;
   readonly path: IterationPath;
@@ -15,7 +15,7 @@ const state = { waiting: 0, called: 1, ready: 2, settled: 3, dead: 4 } as const;
 interface Pass {
   readonly path: IterationPath;
   readonly nodes: readonly number[];
-  /** Per place, the edges that are neither taken nor dead yet. */
+  /** The edges that are neither taken nor dead yet, by position. */
   readonly pending: Uint32Array;
   readonly state: Uint8Array;
   readonly activations: (Activation | undefined)[];
@@ -25,7 +25,7 @@ interface Pass {
   unsettled: number;
 }
 
-/** One pass as JSON: the state of each place, and the places that wait for the rest of their edges. */
+/** One pass as JSON: the state of each position, and the positions that wait for the rest of their edges. */
 export interface PassSnapshot {
   path: IterationPath;
   states: string;
@@ -33,7 +33,7 @@ export interface PassSnapshot {
 }
 
 /**
- * Where a run is in its graph. Pure: it follows from the exits by which frames were left and the iterations that were entered, in
+ * Where a run is in its graph. Pure: it follows from the exits by which activations were left and the iterations that were entered, in
  * their order.
  */
 export class Progress {
@@ -46,7 +46,7 @@ export class Progress {
     this.#root = this.#createPass(0, []);
   }
 
-  /** Whether all frames outside of bodies that became ready are settled. */
+  /** Whether all activations outside of bodies that became ready are settled. */
   get isFinished(): boolean {
     return this.#root.unsettled === 0;
   }
@@ -63,7 +63,7 @@ export class Progress {
     return passes.map((pass) => ({ path: pass.path, states: pass.state.join(''), pending: this.#partlyArrived(pass) }));
   }
 
-  /** Of a node that is ready, settled or dead no edge counts any more. */
+  /** No edge of a node that is ready, settled or dead counts any more. */
   #partlyArrived({ nodes, state: states, pending }: Pass): PassSnapshot['pending'] {
     const found: PassSnapshot['pending'] = [];
     for (const [place, index] of nodes.entries()) {
@@ -74,7 +74,7 @@ export class Progress {
     return found;
   }
 
-  /** Goes on from a snapshot, in place of `begin`. Returns the frames that are ready. */
+  /** Goes on from a snapshot, in place of `begin`. Returns the activations that are ready. */
   load(snapshot: readonly PassSnapshot[]): Activation[] {
     return snapshot.flatMap(({ path, states, pending }) => {
       const pass = this.#passAt(path);
@@ -86,7 +86,7 @@ export class Progress {
     });
   }
 
-  /** Begins the iterations of a path, those that have not begun. Returns the path that their frames share. */
+  /** Begins the iterations of a path, those that have not begun. Returns the path that their activations share. */
   enterAll(path: IterationPath): IterationPath {
     return this.#passAt(path).path;
   }
@@ -102,7 +102,7 @@ export class Progress {
     return pass;
   }
 
-  /** Makes the start node ready. Returns the frames that became ready. */
+  /** Makes the start node ready. Returns the activations that became ready. */
   begin(): Activation[] {
     const start = this.#node(this.#graph.startIndex);
     if (this.#root.state[start.position] !== state.waiting) return [];
@@ -112,8 +112,8 @@ export class Progress {
   }
 
   /**
-   * Settles a frame that left by an exit, or by none: an end node, a failed node. Returns the frames that become ready, in the order
-   * of their edges. Settling a frame again changes nothing.
+   * Settles an activation that left by an exit, or by none: an end node, a failed node. Returns the activations that become ready, in the order
+   * of their edges. Settling an activation again changes nothing.
    */
   settle(activation: Activation, exit: string | null): Activation[] {
     const { node } = activation;
@@ -130,7 +130,7 @@ export class Progress {
     return wave.ready.map((ready) => this.#activation(pass, ready));
   }
 
-  /** Settles a frame that failed its iteration: no node that waits for it becomes ready. */
+  /** Settles an activation that failed its iteration: no node that waits for it becomes ready. */
   fail(activation: Activation): void {
     const pass = this.#passOf.get(activation);
     if (pass?.state[activation.node.position] !== state.ready) return;
@@ -138,7 +138,7 @@ export class Progress {
     pass.unsettled -= 1;
   }
 
-  /** Begins an iteration of a ready frame's body. Returns the frames that become ready in it; none if it has begun before. */
+  /** Begins an iteration of a ready activation's body. Returns the activations that become ready in it; none if it has begun before. */
   enter(activation: Activation, iteration: number): Activation[] {
     const outer = this.#passOf.get(activation);
     const region = activation.node.body;
@@ -154,12 +154,12 @@ export class Progress {
     return wave.ready.map((ready) => this.#activation(pass, ready));
   }
 
-  /** Whether all frames of an iteration that became ready are settled. */
+  /** Whether all activations of an iteration that became ready are settled. */
   isOver(activation: Activation, iteration: number): boolean {
     return this.#passOf.get(activation)?.inner.get(innerKey(activation.node.index, iteration))?.unsettled === 0;
   }
 
-  /** Forgets an iteration. Returns the path of its frames; undefined if it had not begun. */
+  /** Forgets an iteration. Returns the path of its activations; undefined if it had not begun. */
   leave(activation: Activation, iteration: number): IterationPath | undefined {
     const inner = this.#passOf.get(activation)?.inner;
     const key = innerKey(activation.node.index, iteration);
@@ -168,7 +168,7 @@ export class Progress {
     return path;
   }
 
-  /** The frame of a node by the key of its path; undefined if one of the iterations has not begun, or is forgotten. */
+  /** The activation of a node by the key of its path; undefined if one of the iterations has not begun, or is forgotten. */
   find(nodeID: string, key: string): Activation | undefined {
     const node = this.#graph.nodes[this.#graph.indexOf.get(nodeID) ?? -1];
     if (!node) return undefined;
@@ -252,7 +252,7 @@ export function takenFrom({ definition, config, exits }: GraphNode, exit: string
   return (name) => name === taken;
 }
 
-/** The effects of settling one frame. */
+/** The effects of settling one activation. */
 interface Wave {
   readonly pass: Pass;
   readonly ready: GraphNode[];

@@ -13,7 +13,7 @@ export interface Reuse {
 }
 
 /**
- * What a run of the graph `after` may take over from a run of the graph `before`, if it is to execute the nodes `from` and everything
+ * Finds what a run of the graph `after` may take over from a run of the graph `before`, if it is to execute the nodes `from` and everything
  * behind them again: nodes that are the same in both, and so is everything before them. A node that repeats a body is the same only
  * if its body is.
  */
@@ -78,7 +78,7 @@ function isSame(before: Graph, after: Graph, node: GraphNode): boolean {
   return bodyBefore.length === body.length && body.every((inner) => isSame(before, after, inner));
 }
 
-/** What it is called changes nothing. */
+/** The data of a node without its title and description, which change nothing. */
 function whatCounts({ data }: GraphNode): JsonObject {
   const { title: _, description: __, ...rest } = data;
   return rest;

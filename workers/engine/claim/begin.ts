@@ -13,7 +13,7 @@ import type { HandBack } from './hand-back.ts';
 import { release, releaseFenced } from './release.ts';
 import { createVersions } from './versions.ts';
 
-/** Begins a claimed run. Resolves when it has left, with how, or with null if it could not begin. */
+/** Begins a claimed run. Resolves when it was released, with the reason, or with null if it could not begin. */
 export type Begin = (row: ClaimRow) => Promise<ReleaseReason | null>;
 
 interface Dependencies {
@@ -28,9 +28,9 @@ interface Dependencies {
   handBack: HandBack;
   isDraining(): boolean;
   releaseRun(run: Run, reason: ReleaseReason): void;
-  /** Counts what the run holds. */
+  /** Counts the memory that the run takes. */
   updateMemoryUse(run: Run): void;
-  /** A run has entered, or waits for room. */
+  /** A run got memory, or waits for some. */
   onMemoryChanged(): void;
 }
 
@@ -97,7 +97,7 @@ export function createBegin(dependencies: Dependencies): Begin {
     run.begin();
   }
 
-  /** Waits for room in memory; a run that finds none is released. */
+  /** Waits for memory; a run that gets none is released. */
   async function awaitMemory(run: Run, row: ClaimedRow): Promise<boolean> {
     const { nodeOutputMaxBytes, runOutputMaxBytes } = config;
     const most = Math.min(row.seq * nodeOutputMaxBytes, runOutputMaxBytes);

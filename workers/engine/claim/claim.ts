@@ -5,11 +5,11 @@ import { READY_BY_ID } from '#shared/runs/dispatch/ready-runs.ts';
 import type { ClaimRow } from '../state/claimed-row.ts';
 
 export interface Claims {
-  /** Claims a run for this process, all claims of one turn in one statement. Null: an old job, or another worker was faster. */
+  /** Claims a run for this process, all claims of one round of the event loop in one statement. Null: an old job, or another worker was faster. */
   claim(run: Claimable): Promise<ClaimRow | null>;
   /**
-   * Claims one suspect for a process that holds nothing else, so that its death counts against this run. Creators take turns by
-   * chance; of one creator's suspects the one that waits longest comes first.
+   * Claims one crash-suspected run for a process that owns nothing else, so that its death counts against this run. Creators take turns by
+   * chance; of one creator's runs the one that waits longest comes first.
    */
   claimCrashSuspected(): Promise<ClaimRow | null>;
   readonly stats: ClaimStats;
@@ -27,7 +27,7 @@ export interface ClaimStats {
 export function createClaims(pool: Pool, leaseID: () => string): Claims {
   const stats: ClaimStats = { won: 0, lost: 0, failed: 0, statements: 0, seconds: 0 };
   const claim = batched(async (runs: Claimable[]) => {
-    // Rows are locked in this order. A hand-over locks in the order of ids, so any other order could deadlock with it.
+    // Rows are locked in this order. A dispatch locks in the order of ids, so any other order could deadlock with it.
     const inOrder = runs.toSorted((a, b) => (a.instanceID < b.instanceID ? -1 : 1));
     const rows = await send(inOrder.length, {
       name: 'claim_runs',
@@ -79,7 +79,7 @@ interface Statement {
 /** The third loss fails a run; see the sweep. */
 export const MAX_CRASHES = 3;
 
-/** Condition for a suspect: a READY run that has lost a worker and has not committed since. */
+/** Condition for a crash-suspected run: a READY run whose worker was lost, and which has not committed since. */
 export const CRASH_SUSPECTED = `i.losses > 0 and i.losses < ${MAX_CRASHES} and i.ready_at is not null and i.held_by is null
   and (i.not_before is null or i.not_before <= now())`;
 
@@ -94,7 +94,7 @@ const RETURNED = `
 returning i.id, i.tenant_id, i.workflow_id, i.version_id, i.epoch, i.seq, i.wake_seq, i.losses, i.parent_id, i.map_id, i.depth, i.deadline_at, i.caller, i.test_mode, i.held_length,
   case when pg_column_size(i.input) <= ${LARGE_INPUT} then i.input end as input`;
 
-// A suspect that was handed over all the same, by a process of an earlier version, is left to the processes for suspects.
+// A crash-suspected run that was dispatched all the same, by a process of an earlier version, is left to the quarantine.
 const CLAIM = `
 update workflow_instance i
 set alone = false, ${CLAIMED}

@@ -21,11 +21,11 @@ export interface ClaimOutcome {
 }
 
 export interface RunClaimer {
-  /** Claims runs as places become free. Resolves when that is done and there is a place for the next job. */
+  /** Claims runs as permits become free. Resolves when that is done and there is a permit for the next job. */
   claim(job: RunsToClaim): Promise<ClaimOutcome>;
-  /** Sets whether the runs that are held leave no memory for others. */
+  /** Sets whether the runs that are owned leave no memory for others. */
   setFull(isFull: boolean): void;
-  /** Takes nothing more: runs that are not claimed yet are left to be handed over again. */
+  /** Claims nothing more: runs that are not claimed yet are left to be dispatched again. */
   close(): void;
 }
 
@@ -36,35 +36,35 @@ interface Dependencies {
   lease: Pick<Lease, 'isValid' | 'untilValid'>;
   slots: number;
   logger: Logger;
-  /** Holds a claimed run; resolves when it has left this process. */
+  /** Owns a claimed run; resolves when it was released. */
   own(row: ClaimRow): Promise<unknown>;
-  /** Whether the tenant's runs would find no room here, although those of others would. */
+  /** Whether the tenant's runs would get no memory here, although those of others would. */
   isOverShare(tenantID: string): boolean;
 }
 
 /**
- * Time from the beginning of a job for runs held here to end. After it, runs without a place are put back, because another process may
- * be idle. Where hundreds of runs end in a second, a job of many finds its places in less.
+ * Time from the beginning of a job for runs owned here to end. After it, runs without a permit are put back, because another process may
+ * be idle. Where hundreds of runs end in a second, a job of many gets its permits in less.
  */
 const CLAIM_TIMEOUT_MS = 100;
-/** How often it looks whether there is room for the runs of a tenant. */
+/** How often the memory for the runs of a tenant is checked. */
 const POLL_MS = 10;
 
 /**
- * Runs held beside one for each slot. They are as many as those of the window, so that a run which is handed over is claimed even if
+ * Runs owned beside one for each slot. They are as many as those of the window, so that a run which is dispatched is claimed even if
  * each slot has a run whose node waits for a silent server. A process of few slots has none: another process may be idle.
  */
 function spareFor(slots: number): number {
   return slots < 4 ? 0 : Math.ceil(slots / 4);
 }
 
-/** Takes jobs of runs: claims as many of them as this process has places for. */
+/** Takes jobs of runs: claims as many of them as this process has permits for. */
 export function createRunClaimer(dependencies: Dependencies): RunClaimer {
   const { pool, runs, claims, lease, slots, logger, own, isOverShare } = dependencies;
   const permits = new RunPermits(slots + spareFor(slots), consumersFor(slots));
   const closed = Promise.withResolvers<void>();
 
-  /** Answers whether the run was claimed, or with the error. The place is free again when it has left. */
+  /** Answers whether the run was claimed, or with the error. The permit is free again when the run was released. */
   async function claimOne(run: Claimable): Promise<boolean | Error> {
     let row: ClaimRow | null = null;
     try {
@@ -86,7 +86,7 @@ export function createRunClaimer(dependencies: Dependencies): RunClaimer {
 
   const isRefused = ({ tenantID }: RunsToClaim) => tenantID !== undefined && isOverShare(tenantID);
 
-  /** Begins to claim runs until there is no place for the next one. Answers with those that are left. */
+  /** Begins to claim runs until there is no permit for the next one. Answers with the others. */
   async function claimAll(job: RunsToClaim, claiming: Promise<boolean | Error>[]): Promise<readonly Claimable[]> {
     const deadline = performance.now() + CLAIM_TIMEOUT_MS;
     let left = job.runs;

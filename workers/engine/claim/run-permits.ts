@@ -12,12 +12,12 @@ interface Claimer {
 }
 
 /**
- * The places of a process for runs. A job is done when its runs are claimed, so the number of jobs does not bound the runs. And a
- * process asks for a job only if it has a place for it, or it would keep the runs from a process that is idle.
+ * The permits of a process for runs. A job is done when its runs are claimed, so the number of jobs does not bound the runs. And a
+ * process fetches a job only if it has a permit for it, or it would keep the runs from a process that is idle.
  */
 export class RunPermits {
   #free: number;
-  /** Consumers that ask for a job. */
+  /** Consumers that fetch a job. */
   #fetching: number;
   #isClosed = false;
   #isFull = false;
@@ -29,7 +29,7 @@ export class RunPermits {
     this.#fetching = consumers;
   }
 
-  /** The process stops: no places are given any more, and nothing waits for one. */
+  /** The process stops: no permits are given any more, and nothing waits for one. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -39,7 +39,7 @@ export class RunPermits {
     this.#fetching -= 1;
   }
 
-  /** Takes up to `max` places, as many as are free; waits up to `patienceMs` for the first. Answers how many, and 0 in vain. */
+  /** Acquires up to `max` permits, as many as are free; waits up to `timeoutMs` for the first. Answers how many, and 0 in vain. */
   async acquire(max: number, timeoutMs: number): Promise<number> {
     if (this.#isClosed) return 0;
     if (this.#free > 0 && !this.#isFull) return this.#acquireFree(max);
@@ -56,13 +56,13 @@ export class RunPermits {
     return taken;
   }
 
-  /** Gives back a place. */
+  /** Releases a permit. */
   release(): void {
     this.#free += 1;
     this.#serveOne();
   }
 
-  /** Sets whether places are given: the runs that are held may have all of the memory. */
+  /** Sets whether permits are given: the runs that are owned may have all of the memory. */
   setFull(isFull: boolean): void {
     if (this.#isFull === isFull) return;
     this.#isFull = isFull;
@@ -77,7 +77,7 @@ export class RunPermits {
     else this.#serveFetcher();
   }
 
-  /** Waits until there is a free place for each consumer that asks for a job, this one included. */
+  /** Waits until there is a free permit for each consumer that fetches a job, this one included. */
   async untilMayFetch(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#fetchers.push(resolve);

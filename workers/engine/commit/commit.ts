@@ -25,11 +25,11 @@ export interface Committed {
 }
 
 export interface Committer {
-  /** Writes the run's step with the next batch. */
+  /** Writes the run's pending commit with the next batch. */
   submit(run: Run): void;
-  /** Whether a step of the run is waiting or in flight. */
+  /** Whether a commit of the run is waiting or in flight. */
   isBusy(run: Run): boolean;
-  /** Resolves when no step is waiting or in flight. */
+  /** Resolves when no commit is waiting or in flight. */
   idle(): Promise<void>;
   readonly stats: CommitStats;
 }
@@ -39,14 +39,14 @@ export interface CommitStats {
   statements: number;
   /** Statements that were sent again after their connection failed. */
   repeats: number;
-  /** Steps written; divided by the statements, how many runs share one. */
+  /** Commits of runs; divided by the statements, how many share one. */
   commits: number;
   /** Length of their payloads. */
   characters: number;
   seconds: number;
-  /** Steps of runs that another worker has. */
+  /** Commits of runs that another worker owns. */
   fenced: number;
-  /** Steps that the database has refused. */
+  /** Commits that the database has refused. */
   refused: number;
 }
 
@@ -67,7 +67,7 @@ const LOCKED_MS = 20;
 const AGAIN_MS = 250;
 
 /**
- * Writes the steps of all runs held here, many runs per statement. A run is in at most one statement at a time, and its
+ * Writes the pending commits of all runs owned here, many runs per statement. A run is in at most one statement at a time, and its
  * `seq` is assigned when the batch is built, so a batch that is sent again changes nothing.
  */
 export function createCommitter(options: CommitterOptions): Committer {
@@ -81,7 +81,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     fenced: 0,
     refused: 0,
   };
-  /** Runs whose step is waiting or in flight. */
+  /** Runs whose commit is waiting or in flight. */
   const busy = new Set<Run>();
   const queue = new CommitQueue(takeOf);
   let locked = 0;
@@ -98,17 +98,17 @@ export function createCommitter(options: CommitterOptions): Committer {
   function kick(): void {
     if (scheduled || !queue.next) return;
     scheduled = true;
-    // One turn later: outcomes of the same turn share the statement.
+    // One round of the event loop later: outcomes of the same round share the statement.
     setImmediate(() => {
       scheduled = false;
-      void lane();
+      void writeBatches();
     });
   }
 
-  async function lane(): Promise<void> {
+  async function writeBatches(): Promise<void> {
     for (let kind = queue.next; kind; kind = queue.next) {
       const batch = queue.begin(kind);
-      // What is left may begin beside it.
+      // The rest of the queue may begin beside it.
       kick();
       await write(batch);
       queue.end(kind);
@@ -152,7 +152,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       }
     }
     finish(batch, rows);
-    // The rows decide, not `busy`: a run whose next step was ready at once has been submitted again by now.
+    // The rows decide, not `busy`: a run whose next commit was ready at once has been submitted again by now.
     const written = new Set(rows.map(({ id }) => id));
     const left = batch.filter(({ run }) => !written.has(run.id));
     if (left.length > 0) await examine(left);
@@ -205,7 +205,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     }
   }
 
-  /** Finds out why a run was not updated: committed earlier, locked, or no longer held here. */
+  /** Finds out why a run was not updated: committed earlier, locked, or no longer owned here. */
   async function examine(entries: Entry[]): Promise<void> {
     const rows = await readStates(pool, entries, logger);
     const again: Entry[] = [];

@@ -4,7 +4,7 @@ import { briefOf } from '../state/large-outputs.ts';
 import type { PendingEvent } from '../state/pending-commit.ts';
 import { type Entry, pathOf, startedBy } from './values.ts';
 
-/** The rows of a committed step, for the gateways. */
+/** The rows of a commit, for the gateways. */
 export function toRows({ run, pending, fromSeq }: Entry, at: Date): RunEventRow[] {
   let seq = fromSeq;
   return pending.events.map((event) => {

@@ -7,25 +7,25 @@ const LANES = 3;
 /** Two statements in flight keep the database busy while this process prepares the next; more make the batches small. */
 const MAX_SMALL = 2;
 const MAX_BATCH = 500;
-/** Steps of so many characters go alone, creators in turn. Postgres takes 50 ms and more for some megabytes. */
+/** Commits of so many characters go alone, creators in turn. Postgres takes 50 ms and more for some megabytes. */
 const LARGE_COMMIT = 250_000;
-/** Of these in flight. A small step of another tenant does not wait for them. */
+/** Large commits in flight. A small commit of another tenant does not wait for them. */
 const MAX_LARGE = 2;
-/** A larger step goes alone. A statement of many would be longer than a string may be, and hold up every run in it. */
+/** A larger commit goes alone. A statement of many would be longer than a string may be, and delay every run in it. */
 const MAX_BATCH_SIZE = 8_000_000;
 
 type Kind = 'small' | 'large';
 
-/** The runs whose step waits for a statement, and how many statements are in flight. */
+/** The runs whose commit waits for a statement, and how many statements are in flight. */
 export class CommitQueue {
   readonly #small: Run[] = [];
   readonly #large = createFairQueue<Run>();
-  /** Steps with numbers, which a statement has left. */
+  /** Commits with numbers whose rows were locked by others. */
   readonly #locked: Entry[] = [];
   readonly #inFlight = { small: 0, large: 0 };
   readonly #take: (run: Run) => Entry | undefined;
 
-  /** `take`: takes the step of a run when a statement has room for it; undefined if there is none any more. */
+  /** `take`: takes the pending commit of a run when a statement has room for it; undefined if there is none any more. */
   constructor(take: (run: Run) => Entry | undefined) {
     this.#take = take;
   }
@@ -39,7 +39,7 @@ export class CommitQueue {
     this.#locked.push(...entries);
   }
 
-  /** What may be written now. */
+  /** The kind of commits that may be written now. */
   get next(): Kind | undefined {
     if (this.#inFlight.small + this.#inFlight.large >= LANES) return undefined;
     if (this.#large.size > 0 && this.#inFlight.large < MAX_LARGE) return 'large';
@@ -52,7 +52,7 @@ export class CommitQueue {
     return small + large + this.#small.length + this.#large.size + this.#locked.length === 0;
   }
 
-  /** The steps of the next statement, which counts as in flight until its end is told. There may be none. */
+  /** The commits of the next statement, which counts as in flight until its end is told. There may be none. */
   begin(kind: Kind): Entry[] {
     this.#inFlight[kind] += 1;
     return kind === 'large' ? this.#nextLarge() : this.#nextBatch();

@@ -1,7 +1,7 @@
 import { NO_WORKFLOW } from '#shared/runs/workflow-event-rows.ts';
 
 // $1 lease; $2..$10 one element per run; $11..$20 one element per event, whose row is stored under the last of its numbers. `is not distinct from` keeps the planner off the
-// index of held runs, which is full of dead entries: the id alone finds the row.
+// index of owned runs, which is full of dead entries: the id alone finds the row.
 const LOCKED = `
 with c as (
   select * from unnest($2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::text[], $7::int2[], $8::int[], $9::jsonb[], $10::jsonb[])
@@ -13,7 +13,7 @@ l as (
   order by i.id for no key update of i skip locked
 )`;
 
-/** What the rows of children and of waits for events take over from their parent. */
+/** Columns that children and waits for events take over from their parent. */
 const FOR_CHILDREN =
   'i.tenant_id, i.workflow_id, i.is_test, i.caller, i.deadline_at, i.depth, i.class, i.creator_id, i.head_start, i.held_keys, ';
 
@@ -32,7 +32,7 @@ u as (
   returning ${more}${ANSWERED}
 )`;
 
-/** So that the next holder knows how much it takes. */
+/** The next owner learns from it how much memory the run takes. */
 const HELD_LENGTH = `
       held_length = coalesce((select sizes.length from sizes where sizes.instance_id = l.id), i.held_length),`;
 
@@ -56,7 +56,7 @@ e as (${INSERT_EVENTS.replace('started)', 'started, brief)')}
 // The time of the events, as their rows have it.
 const RESULT = 'select id, wake_seq, watched, ready, awaited_by, now()::timestamptz(3) as at from u';
 
-/** The fenced commit. Updates only runs whose epoch, holder and seq are as this process knows them. */
+/** The fenced commit. Updates only runs whose epoch, owner and seq are as this process knows them. */
 export const COMMIT = `${LOCKED},${UPDATED('null')},${EVENTS}
 ${RESULT}`;
 

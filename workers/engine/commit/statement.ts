@@ -2,7 +2,7 @@ import { COMMIT, COMMIT_AND_BRIEFS, COMMIT_AND_WAITS, COMMIT_ONE } from './sql.t
 import { batchValues, briefValues, type Entry, hasLarge, isPlain, singleValues, staysOwned } from './values.ts';
 import { waitValues } from './wait-values.ts';
 
-/** What the statements answer for each run that they have updated. */
+/** The answer of the statements for each run that they have updated. */
 export interface CommitRow {
   id: string;
   wake_seq: number;

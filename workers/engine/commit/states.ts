@@ -22,7 +22,7 @@ export async function readStates(pool: Pool, entries: readonly Entry[], logger: 
 }
 
 /**
- * What became of a step by the row of its run. The epoch alone does not tell whose it is: a claim that Postgres forgot in a crash is
+ * Tells what became of a commit from the row of its run. The epoch alone does not tell whose it is: a claim that Postgres forgot in a crash is
  * made again under the same epoch, maybe by another worker.
  */
 export function stateOf({ run, pending, fromSeq, toSeq }: Entry, row: StateRow | undefined, leaseID: string) {

@@ -6,7 +6,7 @@ import { briefOf } from '../state/large-outputs.ts';
 import { numbersOf, type PendingCommit, type PendingEvent } from '../state/pending-commit.ts';
 import type { Run } from '../state/run.ts';
 
-/** The step of a run on its way into the database. */
+/** The pending commit of a run on its way into the database. */
 export interface Entry {
   run: Run;
   pending: PendingCommit;
@@ -18,7 +18,7 @@ export interface Entry {
   size: number;
 }
 
-/** Takes the step of a run. Its numbers are given here, so a batch that is sent again changes nothing. */
+/** Takes the pending commit of a run. Its numbers are given here, so a batch that is sent again changes nothing. */
 export function takeEntry(run: Run): Entry {
   const pending = run.takePending();
   const output = pending.end && pending.end.output !== null ? JSON.stringify(pending.end.output) : null;
@@ -26,7 +26,7 @@ export function takeEntry(run: Run): Entry {
   return { run, pending, fromSeq: run.seq, toSeq: run.seq + numbersOf(pending), output, size };
 }
 
-/** Length of the texts that a statement carries for the step. */
+/** Length of the texts that a statement carries for the commit. */
 function sizeOf({ events, children, requests, maps, checkpoint }: PendingCommit): number {
   let size = checkpoint?.length ?? 0;
   for (const { payload, log } of events) size += (payload?.length ?? 0) + (log?.size.bytes ?? 0);
@@ -53,7 +53,7 @@ function statusOf(pending: PendingCommit): string {
   return pending.end?.status ?? (pending.release === 'park' ? 'WAITING' : 'RUNNING');
 }
 
-/** 0: held on. 1: released. 2: released for another turn. 3: held on, and nothing but the start of nodes: no progress yet. */
+/** 0: owned on. 1: released. 2: released to the end of the queue. 3: owned on, and nothing but the start of nodes: no progress yet. */
 function releaseOf(pending: PendingCommit): number {
   if (pending.end || pending.release === 'park') return 1;
   if (pending.release === 'yield') return 2;
@@ -75,7 +75,7 @@ export function batchValues(batch: readonly Entry[], leaseID: string): string[] 
   return [leaseID, ...toArrays(runKinds, runs), ...toArrays(eventKinds, events)];
 }
 
-/** Whether this process goes on with the run after the step. */
+/** Whether this process goes on with the run after the commit. */
 export function staysOwned({ pending }: Pick<Entry, 'pending'>): boolean {
   return pending.end === null && pending.release === 'none';
 }
@@ -90,7 +90,7 @@ type Value = string | number | null;
 /** `plain`: a value that needs no quotes in an array. */
 type Kind = 'plain' | 'text';
 
-/** Of the columns in `runValues`. */
+/** Kinds of the columns in `runValues`. */
 const runKinds: readonly Kind[] = ['plain', 'plain', 'plain', 'plain', 'plain', 'plain', 'plain', 'text', 'text'];
 
 function runValues({ run, pending, fromSeq, toSeq, output }: Entry): Value[] {
@@ -107,7 +107,7 @@ function runValues({ run, pending, fromSeq, toSeq, output }: Entry): Value[] {
   ];
 }
 
-/** Of the columns in `eventValues`. */
+/** Kinds of the columns in `eventValues`. */
 const eventKinds: readonly Kind[] = [
   'plain',
   'plain',

@@ -17,7 +17,7 @@ import { isShortNode, type Slots } from './slots.ts';
 import { createTask } from './task.ts';
 
 /**
- * A held run yields after this time if other runs wait. Not after a number of nodes: a claim costs as much as a hundred of them, which take a
+ * A owned run yields after this time if other runs wait. Not after a number of nodes: a claim costs as much as a hundred of them, which take a
  * fraction of this time.
  */
 const QUANTUM_MS = 1000;
@@ -76,7 +76,7 @@ export function resumeRun(advance: Advance, run: Run, { ready, waits }: Restored
   advance.submit(run);
 }
 
-/** Continues the nodes of a held run whose waits are over, after its waits were read again. */
+/** Continues the nodes of a owned run whose waits are over, after its waits were read again. */
 export function applyWaits(advance: Advance, run: Run, waits: readonly WaitRow[]): void {
   if (run.isOver) return;
   for (const { nodeID, path, waitResult, question } of waits) {
@@ -110,14 +110,14 @@ function execute(advance: Advance, run: Run, activation: Activation, waitResult?
   });
 }
 
-/** What follows from a frame that is disabled or pinned; undefined if it is to be executed. */
+/** What follows from an activation that is disabled or pinned; undefined if it is to be executed. */
 function withoutExecution({ config }: Advance, run: Run, activation: Activation): Conclusion | undefined {
   if (activation.node.isDisabled) return skip(run, activation);
   const pin = isRootOfChunk(run, activation) ? undefined : run.pinOf(activation);
   return pin && takePin(config, run, activation, pin);
 }
 
-/** Whether the frame is the map itself, in a chunk of it. */
+/** Whether the activation is the map itself, in a chunk of it. */
 function isRootOfChunk({ chunk }: Run, { path }: Activation): boolean {
   return chunk !== null && path.length === 0;
 }
@@ -132,7 +132,7 @@ function onDue(advance: Advance, run: Run, activation: Activation): void {
   advance.reread(run);
 }
 
-/** Ends the wait of a node, which continues with the fact, runs again, or begins the next iteration of its body. */
+/** Ends the wait of a node, which continues with the result, runs again, or begins the next iteration of its body. */
 function endWait(advance: Advance, run: Run, activation: Activation, waitResult: WaitResult): void {
   const purpose = run.resolve(activation);
   if (purpose === 'park') execute(advance, run, activation, waitResult);
@@ -142,18 +142,18 @@ function endWait(advance: Advance, run: Run, activation: Activation, waitResult:
   advance.submit(run);
 }
 
-/** Adds the start of a frame to the commit that makes it ready; it starts when that is durable. */
+/** Adds the start of an activation to the commit that makes it ready; it starts when that is durable. */
 function launch(advance: Advance, run: Run, activation: Activation, outcome: PendingEvent | null): void {
   run.launch(activation, outcome);
   run.whenDurable(() => execute(advance, run, activation));
 }
 
-/** Goes on after an attempt of a frame. */
+/** Goes on after an attempt of an activation. */
 function proceed(advance: Advance, run: Run, activation: Activation, conclusion: Conclusion): void {
   runInline(advance, run, follow(advance, run, activation, conclusion), lengthOf(conclusion));
 }
 
-/** Begins a wait, or the frames that an outcome made ready. Returns those of them to be computed at once. */
+/** Begins a wait, or the activations that an outcome made ready. Returns those of them to be computed at once. */
 function follow(advance: Advance, run: Run, activation: Activation, conclusion: Conclusion): readonly Activation[] {
   if (conclusion === null) return [];
   if ('wait' in conclusion) {
@@ -181,7 +181,7 @@ function beginWait(advance: Advance, run: Run, activation: Activation, wait: Wai
   run.whenDurable(() => advance.readFirst(run));
 }
 
-/** Goes on with a frame none of whose iterations runs: the next begins later, or there is no other. */
+/** Goes on with an activation none of whose iterations runs: the next begins later, or there is no other. */
 function goOnRepeating(advance: Advance, run: Run, activation: Activation): void {
   const { phase, repeat } = run.state.repetitionOf(activation) ?? {};
   if (phase === 'between' && repeat)
@@ -193,7 +193,7 @@ function goOnRepeating(advance: Advance, run: Run, activation: Activation): void
   run.whenDurable(() => execute(advance, run, activation));
 }
 
-/** Whether a frame is computed for the commit of the outcome that makes it ready, and not after that. */
+/** Whether an activation is computed for the commit of the outcome that makes it ready, and not after that. */
 function isInline(run: Run, activation: Activation): boolean {
   const { isPure, isDisabled } = activation.node;
   const takesNoTime = isPure || isDisabled || run.pinOf(activation) !== undefined;
@@ -201,13 +201,13 @@ function isInline(run: Run, activation: Activation): boolean {
 }
 
 /**
- * Computes pure frames and the pure frames that follow from them, in the order of one commit per node, and submits the step. After a
+ * Computes pure activations and the pure activations that follow from them, in the order of one commit per node, and submits the step. After a
  * large outcome they wait for its commit, so that other runs have the event loop in between.
  */
 function runInline(advance: Advance, run: Run, activations: readonly Activation[], lengthBefore = 0): void {
   const waiting = [...activations];
   const batch = new InlineBatch(lengthBefore);
-  // The loop also visits the frames that are added in it.
+  // The loop also visits the activations that are added in it.
   for (const activation of waiting) {
     if (run.isOver || batch.isFull) break;
     const conclusion = compute(advance, run, activation);
@@ -224,7 +224,7 @@ function lengthOf(conclusion: Conclusion): number {
   return conclusion && 'outcome' in conclusion ? (conclusion.outcome.payload?.length ?? 0) : 0;
 }
 
-/** Executes a pure or disabled frame. No slot is needed: it neither waits nor reaches out. */
+/** Executes a pure or disabled activation. No slot is needed: it neither waits nor reaches out. */
 function compute(advance: Advance, run: Run, activation: Activation): Conclusion {
   const { node } = activation;
   run.start(activation);

@@ -33,7 +33,7 @@ export interface Attempting {
   activation: Activation;
   waitResult: WaitResult | undefined;
   /**
-   * Goes on after the attempt. Called in the turn that has recorded the outcome: with neither a running frame nor a wait, the run would
+   * Goes on after the attempt. Called in the turn that has recorded the outcome: with neither a running activation nor a wait, the run would
    * look as if it could rest.
    */
   proceed(conclusion: Conclusion): void;
@@ -50,7 +50,7 @@ export interface Process {
   logger: Logger;
 }
 
-/** Executes a frame: reads what its node needs, and calls the executor. */
+/** Executes an activation: reads what its node needs, and calls the executor. */
 export async function attempt(process: Process, { run, activation, waitResult, proceed }: Attempting): Promise<void> {
   const { node } = activation;
   const task = createTask(run, activation, waitResult, process.logger);

@@ -24,7 +24,7 @@ import type { SizedOutput } from '../state/run-state.ts';
 import type { Wait } from '../state/waits.ts';
 import { outputText } from '../values/outputs.ts';
 
-/** What follows from an attempt: the frames that its outcome makes ready, a wait, or nothing because the run has ended. */
+/** What follows from an attempt: the activations that its outcome makes ready, a wait, or nothing because the run has ended. */
 export type Conclusion = { outcome: PendingEvent; next: readonly Activation[] } | { wait: Wait } | null;
 
 interface Success {
@@ -38,7 +38,7 @@ interface Success {
 
 type Limits = Pick<WorkerConfig, 'nodeOutputMaxBytes' | 'runOutputMaxBytes'> & Pick<SizedOutput, 'largeLength'>;
 
-/** Records the output of a frame. Throws if the run cannot take it. */
+/** Records the output of an activation. Throws if the run cannot take it. */
 export function succeed(
   limits: Limits,
   run: Run,
@@ -65,7 +65,7 @@ export function succeed(
   return null;
 }
 
-/** What follows from an outcome by which a frame is left. */
+/** What follows from an outcome by which an activation is left. */
 function goOn(
   run: Run,
   activation: Activation,
@@ -75,7 +75,7 @@ function goOn(
   return run.stopAfter(activation, output) ? null : { outcome, next };
 }
 
-/** Records what a test gives in place of executing a frame. With the exit `error` the frame has failed. */
+/** Records what a test gives in place of executing an activation. With the exit `error` the activation has failed. */
 export function takePin(limits: Limits, run: Run, activation: Activation, { output, exit }: Pin): Conclusion {
   const resolved = activation.node.config;
   try {
@@ -90,7 +90,7 @@ export function takePin(limits: Limits, run: Run, activation: Activation, { outp
   }
 }
 
-/** Leaves a frame by its usual exit, without its value: a dry run has refused what it would have written. */
+/** Leaves an activation by its usual exit, without its value: a dry run has refused what it would have written. */
 export function passWrite(
   run: Run,
   activation: Activation,
@@ -112,7 +112,7 @@ function refuseFailedEnd({ status, message }: JsonObject): void {
   throw new AppError('NODE_FAILED', text, { retry: false });
 }
 
-/** Records that a frame begins to repeat its body. Throws if the run cannot take the items. */
+/** Records that an activation begins to repeat its body. Throws if the run cannot take the items. */
 export function repeatBody(
   limits: Limits,
   run: Run,
@@ -152,7 +152,7 @@ interface Failure {
   pinned?: JsonObject;
 }
 
-/** Records a failed attempt: it is repeated later, the frame is left without its value, or the run fails. */
+/** Records a failed attempt: it is repeated later, the activation is left without its value, or the run fails. */
 export function failActivation(run: Run, activation: Activation, { resolved, error, pinned }: Failure): Conclusion {
   const { node } = activation;
   const policy = run.version.policies[node.index];

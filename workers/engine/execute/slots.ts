@@ -1,26 +1,26 @@
-import type { Turn } from '#shared/concurrency/fair-queue.ts';
-import type { ByteAccount } from '#shared/concurrency/memory-budget.ts';
-import { createLane } from '#shared/concurrency/semaphore.ts';
-import { Place, type PlacesOf } from '#shared/concurrency/work-context.ts';
+import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
+import type { MemoryBudget } from '#shared/concurrency/memory-budget.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
+import { Permit, type PermitSource } from '#shared/concurrency/work-context.ts';
 import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { isPure } from '#shared/workflow/nodes/properties.ts';
 import type { Lease } from '../lease/lease.ts';
 
 /**
- * Nodes of one process that have begun and not ended, for each slot: those that wait for a connection or the sandbox have given back
- * their slot, but hold their config and input.
+ * Nodes of one process that have begun and not ended, for each slot: those that wait for a connection or the sandbox have
+ * released their slot, but hold their config and input.
  */
 const BEGUN_PER_SLOT = 4;
 /** The share of slots that only short nodes get. */
-const RESERVE = 1 / 5;
+const SHORT_ONLY = 1 / 5;
 /**
  * Slots that a creator may have for each free one. A creator alone gets four fifths of them, since half would halve the work of a
  * deployment with one creator. The next creator finds one at once, also while the nodes of the first wait for silent servers.
  */
-const SHARE = 4;
+const PER_FREE_SLOT = 4;
 
 export interface SlotWork {
-  turn: Turn;
+  flow: FlowKey;
   /** The node ends soon: it neither reaches out of the process nor runs code of its tenant. */
   isShort: boolean;
   /** Whether the node must not run any more, asked after a wait. */
@@ -29,8 +29,8 @@ export interface SlotWork {
 }
 
 /**
- * The slots of a process for nodes; creators take turns. A node that waits for a connection to the outside or for the sandbox gives
- * its slot back meanwhile. Creators share the slots, and the nodes that may have begun, so that a wide run does not fill the process.
+ * The slots of a process for nodes, a fair queue in front of them. A node that waits for a connection to the outside or for the sandbox
+ * releases its slot meanwhile. Creators share the slots, and the nodes that may have begun, so that a wide run does not fill the process.
  */
 export interface Slots {
   /** Does the work in a slot and under a valid lease, at once if it can. */
@@ -42,30 +42,30 @@ export interface Slots {
 export function createSlots(
   count: number,
   lease: Pick<Lease, 'isValid' | 'untilValid'>,
-  bytes: Pick<ByteAccount, 'open'>,
+  bytes: Pick<MemoryBudget, 'openReservation'>,
 ): Slots {
-  const begun = createLane({ places: count * BEGUN_PER_SLOT, sharesByCreator: true });
-  const slots = createLane({ places: count, reserve: Math.floor(count * RESERVE), sharesByCreator: SHARE });
+  const begun = createSemaphore({ permits: count * BEGUN_PER_SLOT, dynamicLimit: 1 });
+  const slots = createSemaphore({ permits: count, permitsForShort: Math.floor(count * SHORT_ONLY), dynamicLimit: PER_FREE_SLOT });
 
   /** Slots under a valid lease. A node comes back to one after each of its waits, before what it does next. */
-  const places: PlacesOf = {
-    take: (turn) => lease.isValid && slots.take(turn),
+  const leasedSlots: PermitSource = {
+    tryAcquire: (flow) => lease.isValid && slots.tryAcquire(flow),
     /** The wait for a slot may outlast the lease, and the other way round. */
-    async wait(turn, signal, options) {
+    async acquire(flow, signal, options) {
       for (;;) {
         if (!(await unlessAborted(lease.untilValid(), signal))) return false;
-        if (!slots.take(turn) && !(await slots.wait(turn, signal, options))) return false;
+        if (!slots.tryAcquire(flow) && !(await slots.acquire(flow, signal, options))) return false;
         if (lease.isValid) return true;
-        slots.leave(turn);
+        slots.release(flow);
       }
     },
-    leave: (turn) => slots.leave(turn),
+    release: (flow) => slots.release(flow),
   };
 
-  async function runInSlot(turn: Turn, { isOver, run }: SlotWork): Promise<void> {
-    if (!places.take(turn)) await places.wait(turn);
-    using place = new Place(places, turn, turn.isShort ? undefined : bytes.open(turn));
-    if (!isOver()) await (turn.isShort ? run() : place.run(run));
+  async function runInSlot(flow: FlowKey, { isOver, run }: SlotWork): Promise<void> {
+    if (!leasedSlots.tryAcquire(flow)) await leasedSlots.acquire(flow);
+    using permit = new Permit(leasedSlots, flow, flow.isShort ? undefined : bytes.openReservation(flow));
+    if (!isOver()) await (flow.isShort ? run() : permit.run(run));
   }
 
   return {
@@ -76,13 +76,13 @@ export function createSlots(
       return slots.waiting + begun.waiting;
     },
     async enter(work) {
-      const { turn, isShort, isOver } = work;
-      if (isShort) return await runInSlot({ ...turn, isShort }, work);
-      if (!begun.take(turn)) await begun.wait(turn);
+      const { flow, isShort, isOver } = work;
+      if (isShort) return await runInSlot({ ...flow, isShort }, work);
+      if (!begun.tryAcquire(flow)) await begun.acquire(flow);
       try {
-        if (!isOver()) await runInSlot(turn, work);
+        if (!isOver()) await runInSlot(flow, work);
       } finally {
-        begun.leave(turn);
+        begun.release(flow);
       }
     },
   };

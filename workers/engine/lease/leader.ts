@@ -17,7 +17,7 @@ export interface Leadership {
 }
 
 export interface Leader extends AsyncDisposable {
-  /** Ticks, and takes the lead if its holder has not ticked for two seconds. */
+  /** Ticks, and takes the lead if the leader has not ticked for two seconds. */
   tick(): Promise<Leadership>;
   /** Whether this process leads, as of a tick that is recent enough for it to be true still. */
   readonly leads: boolean;

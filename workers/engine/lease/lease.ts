@@ -36,13 +36,13 @@ export interface LeaseOptions {
   /** How long the lease outlives the last renewal. */
   leaseMs: number;
   logger: Logger;
-  /** The lease was lost: the runs that this process holds belong to other workers. */
+  /** The lease was lost: the runs that this process owned belong to other workers. */
   onLost(): void;
   /** Called after each renewal with the runs that the database has for this lease, as of `asOf` (ms). */
   onRenewed(owned: OwnedRow[], asOf: number): Promise<void>;
 }
 
-/** A row per worker process: the lease under which it holds runs. Whether it has ended is decided by the database alone. */
+/** A row per worker process: the lease under which it owns runs. Whether it has ended is decided by the database alone. */
 export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }: LeaseOptions): Lease {
   let id = newID();
   let timer: NodeJS.Timeout | undefined;
@@ -85,7 +85,7 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
     void reconcile(rows, asOf.ofDay);
   }
 
-  /** Compares the runs held. The next renewal does not wait for it. */
+  /** Compares the runs owned. The next renewal does not wait for it. */
   async function reconcile(rows: OwnedRow[], asOf: number): Promise<void> {
     if (isReconciling) return;
     isReconciling = true;
@@ -115,7 +115,7 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
         await renew();
       } catch (error) {
         stats.failed += 1;
-        // Runs stay held: without the database nothing can be written, and afterwards the fence decides.
+        // Runs stay owned: without the database nothing can be written, and afterwards the fence decides.
         logger.warn({ err: error, isValid: isValid() }, 'the lease was not renewed');
       }
       if (!ended) schedule();

@@ -9,11 +9,11 @@ import type { Parked } from '../waits/park.ts';
 
 interface MapToBegin extends MapPlan {
   items: Json[];
-  /** What its body may read. */
+  /** The values that its body may read. */
   scope: JsonObject;
 }
 
-/** Parks a frame that works off its items in chunks. Throws if there is no room for the items. */
+/** Parks an activation that works off its items in chunks. Throws if there is no room for the items. */
 export function parkMap(
   { nodeOutputMaxBytes }: { nodeOutputMaxBytes: number },
   run: Run,

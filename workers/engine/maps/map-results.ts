@@ -11,7 +11,7 @@ import { Results, readOutcomes } from '../state/iterations.ts';
 /** Chunks that are read at once. */
 const PAGE = 20;
 
-/** What the items of a map gave, in their order, from the rows of its chunks. Throws if the map has failed. */
+/** Reads the results of a map's items, in their order, from the rows of its chunks. Throws if the map has failed. */
 export async function readMapResults(
   pool: Pool,
   { mapID, outcome }: Extract<WaitResult, { kind: 'chunks' }>,
@@ -65,7 +65,7 @@ async function whyFailed(
   const code = (first?.error?.code ?? 'NODE_FAILED') as ErrorCode;
   const what = first?.error?.message ?? 'its chunk has failed';
   const where = first?.item === null || first === undefined ? '' : `Item ${first.item}: `;
-  // Of the item: the chunk itself fails with it, or because of it.
+  // The error of the item: the chunk itself fails with it, or because of it.
   const { cause, ...own } = first?.error ?? {};
   const ofItem = first && { code, message: what, ...(map.plan.failsFast && cause ? cause : own), instanceID: first.id };
   const why = { ...final, ...(ofItem && { details: causedBy(ofItem) }) };
@@ -123,7 +123,7 @@ select c.n, c.first, c.size, c.status, i.id, i.output -> 'results' as results, i
 from map_chunk c join workflow_instance i on i.id = c.instance_id
 where c.map_id = $1 and c.n > $2 order by c.n limit $3`;
 
-// Of the chunks that have failed by now, the first in the order of the items.
+// The first in the order of the items, of the chunks that have failed by now.
 const FAILURE = `
 select i.id, i.error, (
     select (e.frame #>> '{0,iteration}')::int from run_event e

@@ -40,7 +40,7 @@ export function createMaps({ pool, runs, logger }: Dependencies): Maps {
   }
 
   async function count(client: PoolClient, mapID: string): Promise<Advanced> {
-    // What follows sees all that others have committed before they gave the lock back.
+    // The statements that follow see all that others have committed before they released the lock.
     const locked = await client.query<LockedRow>({ name: 'lock_map', text: LOCK, values: [mapID] });
     const [run] = locked.rows;
     if (!run) return { started: [], wakes: null, stops: false };

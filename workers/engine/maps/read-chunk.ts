@@ -14,7 +14,7 @@ type Surroundings = Pick<Chunk, 'nodeID' | 'scope' | 'scopeLength' | 'plan'>;
 /** Length of the scopes that are kept, as JSON texts. */
 const MAX_LENGTH = 32_000_000;
 
-/** What is around a map is read once in a process and not for each of its chunks: it often holds the whole list. */
+/** The scope around a map is read once in a process and not for each of its chunks: it often has the whole list. */
 export function createReadChunk(pool: Pool): ReadChunk {
   const cached = new LRUCache<string, Surroundings>({ max: 1_000, maxSize: MAX_LENGTH });
   /** The first chunks of a map begin at once: 50 readings of 100,000 items made a run of another tenant wait 1.4 s, one makes it 0.4. */

@@ -3,7 +3,7 @@ import type { Dependency } from '#shared/messaging/queues/workflow-plans.ts';
 /** Whether something happens in a run: decided, or by what it is decided. */
 export type Certainty = { is: true } | { is: false } | { is: 'depends'; on: Dependencies };
 
-/** By their texts. */
+/** The texts that were found, as keys. */
 export type Dependencies = ReadonlyMap<string, Dependency>;
 
 /** More say nothing more to a reader, and would make a plan of thousands of nodes grow with their square. */

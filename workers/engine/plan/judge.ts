@@ -19,11 +19,11 @@ interface Surroundings {
 }
 
 interface OwnSurroundings extends Surroundings {
-  /** By which the node is left when it fails; undefined if that ends the run. */
+  /** The exit by which the node is left when it fails; undefined if that ends the run. */
   failedExit: string | null | undefined;
 }
 
-/** What a plan knows of a node that may be reached. */
+/** A node that may be reached, as far as a plan knows it. */
 export interface Judged {
   leavesBy(exit: string): Certainty;
   shown: Pick<PlannedNode, 'exit' | 'items' | 'error'>;
@@ -49,7 +49,7 @@ export async function judge(
   try {
     const resolved = resolveConfig(node, ctx, unreadRoots(note));
     if (definition.body !== undefined) return await judgeBody(node, around, { resolved, ctx, found });
-    // What it computes with a null in place of a value says nothing.
+    // A result computed with a null in place of a value says nothing.
     if (found.length === 0 && isPure(definition, resolved)) {
       const result = executorOf(definition)(taskOf(resolved, ctx), noContext);
       if (!(result instanceof Promise) && found.length === 0) {

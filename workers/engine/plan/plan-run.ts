@@ -30,7 +30,7 @@ export async function planRun(version: LoadedVersion, input: JsonObject, signal:
   const show = createShow();
   let visited = 0;
 
-  /** Of the nodes before it, and of the node around it. */
+  /** The ids of the nodes before it, and of the node around it. */
   function noteBefore(node: GraphNode): void {
     const bits = bitsOf(node);
     const container = graph.regions[node.region]?.container ?? null;

@@ -18,7 +18,7 @@ interface Writer {
 export type Before = (node: GraphNode) => Uint32Array;
 
 /**
- * What `ctx` holds at a node, as far as it follows from the input. Of several nodes that write a key, the last one before the node
+ * The `ctx` at a node, as far as it follows from the input. Of several nodes that write a key, the last one before the node
  * counts; where branches race, the value depends on all of them.
  */
 export class PlannedScope {

@@ -29,7 +29,7 @@ export async function failStaleRuns(pool: Pool, runs: Runs, staleAfterMs: number
   return ended.length;
 }
 
-// The last sign of life: a commit, the end of the lease that held the run, or the moment it became ready again. A run in line was
+// The last sign of life: a commit, the end of the lease that owned the run, or the moment it became ready again. A queued run was
 // not interrupted while some worker lived: it had only not had its turn.
 const FIND_STALE = `
 select i.id, i.parent_id from workflow_instance i

@@ -27,9 +27,9 @@ export interface Quarantine extends AsyncDisposable {
 }
 
 /**
- * Runs suspects, the runs that have lost a worker and have not committed since, in a child process of this worker: one at a time,
- * under a lease of the child's own. A child that dies held nothing else, so its death counts against that run; and no other run
- * waits for a suspect, because suspects take no place in the queue. The child exists only while there are suspects.
+ * Executes crash-suspected runs, whose worker was lost and which have not committed since, in a child process of this worker: one at a time,
+ * under a lease of the child's own. A child that dies owned nothing else, so its death counts against that run; and no other run
+ * waits for a crash-suspected one, because those take no place in the queue. The child exists only while there are some.
  */
 export function createQuarantine({ pool, config, logger }: Dependencies): Quarantine {
   let child: QuarantineProcess | undefined;
@@ -90,7 +90,7 @@ interface Dependencies {
 export class QuarantineProcess {
   leaseID: string | undefined;
   metrics: MetricsReport = {};
-  /** How the process has ended. */
+  /** Resolves with the end of the process. */
   readonly ended: Promise<string>;
   readonly #child: ChildProcess;
   #missedReports = 0;

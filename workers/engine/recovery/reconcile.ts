@@ -8,11 +8,11 @@ interface Dependencies {
   reread(run: Run): void;
   /** The database has the run no more for this lease. */
   onGone(run: Run): void;
-  /** Gives back runs that the database has for this lease, and this process does not hold. */
+  /** Gives back runs that the database has for this lease, and this process does not own. */
   release(rows: readonly OwnedRow[]): Promise<void>;
 }
 
-/** Compares the runs that this process holds with those that the database has for its lease, read at `asOf` (ms). */
+/** Compares the runs that this process owns with those that the database has for its lease, read at `asOf` (ms). */
 export type Reconcile = (rows: readonly OwnedRow[], asOf: number) => Promise<void>;
 
 export function createReconcile({ owned, isBusy, reread, onGone, release }: Dependencies): Reconcile {

@@ -15,7 +15,7 @@ import { mayExpire } from '../lease/leader.ts';
 import { createMaps } from '../maps/maps.ts';
 
 const BATCH = 500;
-/** Of the look for forgotten runs, in each round: 1.5 ms, so that a round costs about the same beside any number of runs. */
+/** Runs searched for forgotten ones in each round: 1.5 ms, so that a round costs about the same beside any number of runs. */
 const SLICE = 500;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Looks for each job, so it may take longer than adding new ones. */
@@ -44,7 +44,7 @@ export interface Repairs {
   readonly stats: { forgotten: number; repairs: Tally<'kind'> };
 }
 
-/** What the sweep has found and repaired, for metrics. */
+/** Kinds of repairs by the sweep, for metrics. */
 type Repair =
   | 'lease expired'
   | 'run released'
@@ -119,7 +119,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     if (parents.length > 0) await runs.wake(parents);
   }
 
-  /** Acts on facts whose process has died, or lost the database, before it told the runs that they concern. */
+  /** Processes outbox entries whose process has died, or lost the database, before it told the runs that they concern. */
   async function processOutbox(): Promise<void> {
     const { rows } = await pool.query<{ id: number; instance_id: string; kind: 'wake' | 'cancel' }>({
       name: 'sweep_find_notices',
@@ -135,14 +135,14 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     await pool.query('delete from run_notice where id = any($1::bigint[])', [done.map(({ id }) => id)]);
   }
 
-  /** Counts chunks, and starts others, that a process has left when it died. */
+  /** Counts chunks, and starts others, that a process has forgotten because it died. */
   async function advanceMaps(): Promise<void> {
     repaired('chunks', await maps.advanceForgotten());
   }
 
   /**
-   * Adds jobs again that were handed over ten, twenty … seconds ago and not claimed. The same id has no effect while the job waits or
-   * is active; one that has ended and is kept for the board is removed.
+   * Adds jobs again that were dispatched ten, twenty … seconds ago and not claimed. The same id has no effect while the job waits or
+   * is active; one that has ended and is retained for the board is removed.
    * A job that exists and never comes to a worker must not block the run, so after three leases, six, twelve … the job gets a new id:
    * few of them, however long a run waits for a busy fleet. The claim of the first makes the others old.
    */
@@ -177,7 +177,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
       `insert into service_state (key, value) values ('sentinel', to_jsonb($1::text)) on conflict (key) do update set value = excluded.value, updated_at = now()`,
       [sentinel],
     );
-    // In a new installation the queues have lost nothing: the runs that are handed over by now count in the window.
+    // In a new installation the queues have lost nothing: the runs that are dispatched by now count in the window.
     if (written !== null) await forgetHandOvers();
     await backplane.markAlive(sentinel);
   }
@@ -191,7 +191,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     logger.warn({ runs: rowCount }, 'the queues had lost their data; refilling from Postgres');
   }
 
-  /** Goes through all of them, a slice at a time. There should be none: every commit that leaves a run says what continues it. */
+  /** Goes through all of them, a slice at a time. There should be none: every commit that releases a run says what continues it. */
   async function lookForForgotten(): Promise<void> {
     const { rows } = await pool.query<{
       last: string | null;
@@ -232,7 +232,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
 const END_LEASES = `
 update worker_session set ended_at = now() where ended_at is null and expires_at < now() and ${mayExpire('$1')}`;
 
-// A loss counts when a node was in flight; after the first, only when the process that died held no other run.
+// A crash counts when a node was in flight; after the first, only when the process that died owned no other run.
 const RELEASE_LOST = `
 with lost as (
   select i.id from workflow_instance i
@@ -271,7 +271,7 @@ select id, tenant_id, epoch, extract(epoch from now() - dispatched_at)::float8 *
 where dispatched_at < now() - interval '10 seconds' and ready_at is not null and held_by is null
   and extract(epoch from now() - dispatched_at)::int8 % 10 < 2`;
 
-// Told at once by the process that wrote the fact, unless it has died.
+// The process that wrote the outbox entry acts on it at once, unless it has died.
 const FIND_OUTBOX_ENTRIES = `
 select id, instance_id, kind from run_notice
 where created_at < now() - interval '2 seconds' and not (kind = 'cancel' and instance_id = any($2::uuid[]))

@@ -74,7 +74,7 @@ export function createWithheldRuns(pool: Pool): WithheldRuns {
   };
 }
 
-// A run may have begun, or have been handed over, since it was found. The places of the index are compared as rows: with plain
+// A run may have begun, or have been dispatched, since it was found. The places of the index are compared as rows: with plain
 // conditions the planner takes an index by tenant, in which the kept runs are too. Ids pass through arrays: it
 // expects ten rows of one, and a thousand of a list with this limit, for which it reads the whole table.
 const keep = (paused: string, place: string, ofPaused: string) => `

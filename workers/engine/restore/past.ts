@@ -4,7 +4,7 @@ import type { RunEventPayload, Started } from '#shared/messaging/realtime/run-ev
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import { type Checkpoint, READ_VERSIONS } from '../state/checkpoint.ts';
 
-/** What a restore reads of a run, apart from its waits. */
+/** The past of a run as a restore reads it, without its waits. */
 export interface Past {
   /** Null if there is none, or only one of a version that this engine does not know. */
   checkpoint: Checkpoint | null;

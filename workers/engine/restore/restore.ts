@@ -9,7 +9,7 @@ import type { ReadWaits, WaitRow } from '../waits/wait-results.ts';
 import { createReadPast, type EventRow, type Past } from './past.ts';
 
 export interface Restored {
-  /** Frames to start, as a first or a further attempt: ready, and neither settled nor waiting. */
+  /** Activations to start, as a first or a further attempt: ready, and neither settled nor waiting. */
   ready: Activation[];
   waits: { activation: Activation; wait: WaitRow; purpose: Wait['purpose'] }[];
 }
@@ -45,7 +45,7 @@ function isPaused({ seq }: Run, { checkpoint, seq: checkpointSeq, events }: Past
   return last.seq < seq || stillWaits || (waits !== undefined && !reusedFrom);
 }
 
-/** Returns the frames that are ready or wait, and those whose last attempt failed. */
+/** Returns the activations that are ready or wait, and those whose last attempt failed. */
 export function replayAll(
   run: Run,
   { checkpoint, seq, events }: Past,

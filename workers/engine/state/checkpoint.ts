@@ -10,19 +10,19 @@ export const READ_VERSIONS: readonly number[] = [1, CHECKPOINT_VERSION];
 export interface Checkpoint {
   version: typeof CHECKPOINT_VERSION;
   passes: PassSnapshot[];
-  /** Of frames that are not settled. */
+  /** The attempts of activations that are not settled. */
   attempts: [nodeID: string, path: string, attempts: number, failures: number][];
   /** Rows whose outputs are still a part of `ctx` or of the result. */
   outputs: number[];
   outputLength: number;
-  /** Frames whose wait ends with another attempt. */
+  /** Activations whose wait ends with another attempt. */
   retrying: [nodeID: string, path: string][];
   /** The run waits. */
   isPaused?: true;
   /** How much nodes have written into the log. */
   logs?: [nodeID: string, lines: number, bytes: number][];
-  /** Of open iterations, each after the one around it; absent in those of older versions, which know none. */
+  /** The scopes of open iterations, each after the one around it; absent in those of older versions, which know none. */
   scopes?: ScopeSnapshot[];
-  /** Of frames that repeat their body, each after the one around it. */
+  /** The repetitions under way, each after the one around it. */
   repetitions?: RepetitionSnapshot[];
 }

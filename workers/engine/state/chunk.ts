@@ -1,14 +1,14 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { MapPlan } from '#shared/workflow/map-plan.ts';
 
-/** What a run works off that is a chunk of a map: a part of its items. */
+/** A chunk of a map: the part of its items that a run works off. */
 export interface Chunk {
   readonly mapID: string;
   /** The node that is the map. */
   readonly nodeID: string;
-  /** What is around the map. Shared by its chunks in this process. */
+  /** The scope around the map. Shared by its chunks in this process. */
   readonly scope: JsonObject;
-  /** Of the scope as JSON text. */
+  /** Length of the scope as JSON text. */
   readonly scopeLength: number;
   /** The index of its first item. */
   readonly first: number;

@@ -28,8 +28,8 @@ export interface BodyRow {
 const PAGE = 2000;
 
 /**
- * What the iterations of a frame gave, read after the last of them: they are not kept in memory, where each restore would have to put
- * them again. Throws if the failure of an item fails the frame.
+ * Reads the results of an activation's iterations, after the last of them: they are not kept in memory, where each restore would have to put
+ * them again. Throws if the failure of an item fails the activation.
  */
 export async function readIterations(
   pool: Pool,
@@ -54,7 +54,7 @@ interface Body extends Pick<Activation, 'node' | 'path'> {
   after: number;
 }
 
-/** The outcomes in the iterations of a frame, from the rows of a run after this one. */
+/** The outcomes in the iterations of an activation, from the rows of a run after this one. */
 export async function* readOutcomes(
   pool: Pool,
   graph: Graph,

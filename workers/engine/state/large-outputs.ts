@@ -12,7 +12,7 @@ const PREVIEW_LENGTH = 200;
 /** An output that sets more keys stays with the run: a row without the output has to name them. */
 const MAX_KEYS = 500;
 
-/** What the row says of an output that is large; null of another. `patch`: what the output adds to `ctx`. */
+/** The description of a large output in its row; null for another output. `patch`: what the output adds to `ctx`. */
 export function largeOf(
   config: unknown,
   patch: JsonObject | null,

@@ -29,7 +29,7 @@ export function briefError({ code, message }: AppError): JsonObject {
   return { code, message };
 }
 
-/** The error of a frame that a test lets fail: that in its output, as the timeline of a run shows it. */
+/** The error of an activation that a test lets fail: that in its output, as the timeline of a run shows it. */
 export function pinnedError({ error }: JsonObject): AppError {
   const { code, message, details } = isJsonObject(error) ? error : {};
   return new AppError(

@@ -12,7 +12,7 @@ import type { Source } from './source.ts';
 export interface PendingCommit {
   events: PendingEvent[];
   waits: PendingWait[];
-  /** Frames whose wait is over. */
+  /** Activations whose wait is over. */
   resolved: Activation[];
   children: PendingChild[];
   requests: PendingRequest[];
@@ -36,11 +36,11 @@ export interface PendingEvent {
   exit: string | null;
   /** JSON text of a RunEventPayload, or null. */
   payload: string | null;
-  /** What the attempt has printed. */
+  /** The lines that the attempt has printed. */
   log?: EventLog | undefined;
   /** First attempts that this outcome starts. Their events have no rows of their own. */
   started: Activation[];
-  /** Of the output in the payload, if that is kept in `ctx` or in the result. */
+  /** The source of the output in the payload, if that is a part of `ctx` or of the result. */
   source?: Source;
 }
 
@@ -68,7 +68,7 @@ export interface PendingChild {
   versionID: string;
   nodeID: string;
   input: JsonObject;
-  /** Of the child's workflow. */
+  /** The limits of the child's workflow. */
   governance: Governance;
   timeoutMs: number;
 }
@@ -80,13 +80,13 @@ export interface PendingRequest {
   expiresInMs: number | null;
 }
 
-/** A frame that works off its items in chunks. */
+/** An activation that works off its items in chunks. */
 export interface PendingMap {
   id: string;
   activation: Activation;
   attempt: number;
   plan: MapPlan;
-  /** What is around it. */
+  /** The scope around it. */
   scope: JsonObject;
   items: Json[];
   /** Items of a chunk. */

@@ -5,7 +5,7 @@ import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { ShownError } from '#shared/workflow/run-error.ts';
 import type { Source } from './source.ts';
 
-/** Why an item has failed: the first of its frames, in the order of the graph, whose failure its body does not handle. */
+/** Why an item has failed: the first of its activations, in the order of the graph, whose failure its body does not handle. */
 export interface ItemFailure extends ShownError {
   place: number;
   /** Absent in checkpoints of earlier versions. */
@@ -13,7 +13,7 @@ export interface ItemFailure extends ShownError {
   frame?: IterationPath;
 }
 
-/** What a frame repeats its body for, one item after the other. */
+/** The items for which an activation repeats its body, one after the other. */
 export interface Repetition {
   readonly repeat: Repeat;
   readonly items: readonly Json[];

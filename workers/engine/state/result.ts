@@ -4,16 +4,16 @@ import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import type { PendingCommit } from './pending-commit.ts';
 import type { Source } from './source.ts';
 
-/** What the end nodes that a run has reached say. Outputs are merged, the latest wins, and the worst status counts. */
+/** The result of the end nodes that a run has reached. Outputs are merged, the latest wins, and the worst status counts. */
 export interface Result {
   readonly output: JsonObject;
   status: 'success' | 'failure' | 'cancelled';
   nodeID: string | null;
   path: IterationPath;
-  /** Of the end node with the worst status. */
+  /** The message of the end node with the worst status. */
   message: string | null;
   reached: boolean;
-  /** Of the output by key, and of the status: where the ends that count are kept. */
+  /** The sources of the output by key: the ends that count. */
   readonly sources: Map<string, Source>;
   statusSource: Source | null;
 }

@@ -13,17 +13,17 @@ const MAX_INTEGER = 2_147_483_647;
 
 /** The log of an attempt, as the commit of its outcome writes it. */
 export interface EventLog extends Printed {
-  /** Of the lines that are kept. */
+  /** Size of the lines that are stored. */
   size: LogSize;
 }
 
-/** What the nodes of a run print, until the commits of their outcomes write it, and how much of it is stored already. */
+/** The lines that the nodes of a run print, until the commits of their outcomes write them, and how many are stored already. */
 export class RunLogs {
   readonly #printed = new Map<Activation, Printed>();
   readonly #byNode = new Map<string, LogSize>();
   readonly #total: LogSize = { lines: 0, bytes: 0 };
 
-  /** Takes what the present attempt of a frame prints. */
+  /** Takes what the present attempt of an activation prints. */
   print(activation: Activation, { lines, cut }: Printed): void {
     const known = this.#printed.get(activation);
     if (!known) {
@@ -34,7 +34,7 @@ export class RunLogs {
     add(known.cut, cut);
   }
 
-  /** What is to be written with the outcome of a frame; undefined if it has printed nothing. */
+  /** Takes the lines to be written with the outcome of an activation; undefined if it has printed nothing. */
   take(activation: Activation): EventLog | undefined {
     const printed = this.#printed.get(activation);
     if (!printed) return undefined;

@@ -16,7 +16,7 @@ import { RunLogs } from './run-logs.ts';
 import { type Keys, type Missing, Scopes } from './scopes.ts';
 import { Source } from './source.ts';
 
-/** An event of an earlier holder of the run. */
+/** An event of an earlier owner of the run. */
 export interface PastEvent {
   attempt: number;
   status: string;
@@ -25,15 +25,15 @@ export interface PastEvent {
   /** In place of the output. */
   large: LargeOutput | undefined;
   error: ShownError | undefined;
-  /** How the frame repeats its body from here on; the items stand in the output. */
+  /** How the activation repeats its body from here on; the items stand in the output. */
   repeat: Repeat | undefined;
-  /** Whether the frame is left without an exit, because a node around it handles the failure. */
+  /** Whether the activation is left without an exit, because a node around it handles the failure. */
   failsItem: boolean;
   /** The number of its row. */
   seq: number;
 }
 
-/** What a run has done so far: its place in the graph, `ctx`, attempts, and the result of its ends. Follows from its events. */
+/** The state of a run: its progress in the graph, `ctx`, attempts, and the result of its ends. Follows from its events. */
 export class RunState {
   readonly #graph: Graph;
   readonly #progress: Progress;
@@ -43,14 +43,14 @@ export class RunState {
   readonly #result = emptyResult();
   readonly #repetitions = new Map<Activation, Repetition>();
   readonly #chunk: Pick<Chunk, 'items' | 'first'> | null;
-  /** Of a chunk: the error that its map saw. */
+  /** The error that the map of a chunk saw. */
   readonly #errorAround: Json | undefined;
-  /** What its nodes have printed. */
+  /** The lines that its nodes have printed. */
   readonly logs = new RunLogs();
   #outputLength = 0;
-  /** Of its input, or of its items of a map. */
+  /** Length of its input, or of its items of a map. */
   readonly #givenLength: number;
-  /** Of the outputs of its ends. */
+  /** Length of the outputs of its ends. */
   #endLength = 0;
 
   /** `chunk`: what is around the map, and its items, of which this run works off a part. */
@@ -64,14 +64,14 @@ export class RunState {
     this.#chunk = chunk;
   }
 
-  /** What templates and code call `ctx`. An iteration has its own, which begins as a copy of that around it. */
+  /** The scope that templates and code call `ctx`. An iteration has its own, which begins as a copy of that around it. */
   scopeOf(activation: Activation): JsonObject {
     const ctx = this.#scopes.of(activation.path);
     const error = this.errorBefore(activation);
     return error === undefined ? ctx : { ...ctx, [ERROR_KEY]: error };
   }
 
-  /** The latest error of a node before a frame that failed and was left all the same, unless a value of that key is set. */
+  /** The latest error of a node before an activation that failed and was left all the same, unless a value of that key is set. */
   errorBefore({ node, path }: Activation): Json | undefined {
     const hasErrors = this.#scopes.hasErrors(path);
     if ((!hasErrors && this.#errorAround === undefined) || Object.hasOwn(this.#scopes.of(path), ERROR_KEY))
@@ -87,12 +87,12 @@ export class RunState {
     return { has: (nodeID: string) => before.has(indexOf.get(nodeID) ?? -1) };
   }
 
-  /** Values in the `ctx` of a frame that are kept apart, of these keys. */
+  /** Values in the `ctx` of an activation that are offloaded, of these keys. */
   missing({ path }: Activation, keys: Keys): Missing[] {
     return this.#scopes.missing(path, keys);
   }
 
-  /** Whether values of some outputs are kept apart. */
+  /** Whether values of some outputs are offloaded. */
   get hasOffloaded(): boolean {
     return this.#scopes.hasOffloaded;
   }
@@ -149,7 +149,7 @@ export class RunState {
     this.#outputLength += length;
   }
 
-  /** The frame of a node by the key of its path. */
+  /** The activation of a node by the key of its path. */
   find(nodeID: string, key: string): Activation | undefined {
     return this.#progress.find(nodeID, key);
   }
@@ -160,8 +160,8 @@ export class RunState {
   }
 
   /**
-   * Takes the output of a frame into its `ctx`, and into the result if the node is an end. Returns its source, for the event.
-   * `length`: of its JSON text; from `largeLength` on its values may be kept apart.
+   * Takes the output of an activation into its `ctx`, and into the result if the node is an end. Returns its source, for the event.
+   * `length`: of its JSON text; from `largeLength` on its values may be offloaded.
    */
   store(activation: Activation, config: unknown, { output, length, largeLength = LARGE_LENGTH }: SizedOutput): Source {
     const { node, path } = activation;
@@ -174,7 +174,7 @@ export class RunState {
     return source;
   }
 
-  /** Takes the output of a frame that failed and is left all the same, and its error for the nodes after it. Returns their source. */
+  /** Takes the output of an activation that failed and is left all the same, and its error for the nodes after it. Returns their source. */
   pass(activation: Activation, config: unknown, { output, error, attempt }: PassedOutcome): Source {
     const { node, path } = activation;
     const passed = passedError(error, { nodeID: node.id, frame: path, attempt });
@@ -238,7 +238,7 @@ export class RunState {
   }
 
   /**
-   * Begins an iteration of a ready node's body. Its `ctx` is a copy of that around the node, with further values. Returns the frames
+   * Begins an iteration of a ready node's body. Its `ctx` is a copy of that around the node, with further values. Returns the activations
    * that become ready; none if the iteration has begun before.
    */
   open(activation: Activation, iteration: number, values: JsonObject): readonly Activation[] {
@@ -259,25 +259,25 @@ export class RunState {
     if (path) this.#scopes.close(path);
   }
 
-  /** How a frame repeats its body; undefined if it does not. */
+  /** How an activation repeats its body; undefined if it does not. */
   repetitionOf(activation: Activation): Readonly<Repetition> | undefined {
     return this.#repetitions.get(activation);
   }
 
-  /** Frames that repeat their body. */
+  /** Activations that repeat their body. */
   get repeating(): Activation[] {
     return [...this.#repetitions.keys()];
   }
 
-  /** The frame whose body an iteration is of, for the path that frames in it share. */
+  /** The activation whose body an iteration is of, for the path that activations in it share. */
   containerOf(path: IterationPath): Activation | undefined {
     const around = path.at(-1);
     return around && this.find(around.nodeID, pathKey(path.slice(0, -1)));
   }
 
   /**
-   * Begins to repeat the body of a frame, once for each item. Returns the frames that become ready, and the source of the items, for
-   * the event. A frame that has to go on itself, because no iteration runs, counts as ready again.
+   * Begins to repeat the body of an activation, once for each item. Returns the activations that become ready, and the source of the items, for
+   * the event. An activation that has to go on itself, because no iteration runs, counts as ready again.
    */
   repeat(
     activation: Activation,
@@ -290,7 +290,7 @@ export class RunState {
     return { next: isEmpty ? [activation] : this.beginNext(activation), source };
   }
 
-  /** Begins the next iteration of a frame that is between two. Returns the frames that become ready in it. */
+  /** Begins the next iteration of an activation that is between two. Returns the activations that become ready in it. */
   beginNext(activation: Activation): readonly Activation[] {
     const repetition = this.#repetitions.get(activation);
     if (repetition?.phase !== 'between') return [];
@@ -298,14 +298,14 @@ export class RunState {
     return this.open(activation, repetition.at, valuesOf(repetition, repetition.at));
   }
 
-  /** Begins the iteration of a path, if its frame is before it. Returns the frames that become ready in it. */
+  /** Begins the iteration of a path, if its activation is before it. Returns the activations that become ready in it. */
   reach(path: IterationPath): readonly Activation[] {
     const container = this.containerOf(path);
     const repetition = container && this.#repetitions.get(container);
     return container && repetition?.at === path.at(-1)?.iteration ? this.beginNext(container) : [];
   }
 
-  /** Ends a frame whose failure a node around it handles: its item has failed. Returns the frames that become ready. */
+  /** Ends an activation whose failure a node around it handles: its item has failed. Returns the activations that become ready. */
   failItem(activation: Activation, error: ShownError): readonly Activation[] {
     const repetition = this.#repetitions.get(this.containerOf(activation.path) ?? activation);
     if (repetition) addFailure(repetition, activation, error);
@@ -314,7 +314,7 @@ export class RunState {
     return this.#goOn(activation.path);
   }
 
-  /** Ends the iteration of a path if it is over. Returns the frames of the next, or the frame that repeats it. */
+  /** Ends the iteration of a path if it is over. Returns the activations of the next, or the activation that repeats it. */
   #goOn(path: IterationPath): readonly Activation[] {
     const container = this.containerOf(path);
     const repetition = container && this.#repetitions.get(container);
@@ -323,7 +323,7 @@ export class RunState {
     return endIteration(repetition) ? this.beginNext(container) : [container];
   }
 
-  /** The state with the frames that wait for a retry. */
+  /** The state with the activations that wait for a retry. */
   checkpoint({ retrying, isPaused }: { retrying: readonly Activation[]; isPaused: boolean }): Checkpoint {
     const activations = new Set([...this.#attempts.keys(), ...this.#failures.keys()]);
     const repetitions = [...this.#repetitions];
@@ -352,7 +352,7 @@ export class RunState {
     };
   }
 
-  /** Goes on from a checkpoint, in place of `begin`, before its outputs are kept again. Returns the frames that are ready. */
+  /** Goes on from a checkpoint, in place of `begin`, before its outputs are kept again. Returns the activations that are ready. */
   load({
     passes,
     attempts,
@@ -387,7 +387,7 @@ export class RunState {
     return ready.filter((activation) => this.#repetitions.get(activation)?.phase !== 'open');
   }
 
-  /** Leaves a frame by an exit. Returns the frames that become ready. */
+  /** Leaves an activation by an exit. Returns the activations that become ready. */
   settle(activation: Activation, exit: string | null): readonly Activation[] {
     this.#forget(activation);
     const next = this.#progress.settle(activation, exit);
@@ -400,7 +400,7 @@ export class RunState {
     this.#repetitions.delete(activation);
   }
 
-  /** Takes an event of an earlier holder. Returns the frames that it made ready; undefined if it does not settle its frame. */
+  /** Takes an event of an earlier owner. Returns the activations that it made ready; undefined if it does not settle its activation. */
   replay(activation: Activation, event: PastEvent): readonly Activation[] | undefined {
     const { attempt, status, exit, output, large, error, repeat, failsItem, seq } = event;
     this.#attempts.set(activation, Math.max(this.attemptsOf(activation), attempt));
@@ -444,7 +444,7 @@ export class RunState {
 export interface SizedOutput {
   output: JsonObject;
   length: number;
-  /** From which on its values may be kept apart. */
+  /** From which on its values may be offloaded. */
   largeLength?: number | undefined;
 }
 
@@ -461,7 +461,7 @@ interface Repeated {
   items: readonly Json[];
   repeat: Repeat;
   first?: number;
-  /** Of the JSON text of the items, if this run has them in an output. */
+  /** Length of the JSON text of the items, if this run has them in an output. */
   length: number;
 }
 
@@ -478,7 +478,7 @@ function offloadedSource(large: LargeOutput, seq: number): Source {
   return Object.assign(new Source(large.length, large), { seq, isApart: true });
 }
 
-/** The keys of an output whose values are kept apart. */
+/** The keys of an output whose values are offloaded. */
 function offloadedPatch({ keys }: LargeOutput): JsonObject {
   return Object.fromEntries(keys.map((key) => [key, null]));
 }

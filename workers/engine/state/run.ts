@@ -25,11 +25,11 @@ export interface LoadedVersion {
   author: Actor | null;
   graph: Graph;
   options: WorkflowOptions;
-  /** By node index. */
+  /** The policies by node index. */
   policies: readonly NodePolicy[];
 }
 
-/** What a node did. The event gets its place, attempt and number from the run. */
+/** The outcome of a node. The event gets its activation, attempt and number from the run. */
 export interface Outcome {
   status: 'SUCCESS' | 'FAILED' | 'SKIPPED' | 'SUSPENDED';
   exit: string | null;
@@ -70,7 +70,7 @@ export class Run {
   readonly flow: FlowKey;
   readonly version: LoadedVersion;
   readonly state: RunState;
-  /** It may have ended a worker. It yields as soon as its interrupted nodes have ended, because other suspects wait. */
+  /** It may have ended a worker. It yields as soon as its interrupted nodes have ended, because other crash-suspected runs wait. */
   readonly isCrashSuspected: boolean;
   readonly #testMode: TestMode;
   readonly claimedAt = Date.now();
@@ -87,16 +87,16 @@ export class Run {
   #seq: number;
   #observedWakeSeq: number;
   #checkpointSeq = 0;
-  /** The last commit of this holder is under way: no changes are added. */
+  /** The last commit of this owner is under way: no changes are added. */
   #isReleasing = false;
   /** The database has refused a step, and the run fails. */
   #isRefused = false;
   #releaseReason: ReleaseReason | null = null;
   /** Its last event says that it waits. */
   #isPaused = false;
-  /** Reads of waits under way. The run does not park meanwhile, or a fact found by them would be lost. */
+  /** Reads of waits under way. The run does not park meanwhile, or a result found by them would be lost. */
   #readings = 0;
-  /** Of a chunk whose items have ended. */
+  /** The end of a chunk whose items have ended. */
   #ending: PendingCommit['end'] = null;
 
   constructor(row: ClaimedRow, version: LoadedVersion, chunk: Chunk | null = null) {
@@ -122,7 +122,7 @@ export class Run {
     return this.#seq;
   }
 
-  /** The `wake_seq` whose facts are known here. */
+  /** The `wake_seq` whose wait results are known here. */
   get observedWakeSeq(): number {
     return this.#observedWakeSeq;
   }
@@ -181,7 +181,7 @@ export class Run {
     return this.#testMode.dryRun ?? false;
   }
 
-  /** What a frame gives without being executed; undefined if it is executed. */
+  /** The output that an activation gives without being executed; undefined if it is executed. */
   pinOf({ node }: Activation): Pin | undefined {
     const { pinned = {} } = this.#testMode;
     return Object.hasOwn(pinned, node.id) ? pinned[node.id] : undefined;
@@ -195,7 +195,7 @@ export class Run {
     return this.#waits.of(activation);
   }
 
-  /** Announces an attempt of a frame with the next step, as a start by `outcome` if that has made it ready. */
+  /** Announces an attempt of an activation with the next step, as a start by `outcome` if that has made it ready. */
   launch(activation: Activation, outcome: PendingEvent | null): void {
     this.#running.add(activation);
     this.state.countAttempt(activation);
@@ -205,7 +205,7 @@ export class Run {
     else this.#announce(activation, 'RUNNING');
   }
 
-  /** Keeps the run from ending or parking until a frame is executed that no event announces: a first one, or one that goes on after its iterations. */
+  /** Keeps the run from ending or parking until an activation is executed that no event announces: a first one, or one that goes on after its iterations. */
   expect(activation: Activation): void {
     this.#running.add(activation);
   }
@@ -215,7 +215,7 @@ export class Run {
     this.#pending.next.push(start);
   }
 
-  /** Takes note that a frame is executed, or continued after its wait. */
+  /** Takes note that an activation is executed, or continued after its wait. */
   start(activation: Activation): void {
     this.#running.add(activation);
   }
@@ -226,13 +226,13 @@ export class Run {
     this.#running.delete(activation);
     const log = this.state.logs.take(activation);
     const event = { activation, attempt: this.attemptOf(activation), started: [], ...outcome, log };
-    // So that the next holder knows how much is stored.
+    // So that the next owner knows how much is stored.
     if (log) event.payload = withField(event.payload, 'log', log.size);
     this.#pending.events.push(event);
     return event;
   }
 
-  /** Leaves nodes that are ready for the next holder: the run yields. */
+  /** Leaves nodes that are ready for the next owner: the run yields. */
   postpone(activations: readonly Activation[]): void {
     this.#backlog.push(...activations);
   }
@@ -290,7 +290,7 @@ export class Run {
     this.#readings -= 1;
   }
 
-  /** Takes note of a wake whose facts have been read. A run that leaves drops them, so its commit, when sent again, must find the wake. */
+  /** Takes note of a wake whose wait results have been read. A run that is being released drops them, so its commit, when sent again, must find the wake. */
   observeWake(wakeSeq: number): void {
     if (!this.#isReleasing) this.#observedWakeSeq = Math.max(this.#observedWakeSeq, wakeSeq);
   }
@@ -308,7 +308,7 @@ export class Run {
     this.#ending = { status: 'COMPLETED', output, error: null };
   }
 
-  /** Fails the run, at an attempt of a frame if it is to blame, and cancels its frames that run, wait or repeat their body. */
+  /** Fails the run, at an attempt of an activation if it is to blame, and cancels its activations that run, wait or repeat their body. */
   fail(error: AppError, at: Attempt | null): void {
     this.#cancelOthers(at?.activation, null);
     const where = { nodeID: at?.activation.node.id ?? null, attempt: at?.attempt ?? null };
@@ -317,14 +317,14 @@ export class Run {
     this.#abort.abort(error);
   }
 
-  /** Ends the run at an end node, and cancels its frames that run, wait or repeat their body. */
+  /** Ends the run at an end node, and cancels its activations that run, wait or repeat their body. */
   endAt(activation: Activation): void {
     this.#cancelOthers(activation, JSON.stringify({ output: { cancelledBy: activation.node.id } }));
     this.#end(this.state.end);
     this.#abort.abort(new AppError('NODE_FAILED', `The run has ended at node "${activation.node.id}"`));
   }
 
-  /** Ends a test run if it is to stop after this frame, with the output of the frame. Returns whether it has ended. */
+  /** Ends a test run if it is to stop after this activation, with the output of the activation. Returns whether it has ended. */
   stopAfter(activation: Activation, output: Json): boolean {
     if (this.#testMode.stopAfter !== activation.node.id) return false;
     this.#cancelOthers(activation, JSON.stringify({ output: { cancelledBy: activation.node.id } }));

@@ -7,9 +7,9 @@ interface Scope {
   ctx: JsonObject;
   /** Values that no output has set: the input of the run, or the item of an iteration. */
   readonly given: JsonObject;
-  /** By key: the output that has set its value. */
+  /** The output that has set its value, by key. */
   readonly sources: Map<string, Source>;
-  /** Of nodes that failed and were left all the same, by their ids, the latest last. */
+  /** The errors of nodes that failed and were left all the same, by their ids, the latest last. */
   readonly errors: Map<string, PassedError>;
 }
 
@@ -29,13 +29,13 @@ export interface ScopeSnapshot {
 }
 
 interface Patch {
-  /** Of the frame that has the output. */
+  /** The path of the activation that has the output. */
   path: IterationPath;
   patch: JsonObject;
 }
 
 interface Passed {
-  /** Of the frame that has failed. */
+  /** The path of the activation that has failed. */
   path: IterationPath;
   nodeID: string;
   error: JsonObject;
@@ -62,12 +62,12 @@ export function withoutOffloaded(ctx: JsonObject): JsonObject {
   return here.length === entries.length ? ctx : Object.fromEntries(here);
 }
 
-/** What templates and code call `ctx`: that of the nodes outside of bodies, and one for each open iteration. */
+/** The scopes that templates and code call `ctx`: that of the nodes outside of bodies, and one for each open iteration. */
 export class Scopes {
   readonly #outermost: Scope;
-  /** By the path that the frames of an iteration share. */
+  /** The scopes of open iterations, by the path that the activations of an iteration share. */
   readonly #inner = new Map<IterationPath, Scope>();
-  /** Of iterations from a checkpoint: the numbers of the outputs that their `ctx` had. */
+  /** The numbers of the outputs that the `ctx` of an iteration from a checkpoint had. */
   readonly #expected = new WeakMap<Scope, ReadonlySet<number>>();
   #length = 0;
   #hasOffloaded = false;
@@ -81,7 +81,7 @@ export class Scopes {
     return this.#length;
   }
 
-  /** Whether values of some outputs are kept apart. */
+  /** Whether values of some outputs are offloaded. */
   get hasOffloaded(): boolean {
     return this.#hasOffloaded;
   }
@@ -90,7 +90,7 @@ export class Scopes {
     return this.#scope(path).ctx;
   }
 
-  /** Values in the `ctx` of a path that are kept apart, of these keys. */
+  /** Values in the `ctx` of a path that are offloaded, of these keys. */
   missing(path: IterationPath, keys: Keys): Missing[] {
     if (!this.#hasOffloaded) return [];
     const { sources } = this.#scope(path);

@@ -1,7 +1,7 @@
 import type { Json } from '#shared/core/json.ts';
 import type { LargeOutput } from '#shared/messaging/realtime/run-events.ts';
 
-/** An output that has set values, and where it is kept. */
+/** An output that has set values, and where it is stored. */
 export class Source {
   /** The number of the row with the event, once it has one. */
   seq = 0;
@@ -11,9 +11,9 @@ export class Source {
   readonly length: number;
   /** Null: its values stay with the run. */
   readonly large: Omit<LargeOutput, 'preview'> | null;
-  /** Scopes do not have its values any more: they are read from the row for a node that names them. */
+  /** Offloaded: scopes do not have its values any more, which are read from the row for a node that names them. */
   isOffloaded = false;
-  /** Of a large output: what the node gave, as long as the process has room for it. */
+  /** The value of a large output, as long as the process has memory for it. */
   value: Json | undefined;
 
   constructor(length: number, large: Omit<LargeOutput, 'preview'> | null = null) {

@@ -4,13 +4,13 @@ import type { AwaitedEvent, PendingChild, PendingMap, PendingRequest } from './p
 
 export interface Wait {
   kind: 'time' | 'child' | 'input' | 'event' | 'chunks';
-  /** `park`: the fact continues the node. `retry`: the node runs again. `next`: the node begins the next iteration of its body. */
+  /** `park`: the result continues the node. `retry`: the node runs again. `next`: the node begins the next iteration of its body. */
   purpose: 'park' | 'retry' | 'next';
   /** From now; null without an end. */
   ms: number | null;
   /** From its beginning, if that is not now. */
   spanMs?: number | null;
-  /** Of a question: when it expires, which is later than `ms` while there are reminders. */
+  /** When a question expires, which is later than `ms` while there are reminders. */
   expiresInMs?: number | null;
   /** The child, the question, the wait for an event or the map, and its id. */
   ref?: string | undefined;
@@ -18,7 +18,7 @@ export interface Wait {
   request?: PendingRequest;
   awaited?: AwaitedEvent;
   map?: PendingMap;
-  /** Of a question: how many reminders the timeline has. */
+  /** How many reminders of a question the timeline has. */
   reminded?: number;
 }
 
@@ -26,7 +26,7 @@ interface Waiting extends Pick<Wait, 'kind' | 'purpose' | 'ref'> {
   dueAt: number | null;
   /** From its beginning to its end. */
   spanMs: number | null;
-  /** What clients are told. */
+  /** The end that clients are told. */
   until: number | null;
   reminded: number;
   timer: NodeJS.Timeout | null;
@@ -44,7 +44,7 @@ const ranks = { input: 0, event: 1, child: 2, chunks: 2, time: 3 } as const sati
 /** A run does not park for delays up to this: parking and claiming again would cost more. */
 const SHORT_MS = 2000;
 
-/** The waits of a held run, with timers for their time. */
+/** The waits of an owned run, with timers for their time. */
 export class Waits {
   readonly #waiting = new Map<Activation, Waiting>();
 
@@ -64,12 +64,12 @@ export class Waits {
     return [...this.#waiting.values()].some(({ kind }) => kind === 'child' || kind === 'chunks');
   }
 
-  /** Frames whose wait ends with another attempt. */
+  /** Activations whose wait ends with another attempt. */
   get retrying(): Activation[] {
     return [...this.#waiting].flatMap(([activation, { purpose }]) => (purpose === 'retry' ? [activation] : []));
   }
 
-  /** What the run waits for; of several waits the one that a user can act on, or that ends first. */
+  /** The reason for which the run waits; of several waits the one that a user can act on, or that ends first. */
   get reason(): RunWait | undefined {
     const [first] = [...this.#waiting.values()].sort(
       (one, other) => ranks[one.kind] - ranks[other.kind] || (one.dueAt ?? Infinity) - (other.dueAt ?? Infinity),
@@ -107,7 +107,7 @@ export class Waits {
     if (waiting) waiting.timer = setTimeout(onDue, ms);
   }
 
-  /** Ends the wait of a frame, if it has one. */
+  /** Ends the wait of an activation, if it has one. */
   end(activation: Activation): Wait['purpose'] | undefined {
     const waiting = this.#waiting.get(activation);
     if (waiting?.timer) clearTimeout(waiting.timer);

@@ -5,11 +5,11 @@ import type { ClaimedRow, ClaimRow } from '../state/claimed-row.ts';
 import { MEMORY_TIMEOUT_MS } from './resident-values.ts';
 
 /** Runs that have a large input in memory and have not entered yet; the others wait without theirs. */
-const PLACES = 2;
+const MAX_CONCURRENT = 2;
 
 /**
  * Calls `admit` with the row and its input. A claim leaves large inputs out: those of all runs in one statement would be parsed in one
- * turn of the event loop, for which the runs of others wait. Undefined: its turn has not come in time.
+ * turn of the event loop, for which the runs of others wait. Undefined: none was free in time.
  */
 export type WithInput = <T>(
   row: ClaimRow,
@@ -18,7 +18,7 @@ export type WithInput = <T>(
 ) => Promise<T | undefined>;
 
 export function createWithInput(pool: Pool): WithInput {
-  const lane = createSemaphore({ permits: PLACES, dynamicLimit: 1 });
+  const inputs = createSemaphore({ permits: MAX_CONCURRENT, dynamicLimit: 1 });
 
   async function read({ id }: ClaimRow): Promise<JsonObject> {
     const { rows } = await pool.query<{ input: JsonObject }>({ name: 'read_input', text: READ, values: [id] });
@@ -28,15 +28,15 @@ export function createWithInput(pool: Pool): WithInput {
   return async (row, creatorID, admit) => {
     const { input } = row;
     if (input) return admit({ ...row, input });
-    const leave = await lane.acquirePermit(
+    const release = await inputs.acquirePermit(
       { tenantID: row.tenant_id, creatorID },
       AbortSignal.timeout(MEMORY_TIMEOUT_MS),
     );
-    if (!leave) return undefined;
+    if (!release) return undefined;
     try {
       return await admit({ ...row, input: await read(row) });
     } finally {
-      leave();
+      release();
     }
   };
 }

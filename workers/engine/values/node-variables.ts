@@ -5,7 +5,7 @@ import { type FormLinks, tokenOf } from '#shared/runs/form-links.ts';
 import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { LINKS_ROOT } from '#shared/workflow/nodes/links-root.ts';
 import { pathKey } from '#shared/workflow/progress/activation.ts';
-import type { Frame } from '#shared/workflow/progress/progress.ts';
+import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { LogLine } from '#shared/workflow/run-log.ts';
 import type { Roots } from '#shared/workflow/templates/templates.ts';
 import { VARIABLES_ROOT } from '#shared/workflow/variables.ts';
@@ -41,7 +41,7 @@ export function variablesOf({ definition, variables }: GraphNode, all: Variables
 }
 
 /** With the links that a node sends; their tokens are masked like secrets. */
-export function withLinks(variables: NodeVariables, { node, path }: Frame, { run, links }: Linking): NodeVariables {
+export function withLinks(variables: NodeVariables, { node, path }: Activation, { run, links }: Linking): NodeVariables {
   if (node.links.length === 0) return variables;
   const { id: instanceID, tenantID } = run;
   const urls = node.links.map(({ nodeID, path: at }) => {

@@ -16,24 +16,24 @@ interface Reading {
   values: Pick<ResidentValues, 'retain'>;
 }
 
-/** Whether the values that the config of a frame names can be had without a read. */
+/** Whether the values that the config of an activation names are resident. */
 export function isResident({ state }: Run, activation: Activation): boolean {
   if (!state.hasOffloaded) return true;
   return state.missing(activation, keysInConfig(activation.node)).every(([, { value }]) => value !== undefined);
 }
 
-/** The `ctx` for a frame whose values are at hand. */
+/** The `ctx` for an activation whose values are resident. */
 export function residentScope({ state }: Run, activation: Activation): JsonObject {
   const missing = state.missing(activation, keysInConfig(activation.node));
   return fill(state.scopeOf(activation), missing, new Map(missing.map(([, source]) => [source, source.value ?? null])));
 }
 
-/** The `ctx` for a frame, with the values that its node may name; those that are not at hand are read from their rows. */
+/** The `ctx` for an activation, with the values that its node may name; offloaded ones are read from their rows. */
 export async function readScope(reading: Reading, run: Run, { activation, waiting }: Asked): Promise<JsonObject> {
   return readKeys(reading, run, { activation, waiting, keys: await namedKeys(activation.node) });
 }
 
-/** The `ctx` around the body of a frame, for runs that work off its items: without large values that the body does not name. */
+/** The `ctx` around the body of an activation, for runs that work off its items: without large values that the body does not name. */
 export async function readScopeOfBody(reading: Reading, run: Run, { activation, waiting }: Asked): Promise<JsonObject> {
   const { graph } = run.version;
   const keys = await keysInBody(graph, activation.node.body ?? -1);
@@ -50,7 +50,7 @@ interface Asked {
   waiting: Waiting;
 }
 
-/** The `ctx` for a frame with these keys of it. */
+/** The `ctx` for an activation with these keys of it. */
 export async function readKeys(reading: Reading, run: Run, { activation, waiting, keys }: Asked & { keys: Keys }) {
   // Both as they are now: other branches go on meanwhile.
   const scope = run.state.scopeOf(activation);

@@ -6,35 +6,35 @@ import type { PendingEvent } from '../state/pending-commit.ts';
 import type { Run } from '../state/run.ts';
 import type { Source } from '../state/source.ts';
 
-/** What the runs of a process hold in memory, in characters of JSON text. */
+/** The values that runs of a process have in memory, in characters of JSON text. */
 export interface ResidentValues {
   /**
-   * Waits until there is room for a run with what it takes in memory as far as that is known, and with one more output. False: there is
-   * none by the end of its patience, or the run has left. A run alone has room.
+   * Waits until there is memory for a run with what it takes as far as that is known, and with one more output. False: there is
+   * none by the end of the timeout, or the run was released. A run alone has memory.
    */
   acquire(run: Run, length: number): Promise<boolean>;
-  /** Takes note of what a run holds by now: its values, and those of large outputs that a commit has written. */
+  /** Takes note of the length of a run's values by now, and of large outputs that a commit has written. */
   count(run: Run, committed?: readonly Pick<PendingEvent, 'source'>[]): void;
   /** Keeps the value of a large output that was read, for the next node that names it. */
   retain(run: Run, source: Source): void;
-  /** Forgets a run that has left. */
+  /** Forgets a run that was released. */
   drop(run: Run): void;
-  /** Whether a run has to make room for others: too much is held, and this run holds its share of it or more. */
+  /** Whether a run has to be released for others: the memory is over its limit, and this run takes its share of it or more. */
   mustRelease(run: Run): boolean;
-  /** Too much is held to take another run. */
+  /** Whether there is no memory for another run. */
   readonly isFull: boolean;
-  /** Whether the creator of a tenant has its share of the room, so that the tenant's next run would find none. */
+  /** Whether the creator of a tenant has its share of the memory, so that the tenant's next run would get none. */
   isOverShare(tenantID: string): boolean;
   readonly length: number;
 }
 
 /**
- * Room that a creator may have for what is still free, as with slots: four fifths if it is alone. So another creator's run finds room at
+ * Memory that a creator may have for what is still free, as with slots: four fifths if it is alone. So another creator's run gets some at
  * once, also while large runs of the first wait for silent servers.
  */
 const SHARE = 4;
 
-/** How long a run waits for room before another process may take it. */
+/** How long a run waits for memory before another process may claim it. */
 export const MEMORY_TIMEOUT_MS = 1_000;
 
 interface WaitingRun {
@@ -44,21 +44,21 @@ interface WaitingRun {
 }
 
 /**
- * Bounds what held runs have in memory. Values of large outputs stay while there is room, those that were used last the longest; without
- * them a node reads the value from its row. What else runs hold cannot be dropped: a process that holds too much takes no further run
+ * Bounds what owned runs have in memory. Values of large outputs stay while there is memory, those that were used last the longest; without
+ * them a node reads the value from its row. Other values of runs cannot be dropped: a process over its limit claims no further run
  * and hands back its largest ones between two of their nodes, but for the last.
  */
 export function createResidentValues(maxLength: number): ResidentValues {
   const resident = new Map<Run, number>();
-  /** What runs had when they entered, and room for one more output. */
+  /** The length of each run when it was accepted, with one more output. */
   const atEntry = new Map<Run, number>();
   const waiting: WaitingRun[] = [];
   let residentLength = 0;
-  /** What is around maps, with the number of their chunks that are held: they share it. */
+  /** The scopes around maps, with the number of their chunks that this process owns: they share it. */
   const around = new Map<JsonObject, number>();
   let aroundLength = 0;
-  const shares = createDynamicLimit(SHARE);
-  /** By tenant, the run that found no room last because its creator had its share. */
+  const byCreator = createDynamicLimit(SHARE);
+  /** The run of each tenant that last got no memory because its creator had its share. */
   const refused = new Map<string, { flow: FlowKey; length: number; at: number }>();
   /** The one that was used last comes last. */
   const values = new Map<Source, Run>();
@@ -74,7 +74,7 @@ export function createResidentValues(maxLength: number): ResidentValues {
     return residentLength + aroundLength;
   }
 
-  /** Takes note that one chunk more, or less, of a map is held. */
+  /** Takes note that this process owns one chunk more, or less, of a map. */
   function share({ chunk, flow }: Run, change: 1 | -1): void {
     if (!chunk) return;
     const { scope, scopeLength } = chunk;
@@ -84,7 +84,7 @@ export function createResidentValues(maxLength: number): ResidentValues {
     else around.set(scope, now);
     if (before > 0 && now > 0) return;
     aroundLength += change * scopeLength;
-    shares.count(flow, change * scopeLength);
+    byCreator.count(flow, change * scopeLength);
   }
 
   function evict(): void {
@@ -107,7 +107,7 @@ export function createResidentValues(maxLength: number): ResidentValues {
 
   function add({ flow }: Run, length: number): void {
     residentLength += length;
-    shares.count(flow, length);
+    byCreator.count(flow, length);
   }
 
   function setLength(run: Run, length: number): void {
@@ -122,13 +122,13 @@ export function createResidentValues(maxLength: number): ResidentValues {
     setLength(run, length);
   }
 
-  /** Whether a creator has its share already, beside others or, if there is no room for the run beside them, alone. */
-  function hasShare(flow: FlowKey, length: number): boolean {
+  /** Whether a creator has its share already, beside others or, if there is no memory for the run beside them, alone. */
+  function isAtLimit(flow: FlowKey, length: number): boolean {
     const beside = maxLength - total() - length;
-    return shares.isReached(flow, beside < 0 ? maxLength - shares.of(flow) - length : beside);
+    return byCreator.isReached(flow, beside < 0 ? maxLength - byCreator.usedBy(flow) - length : beside);
   }
 
-  /** What a run takes with what is around it, if that is not held already. */
+  /** The length of a run with the scope around it, if that is not in memory already. */
   function lengthWithScope({ run: { chunk }, length }: WaitingRun): number {
     return length + (chunk && !around.has(chunk.scope) ? chunk.scopeLength : 0);
   }
@@ -139,7 +139,7 @@ export function createResidentValues(maxLength: number): ResidentValues {
     for (const entrant of waiting) {
       const { flow } = entrant.run;
       if (passed.has(creatorOf(flow))) continue;
-      if (!hasShare(flow, lengthWithScope(entrant))) return entrant;
+      if (!isAtLimit(flow, lengthWithScope(entrant))) return entrant;
       passed.add(creatorOf(flow));
     }
     return undefined;
@@ -171,7 +171,7 @@ export function createResidentValues(maxLength: number): ResidentValues {
       acceptWaiting();
       const { flow } = run;
       const asked = lengthWithScope(entrant);
-      if (waiting.includes(entrant) && hasShare(flow, asked))
+      if (waiting.includes(entrant) && isAtLimit(flow, asked))
         refused.set(flow.tenantID, { flow, length: asked, at: performance.now() });
       const timer = setTimeout(() => refuse(run), MEMORY_TIMEOUT_MS);
       const isAdmitted = await promise;
@@ -193,7 +193,7 @@ export function createResidentValues(maxLength: number): ResidentValues {
       add(run, -(resident.get(run) ?? 0));
       resident.delete(run);
       atEntry.delete(run);
-      if (shares.of(run.flow) === 0) refused.delete(run.flow.tenantID);
+      if (byCreator.usedBy(run.flow) === 0) refused.delete(run.flow.tenantID);
       if (run.state.hasOffloaded) for (const [source, owner] of values) if (owner === run) forget(source);
       refuse(run);
     },
@@ -206,7 +206,7 @@ export function createResidentValues(maxLength: number): ResidentValues {
     isOverShare(tenantID) {
       const last = refused.get(tenantID);
       // Another run, which may be smaller, is tried after the time for which that one has waited.
-      return last !== undefined && performance.now() < last.at + MEMORY_TIMEOUT_MS && hasShare(last.flow, last.length);
+      return last !== undefined && performance.now() < last.at + MEMORY_TIMEOUT_MS && isAtLimit(last.flow, last.length);
     },
     get length() {
       return total() + valuesLength;

@@ -6,7 +6,7 @@ import { accessTo } from '#shared/runs/send-event.ts';
 import { EXPIRE_WAITS, FIND_REMEMBERED, READ_EVENT_WAITS, TAKE_EVENT } from '#shared/runs/workflow-event-rows.ts';
 import type { TakenEvent } from '../../nodes/executor.ts';
 
-/** What came of waits for events, by their ids; absent while one still waits. Null: no event came in time. */
+/** Reads the events that waits have got, by the ids of the waits; absent while one still waits. Null: no event came in time. */
 export type ReadEventWaits = (ids: readonly string[]) => Promise<ReadonlyMap<string, TakenEvent | null>>;
 
 interface Row {

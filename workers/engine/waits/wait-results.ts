@@ -15,7 +15,7 @@ export interface WaitRow {
   dueInMs: number | null;
   /** From its beginning to its end. */
   spanMs: number | null;
-  /** Of an open question: where its reminders stand, by the clock of the database. */
+  /** The reminders of an open question, by the clock of the database. */
   question?: OpenQuestion;
   /** Null: the wait is not over. */
   waitResult: WaitResult | null;
@@ -43,7 +43,7 @@ interface Row {
   expires_in_ms: number | null;
 }
 
-/** Reads waits of a run, each with the fact that ended it, if any. */
+/** Reads waits of a run, each with its result, if it has one. */
 export type ReadWaits = (instanceID: string) => Promise<WaitRow[]>;
 
 /** Which waits are read: all, or those that may be over or have reminders. Of thousands in a run one may be over. */
@@ -141,7 +141,7 @@ left join workflow_instance child on w.kind = 'child' and child.id = w.ref
 left join collection_request request on w.kind = 'input' and request.id = w.ref
 left join run_map map on w.kind = 'chunks' and map.id = w.ref`;
 
-// What came of a wait for an event is read apart.
+// The event of a wait is read by another statement.
 const MAY_BE_OVER = `
 where w.kind = 'event' or w.due_at <= clock_timestamp() or child.completed_at is not null or map.outcome is not null
    or request.status <> 'PENDING' or request.expires_at <= now() or jsonb_exists(request.collection_config, 'reminders')`;

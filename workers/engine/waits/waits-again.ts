@@ -7,13 +7,13 @@ import type { ReadWaits, WaitRow } from './wait-results.ts';
 export interface WaitsAgain {
   /** After a wake. If it fails, the next renewal of the lease tries again. */
   reread(run: Run): void;
-  /** For a wait whose fact may be older than the wait, so that no wake would tell of it: the run does not go on without the answer. */
+  /** For a wait whose result may be older than the wait, so that no wake would tell of it: the run does not go on without the answer. */
   readFirst(run: Run): void;
 }
 
 interface Dependencies {
   pool: Pool;
-  /** Of waits that may be over. */
+  /** Reads the waits that may be over. */
   readWaits: ReadWaits;
   logger: Logger;
   apply(run: Run, waits: WaitRow[]): void;
@@ -30,7 +30,7 @@ interface Asked {
 
 /** Reads the waits of runs that this process holds: one read of a run at a time, since thousands of children may end in a second. */
 export function createWaitsAgain({ pool, readWaits, logger, apply, onGivenUp }: Dependencies): WaitsAgain {
-  /** Of runs whose waits are being read. */
+  /** Calls for runs whose waits are being read. */
   const asked = new Map<Run, Asked>();
 
   /** Reads `wake_seq` before the waits: a wake between the two is noticed by the next commit. Only the row has the number. */

@@ -52,7 +52,7 @@ export async function retireTrails(pool: Pool, { auditMs, minAuditMs, maxAuditMs
   return rows[0]?.n ?? 0;
 }
 
-// What was written while its tenant was deleted goes at once. Whole seals, with as many rows as a statement takes: a seal without a part of its rows would look like one that was tampered with.
+// Entries that were written while their tenant was deleted go at once. Whole seals, with as many rows as a statement takes: a seal without a part of its rows would look like one that was tampered with.
 const RETIRE = `
 with old as materialized (
   select s.tenant_id, s.number, s.from_seq, s.to_seq, t.id is null as has_no_tenant,

@@ -4,14 +4,14 @@ import { BATCH, ofRuns, type Retention, retentions, secondsOf } from './tables.t
 
 /** Runs of one statement that looks for old ones. */
 const SLICE = 1_000;
-/** Of a tenant's own rule, for each visit: workflows, and runs of each. */
+/** Limits of a tenant's own rule, for each visit: workflows, and runs of each. */
 const LINES = 20;
 const OF_LINE = 50;
 const TENANTS = 100;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const DAY_SECONDS = 86_400;
-/** Runs that are kept longer are passed over once in this time. */
+/** Runs that are retained longer are passed over once in this time. */
 const PASS_MS = 3_600_000;
 
 /** The entries that delete runs, each in turn: by the age of the deployment, and by what a tenant has set. */
@@ -23,7 +23,7 @@ interface Needs {
   inTurn<T>(work: (client: PoolClient) => Promise<T>): Promise<T | undefined>;
 }
 
-/** How far a worker has looked. What is older is gone, or kept by a rule of its tenant. */
+/** How far a worker has come. Older runs are deleted, or retained by a rule of their tenant. */
 export interface Looked {
   upTo: string;
   passedAt: number;
@@ -33,7 +33,7 @@ export const fromTheOldest = (): Looked => ({ upTo: '-infinity', passedAt: Date.
 
 /**
  * Deletes runs past the age of the deployment, oldest first. Each statement reads 1,000 runs at most, also beside any number that are
- * kept longer: the next round goes on behind them, and once an hour begins with the oldest again.
+ * retained longer: the next round goes on behind them, and once an hour begins with the oldest again.
  */
 export async function retireRunsByAge(
   table: 'workflow_instance' | 'test_run',
@@ -166,7 +166,7 @@ select id from ruled where id is not null`;
 const nextLine = (after: string) => `
 (select ${LINE} from workflow_instance where tenant_id = $1::uuid and ${ENDED} and ${LINE} > ${after} order by ${LINE} limit 1)`;
 
-// Each limit apart: one of both may be set, and each has its own order.
+// Each limit by itself: one of both may be set, and each has its own order.
 const inLine = `select id from workflow_instance i where i.tenant_id = $1::uuid and ${LINE} = rule.line and ${ENDED}`;
 
 /** The next workflows of the tenant `$1` behind `$2`, each with old runs. `$3` is the longest period in seconds. */

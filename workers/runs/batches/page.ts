@@ -38,7 +38,7 @@ export interface Page {
   found: readonly Found[];
   done: number;
   refused: number;
-  /** Of the last one that was refused. */
+  /** The reason of the last one that was refused. */
   error: string | null;
   /** There is nothing behind it. */
   isLast: boolean;

@@ -22,13 +22,13 @@ interface Source extends Found {
   is_disabled: boolean | null;
 }
 
-/** Re-runs the runs of a page, as many as the tenant has room for. */
+/** Re-runs the runs of a page, as many as the tenant has capacity for. */
 export async function rerunPage(
   { pool, rights, inFlight }: FillNeeds,
   client: PoolClient,
   { batch, job }: Doing<'rerun'>,
 ): Promise<Page> {
-  // What the tenant has no room for is taken up later.
+  // Runs for which the tenant has no capacity are taken up later.
   const { granted } = await inFlight.addMany(batch.tenant_id, PAGE);
   if (granted === 0) return { found: [], done: 0, refused: 0, error: null, isLast: false };
   const found = await findPage<Source>(client, batch, {
@@ -82,7 +82,7 @@ async function rerunOne(
     const caller = { ...batch.caller, origin: 'direct' as const };
     const given = await readInput(client, source);
     const input = resolveInputs(ofVersion.inputDefinitions, given, { field: 'args' });
-    // Counted for the next page: this one had room.
+    // Counted for the next page: this one had capacity.
     await inFlight.addMany(batch.tenant_id, 0, [input]);
     const { workflow_id: workflowID } = source;
     await insertRerun(client, {
