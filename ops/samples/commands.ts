@@ -1,7 +1,7 @@
 import { tokenCommand } from './call.ts';
 import type { Sample, SampleExample } from './read.ts';
 
-interface Place {
+interface CommandContext {
   baseURL: string;
   tenantID: string;
   ids: ReadonlyMap<string, string>;
@@ -10,7 +10,10 @@ interface Place {
 }
 
 /** Shell commands that execute the examples of an installed sample, with a comment above each. */
-export function commandsOf({ examples, items }: Sample, { baseURL, tenantID, ids, signsTokens }: Place): string[] {
+export function commandsOf(
+  { examples, items }: Sample,
+  { baseURL, tenantID, ids, signsTokens }: CommandContext,
+): string[] {
   const base = `${baseURL}/api/v1/tenants/${tenantID}/workflows`;
   const token = signsTokens ? [tokenCommand(baseURL)] : [];
   return [

@@ -82,7 +82,7 @@ interface Kind {
   one: string;
   title: string;
   /** An asset with this title stays as it is. */
-  isKept?: boolean;
+  isReused?: boolean;
 }
 
 const kinds: Record<Exclude<SampleItem['type'], 'file'>, Kind> = {
@@ -92,23 +92,23 @@ const kinds: Record<Exclude<SampleItem['type'], 'file'>, Kind> = {
     many: 'datasources',
     one: 'datasource',
     title: 'datasourceTitle',
-    isKept: true,
+    isReused: true,
   },
   dataQuery: { path: 'queries', many: 'dataQueries', one: 'dataQuery', title: 'dataQueryTitle' },
   workflow: { path: 'workflows', many: 'workflows', one: 'workflow', title: 'title' },
   // A tenant chooses another time, or switches it off.
-  cronJob: { path: 'cronjobs', many: 'cronJobs', one: 'cronJob', title: 'cronJobTitle', isKept: true },
+  cronJob: { path: 'cronjobs', many: 'cronJobs', one: 'cronJob', title: 'cronJobTitle', isReused: true },
   // A tenant gives it other actions, or deactivates it.
-  listener: { path: 'listeners', many: 'listeners', one: 'listener', title: 'listenerTitle', isKept: true },
+  listener: { path: 'listeners', many: 'listeners', one: 'listener', title: 'listenerTitle', isReused: true },
 };
 
 async function installItem(call: Call, base: string, { type, payload }: SampleItem): Promise<string> {
   if (type === 'file') return installFile(call, base, payload);
-  const { path, many, one, title, isKept = false } = kinds[type];
+  const { path, many, one, title, isReused = false } = kinds[type];
   const wanted = (payload as JsonObject)[title];
   const page = await call<Record<string, Named[]>>('GET', search(`${base}/${path}`, String(wanted)));
   const known = page[many]?.find((asset) => asset[title] === wanted);
-  if (known && isKept) return known.id;
+  if (known && isReused) return known.id;
   if (!known) return required(await call<Record<string, Named>>('POST', `${base}/${path}`, payload), one);
   return required(await call<Record<string, Named>>('PATCH', `${base}/${path}/${known.id}`, payload), one);
 }

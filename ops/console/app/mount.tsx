@@ -12,9 +12,9 @@ export function mount(pages: ReactNode, queries: QueryClient): void {
   const nonce = document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content ?? '';
   // For the dialogs of Mantine, which lock scrolling by another library.
   setNonce(nonce);
-  const place = document.getElementById('root');
-  if (!place) throw new Error('The page has no place for the console');
-  createRoot(place).render(
+  const mountPoint = document.getElementById('root');
+  if (!mountPoint) throw new Error('The page has no place for the console');
+  createRoot(mountPoint).render(
     <StrictMode>
       <MantineProvider
         theme={theme}

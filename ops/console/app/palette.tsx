@@ -80,13 +80,13 @@ function useAssets(typed: string): { assets: Command[]; isSearching: boolean } {
   const assets = (isWanted ? data : []).map(({ type, id, title, status }) => ({
     ...{ key: id, verb: verbs[type] },
     name: status ? `${title} · ${wordOf(status)} · ${id.slice(-8)}` : title,
-    run: () => navigate(placeOf(tenantID, type, id)),
+    run: () => navigate(routeOf(tenantID, type, id)),
   }));
   return { assets, isSearching: isWanted && isFetching };
 }
 
-function placeOf(tenantID: string, type: Found['type'], id: string) {
-  const places = {
+function routeOf(tenantID: string, type: Found['type'], id: string) {
+  const routes = {
     workflow: { to: '/t/$tenantID/workflows/$workflowID', params: { tenantID, workflowID: id } },
     run: { to: '/t/$tenantID/runs/$instanceID', params: { tenantID, instanceID: id } },
     dataQuery: { to: '/t/$tenantID/queries/$dataQueryID', params: { tenantID, dataQueryID: id } },
@@ -94,5 +94,5 @@ function placeOf(tenantID: string, type: Found['type'], id: string) {
     cronJob: { to: '/t/$tenantID/cron/$cronJobID', params: { tenantID, cronJobID: id } },
     listener: { to: '/t/$tenantID/listeners/$listenerID', params: { tenantID, listenerID: id } },
   } as const;
-  return places[type];
+  return routes[type];
 }

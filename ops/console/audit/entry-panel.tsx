@@ -27,14 +27,14 @@ export function EntryPanel({ entry, actor, onClose }: { entry: Entry; actor: str
       </Group>
       <Outcome of={entry} />
       <dl className="facts">
-        <Fact name="At">
+        <Detail name="At">
           <Moment at={createdAt} />
-        </Fact>
-        <Fact name="By">
+        </Detail>
+        <Detail name="By">
           <bdi className="breaks">{actor}</bdi>
-        </Fact>
-        {request?.ip && <Fact name="From">{request.ip}</Fact>}
-        {typeof durationMs === 'number' && <Fact name="Took">{durationMs} ms</Fact>}
+        </Detail>
+        {request?.ip && <Detail name="From">{request.ip}</Detail>}
+        {typeof durationMs === 'number' && <Detail name="Took">{durationMs} ms</Detail>}
       </dl>
       {path && (
         <code className="breaks">
@@ -59,7 +59,7 @@ export function EntryPanel({ entry, actor, onClose }: { entry: Entry; actor: str
   );
 }
 
-function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+function Detail({ name, children }: { name: string; children: React.ReactNode }) {
   return (
     <div>
       <dt>{name}</dt>

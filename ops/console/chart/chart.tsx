@@ -21,11 +21,11 @@ export function Chart(drawn: Drawn) {
   );
 }
 
-function Sample({ of: { tone, look, dash } }: { of: Series }) {
+function Sample({ of: { tone, shape, dash } }: { of: Series }) {
   const colour = `var(--${tone})`;
   return (
     <svg width="24" height="12" aria-hidden="true">
-      {look === 'line' ? (
+      {shape === 'line' ? (
         <path d="M0 6h24" stroke={colour} strokeWidth="2" strokeDasharray={dash?.join(' ')} />
       ) : (
         <rect
@@ -35,7 +35,7 @@ function Sample({ of: { tone, look, dash } }: { of: Series }) {
           height="10"
           stroke={colour}
           strokeWidth="1.5"
-          fill={look === 'hollow bar on the right' ? 'none' : colour}
+          fill={shape === 'hollow bar on the right' ? 'none' : colour}
         />
       )}
     </svg>

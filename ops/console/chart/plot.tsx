@@ -6,14 +6,14 @@ import { type Drawn, HEIGHT, type Series } from './series.ts';
 
 /** Drawn anew when the figures, the width or the colours change. */
 export function Plot(drawn: Drawn) {
-  const place = useRef<HTMLDivElement>(null);
+  const ids = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot>(undefined);
   const latest = useRef(drawn);
   latest.current = drawn;
-  const looks = drawn.series.map(({ name }) => name).join('\n');
+  const shapes = drawn.series.map(({ name }) => name).join('\n');
   // biome-ignore lint/correctness/useExhaustiveDependencies: other series are another plot; new figures come into the same one
   useEffect(() => {
-    const { current: root } = place;
+    const { current: root } = ids;
     if (!root) return;
     const made = new UPlot(optionsOf(latest.current, root.clientWidth), dataOf(latest.current), root);
     plot.current = made;
@@ -23,12 +23,12 @@ export function Plot(drawn: Drawn) {
       observer.disconnect();
       made.destroy();
     };
-  }, [looks]);
+  }, [shapes]);
   useEffect(() => plot.current?.setData(dataOf(drawn)), [drawn]);
   const scheme = useComputedColorScheme('light');
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are read while it is drawn
   useEffect(() => plot.current?.redraw(false), [scheme]);
-  return <div ref={place} style={{ height: HEIGHT }} />;
+  return <div ref={ids} style={{ height: HEIGHT }} />;
 }
 
 function dataOf({ times, series }: Drawn): UPlot.AlignedData {
@@ -43,7 +43,7 @@ const clockWithSeconds = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium
 function optionsOf({ series, format, least }: Drawn, width: number): UPlot.Options {
   const lines = { stroke: () => colour('--line'), width: 1 };
   const axis: UPlot.Axis = { stroke: () => colour('--mantine-color-dimmed'), grid: lines, ticks: lines };
-  const hasBars = series.some(({ look }) => look !== 'line');
+  const hasBars = series.some(({ shape }) => shape !== 'line');
   return {
     ...{ width, height: HEIGHT },
     legend: { show: false },
@@ -75,17 +75,17 @@ function rangeOf(times: ArrayLike<number>, hasBars: boolean): [number, number] {
   return [from - margin, to + margin];
 }
 
-function styleOf({ tone, look, dash }: Series): UPlot.Series {
+function styleOf({ tone, shape, dash }: Series): UPlot.Series {
   const stroke = () => colour(`--${tone}`);
   // A single moment makes no line.
   const points: UPlot.Series.Points = { show: ({ data: [times] }) => times.length === 1 };
-  if (look === 'line') return { stroke, width: 2, points, ...(dash && { dash: [...dash] }) };
-  const side = look === 'bar on the left' ? -1 : 1;
+  if (shape === 'line') return { stroke, width: 2, points, ...(dash && { dash: [...dash] }) };
+  const side = shape === 'bar on the left' ? -1 : 1;
   return {
     stroke,
     width: 1.5,
     points: { show: false },
-    ...(look !== 'hollow bar on the right' && { fill: stroke }),
+    ...(shape !== 'hollow bar on the right' && { fill: stroke }),
     // Its share of the room between two moments.
     ...(UPlot.paths.bars && { paths: UPlot.paths.bars({ size: [0.35, 24], align: side }) }),
   };

@@ -1,11 +1,11 @@
 import type { Tone } from '../ui/status.tsx';
 
-/** The look of one kind of figure: told by shape and place too, and not by colour alone. */
+/** The shape of one kind of figure: told by shape and position too, and not by colour alone. */
 export interface Series {
   name: string;
   tone: Tone;
   /** Bars stand on one side of their moment, so that two fit. */
-  look: 'line' | 'bar on the left' | 'bar on the right' | 'hollow bar on the right';
+  shape: 'line' | 'bar on the left' | 'bar on the right' | 'hollow bar on the right';
   /** Dashes of a line: drawn and left out, in pixels. */
   dash?: readonly number[];
   values: readonly (number | null)[];

@@ -9,7 +9,7 @@ const CRON_JOB = `${CRON_JOBS}/{cronJobID}` as const;
 const BACKFILLS = `${CRON_JOB}/backfills` as const;
 const PAGE = 50;
 
-export interface CronJobPlace {
+export interface CronJobIDs {
   tenantID: string;
   cronJobID: string;
 }
@@ -27,7 +27,7 @@ export function cronJobsRead(tenantID: string, filter: ListFilter) {
   });
 }
 
-export function cronJobRead(path: CronJobPlace) {
+export function cronJobRead(path: CronJobIDs) {
   return queryOptions({
     queryKey: ['cron-job', path],
     queryFn: async () => (await body(rest.GET(CRON_JOB, { params: { path } }))).cronJob,
@@ -35,7 +35,7 @@ export function cronJobRead(path: CronJobPlace) {
   });
 }
 
-export function nextTicksRead(path: CronJobPlace) {
+export function nextTicksRead(path: CronJobIDs) {
   return queryOptions({
     queryKey: ['cron-job', path, 'next'],
     queryFn: async () =>
@@ -43,7 +43,7 @@ export function nextTicksRead(path: CronJobPlace) {
   });
 }
 
-export function ticksRead(path: CronJobPlace) {
+export function ticksRead(path: CronJobIDs) {
   return queryOptions({
     queryKey: ['cron-job', path, 'history'],
     queryFn: async () =>
@@ -52,7 +52,7 @@ export function ticksRead(path: CronJobPlace) {
   });
 }
 
-export async function actOnCronJob(path: CronJobPlace, verb: 'run' | 'pause' | 'resume'): Promise<void> {
+export async function actOnCronJob(path: CronJobIDs, verb: 'run' | 'pause' | 'resume'): Promise<void> {
   await body<unknown>(rest.POST(`${CRON_JOB}/${verb}` as const, { params: { path } }));
 }
 
@@ -75,15 +75,15 @@ export async function createCronJob(tenantID: string, job: Schemas['CronJobCreat
   return (await body(rest.POST(CRON_JOBS, { params: { path: { tenantID } }, body: job }))).cronJob.cronJobID;
 }
 
-export async function saveCronJob(path: CronJobPlace, change: Schemas['CronJobUpdate']): Promise<void> {
+export async function saveCronJob(path: CronJobIDs, change: Schemas['CronJobUpdate']): Promise<void> {
   await body(rest.PATCH(CRON_JOB, { params: { path }, body: change }));
 }
 
-export async function deleteCronJob(path: CronJobPlace): Promise<void> {
+export async function deleteCronJob(path: CronJobIDs): Promise<void> {
   await body(rest.DELETE(CRON_JOB, { params: { path } }));
 }
 
-export function backfillsRead(path: CronJobPlace) {
+export function backfillsRead(path: CronJobIDs) {
   return queryOptions({
     queryKey: ['cron-job', path, 'backfills'],
     queryFn: async () => (await body(rest.GET(BACKFILLS, { params: { path, query: { limit: 20 } } }))).backfills,
@@ -95,10 +95,10 @@ function goesOn({ status }: Schemas['CronBackfill']): boolean {
   return status === 'FILLING' || status === 'RUNNING';
 }
 
-export async function startBackfill(path: CronJobPlace, from: string, to: string | undefined): Promise<void> {
+export async function startBackfill(path: CronJobIDs, from: string, to: string | undefined): Promise<void> {
   await body(rest.POST(BACKFILLS, { params: { path }, body: { from, ...(to && { to }) } }));
 }
 
-export async function stopBackfill(path: CronJobPlace & { backfillID: string }): Promise<void> {
+export async function stopBackfill(path: CronJobIDs & { backfillID: string }): Promise<void> {
   await body(rest.DELETE(`${BACKFILLS}/{backfillID}/stop`, { params: { path } }));
 }

@@ -10,13 +10,13 @@ export const PAGE = 50;
 /** Names that are completed may be older than those of the server. */
 const NAMES_MS = 60_000;
 
-export interface TablePlace {
+export interface TableIDs {
   tenantID: string;
   databaseSchemaName: string;
   databaseTableName: string;
 }
 
-export type SchemaPlace = Omit<TablePlace, 'databaseTableName'>;
+export type SchemaIDs = Omit<TableIDs, 'databaseTableName'>;
 export type Row = Readonly<Record<string, unknown>>;
 export type DatabaseTable = Schemas['DatabaseTable'];
 
@@ -28,7 +28,7 @@ export function schemasRead(tenantID: string) {
   });
 }
 
-export function tablesRead(path: SchemaPlace) {
+export function tablesRead(path: SchemaIDs) {
   return queryOptions({
     queryKey: ['database', path.tenantID, 'tables', path],
     queryFn: async () => (await body(rest.GET(TABLES, { params: { path } }))).databaseTables,
@@ -56,7 +56,7 @@ export function tableNamesRead(tenantID: string) {
 }
 
 /** Rows are not counted: that would read the whole table. */
-export function rowsRead(path: TablePlace, page: number, filter: string | undefined) {
+export function rowsRead(path: TableIDs, page: number, filter: string | undefined) {
   return queryOptions({
     queryKey: ['database', path.tenantID, 'rows', path, page, filter ?? ''],
     queryFn: () =>
@@ -65,31 +65,31 @@ export function rowsRead(path: TablePlace, page: number, filter: string | undefi
   });
 }
 
-export async function countRows(path: TablePlace, filter: string | undefined): Promise<number> {
+export async function countRows(path: TableIDs, filter: string | undefined): Promise<number> {
   const query = filter ? { q: filter } : {};
   const { databaseTableStatistics } = await body(rest.GET(`${TABLE}/statistics`, { params: { path, query } }));
   return databaseTableStatistics.databaseTableRowCount;
 }
 
-export async function addRow(path: TablePlace, row: Row): Promise<void> {
+export async function addRow(path: TableIDs, row: Row): Promise<void> {
   const given = { databaseTableRowData: [row] } as Schemas['DatabaseRowsAdd'];
   await body(rest.POST(ROWS, { params: { path }, body: given }));
 }
 
 /** The row that has this key. */
-export async function changeRow(path: TablePlace, key: Row, change: Row): Promise<void> {
+export async function changeRow(path: TableIDs, key: Row, change: Row): Promise<void> {
   const given = { databaseTableRowData: [{ ...change, ...key }] } as Schemas['DatabaseRowsUpdate'];
   await body(rest.PATCH(ROWS, { params: { path }, body: given }));
 }
 
-export async function deleteRow(path: TablePlace, key: Row): Promise<void> {
+export async function deleteRow(path: TableIDs, key: Row): Promise<void> {
   const where = Object.fromEntries(Object.entries(key).map(([name, value]) => [name, { '=': value }]));
   await body(rest.PATCH(`${ROWS}/delete`, { params: { path }, body: { where } as Schemas['DatabaseRowsDelete'] }));
 }
 
 /** The statements that are run or, with `preview`, would be. */
 export async function createTable(
-  path: SchemaPlace,
+  path: SchemaIDs,
   table: Schemas['DatabaseTableCreate'],
   preview: boolean,
 ): Promise<readonly string[]> {
@@ -98,12 +98,12 @@ export async function createTable(
   ).sql;
 }
 
-export async function dropTable(path: TablePlace, preview: boolean): Promise<readonly string[]> {
+export async function dropTable(path: TableIDs, preview: boolean): Promise<readonly string[]> {
   return (await body(rest.DELETE(TABLE, { params: { path, query: { preview: preview ? 'true' : 'false' } } }))).sql;
 }
 
 export async function changeTable(
-  path: TablePlace,
+  path: TableIDs,
   wanted: Schemas['DatabaseTableUpdate'],
   preview: boolean,
 ): Promise<readonly string[]> {
@@ -116,7 +116,7 @@ export async function createSchema(tenantID: string, name: string, preview: bool
   return (await body(rest.POST(`${DATABASE}/schemas`, { params, body: { databaseSchemaName: name } }))).sql;
 }
 
-export async function dropSchema(path: SchemaPlace, preview: boolean): Promise<readonly string[]> {
+export async function dropSchema(path: SchemaIDs, preview: boolean): Promise<readonly string[]> {
   const query = { preview: preview ? ('true' as const) : ('false' as const) };
   return (await body(rest.DELETE(`${DATABASE}/schemas/{databaseSchemaName}`, { params: { path, query } }))).sql;
 }
@@ -124,7 +124,7 @@ export async function dropSchema(path: SchemaPlace, preview: boolean): Promise<r
 export type RowsFormat = NonNullable<Schemas['DatabaseRowsExport']['exportFormat']>;
 
 /** All rows that a filter finds, as a file. */
-export async function exportRows(path: TablePlace, filter: string | undefined, format: RowsFormat): Promise<Blob> {
+export async function exportRows(path: TableIDs, filter: string | undefined, format: RowsFormat): Promise<Blob> {
   const where = (filter === undefined ? null : JSON.parse(filter)) as Schemas['DatabaseRowsExport']['where'];
   const given = { exportFormat: format, ...(where && { where }) };
   return body<Blob>(rest.PATCH(`${ROWS}/export`, { params: { path }, body: given, parseAs: 'blob' }));

@@ -8,13 +8,13 @@ const WORKFLOWS = '/api/v1/tenants/{tenantID}/workflows';
 export type Delivery = Schemas['WorkflowDelivery'];
 export type DeliveryAttempt = Schemas['DeliveryAttempt'];
 
-interface RunPlace {
+interface RunIDs {
   tenantID: string;
   instanceID: string;
 }
 
 /** Notices of a run's end to its receiver; read again until one was delivered, or no more are tried. */
-export function deliveriesRead(path: RunPlace) {
+export function deliveriesRead(path: RunIDs) {
   return queryOptions({
     queryKey: ['deliveries', path],
     queryFn: async () => {

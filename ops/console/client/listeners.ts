@@ -10,7 +10,7 @@ const EVENT = `${LISTENER}/events/{eventID}` as const;
 const ACTION = `${LISTENER}/actions/{actionID}` as const;
 const PAGE = 50;
 
-export interface ListenerPlace {
+export interface ListenerIDs {
   tenantID: string;
   listenerID: string;
 }
@@ -58,26 +58,26 @@ export async function createListener(tenantID: string, made: Schemas['ListenerCr
   return (await body(rest.POST(LISTENERS, { params: { path: { tenantID } }, body: made }))).listener.listenerID;
 }
 
-export async function deleteListener(path: ListenerPlace): Promise<void> {
+export async function deleteListener(path: ListenerIDs): Promise<void> {
   await body(rest.DELETE(LISTENER, { params: { path } }));
 }
 
-export async function addAction(path: ListenerPlace, action: Schemas['ListenerActionCreate']): Promise<void> {
+export async function addAction(path: ListenerIDs, action: Schemas['ListenerActionCreate']): Promise<void> {
   await body(rest.POST(`${LISTENER}/actions`, { params: { path }, body: action }));
 }
 
 export async function changeAction(
-  path: ListenerPlace & { actionID: string },
+  path: ListenerIDs & { actionID: string },
   change: Schemas['ListenerActionUpdate'],
 ): Promise<void> {
   await body(rest.PUT(ACTION, { params: { path }, body: change }));
 }
 
-export async function deleteAction(path: ListenerPlace & { actionID: string }): Promise<void> {
+export async function deleteAction(path: ListenerIDs & { actionID: string }): Promise<void> {
   await body(rest.DELETE(ACTION, { params: { path } }));
 }
 
-export function listenerRead(path: ListenerPlace) {
+export function listenerRead(path: ListenerIDs) {
   return queryOptions({
     queryKey: ['listener', path],
     queryFn: async () => (await body(rest.GET(LISTENER, { params: { path } }))).listener,
@@ -85,7 +85,7 @@ export function listenerRead(path: ListenerPlace) {
   });
 }
 
-export function eventsRead(path: ListenerPlace, filter: EventFilter) {
+export function eventsRead(path: ListenerIDs, filter: EventFilter) {
   return queryOptions({
     queryKey: ['listener-events', path, filter],
     queryFn: () => body(rest.GET(`${LISTENER}/events`, { params: { path, query: { ...filter, limit: PAGE } } })),
@@ -95,7 +95,7 @@ export function eventsRead(path: ListenerPlace, filter: EventFilter) {
   });
 }
 
-export function eventRead(path: ListenerPlace & { eventID: string }) {
+export function eventRead(path: ListenerIDs & { eventID: string }) {
   return queryOptions({
     queryKey: ['listener-event', path],
     queryFn: async () => (await body(rest.GET(EVENT, { params: { path } }))).event,
@@ -104,7 +104,7 @@ export function eventRead(path: ListenerPlace & { eventID: string }) {
 }
 
 /** How many dead letters of a period there are. */
-export function deadLettersRead(path: ListenerPlace, from: string, to: string) {
+export function deadLettersRead(path: ListenerIDs, from: string, to: string) {
   return queryOptions({
     queryKey: ['listener-events', path, 'dead', from, to],
     queryFn: async () =>
@@ -112,24 +112,24 @@ export function deadLettersRead(path: ListenerPlace, from: string, to: string) {
   });
 }
 
-export async function setListening(path: ListenerPlace, verb: 'activate' | 'deactivate'): Promise<void> {
+export async function setListening(path: ListenerIDs, verb: 'activate' | 'deactivate'): Promise<void> {
   await body(rest.POST(`${LISTENER}/${verb}` as const, { params: { path } }));
 }
 
-export async function saveListener(path: ListenerPlace, change: Schemas['ListenerUpdate']): Promise<void> {
+export async function saveListener(path: ListenerIDs, change: Schemas['ListenerUpdate']): Promise<void> {
   await body(rest.PATCH(LISTENER, { params: { path }, body: change }));
 }
 
 /** The id of the event that is processed: another one if it was corrected. */
 export async function redriveEvent(
-  path: ListenerPlace & { eventID: string },
+  path: ListenerIDs & { eventID: string },
   correction: Schemas['DeadLetterCorrection'],
 ): Promise<string> {
   return (await body(rest.POST(`${EVENT}/redrive`, { params: { path }, body: correction }))).eventID;
 }
 
 /** All that match, in as many requests as that takes. */
-export async function redriveEvents(path: ListenerPlace, from: string, to: string): Promise<number> {
+export async function redriveEvents(path: ListenerIDs, from: string, to: string): Promise<number> {
   const filter = { receivedFrom: from, receivedUntil: to };
   let redriven = 0;
   for (;;) {

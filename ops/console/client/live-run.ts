@@ -16,26 +16,26 @@ const REASON_MS = 1_500;
 /** Events of this time are shown together. */
 const BATCH_MS = 60;
 
-interface Place {
+interface RunIDs {
   tenantID: string;
   instanceID: string;
 }
 
-const runKey = ({ tenantID, instanceID }: Place) => ['run', tenantID, instanceID] as const;
-const headKey = ({ tenantID, instanceID }: Place) => ['run-head', tenantID, instanceID] as const;
+const runKey = ({ tenantID, instanceID }: RunIDs) => ['run', tenantID, instanceID] as const;
+const headKey = ({ tenantID, instanceID }: RunIDs) => ['run-head', tenantID, instanceID] as const;
 
 /** A run as it is now: read once, then kept up by its events. After a lost connection the server sends what was missed. */
-export function useLiveRun(place: Place) {
-  const { tenantID, instanceID } = place;
+export function useLiveRun(ids: RunIDs) {
+  const { tenantID, instanceID } = ids;
   const queries = useQueryClient();
   const isConnected = useIsConnected();
   const [refused, setRefused] = useState<APIError>();
   const read = useQuery({
-    queryKey: runKey(place),
+    queryKey: runKey(ids),
     queryFn: async () => {
-      const next = await readRun(place);
+      const next = await readRun(ids);
       // Events may have told more meanwhile.
-      const shown = queries.getQueryData<Run>(runKey(place));
+      const shown = queries.getQueryData<Run>(runKey(ids));
       return shown && shown.seq > next.seq ? shown : next;
     },
     staleTime: Number.POSITIVE_INFINITY,
@@ -46,10 +46,10 @@ export function useLiveRun(place: Place) {
 
   // How it is, without its timeline and its input: why it waits, and whether the caller may still see it.
   const head = useQuery({
-    queryKey: headKey(place),
+    queryKey: headKey(ids),
     queryFn: async () => {
-      const next = await readPart(place, { afterSeq: Number.MAX_SAFE_INTEGER, timelineLimit: 1, input: 'false' });
-      const key = runKey(place);
+      const next = await readPart(ids, { afterSeq: Number.MAX_SAFE_INTEGER, timelineLimit: 1, input: 'false' });
+      const key = runKey(ids);
       queries.setQueryData<Run>(key, (old) => old && withHead(old, next));
       // No more events are waited for: those that had not come are read.
       const shown = queries.getQueryData<Run>(key);
@@ -109,18 +109,18 @@ export function useLiveRun(place: Place) {
 }
 
 /** One event with the output that the timeline leaves out. */
-export async function readWholeEvent(place: Place, event: TimelineEvent): Promise<unknown> {
+export async function readWholeEvent(ids: RunIDs, event: TimelineEvent): Promise<unknown> {
   const query = { afterSeq: event.seq - 1, timelineLimit: 50, outputs: 'full', input: 'false' } as const;
-  const { timeline } = await readPart(place, query);
+  const { timeline } = await readPart(ids, query);
   return timeline.find((one) => one.seq === event.seq && one.nodeID === event.nodeID)?.output;
 }
 
-async function readRun(place: Place): Promise<Run> {
-  const run = await readPart(place, { timelineLimit: PAGE });
+async function readRun(ids: RunIDs): Promise<Run> {
+  const run = await readPart(ids, { timelineLimit: PAGE });
   const timeline = [...run.timeline];
   let { nextSeq } = run;
   while (nextSeq !== null && timeline.length < MAX_EVENTS) {
-    const more = await readPart(place, { afterSeq: nextSeq, timelineLimit: PAGE, input: 'false' });
+    const more = await readPart(ids, { afterSeq: nextSeq, timelineLimit: PAGE, input: 'false' });
     timeline.push(...more.timeline);
     nextSeq = more.nextSeq;
   }
@@ -128,7 +128,7 @@ async function readRun(place: Place): Promise<Run> {
 }
 
 async function readPart(
-  path: Place,
+  path: RunIDs,
   query: { afterSeq?: number; timelineLimit?: number; outputs?: 'small' | 'full'; input?: 'true' | 'false' },
 ): Promise<Run> {
   return body(rest.GET(PATH, { params: { path, query } }));

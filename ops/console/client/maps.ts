@@ -7,20 +7,20 @@ const PAGE = 20;
 
 export type MapChunk = Schemas['WorkflowMapChunk'];
 
-export interface MapPlace {
+export interface MapIDs {
   tenantID: string;
   instanceID: string;
   mapID: string;
 }
 
 /** The run that works off this item; null before it is started. */
-export async function findItem(path: MapPlace, item: number): Promise<string | null> {
+export async function findItem(path: MapIDs, item: number): Promise<string | null> {
   const { chunks } = await body(rest.GET(CHUNKS, { params: { path, query: { item } } }));
   return chunks[0]?.instanceID ?? null;
 }
 
 /** The parts of the map with failed items. `failed` says how many there are by now. */
-export function failedChunksRead(path: MapPlace, failed: number) {
+export function failedChunksRead(path: MapIDs, failed: number) {
   return infiniteQueryOptions({
     queryKey: ['failed-chunks', path, failed],
     queryFn: ({ pageParam }) => {

@@ -15,7 +15,7 @@ export interface PeopleFilter {
   cursor?: string;
 }
 
-export interface MemberPlace {
+export interface MemberIDs {
   tenantID: string;
   tenantUserID: string;
 }
@@ -28,7 +28,7 @@ export function membersPageRead(tenantID: string, filter: PeopleFilter) {
   });
 }
 
-export function memberRead(path: MemberPlace) {
+export function memberRead(path: MemberIDs) {
   return queryOptions({
     queryKey: ['members', path.tenantID, 'one', path.tenantUserID],
     queryFn: async () => (await body(rest.GET(USER, { params: { path } }))).user,
@@ -40,11 +40,11 @@ export async function addMember(tenantID: string, member: Schemas['TenantUserAdd
   return (await body(rest.POST(USERS, { params, body: member }))).user.tenantUserID;
 }
 
-export async function setMemberRoles(path: MemberPlace, change: Schemas['TenantUserRoles']): Promise<void> {
+export async function setMemberRoles(path: MemberIDs, change: Schemas['TenantUserRoles']): Promise<void> {
   await body(rest.PATCH(`${USER}/roles`, { params: { path }, body: change }));
 }
 
-export async function removeMember(path: MemberPlace): Promise<void> {
+export async function removeMember(path: MemberIDs): Promise<void> {
   await body<unknown>(rest.DELETE(USER, { params: { path } }));
 }
 

@@ -6,7 +6,7 @@ import type { Schemas } from './types.ts';
 const QUERY = '/api/v1/tenants/{tenantID}/queries/{dataQueryID}';
 const PAGE = 50;
 
-export interface QueryPlace {
+export interface QueryIDs {
   tenantID: string;
   dataQueryID: string;
 }
@@ -23,7 +23,7 @@ export function dataQueriesRead(tenantID: string, filter: ListFilter) {
   });
 }
 
-export function dataQueryRead(path: QueryPlace) {
+export function dataQueryRead(path: QueryIDs) {
   return queryOptions({
     queryKey: ['data-query', path],
     queryFn: async () => (await body(rest.GET(QUERY, { params: { path } }))).dataQuery,
@@ -44,7 +44,7 @@ export function queryFormsRead(tenantID: string) {
   });
 }
 
-export async function saveDataQuery(path: QueryPlace, change: Schemas['DataQueryUpdate']): Promise<void> {
+export async function saveDataQuery(path: QueryIDs, change: Schemas['DataQueryUpdate']): Promise<void> {
   await body(rest.PATCH(QUERY, { params: { path }, body: change }));
 }
 
@@ -53,16 +53,16 @@ export async function createDataQuery(tenantID: string, query: Schemas['DataQuer
   return (await body(rest.POST('/api/v1/tenants/{tenantID}/queries', { params, body: query }))).dataQuery.dataQueryID;
 }
 
-export async function cloneDataQuery(path: QueryPlace): Promise<string> {
+export async function cloneDataQuery(path: QueryIDs): Promise<string> {
   return (await body(rest.POST(`${QUERY}/clone`, { params: { path } }))).dataQuery.dataQueryID;
 }
 
-export async function deleteDataQuery(path: QueryPlace): Promise<void> {
+export async function deleteDataQuery(path: QueryIDs): Promise<void> {
   await body(rest.DELETE(QUERY, { params: { path } }));
 }
 
 /** Newest first. */
-export function queryRunsRead(path: QueryPlace, cursor: string | undefined) {
+export function queryRunsRead(path: QueryIDs, cursor: string | undefined) {
   return queryOptions({
     queryKey: ['data-query-runs', path, cursor ?? ''],
     queryFn: () =>
@@ -73,13 +73,13 @@ export function queryRunsRead(path: QueryPlace, cursor: string | undefined) {
 
 export type QueryAnswer = Schemas['DataQueryAnswer'];
 
-export async function runDataQuery(path: QueryPlace, args: object): Promise<QueryAnswer> {
+export async function runDataQuery(path: QueryIDs, args: object): Promise<QueryAnswer> {
   const run = { args } as Schemas['DataQueryRun'];
   return (await body(rest.POST(`${QUERY}/run`, { params: { path }, body: run }))) as QueryAnswer;
 }
 
 /** How the server would execute the saved query; nothing is executed. */
-export async function explainDataQuery(path: QueryPlace, args: object): Promise<QueryAnswer> {
+export async function explainDataQuery(path: QueryIDs, args: object): Promise<QueryAnswer> {
   const params = { path, query: { explain: 'true' as const } };
   return (await body(
     rest.POST(`${QUERY}/queryTest`, { params, body: { args } as Schemas['DataQueryInputs'] }),

@@ -34,9 +34,9 @@ function isForbidden(error: Error): boolean {
 /** Reads the caller's permissions again, and if they are others, all that is shown. */
 export async function readByPermissions(tenantID: string): Promise<void> {
   const queryKey = ['permissions', tenantID];
-  const held = () => JSON.stringify(queries.getQueriesData({ queryKey }));
-  const before = held();
+  const snapshot = () => JSON.stringify(queries.getQueriesData({ queryKey }));
+  const before = snapshot();
   await queries.invalidateQueries({ queryKey });
-  if (held() === before) return;
+  if (snapshot() === before) return;
   await queries.invalidateQueries({ predicate: ({ queryKey: [name] }) => name !== 'permissions' });
 }

@@ -49,12 +49,12 @@ export function workflowsRead(tenantID: string) {
   });
 }
 
-export function versionRead(place: { tenantID: string; workflowID: string; versionID: string }) {
+export function versionRead(ids: { tenantID: string; workflowID: string; versionID: string }) {
   return queryOptions({
-    queryKey: ['version', place],
+    queryKey: ['version', ids],
     queryFn: async () => {
       const path = '/api/v1/tenants/{tenantID}/workflows/{workflowID}/versions/{versionID}';
-      return (await body(rest.GET(path, { params: { path: place } }))).version;
+      return (await body(rest.GET(path, { params: { path: ids } }))).version;
     },
     // A version never changes.
     staleTime: Number.POSITIVE_INFINITY,
@@ -82,14 +82,14 @@ export function requestRead(tenantID: string, collectionRequestID: string) {
   });
 }
 
-export function logsRead(place: { tenantID: string; instanceID: string }, nodeID: string | undefined, seq: number) {
+export function logsRead(ids: { tenantID: string; instanceID: string }, nodeID: string | undefined, seq: number) {
   return infiniteQueryOptions({
     // Read again when the run has gone on.
-    queryKey: ['logs', place, nodeID, seq],
+    queryKey: ['logs', ids, nodeID, seq],
     queryFn: ({ pageParam: cursor }) => {
       const path = '/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/logs';
       const query = { ...(nodeID !== undefined && { nodeID }), ...(cursor !== null && { cursor }) };
-      return body(rest.GET(path, { params: { path: place, query } }));
+      return body(rest.GET(path, { params: { path: ids, query } }));
     },
     initialPageParam: null as string | null,
     getNextPageParam: ({ nextCursor }) => nextCursor,
@@ -98,16 +98,16 @@ export function logsRead(place: { tenantID: string; instanceID: string }, nodeID
 }
 
 export function stepInputRead(
-  place: { tenantID: string; instanceID: string; nodeID: string },
+  ids: { tenantID: string; instanceID: string; nodeID: string },
   { frame, attempt }: { frame: Schemas['Frame']; attempt: number },
 ) {
   const iterations = frame.map(({ iteration }) => iteration).join('.');
   return queryOptions({
-    queryKey: ['step-input', place, iterations, attempt],
+    queryKey: ['step-input', ids, iterations, attempt],
     queryFn: () => {
       const path = '/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/nodes/{nodeID}/input';
       const query = { attempt, ...(iterations && { iterations }) };
-      return body(rest.GET(path, { params: { path: place, query } }));
+      return body(rest.GET(path, { params: { path: ids, query } }));
     },
     staleTime: Number.POSITIVE_INFINITY,
     // It may have megabytes.

@@ -7,7 +7,7 @@ import type { Issue } from './types.ts';
 export class APIError extends Error {
   readonly code: string;
   readonly status: number;
-  /** Faults of the request by their places in it. */
+  /** Faults of the request by their paths in it. */
   readonly issues: readonly Issue[];
   /** The version of the asset that was changed meanwhile. */
   readonly versionNumber: number | undefined;

@@ -7,7 +7,7 @@ const DATASOURCES = '/api/v1/tenants/{tenantID}/datasources';
 const DATASOURCE = `${DATASOURCES}/{datasourceID}` as const;
 const PAGE = 50;
 
-export interface DatasourcePlace {
+export interface DatasourceIDs {
   tenantID: string;
   datasourceID: string;
 }
@@ -43,7 +43,7 @@ export function allDatasourcesRead(tenantID: string) {
   });
 }
 
-export function datasourceRead(path: DatasourcePlace) {
+export function datasourceRead(path: DatasourceIDs) {
   return queryOptions({
     queryKey: ['datasources', path.tenantID, 'one', path.datasourceID],
     queryFn: async () => (await body(rest.GET(DATASOURCE, { params: { path } }))).datasource,
@@ -63,7 +63,7 @@ export function datasourceFormsRead(tenantID: string) {
 }
 
 /** Assets that would stop working without the datasource. */
-export function datasourceUsageRead(path: DatasourcePlace) {
+export function datasourceUsageRead(path: DatasourceIDs) {
   return queryOptions({
     queryKey: ['datasources', path.tenantID, 'usage', path.datasourceID],
     queryFn: () => body(rest.GET(`${DATASOURCE}/usage`, { params: { path } })),
@@ -77,21 +77,21 @@ export async function createDatasource(tenantID: string, made: Schemas['Datasour
 
 /** Secrets that are sent back masked stay as they are. */
 export async function saveDatasource(
-  path: DatasourcePlace,
+  path: DatasourceIDs,
   change: Schemas['DatasourceUpdate'],
 ): Promise<Schemas['Datasource']> {
   return (await body(rest.PATCH(DATASOURCE, { params: { path }, body: change }))).datasource;
 }
 
-export async function cloneDatasource(path: DatasourcePlace): Promise<string> {
+export async function cloneDatasource(path: DatasourceIDs): Promise<string> {
   return (await body(rest.POST(`${DATASOURCE}/clone`, { params: { path } }))).datasource.datasourceID;
 }
 
-export async function deleteDatasource(path: DatasourcePlace): Promise<void> {
+export async function deleteDatasource(path: DatasourceIDs): Promise<void> {
   await body(rest.DELETE(DATASOURCE, { params: { path } }));
 }
 
-export async function testDatasource(path: DatasourcePlace): Promise<void> {
+export async function testDatasource(path: DatasourceIDs): Promise<void> {
   await body(rest.POST(`${DATASOURCE}/test`, { params: { path } }));
 }
 

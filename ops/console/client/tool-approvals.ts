@@ -10,7 +10,7 @@ const POLICY = '/api/v1/tenants/{tenantID}/tool-approval-policy';
 export type ToolCall = Schemas['ToolApproval'];
 export type ApprovalPolicy = Schemas['ToolApprovalPolicy'];
 
-export interface CallPlace {
+export interface CallIDs {
   tenantID: string;
   toolCallID: string;
 }
@@ -29,7 +29,7 @@ export function toolCallsRead(tenantID: string, { isWaiting, cursor }: { isWaiti
   });
 }
 
-export function toolCallRead(path: CallPlace) {
+export function toolCallRead(path: CallIDs) {
   return queryOptions({
     queryKey: ['tool-calls', path.tenantID, 'one', path.toolCallID],
     queryFn: async () => (await body(rest.GET(CALL, { params: { path } }))).toolApproval,
@@ -37,11 +37,11 @@ export function toolCallRead(path: CallPlace) {
   });
 }
 
-export async function approveCall(path: CallPlace): Promise<void> {
+export async function approveCall(path: CallIDs): Promise<void> {
   await body(rest.POST(`${CALL}/approve`, { params: { path } }));
 }
 
-export async function refuseCall(path: CallPlace, reason: string): Promise<void> {
+export async function refuseCall(path: CallIDs, reason: string): Promise<void> {
   await body(rest.POST(`${CALL}/refuse`, { params: { path }, body: reason === '' ? {} : { reason } }));
 }
 

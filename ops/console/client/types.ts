@@ -7,7 +7,7 @@ export type RunStatus = Schemas['RunStatus'];
 export type NodeStatus = Schemas['NodeStatus'];
 export type TimelineEvent = Schemas['WorkflowInstanceEvent'];
 
-/** A fault of a request, with its place in it. */
+/** A fault of a request, with its path in it. */
 export interface Issue {
   path: readonly (string | number)[];
   message: string;

@@ -7,7 +7,7 @@ const VARIABLE = `${VARIABLES}/{variableID}` as const;
 
 export type Variable = Schemas['Variable'];
 
-export interface VariablePlace {
+export interface VariableIDs {
   tenantID: string;
   variableID: string;
 }
@@ -35,11 +35,11 @@ export async function createVariable(tenantID: string, variable: Schemas['Variab
   await body(rest.POST(VARIABLES, { params: { path: { tenantID } }, body: variable }));
 }
 
-export async function updateVariable(path: VariablePlace, change: Schemas['VariableUpdate']): Promise<void> {
+export async function updateVariable(path: VariableIDs, change: Schemas['VariableUpdate']): Promise<void> {
   await body(rest.PATCH(VARIABLE, { params: { path }, body: change }));
 }
 
 /** With `force` also one that published workflows use. */
-export async function deleteVariable(path: VariablePlace, force: boolean): Promise<void> {
+export async function deleteVariable(path: VariableIDs, force: boolean): Promise<void> {
   await body(rest.DELETE(VARIABLE, { params: { path, query: { force: force ? 'true' : 'false' } } }));
 }

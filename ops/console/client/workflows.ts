@@ -6,7 +6,7 @@ import type { Schemas } from './types.ts';
 const WORKFLOW = '/api/v1/tenants/{tenantID}/workflows/{workflowID}';
 const PAGE = 50;
 
-export interface WorkflowPlace {
+export interface WorkflowIDs {
   tenantID: string;
   workflowID: string;
 }
@@ -23,7 +23,7 @@ export function workflowListRead(tenantID: string, filter: ListFilter) {
   });
 }
 
-export function workflowRead(path: WorkflowPlace) {
+export function workflowRead(path: WorkflowIDs) {
   return queryOptions({
     queryKey: ['workflow', path],
     queryFn: async () => (await body(rest.GET(WORKFLOW, { params: { path } }))).workflow,
@@ -55,25 +55,25 @@ export async function createWorkflow(tenantID: string, title: string): Promise<S
   return (await body(rest.POST('/api/v1/tenants/{tenantID}/workflows', { params, body: given }))).workflow;
 }
 
-export async function cloneWorkflow(path: WorkflowPlace): Promise<Schemas['Workflow']> {
+export async function cloneWorkflow(path: WorkflowIDs): Promise<Schemas['Workflow']> {
   return (await body(rest.POST(`${WORKFLOW}/clone`, { params: { path } }))).workflow;
 }
 
 /** The workflows that call this one. Not a part of what changes of workflows refresh: a deleted one has no usage. */
-export function workflowUsageRead(path: WorkflowPlace) {
+export function workflowUsageRead(path: WorkflowIDs) {
   return queryOptions({
     queryKey: ['workflow-usage', path.tenantID, path.workflowID],
     queryFn: () => body(rest.GET(`${WORKFLOW}/usage`, { params: { path } })),
   });
 }
 
-export async function deleteWorkflow(path: WorkflowPlace): Promise<void> {
+export async function deleteWorkflow(path: WorkflowIDs): Promise<void> {
   await body(rest.DELETE(WORKFLOW, { params: { path } }));
 }
 
 /** Saves unless another author has saved since `versionNumber`. */
 export async function saveWorkflow(
-  path: WorkflowPlace,
+  path: WorkflowIDs,
   change: Schemas['WorkflowUpdate'],
   versionNumber: number,
 ): Promise<Schemas['Workflow']> {
@@ -86,7 +86,7 @@ export async function testWorkflow(tenantID: string, test: Schemas['WorkflowTest
   return (await body(rest.POST('/api/v1/tenants/{tenantID}/workflows/test', { params, body: test }))).instanceID;
 }
 
-export function workflowRetentionRead(path: WorkflowPlace) {
+export function workflowRetentionRead(path: WorkflowIDs) {
   return queryOptions({
     queryKey: ['workflow-retention', path],
     queryFn: async () => (await body(rest.GET(`${WORKFLOW}/retention`, { params: { path } }))).retention,
@@ -94,13 +94,13 @@ export function workflowRetentionRead(path: WorkflowPlace) {
 }
 
 export async function saveWorkflowRetention(
-  path: WorkflowPlace,
+  path: WorkflowIDs,
   change: Schemas['RunRetentionUpdate'],
 ): Promise<Schemas['RunRetention']> {
   return (await body(rest.PATCH(`${WORKFLOW}/retention`, { params: { path }, body: change }))).retention;
 }
 
-export function versionsRead(path: WorkflowPlace) {
+export function versionsRead(path: WorkflowIDs) {
   return queryOptions({
     queryKey: ['versions', path],
     queryFn: async () =>
@@ -109,17 +109,17 @@ export function versionsRead(path: WorkflowPlace) {
   });
 }
 
-export function versionDiffRead(path: WorkflowPlace & { versionID: string }) {
+export function versionDiffRead(path: WorkflowIDs & { versionID: string }) {
   return queryOptions({
     queryKey: ['version-diff', path],
     queryFn: async () => (await body(rest.GET(`${WORKFLOW}/versions/{versionID}/diff`, { params: { path } }))).diff,
   });
 }
 
-export async function restoreVersion(path: WorkflowPlace & { versionID: string }): Promise<void> {
+export async function restoreVersion(path: WorkflowIDs & { versionID: string }): Promise<void> {
   await body(rest.POST(`${WORKFLOW}/versions/{versionID}/restore`, { params: { path }, body: { draft: true } }));
 }
 
-export async function publishVersion(path: WorkflowPlace & { versionID: string }): Promise<void> {
+export async function publishVersion(path: WorkflowIDs & { versionID: string }): Promise<void> {
   await body(rest.POST(`${WORKFLOW}/versions/{versionID}/publish`, { params: { path } }));
 }

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { backfillsRead, type CronJobPlace, startBackfill, stopBackfill } from '../client/cron.ts';
+import { backfillsRead, type CronJobIDs, startBackfill, stopBackfill } from '../client/cron.ts';
 import { useMay } from '../client/may.ts';
 import type { Schemas } from '../client/types.ts';
 import { countOf } from '../ui/count.ts';
@@ -13,13 +13,13 @@ import { Moment } from '../ui/time.tsx';
 type Backfill = Schemas['CronBackfill'];
 
 /** Ticks of the past that are made up for, one after the other. */
-export function Backfills({ place }: { place: CronJobPlace }) {
-  const may = useMay(`cronjob:${place.cronJobID}`);
+export function Backfills({ ids }: { ids: CronJobIDs }) {
+  const may = useMay(`cronjob:${ids.cronJobID}`);
   const queries = useQueryClient();
-  const { data, error } = useQuery(backfillsRead(place));
+  const { data, error } = useQuery(backfillsRead(ids));
   const stop = useMutation({
-    mutationFn: (backfillID: string) => stopBackfill({ ...place, backfillID }),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['cron-job', place] }),
+    mutationFn: (backfillID: string) => stopBackfill({ ...ids, backfillID }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['cron-job', ids] }),
   });
   const columns: Column<Backfill>[] = [
     {
@@ -47,7 +47,7 @@ export function Backfills({ place }: { place: CronJobPlace }) {
     <Stack gap="sm">
       {error && <Problem error={error} />}
       {stop.error && <Problem error={stop.error} />}
-      {may('cronjob.update') && <Start place={place} />}
+      {may('cronjob.update') && <Start ids={ids} />}
       {data && data.length > 0 && (
         <Scroller label="Backfills">
           <Table caption="Backfills" columns={columns} rows={data} idOf={({ backfillID }) => backfillID} />
@@ -68,13 +68,13 @@ function progressOf({ status, total, leftOut, isCut, counts }: Backfill): string
   return `${words}: ${parts.join(', ')}`;
 }
 
-function Start({ place }: { place: CronJobPlace }) {
+function Start({ ids }: { ids: CronJobIDs }) {
   const queries = useQueryClient();
   const [from, setFrom] = useState('');
   const [to, setTo] = useState('');
   const start = useMutation({
-    mutationFn: () => startBackfill(place, new Date(from).toISOString(), to && new Date(to).toISOString()),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['cron-job', place] }),
+    mutationFn: () => startBackfill(ids, new Date(from).toISOString(), to && new Date(to).toISOString()),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['cron-job', ids] }),
   });
   const faults = faultsOf(start.error);
   const submit = (event: FormEvent) => {

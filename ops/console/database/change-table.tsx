@@ -8,8 +8,8 @@ import {
   type DatabaseTable,
   dropSchema,
   dropTable,
-  type SchemaPlace,
-  type TablePlace,
+  type SchemaIDs,
+  type TableIDs,
 } from '../client/database.ts';
 import type { Schemas } from '../client/types.ts';
 import { JSONView } from '../ui/json.tsx';
@@ -68,15 +68,15 @@ function Change({ title, tenantID, change, onDone, onClose, children }: Props) {
   );
 }
 
-type Asking = Pick<Props, 'onDone' | 'onClose'>;
+type Dialog = Pick<Props, 'onDone' | 'onClose'>;
 
-export function DropTable({ place, ...asking }: Asking & { place: TablePlace }) {
+export function DropTable({ ids, ...dialog }: Dialog & { ids: TableIDs }) {
   return (
     <Change
-      title={`Drop ${place.databaseTableName}`}
-      tenantID={place.tenantID}
-      change={(preview) => dropTable(place, preview)}
-      {...asking}
+      title={`Drop ${ids.databaseTableName}`}
+      tenantID={ids.tenantID}
+      change={(preview) => dropTable(ids, preview)}
+      {...dialog}
     >
       <Text size="sm">The table is dropped with its rows. What depends on it makes the database refuse.</Text>
     </Change>
@@ -89,7 +89,7 @@ interface ColumnDraft {
   primaryKey: boolean;
 }
 
-export function CreateTable({ place, ...asking }: Asking & { place: SchemaPlace }) {
+export function CreateTable({ ids, ...dialog }: Dialog & { ids: SchemaIDs }) {
   const [name, setName] = useState('');
   const [columns, setColumns] = useState<readonly ColumnDraft[]>([{ name: 'id', type: 'bigint', primaryKey: true }]);
   const set = (index: number, change: Partial<ColumnDraft>) =>
@@ -104,10 +104,10 @@ export function CreateTable({ place, ...asking }: Asking & { place: SchemaPlace 
   } as Schemas['DatabaseTableCreate'];
   return (
     <Change
-      title={`New table in ${place.databaseSchemaName}`}
-      tenantID={place.tenantID}
-      change={(preview) => createTable(place, table, preview)}
-      {...asking}
+      title={`New table in ${ids.databaseSchemaName}`}
+      tenantID={ids.tenantID}
+      change={(preview) => createTable(ids, table, preview)}
+      {...dialog}
     >
       <TextInput label="Table" required value={name} onChange={({ currentTarget: { value } }) => setName(value)} />
       {columns.map((one, index) => (
@@ -155,7 +155,7 @@ interface ColumnChange {
 }
 
 /** Columns of a table: added, dropped, or given another type, default or nullability. Keys and constraints stay. */
-export function ChangeColumns({ place, table, ...asking }: Asking & { place: TablePlace; table: DatabaseTable }) {
+export function ChangeColumns({ ids, table, ...dialog }: Dialog & { ids: TableIDs; table: DatabaseTable }) {
   const [columns, setColumns] = useState<readonly ColumnChange[]>(() =>
     table.databaseTableColumns.map((was) => ({
       ...{ name: was.databaseTableColumnName, type: was.databaseTableColumnType, isList: was.isList },
@@ -172,10 +172,10 @@ export function ChangeColumns({ place, table, ...asking }: Asking & { place: Tab
   } as Schemas['DatabaseTableUpdate'];
   return (
     <Change
-      title={`Columns of ${place.databaseTableName}`}
-      tenantID={place.tenantID}
-      change={(preview) => changeTable(place, wanted, preview)}
-      {...asking}
+      title={`Columns of ${ids.databaseTableName}`}
+      tenantID={ids.tenantID}
+      change={(preview) => changeTable(ids, wanted, preview)}
+      {...dialog}
     >
       {columns.map(({ name, type, notNull, standard, was }, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: columns are told apart by their place until they have a name
@@ -226,27 +226,27 @@ export function ChangeColumns({ place, table, ...asking }: Asking & { place: Tab
   );
 }
 
-export function CreateSchema({ tenantID, ...asking }: Asking & { tenantID: string }) {
+export function CreateSchema({ tenantID, ...dialog }: Dialog & { tenantID: string }) {
   const [name, setName] = useState('');
   return (
     <Change
       title="New schema"
       tenantID={tenantID}
       change={(preview) => createSchema(tenantID, name, preview)}
-      {...asking}
+      {...dialog}
     >
       <TextInput label="Schema" required value={name} onChange={({ currentTarget: { value } }) => setName(value)} />
     </Change>
   );
 }
 
-export function DropSchema({ place, ...asking }: Asking & { place: SchemaPlace }) {
+export function DropSchema({ ids, ...dialog }: Dialog & { ids: SchemaIDs }) {
   return (
     <Change
-      title={`Drop the schema ${place.databaseSchemaName}`}
-      tenantID={place.tenantID}
-      change={(preview) => dropSchema(place, preview)}
-      {...asking}
+      title={`Drop the schema ${ids.databaseSchemaName}`}
+      tenantID={ids.tenantID}
+      change={(preview) => dropSchema(ids, preview)}
+      {...dialog}
     >
       <Text size="sm">A schema that has tables or other objects is not dropped.</Text>
     </Change>

@@ -1,13 +1,13 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { addRow, changeRow, type DatabaseTable, type Row, type TablePlace } from '../client/database.ts';
+import { addRow, changeRow, type DatabaseTable, type Row, type TableIDs } from '../client/database.ts';
 import { FormDialog } from '../ui/form.tsx';
 import { MAX_EDITED } from '../ui/json.tsx';
 import { JSONEditor } from '../ui/json-editor.tsx';
 import { Notice } from '../ui/notice.tsx';
 
 interface Props {
-  place: TablePlace;
+  ids: TableIDs;
   table: DatabaseTable;
   /** Undefined: a new one. */
   row: Row | undefined;
@@ -16,7 +16,7 @@ interface Props {
 }
 
 /** A row as JSON, since a field of text could tell neither null from empty nor a number from its digits. */
-export function RowDialog({ place, table, row, onSaved, onClose }: Props) {
+export function RowDialog({ ids, table, row, onSaved, onClose }: Props) {
   const names = table.databaseTableColumns.map(({ databaseTableColumnName }) => databaseTableColumnName);
   const cells = row ? names.map((name) => [name, row[name]] as const) : [];
   const isLong = ([, value]: readonly [string, unknown]) => (JSON.stringify(value)?.length ?? 0) > MAX_EDITED;
@@ -27,12 +27,12 @@ export function RowDialog({ place, table, row, onSaved, onClose }: Props) {
   const save = useMutation({
     mutationFn: async () => {
       const entered = JSON.parse(text) as Row;
-      if (!row) return addRow(place, entered);
+      if (!row) return addRow(ids, entered);
       const key = Object.fromEntries(table.primaryKey.map((name) => [name, row[name]]));
       const changed = Object.entries(entered).filter(
         ([name, value]) => JSON.stringify(value) !== JSON.stringify(row[name]),
       );
-      if (changed.length > 0) await changeRow(place, key, Object.fromEntries(changed));
+      if (changed.length > 0) await changeRow(ids, key, Object.fromEntries(changed));
     },
     onSuccess: async () => {
       await onSaved();

@@ -10,7 +10,7 @@ import {
   type Row,
   type RowsFormat,
   rowsRead,
-  type TablePlace,
+  type TableIDs,
 } from '../client/database.ts';
 import { useMay } from '../client/may.ts';
 import { Cell } from '../ui/cell.tsx';
@@ -24,21 +24,21 @@ import { RowDialog } from './row-dialog.tsx';
 import type { DatabaseView } from './view.ts';
 
 interface Props {
-  place: TablePlace;
+  ids: TableIDs;
   table: DatabaseTable;
   view: DatabaseView;
   onView: (view: DatabaseView) => void;
 }
 
 /** Rows of a table in pages, found by a filter, changed by their primary key. */
-export function Rows({ place, table, view, onView }: Props) {
+export function Rows({ ids, table, view, onView }: Props) {
   const { page = 1, q } = view;
   const may = useMay();
   const queries = useQueryClient();
-  const { data, error, refetch } = useQuery(rowsRead(place, page, q));
+  const { data, error, refetch } = useQuery(rowsRead(ids, page, q));
   const [edited, setEdited] = useState<Row | 'new'>();
   const [doomed, setDoomed] = useState<Row>();
-  const refresh = () => queries.invalidateQueries({ queryKey: ['database', place.tenantID, 'rows'] });
+  const refresh = () => queries.invalidateQueries({ queryKey: ['database', ids.tenantID, 'rows'] });
   const keyOf = (row: Row): Row => Object.fromEntries(table.primaryKey.map((name) => [name, row[name]]));
   const hasKey = table.primaryKey.length > 0;
   const columns: Column<Row>[] = table.databaseTableColumns.map(({ databaseTableColumnName: name }) => ({
@@ -71,7 +71,7 @@ export function Rows({ place, table, view, onView }: Props) {
   return (
     <>
       <RowFilter table={table} key={q ?? ''} q={q} onSet={(next) => onView({ ...view, page: 1, q: next ?? '' })} />
-      <Tools key={q ?? ''} place={place} q={q} onAdd={() => setEdited('new')} />
+      <Tools key={q ?? ''} ids={ids} q={q} onAdd={() => setEdited('new')} />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton h={200} />}
       {data && (
@@ -92,7 +92,7 @@ export function Rows({ place, table, view, onView }: Props) {
       <Paging page={page} next={data?.nextPage ?? null} onGo={(next) => onView({ ...view, page: next })} />
       {edited && (
         <RowDialog
-          place={place}
+          ids={ids}
           table={table}
           row={edited === 'new' ? undefined : edited}
           onSaved={refresh}
@@ -105,7 +105,7 @@ export function Rows({ place, table, view, onView }: Props) {
           question={`The row with ${JSON.stringify(keyOf(doomed))} is deleted.`}
           verb="Delete"
           onConfirm={async () => {
-            await deleteRow(place, keyOf(doomed));
+            await deleteRow(ids, keyOf(doomed));
             await refresh();
           }}
           onClose={() => setDoomed(undefined)}
@@ -115,11 +115,11 @@ export function Rows({ place, table, view, onView }: Props) {
   );
 }
 
-function Tools({ place, q, onAdd }: { place: TablePlace; q: string | undefined; onAdd: () => void }) {
-  const count = useMutation({ mutationFn: () => countRows(place, q) });
+function Tools({ ids, q, onAdd }: { ids: TableIDs; q: string | undefined; onAdd: () => void }) {
+  const count = useMutation({ mutationFn: () => countRows(ids, q) });
   const save = useMutation({
     mutationFn: async (format: RowsFormat) =>
-      saveFile(`${place.databaseTableName}.${format}`, await exportRows(place, q, format)),
+      saveFile(`${ids.databaseTableName}.${format}`, await exportRows(ids, q, format)),
   });
   return (
     <>

@@ -33,7 +33,7 @@ interface Saved {
   workflowEdges: readonly object[];
 }
 
-/** A graph that was not made in an editor has no places for its nodes. */
+/** A graph that was not made in an editor has no positions for its nodes. */
 export function draftOf({ workflowNodes, workflowEdges }: Saved): Draft {
   const edges = workflowEdges.map((edge): DraftEdge => {
     const { id, source, target, sourceHandle, ...more } = edge as Record<string, unknown>;
@@ -41,9 +41,9 @@ export function draftOf({ workflowNodes, workflowEdges }: Saved): Draft {
     return { id: String(id), source: String(source), target: String(target), sourceHandle: handle, more };
   });
   const given = workflowNodes.map((node) => node as Record<string, unknown>);
-  const places = layOut({ nodes: given.map(({ id }) => ({ id: String(id) })), edges });
+  const positions = layOut({ nodes: given.map(({ id }) => ({ id: String(id) })), edges });
   const nodes = given.map(({ id, type, data, position, ...more }): DraftNode => {
-    const own = isPlace(position) ? { x: position.x, y: position.y } : places.get(String(id));
+    const own = isPosition(position) ? { x: position.x, y: position.y } : positions.get(String(id));
     return {
       ...{ id: String(id), type: String(type), data: isObject(data) ? data : {} },
       ...{ position: own ?? { x: 0, y: 0 }, more },
@@ -75,13 +75,13 @@ export function withNode(
   const [along, across, step, breadth] = isRight
     ? (['x', 'y', COLUMN, HEIGHT] as const)
     : (['y', 'x', ROW, WIDTH] as const);
-  const place = after?.position ?? { x: 0, y: 0, [along]: -step };
+  const ids = after?.position ?? { x: 0, y: 0, [along]: -step };
   const onward = (position: DraftNode['position']) => ({ ...position, [along]: position[along] + step });
   const node: DraftNode = {
-    ...{ id, type: nodeType, data: defaultValue as Config, position: onward(place), more: {} },
+    ...{ id, type: nodeType, data: defaultValue as Config, position: onward(ids), more: {} },
   };
   const moved = draft.nodes.map((one) => {
-    const isBeyond = one.position[along] > place[along] && Math.abs(one.position[across] - place[across]) < breadth;
+    const isBeyond = one.position[along] > ids[along] && Math.abs(one.position[across] - ids[across]) < breadth;
     return isBeyond ? { ...one, position: onward(one.position) } : one;
   });
   const next = { ...draft, nodes: [...moved, node] };
@@ -159,7 +159,7 @@ export function faultsOf(
   return faults;
 }
 
-/** Whether the config of a node or an edge that leaves it is another one; its place does not count. */
+/** Whether the config of a node or an edge that leaves it is another one; its position does not count. */
 function hasChanged(id: string, before: Draft, now: Draft): boolean {
   const partsIn = ({ nodes, edges }: Draft) => [
     nodes.find((node) => node.id === id)?.data,
@@ -177,6 +177,6 @@ function freeID({ nodes }: Draft, type: string): string {
   return `${type}${number}`;
 }
 
-function isPlace(position: unknown): position is { x: number; y: number } {
+function isPosition(position: unknown): position is { x: number; y: number } {
   return isObject(position) && typeof position.x === 'number' && typeof position.y === 'number';
 }

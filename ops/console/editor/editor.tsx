@@ -36,7 +36,7 @@ interface Props {
 }
 
 export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
-  const place = { tenantID, workflowID: workflow.id };
+  const ids = { tenantID, workflowID: workflow.id };
   const queries = useQueryClient();
   /** The version that the draft goes on from. */
   const [base, setBase] = useState(workflow);
@@ -51,7 +51,7 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
   const save = useMutation({
     onMutate: () => draft,
     mutationFn: async ({ isDraft, over = base.versionNumber }: { isDraft: boolean; over?: number }) => {
-      const next = await saveWorkflow(place, { title, ...bodyOf(draft), draft: isDraft }, over);
+      const next = await saveWorkflow(ids, { title, ...bodyOf(draft), draft: isDraft }, over);
       return { next, sent: draft };
     },
     onSuccess: ({ next, sent }) => {
@@ -85,7 +85,7 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
   return (
     <>
       <PageTitle title={title} beside={<State base={base} isDirty={isDirty} />}>
-        <WhoChanged tenantID={place.tenantID} assetID={place.workflowID} />
+        <WhoChanged tenantID={ids.tenantID} assetID={ids.workflowID} />
         <Button variant="default" onClick={() => setDialog('versions')}>
           Versions
         </Button>
@@ -175,19 +175,19 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
       </div>
       <Suspense>
         {dialog === 'versions' && (
-          <Versions place={place} isDirty={isDirty} onReload={onReload} onClose={() => setDialog(undefined)} />
+          <Versions ids={ids} isDirty={isDirty} onReload={onReload} onClose={() => setDialog(undefined)} />
         )}
         {dialog === 'settings' && (
           <WorkflowSettings
-            place={place}
+            ids={ids}
             base={base}
             issues={ofOptions}
             onSaved={setBase}
             onClose={() => setDialog(undefined)}
           />
         )}
-        {dialog === 'test' && <TestRun place={place} draft={draft} base={base} onClose={() => setDialog(undefined)} />}
-        {dialog === 'run' && <RunPublished place={place} base={base} onClose={() => setDialog(undefined)} />}
+        {dialog === 'test' && <TestRun ids={ids} draft={draft} base={base} onClose={() => setDialog(undefined)} />}
+        {dialog === 'run' && <RunPublished ids={ids} base={base} onClose={() => setDialog(undefined)} />}
       </Suspense>
     </>
   );

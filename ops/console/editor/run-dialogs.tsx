@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import type { Schemas } from '../client/types.ts';
-import { testWorkflow, type WorkflowPlace } from '../client/workflows.ts';
+import { testWorkflow, type WorkflowIDs } from '../client/workflows.ts';
 import { StartForm } from '../run/start-run.tsx';
 import { JSONEditor } from '../ui/json-editor.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -13,19 +13,19 @@ import { bodyOf, type Draft } from './draft.ts';
 type Test = Schemas['WorkflowTest'];
 
 interface Props {
-  place: WorkflowPlace;
+  ids: WorkflowIDs;
   base: Schemas['Workflow'];
   onClose: () => void;
 }
 
 /** Runs the graph as it is in the editor, saved or not. */
-export function TestRun({ place, base, draft, onClose }: Props & { draft: Draft }) {
+export function TestRun({ ids, base, draft, onClose }: Props & { draft: Draft }) {
   const [input, setInput] = useState('{}');
   const [pinned, setPinned] = useState('{}');
   const [dryRun, setDryRun] = useState(false);
   const test = useMutation({
     mutationFn: () =>
-      testWorkflow(place.tenantID, {
+      testWorkflow(ids.tenantID, {
         ...bodyOf(draft),
         workflowOptions: base.workflowOptions as NonNullable<Test['workflowOptions']>,
         args: JSON.parse(input),
@@ -65,7 +65,7 @@ export function TestRun({ place, base, draft, onClose }: Props & { draft: Draft 
               <Link
                 className="link"
                 to="/t/$tenantID/runs/$instanceID"
-                params={{ tenantID: place.tenantID, instanceID: test.data }}
+                params={{ tenantID: ids.tenantID, instanceID: test.data }}
                 target="_blank"
                 rel="opener"
               >
@@ -84,7 +84,7 @@ export function TestRun({ place, base, draft, onClose }: Props & { draft: Draft 
   );
 }
 
-export function RunPublished({ place, base, onClose }: Props) {
+export function RunPublished({ ids, base, onClose }: Props) {
   return (
     <Modal opened onClose={onClose} title="Run">
       {base.versionID !== base.publishedVersionID && (
@@ -92,7 +92,7 @@ export function RunPublished({ place, base, onClose }: Props) {
           The published version is run, not the draft.
         </Text>
       )}
-      <StartForm tenantID={place.tenantID} workflow={base} />
+      <StartForm tenantID={ids.tenantID} workflow={base} />
     </Modal>
   );
 }

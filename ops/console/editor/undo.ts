@@ -16,7 +16,7 @@ export type HistoryAction<T> =
   | { type: 'redo' };
 
 /** Changes of one thing that are closer to each other are one step, so that a typed word is taken back as a whole. */
-const TOGETHER_MS = 700;
+const SAME_EDIT_MS = 700;
 const MAX_STEPS = 200;
 
 export function beginHistory<T>(now: T): History<T> {
@@ -28,10 +28,10 @@ export function historyReducer<T>(history: History<T>, action: HistoryAction<T>)
   if (action.type === 'change') {
     const next = action.next(now);
     if (next === now) return history;
-    const isTogether = action.what !== undefined && action.what === what && action.at - at < TOGETHER_MS;
+    const isSameEdit = action.what !== undefined && action.what === what && action.at - at < SAME_EDIT_MS;
     return {
       ...{ now: next, moves, at: action.at, what: action.what, future: [] },
-      past: isTogether ? past : [...past, now].slice(-MAX_STEPS),
+      past: isSameEdit ? past : [...past, now].slice(-MAX_STEPS),
     };
   }
   if (action.type === 'undo') {

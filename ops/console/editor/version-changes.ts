@@ -35,7 +35,7 @@ export function changesOf(diff: Diff, before: Version | undefined, after: Versio
     ...listChanges(diff.nodes, {
       ...{ what: 'Step', before: old.workflowNodes, after: after.workflowNodes },
       nameOf: (node) => titleOf(node),
-      isLeftOut: ([first]) => ofPlace.has(first),
+      isLeftOut: ([first]) => positionFields.has(first),
     }),
     ...listChanges(diff.edges, {
       ...{ what: 'Connection', before: old.workflowEdges, after: after.workflowEdges },
@@ -86,7 +86,7 @@ function listChanges(
 }
 
 /** Fields in which an editor notes where a node is drawn. */
-const ofPlace: ReadonlySet<unknown> = new Set(['position', 'positionAbsolute', 'width', 'height', 'measured']);
+const positionFields: ReadonlySet<unknown> = new Set(['position', 'positionAbsolute', 'width', 'height', 'measured']);
 
 const ofWay: ReadonlySet<unknown> = new Set(['source', 'target', 'sourceHandle', 'targetHandle']);
 

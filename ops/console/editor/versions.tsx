@@ -2,7 +2,7 @@ import { Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useAuthorNames } from '../client/members.ts';
-import { publishVersion, restoreVersion, versionsRead, type WorkflowPlace } from '../client/workflows.ts';
+import { publishVersion, restoreVersion, versionsRead, type WorkflowIDs } from '../client/workflows.ts';
 import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Ago } from '../ui/time.tsx';
@@ -10,22 +10,22 @@ import { WhatChanged } from './what-changed.tsx';
 
 /** The versions of a workflow: who has saved them and when, what each changed, and the way back to it. */
 export function Versions({
-  place,
+  ids,
   isDirty,
   onReload,
   onClose,
 }: {
-  place: WorkflowPlace;
+  ids: WorkflowIDs;
   isDirty: boolean;
   onReload: () => Promise<void>;
   onClose: () => void;
 }) {
-  const { data: versions, error } = useQuery(versionsRead(place));
+  const { data: versions, error } = useQuery(versionsRead(ids));
   const [shown, setShown] = useState<string>();
-  const authorOf = useAuthorNames(place.tenantID);
+  const authorOf = useAuthorNames(ids.tenantID);
   const act = useMutation({
     mutationFn: async ({ versionID, verb }: { versionID: string; verb: 'restore' | 'publish' }) => {
-      await (verb === 'restore' ? restoreVersion : publishVersion)({ ...place, versionID });
+      await (verb === 'restore' ? restoreVersion : publishVersion)({ ...ids, versionID });
       await onReload();
     },
     onSuccess: onClose,
@@ -65,7 +65,7 @@ export function Versions({
                         <Button size="compact-xs" variant="default" onClick={() => setShown(versionID)}>
                           What changed
                         </Button>
-                        <May permission="workflow.update" on={`workflow:${place.workflowID}`}>
+                        <May permission="workflow.update" on={`workflow:${ids.workflowID}`}>
                           {index > 0 && (
                             <Button
                               size="compact-xs"
@@ -95,7 +95,7 @@ export function Versions({
             </table>
           </div>
         )}
-        {shown !== undefined && <WhatChanged place={place} versionID={shown} />}
+        {shown !== undefined && <WhatChanged ids={ids} versionID={shown} />}
       </Stack>
     </Modal>
   );

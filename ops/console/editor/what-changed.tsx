@@ -1,7 +1,7 @@
 import { Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { versionRead } from '../client/reads.ts';
-import { versionDiffRead, type WorkflowPlace } from '../client/workflows.ts';
+import { versionDiffRead, type WorkflowIDs } from '../client/workflows.ts';
 import { countOf } from '../ui/count.ts';
 import { Problem } from '../ui/problem.tsx';
 import { Scroller } from '../ui/table.tsx';
@@ -13,12 +13,12 @@ const MAX_CHANGES = 100;
 const MAX_FIELDS = 50;
 
 /** Differences between a version and the one before: by step, connection and option, from old to new. */
-export function WhatChanged({ place, versionID }: { place: WorkflowPlace; versionID: string }) {
-  const { data: diff, error } = useQuery(versionDiffRead({ ...place, versionID }));
-  const after = useQuery(versionRead({ ...place, versionID }));
+export function WhatChanged({ ids, versionID }: { ids: WorkflowIDs; versionID: string }) {
+  const { data: diff, error } = useQuery(versionDiffRead({ ...ids, versionID }));
+  const after = useQuery(versionRead({ ...ids, versionID }));
   const beforeID = diff?.before?.versionID;
   const before = useQuery({
-    ...versionRead({ ...place, versionID: beforeID ?? '' }),
+    ...versionRead({ ...ids, versionID: beforeID ?? '' }),
     enabled: beforeID !== undefined,
   });
   const failure = error ?? after.error ?? before.error;

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useMay } from '../client/may.ts';
 import type { Issue, RunStatus, Schemas } from '../client/types.ts';
 import { secretNamesRead } from '../client/variables.ts';
-import { saveWorkflow, saveWorkflowRetention, type WorkflowPlace, workflowRetentionRead } from '../client/workflows.ts';
+import { saveWorkflow, saveWorkflowRetention, type WorkflowIDs, workflowRetentionRead } from '../client/workflows.ts';
 import { useSettings } from '../settings/draft.ts';
 import { SettingsForm } from '../settings/form.tsx';
 import { RunRetention } from '../settings/run-retention.tsx';
@@ -13,7 +13,7 @@ import { Problem } from '../ui/problem.tsx';
 import { wordOf } from '../ui/status.tsx';
 
 interface Props {
-  place: WorkflowPlace;
+  ids: WorkflowIDs;
   base: Schemas['Workflow'];
   /** Refusals of the API about the options when the workflow is published. */
   issues: readonly Issue[];
@@ -22,13 +22,13 @@ interface Props {
 }
 
 /** Settings for all runs of a workflow: who is told of their end, and how long they are kept. */
-export function WorkflowSettings({ place, base, issues, onSaved, onClose }: Props) {
-  const retention = useQuery(workflowRetentionRead(place));
-  const mayChange = useMay(`workflow:${place.workflowID}`)('workflow.update');
+export function WorkflowSettings({ ids, base, issues, onSaved, onClose }: Props) {
+  const retention = useQuery(workflowRetentionRead(ids));
+  const mayChange = useMay(`workflow:${ids.workflowID}`)('workflow.update');
   return (
     <Modal opened onClose={onClose} closeOnClickOutside={false} title="Settings" size="lg">
       <Stack>
-        <CompletionWebhook place={place} base={base} issues={issues} mayChange={mayChange} onSaved={onSaved} />
+        <CompletionWebhook ids={ids} base={base} issues={issues} mayChange={mayChange} onSaved={onSaved} />
         {retention.error && <Problem error={retention.error} onRetry={() => void retention.refetch()} />}
         {retention.isPending && <Skeleton h={200} />}
         {retention.data && (
@@ -36,8 +36,8 @@ export function WorkflowSettings({ place, base, issues, onSaved, onClose }: Prop
             of="workflow"
             retention={retention.data}
             mayChange={mayChange}
-            queryKey={workflowRetentionRead(place).queryKey}
-            send={(change) => saveWorkflowRetention(place, change)}
+            queryKey={workflowRetentionRead(ids).queryKey}
+            send={(change) => saveWorkflowRetention(ids, change)}
           />
         )}
       </Stack>
@@ -47,25 +47,19 @@ export function WorkflowSettings({ place, base, issues, onSaved, onClose }: Prop
 
 const ENDS = ['COMPLETED', 'FAILED', 'CANCELLED'] as const satisfies readonly RunStatus[];
 
-function CompletionWebhook({
-  place,
-  base,
-  issues,
-  mayChange,
-  onSaved,
-}: Omit<Props, 'onClose'> & { mayChange: boolean }) {
+function CompletionWebhook({ ids, base, issues, mayChange, onSaved }: Omit<Props, 'onClose'> & { mayChange: boolean }) {
   const may = useMay();
-  const secrets = useQuery({ ...secretNamesRead(place.tenantID), enabled: may('variable.list') });
+  const secrets = useQuery({ ...secretNamesRead(ids.tenantID), enabled: may('variable.list') });
   const { draft, set, ...form } = useSettings({
     saved: webhookOf(base),
     async send(webhook) {
       const { completionWebhook: _, ...others } = base.workflowOptions;
       const workflowOptions = { ...others, ...optionOf(webhook) } as Schemas['WorkflowUpdate']['workflowOptions'];
-      const saved = await saveWorkflow(place, { workflowOptions, draft: true }, base.versionNumber);
+      const saved = await saveWorkflow(ids, { workflowOptions, draft: true }, base.versionNumber);
       onSaved(saved);
       return webhookOf(saved);
     },
-    queryKey: ['workflows', place.tenantID],
+    queryKey: ['workflows', ids.tenantID],
   });
   const { isOn, url, secret, on, includeOutput } = draft;
   const asked = faultsIn('workflowOptions', form.save.error);

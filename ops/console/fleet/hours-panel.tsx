@@ -9,13 +9,13 @@ type Hour = Schemas['FleetHour'];
 /** How many runs were accepted and have ended in each of the last 24 hours. */
 export function HoursPanel({ hours: { at, rows } }: { hours: Schemas['FleetHours'] }) {
   const series: Series[] = [
-    { name: 'Accepted', tone: 'busy', look: 'bar on the left', values: rows.map(({ accepted }) => accepted) },
+    { name: 'Accepted', tone: 'busy', shape: 'bar on the left', values: rows.map(({ accepted }) => accepted) },
     // The failed ones are the lower part of the same bar.
     {
-      ...{ name: 'Completed', tone: 'ok', look: 'hollow bar on the right' },
+      ...{ name: 'Completed', tone: 'ok', shape: 'hollow bar on the right' },
       values: rows.map(({ completed, failed }) => completed + failed),
     },
-    { name: 'Failed', tone: 'bad', look: 'bar on the right', values: rows.map(({ failed }) => failed) },
+    { name: 'Failed', tone: 'bad', shape: 'bar on the right', values: rows.map(({ failed }) => failed) },
   ];
   return (
     <Section title="Runs by hour" said={<ReadAgo at={at} />}>

@@ -1,6 +1,6 @@
 import type { Schemas } from '../client/types.ts';
 
-const looks = [
+const styles = [
   { name: 'interactive', tone: 'busy' },
   { name: 'webhook', tone: 'ok', dash: [8, 4] },
   { name: 'cron', tone: 'wait', dash: [2, 3] },
@@ -21,7 +21,7 @@ export interface Seen {
 const MAX_SEEN = 450;
 
 /** Reasons that only people end: a pause lasts as long as people want. */
-const held = new Set(['paused', 'blocked']);
+const ignored = new Set(['paused', 'blocked']);
 
 /** Adds a reading to those that the page has seen. Rows tell how it is, not how it was. */
 export function withReading(seen: readonly Seen[], { at, rows }: Schemas['FleetBacklogs']): readonly Seen[] {
@@ -29,7 +29,7 @@ export function withReading(seen: readonly Seen[], { at, rows }: Schemas['FleetB
   if (seen.some((one) => one.at >= time)) return seen;
   const ages = new Map<string, number>();
   for (const { class: kind, queue, state, oldest } of rows) {
-    if (held.has(state)) continue;
+    if (ignored.has(state)) continue;
     const name = kind ?? queue;
     ages.set(name, Math.max(ages.get(name) ?? 0, time - Date.parse(oldest)));
   }
@@ -46,16 +46,16 @@ export interface Longest {
 
 /** The age of the oldest work of each class at each reading. */
 export function linesOf(seen: readonly Seen[]) {
-  return looks.map((look) => ({
-    ...look,
-    look: 'line' as const,
-    values: seen.map(({ ages }) => ages.get(look.name) ?? 0),
+  return styles.map((style) => ({
+    ...style,
+    shape: 'line' as const,
+    values: seen.map(({ ages }) => ages.get(style.name) ?? 0),
   }));
 }
 
 /** For each class, and any other queue that was seen, how old its oldest work is and has been. */
 export function longestOf(seen: readonly Seen[]): Longest[] {
-  const all = new Set([...looks.map(({ name }) => name), ...seen.flatMap(({ ages }) => [...ages.keys()])]);
+  const all = new Set([...styles.map(({ name }) => name), ...seen.flatMap(({ ages }) => [...ages.keys()])]);
   return [...all].map((name) => {
     const found: Longest = { name, now: seen.at(-1)?.ages.get(name) ?? 0, longest: 0, at: seen.at(-1)?.at ?? 0 };
     for (const { at, ages } of seen) {

@@ -2,7 +2,7 @@ import type { Schemas } from '../client/types.ts';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import type { Tone } from '../ui/status.tsx';
 
-const looks: Record<Schemas['FleetWorker']['state'], { word: string; tone: Tone; icon: IconName }> = {
+const styles: Record<Schemas['FleetWorker']['state'], { word: string; tone: Tone; icon: IconName }> = {
   live: { word: 'Live', tone: 'ok', icon: 'check' },
   overdue: { word: 'Lease overdue', tone: 'wait', icon: 'clock' },
   lost: { word: 'Lost', tone: 'bad', icon: 'cross' },
@@ -11,7 +11,7 @@ const looks: Record<Schemas['FleetWorker']['state'], { word: string; tone: Tone;
 
 /** Told by word, shape and colour. */
 export function WorkerState({ of }: { of: Schemas['FleetWorker']['state'] }) {
-  const { word, tone, icon } = looks[of];
+  const { word, tone, icon } = styles[of];
   return (
     <span className="status" data-tone={tone}>
       <Icon name={icon} />

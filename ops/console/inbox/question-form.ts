@@ -84,12 +84,12 @@ export function answerOf(entered: Answer, { schema }: Form): Answer {
 }
 
 function withoutEmpty(entered: Answer, schema: Schema): Answer {
-  const kept = Object.entries(entered).flatMap(([name, value]) => {
+  const entries = Object.entries(entered).flatMap(([name, value]) => {
     const property = propertiesOf(schema)[name];
     if (!property || !isObject(value)) return [[name, value]];
     const inner = withoutEmpty(value, property);
     const isEmpty = Object.keys(inner).length === 0 && !requiredOf(schema).includes(name);
     return isEmpty && hasFields(property) ? [] : [[name, inner]];
   });
-  return Object.fromEntries(kept);
+  return Object.fromEntries(entries);
 }

@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Select, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { addAction, changeAction, deleteAction, type ListenerPlace } from '../client/listeners.ts';
+import { addAction, changeAction, deleteAction, type ListenerIDs } from '../client/listeners.ts';
 import { useMay } from '../client/may.ts';
 import { dataQueriesRead } from '../client/queries-of-tenant.ts';
 import { workflowsRead } from '../client/reads.ts';
@@ -17,16 +17,16 @@ type Action = Schemas['Listener']['actions'][number];
 type Forms = Readonly<Record<string, Schemas['ListenerActionForm']>>;
 
 interface Props {
-  place: ListenerPlace;
+  ids: ListenerIDs;
   listener: Schemas['Listener'];
   forms: Forms;
 }
 
 /** Actions on each event, in this order. */
-export function Actions({ place, listener: { actions }, forms }: Props) {
-  const mayChange = useMay(`listener:${place.listenerID}`)('listener.update');
+export function Actions({ ids, listener: { actions }, forms }: Props) {
+  const mayChange = useMay(`listener:${ids.listenerID}`)('listener.update');
   const queries = useQueryClient();
-  const refresh = () => queries.invalidateQueries({ queryKey: ['listener', place] });
+  const refresh = () => queries.invalidateQueries({ queryKey: ['listener', ids] });
   const [edited, setEdited] = useState<Action | 'new'>();
   const [doomed, setDoomed] = useState<Action>();
   const labelOf = ({ actionType }: Action) => forms[actionType]?.label ?? actionType;
@@ -63,7 +63,7 @@ export function Actions({ place, listener: { actions }, forms }: Props) {
       )}
       {edited && (
         <ActionDialog
-          place={place}
+          ids={ids}
           forms={forms}
           {...(edited !== 'new' && { action: edited })}
           onSaved={refresh}
@@ -76,7 +76,7 @@ export function Actions({ place, listener: { actions }, forms }: Props) {
           question={`“${labelOf(doomed)}” is deleted. Events that are processed later do without it.`}
           verb="Delete"
           onConfirm={async () => {
-            await deleteAction({ ...place, actionID: doomed.actionID });
+            await deleteAction({ ...ids, actionID: doomed.actionID });
             await refresh();
           }}
           onClose={() => setDoomed(undefined)}
@@ -90,7 +90,7 @@ export function Actions({ place, listener: { actions }, forms }: Props) {
 const given = { names: { event: [] } };
 
 interface DialogProps {
-  place: ListenerPlace;
+  ids: ListenerIDs;
   forms: Forms;
   /** Without it, a new one. */
   action?: Action;
@@ -98,8 +98,8 @@ interface DialogProps {
   onClose: () => void;
 }
 
-function ActionDialog({ place, forms, action, onSaved, onClose }: DialogProps) {
-  const { tenantID } = place;
+function ActionDialog({ ids, forms, action, onSaved, onClose }: DialogProps) {
+  const { tenantID } = ids;
   const may = useMay();
   const [type, setType] = useState(action?.actionType ?? 'transform');
   const form = forms[type];
@@ -123,8 +123,8 @@ function ActionDialog({ place, forms, action, onSaved, onClose }: DialogProps) {
   const save = useMutation({
     async mutationFn() {
       const wanted = { actionType: type, actionConfig: config, isEnabled } as Schemas['ListenerActionCreate'];
-      if (action) await changeAction({ ...place, actionID: action.actionID }, wanted);
-      else await addAction(place, wanted);
+      if (action) await changeAction({ ...ids, actionID: action.actionID }, wanted);
+      else await addAction(ids, wanted);
       await onSaved();
     },
     onSuccess: onClose,

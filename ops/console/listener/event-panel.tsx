@@ -2,7 +2,7 @@ import { Button, CloseButton, Group, Skeleton, Stack, Text } from '@mantine/core
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { eventRead, type ListenerPlace, redriveEvent } from '../client/listeners.ts';
+import { eventRead, type ListenerIDs, redriveEvent } from '../client/listeners.ts';
 import { CodeEditor } from '../ui/code-editor.tsx';
 import { countOf } from '../ui/count.ts';
 import { JSONView, MAX_EDITED } from '../ui/json.tsx';
@@ -14,38 +14,38 @@ import { Ago } from '../ui/time.tsx';
 import { EventStatus } from './state.tsx';
 
 type Event = NonNullable<ReturnType<typeof useEvent>['data']>;
-type Place = ListenerPlace & { eventID: string };
+type EventIDs = ListenerIDs & { eventID: string };
 
 interface Props {
-  place: Place;
+  ids: EventIDs;
   onClose: () => void;
   /** Shows the event that is processed in place of this one. */
   onShow: (eventID: string) => void;
 }
 
 /** One event as it was received, and what has become of it. */
-export function EventPanel({ place, onClose, onShow }: Props) {
-  const { data: event, error, refetch } = useEvent(place);
+export function EventPanel({ ids, onClose, onShow }: Props) {
+  const { data: event, error, refetch } = useEvent(ids);
   return (
     <Stack gap="sm">
       <Group justify="space-between" wrap="nowrap">
         <Text component="h2" fw={600}>
-          Event <code>{place.eventID.slice(-8)}</code>
+          Event <code>{ids.eventID.slice(-8)}</code>
         </Text>
         <CloseButton aria-label="Close the event" onClick={onClose} />
       </Group>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!event && !error && <Skeleton h={160} />}
-      {event && <Shown place={place} event={event} onShow={onShow} />}
+      {event && <Shown ids={ids} event={event} onShow={onShow} />}
     </Stack>
   );
 }
 
-function useEvent(place: Place) {
-  return useQuery(eventRead(place));
+function useEvent(ids: EventIDs) {
+  return useQuery(eventRead(ids));
 }
 
-function Shown({ place, event, onShow }: { place: Place; event: Event; onShow: Props['onShow'] }) {
+function Shown({ ids, event, onShow }: { ids: EventIDs; event: Event; onShow: Props['onShow'] }) {
   const { state, receivedAt, attempts, error, method, path, instanceID, replayOf } = event;
   return (
     <>
@@ -60,8 +60,8 @@ function Shown({ place, event, onShow }: { place: Place; event: Event; onShow: P
         </Notice>
       )}
       {state === 'dead' && (
-        <May permission="listener.execute" on={`listener:${place.listenerID}`}>
-          <Redrive place={place} event={event} onShow={onShow} />
+        <May permission="listener.execute" on={`listener:${ids.listenerID}`}>
+          <Redrive ids={ids} event={event} onShow={onShow} />
         </May>
       )}
       {method && (
@@ -75,7 +75,7 @@ function Shown({ place, event, onShow }: { place: Place; event: Event; onShow: P
         <Link
           className="link"
           to="/t/$tenantID/runs/$instanceID"
-          params={{ tenantID: place.tenantID, instanceID }}
+          params={{ tenantID: ids.tenantID, instanceID }}
           search={{}}
         >
           The run that it has started
@@ -103,7 +103,7 @@ function headerLines(headers: Event['headers']): string {
 }
 
 /** Gives a dead letter to workers again, as it is or corrected. */
-function Redrive({ place, event, onShow }: { place: Place; event: Event; onShow: Props['onShow'] }) {
+function Redrive({ ids, event, onShow }: { ids: EventIDs; event: Event; onShow: Props['onShow'] }) {
   const queries = useQueryClient();
   const [isEditing, setEditing] = useState(false);
   const isLong = (event.bodyText?.length ?? 0) > MAX_EDITED;
@@ -112,15 +112,15 @@ function Redrive({ place, event, onShow }: { place: Place; event: Event; onShow:
   const [headers, setHeaders] = useState('');
   const redrive = useMutation({
     mutationFn: () => {
-      if (!isEditing) return redriveEvent(place, {});
+      if (!isEditing) return redriveEvent(ids, {});
       const given = headers.trim() === '' ? {} : { headers: JSON.parse(headers) as [string, string][] };
-      return redriveEvent(place, { ...(text !== shown && { bodyText: text }), ...given });
+      return redriveEvent(ids, { ...(text !== shown && { bodyText: text }), ...given });
     },
     onSuccess: onShow,
     onSettled: () =>
       Promise.all([
         queries.invalidateQueries({ queryKey: ['listener-events'] }),
-        queries.invalidateQueries({ queryKey: ['listener-event', place] }),
+        queries.invalidateQueries({ queryKey: ['listener-event', ids] }),
       ]),
   });
   return (

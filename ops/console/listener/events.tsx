@@ -1,7 +1,7 @@
 import { Button, Group, Paper, Select, Skeleton, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { eventsRead, type ListenerPlace } from '../client/listeners.ts';
+import { eventsRead, type ListenerIDs } from '../client/listeners.ts';
 import type { Schemas } from '../client/types.ts';
 import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -14,15 +14,15 @@ import { EventStatus, eventLooks } from './state.tsx';
 import { eventStates, type ListenerView } from './view.ts';
 
 interface Props {
-  place: ListenerPlace;
+  ids: ListenerIDs;
   view: ListenerView;
   onView: (view: ListenerView) => void;
 }
 
 /** Events that a listener has received, newest first; with one state its dead letters. */
-export function Events({ place, view, onView }: Props) {
+export function Events({ ids, view, onView }: Props) {
   const { event: selected, tab: _, ...filter } = view;
-  const { data, error, refetch } = useQuery(eventsRead(place, filter));
+  const { data, error, refetch } = useQuery(eventsRead(ids, filter));
   const [isRedriving, redriving] = useDisclosure(false);
   const columns: Column<Schemas['ListenerEvent']>[] = [
     {
@@ -59,7 +59,7 @@ export function Events({ place, view, onView }: Props) {
           allowDeselect={false}
           onChange={(state) => onView(eventStates.some((one) => one === state) ? { state: state as 'dead' } : {})}
         />
-        <May permission="listener.execute" on={`listener:${place.listenerID}`}>
+        <May permission="listener.execute" on={`listener:${ids.listenerID}`}>
           <Button size="xs" variant="default" onClick={redriving.open}>
             Redrive dead letters
           </Button>
@@ -89,7 +89,7 @@ export function Events({ place, view, onView }: Props) {
           <Paper withBorder p="sm">
             <EventPanel
               key={selected}
-              place={{ ...place, eventID: selected }}
+              ids={{ ...ids, eventID: selected }}
               onClose={() => onView({ ...filter })}
               onShow={(event) => onView({ event })}
             />
@@ -101,7 +101,7 @@ export function Events({ place, view, onView }: Props) {
         next={data?.nextCursor}
         onGo={(cursor) => onView({ ...(view.state && { state: view.state }), ...(cursor && { cursor }) })}
       />
-      {isRedriving && <RedriveMany place={place} onClose={redriving.close} />}
+      {isRedriving && <RedriveMany ids={ids} onClose={redriving.close} />}
     </>
   );
 }

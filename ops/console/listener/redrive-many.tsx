@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Select, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { deadLettersRead, type ListenerPlace, redriveEvents } from '../client/listeners.ts';
+import { deadLettersRead, type ListenerIDs, redriveEvents } from '../client/listeners.ts';
 import { countOf } from '../ui/count.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -14,7 +14,7 @@ const periods = [
 ];
 
 /** Gives the dead letters of a period to workers again, after saying how many that are. */
-export function RedriveMany({ place, onClose }: { place: ListenerPlace; onClose: () => void }) {
+export function RedriveMany({ ids, onClose }: { ids: ListenerIDs; onClose: () => void }) {
   const queries = useQueryClient();
   const [hours, setHours] = useState('24');
   // Events that become dead letters later were not counted, and stay.
@@ -22,10 +22,10 @@ export function RedriveMany({ place, onClose }: { place: ListenerPlace; onClose:
     const now = Date.now();
     return { from: new Date(now - Number(hours) * HOUR_MS).toISOString(), to: new Date(now).toISOString() };
   }, [hours]);
-  const { data: count, error } = useQuery(deadLettersRead(place, from, to));
+  const { data: count, error } = useQuery(deadLettersRead(ids, from, to));
   const redrive = useMutation({
-    mutationFn: () => redriveEvents(place, from, to),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['listener-events', place] }),
+    mutationFn: () => redriveEvents(ids, from, to),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['listener-events', ids] }),
   });
   return (
     <Modal opened onClose={onClose} title="Redrive dead letters">

@@ -1,7 +1,7 @@
 import { Button, Paper, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type ListenerPlace, listenerFormsRead, saveListener } from '../client/listeners.ts';
+import { type ListenerIDs, listenerFormsRead, saveListener } from '../client/listeners.ts';
 import type { Schemas } from '../client/types.ts';
 import { faultsIn } from '../ui/faults.ts';
 import { JSONView } from '../ui/json.tsx';
@@ -12,13 +12,13 @@ import { useUnsaved } from '../ui/unsaved.ts';
 import { Actions } from './actions.tsx';
 
 interface Props {
-  place: ListenerPlace;
+  ids: ListenerIDs;
   listener: Schemas['Listener'];
 }
 
 /** The configuration as the API describes it, and the actions as they are. */
-export function Settings({ place, listener }: Props) {
-  const { data: forms, error } = useQuery(listenerFormsRead(place.tenantID));
+export function Settings({ ids, listener }: Props) {
+  const { data: forms, error } = useQuery(listenerFormsRead(ids.tenantID));
   const queries = useQueryClient();
   const [saved, setSaved] = useState<Readonly<Record<string, unknown>>>(listener.listenerConfig);
   const [config, setConfig] = useState(saved);
@@ -26,12 +26,12 @@ export function Settings({ place, listener }: Props) {
   useUnsaved(isDirty);
   const save = useMutation({
     mutationFn: async () => {
-      await saveListener(place, { listenerConfig: config as Schemas['ListenerUpdate']['listenerConfig'] & object });
+      await saveListener(ids, { listenerConfig: config as Schemas['ListenerUpdate']['listenerConfig'] & object });
       return config;
     },
     onSuccess: async (sent) => {
       setSaved(sent);
-      await queries.invalidateQueries({ queryKey: ['listener', place] });
+      await queries.invalidateQueries({ queryKey: ['listener', ids] });
     },
   });
   const form = forms?.schemas[listener.listenerType];
@@ -48,7 +48,7 @@ export function Settings({ place, listener }: Props) {
             <JSONView value={config} label="Configuration" />
           )}
           {save.error && <Problem error={save.error} />}
-          <May permission="listener.update" on={`listener:${place.listenerID}`}>
+          <May permission="listener.update" on={`listener:${ids.listenerID}`}>
             <Button disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate()}>
               Save
             </Button>
@@ -59,7 +59,7 @@ export function Settings({ place, listener }: Props) {
         <Text component="h2" fw={600} size="sm" mb="xs">
           Actions, in their order
         </Text>
-        <Actions place={place} listener={listener} forms={forms.actions} />
+        <Actions ids={ids} listener={listener} forms={forms.actions} />
       </Paper>
     </div>
   );

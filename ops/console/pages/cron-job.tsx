@@ -2,14 +2,7 @@ import { Button, Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import {
-  actOnCronJob,
-  type CronJobPlace,
-  cronJobRead,
-  deleteCronJob,
-  nextTicksRead,
-  ticksRead,
-} from '../client/cron.ts';
+import { actOnCronJob, type CronJobIDs, cronJobRead, deleteCronJob, nextTicksRead, ticksRead } from '../client/cron.ts';
 import type { Schemas } from '../client/types.ts';
 import { Backfills } from '../cron/backfills.tsx';
 import { CronJobForm } from '../cron/form.tsx';
@@ -30,12 +23,12 @@ type Tick = Schemas['CronJobHistory'];
 
 /** When a cron job runs next, and the fate of its ticks. */
 export function CronJobPage() {
-  const place = useParams({ from: '/shell/t/$tenantID/cron/$cronJobID' });
+  const ids = useParams({ from: '/shell/t/$tenantID/cron/$cronJobID' });
   const queries = useQueryClient();
-  const { data: job, error, refetch } = useQuery(cronJobRead(place));
+  const { data: job, error, refetch } = useQuery(cronJobRead(ids));
   const act = useMutation({
-    mutationFn: (verb: 'run' | 'pause' | 'resume') => actOnCronJob(place, verb),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['cron-job', place] }),
+    mutationFn: (verb: 'run' | 'pause' | 'resume') => actOnCronJob(ids, verb),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['cron-job', ids] }),
   });
   if (error)
     return (
@@ -45,16 +38,16 @@ export function CronJobPage() {
       </>
     );
   if (!job) return <Skeleton h={320} />;
-  const isHeld = job.state === 'paused' || job.state === 'stopped';
+  const isHalted = job.state === 'paused' || job.state === 'stopped';
   return (
     <>
       <PageTitle title={job.cronJobTitle} beside={<CronState of={job} />}>
-        <WhoChanged tenantID={place.tenantID} assetID={place.cronJobID} />
-        <More place={place} job={job} />
-        <May permission="cronjob.update" on={`cronjob:${place.cronJobID}`}>
+        <WhoChanged tenantID={ids.tenantID} assetID={ids.cronJobID} />
+        <More ids={ids} job={job} />
+        <May permission="cronjob.update" on={`cronjob:${ids.cronJobID}`}>
           {job.state !== 'disabled' && (
-            <Button variant="default" loading={act.isPending} onClick={() => act.mutate(isHeld ? 'resume' : 'pause')}>
-              {isHeld ? 'Resume' : 'Pause'}
+            <Button variant="default" loading={act.isPending} onClick={() => act.mutate(isHalted ? 'resume' : 'pause')}>
+              {isHalted ? 'Resume' : 'Pause'}
             </Button>
           )}
           <Button leftSection={<Icon name="play" />} loading={act.isPending} onClick={() => act.mutate('run')}>
@@ -72,26 +65,26 @@ export function CronJobPage() {
         <Text size="sm">
           {job.scheduleDescription}, written as <code>{job.cronJobSchedule}</code>
         </Text>
-        <Target tenantID={place.tenantID} config={job.cronJobConfig} />
+        <Target tenantID={ids.tenantID} config={job.cronJobConfig} />
         <SimpleGrid cols={{ base: 1, md: 2 }}>
           <Paper withBorder p="md" component="section" aria-label="Next runs">
             <Text component="h2" fw={600} mb="xs">
               Next runs
             </Text>
-            {isHeld && <Text size="sm">They would be these; none happens until the job is resumed.</Text>}
-            <NextTicks place={place} />
+            {isHalted && <Text size="sm">They would be these; none happens until the job is resumed.</Text>}
+            <NextTicks ids={ids} />
           </Paper>
           <Paper withBorder p="md" component="section" aria-label="Past ticks">
             <Text component="h2" fw={600} mb="xs">
               Past ticks
             </Text>
-            <Ticks place={place} />
+            <Ticks ids={ids} />
           </Paper>
           <Paper withBorder p="md" component="section" aria-label="Backfill">
             <Text component="h2" fw={600} mb="xs">
               Backfill
             </Text>
-            <Backfills place={place} />
+            <Backfills ids={ids} />
           </Paper>
         </SimpleGrid>
       </Stack>
@@ -118,8 +111,8 @@ function Target({ tenantID, config }: { tenantID: string; config: Schemas['CronJ
 }
 
 /** Further actions on the job. */
-function More({ place, job }: { place: CronJobPlace; job: Schemas['CronJob'] }) {
-  const { tenantID } = place;
+function More({ ids, job }: { ids: CronJobIDs; job: Schemas['CronJob'] }) {
+  const { tenantID } = ids;
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [asked, setAsked] = useState<'change' | 'delete'>();
@@ -128,7 +121,7 @@ function More({ place, job }: { place: CronJobPlace; job: Schemas['CronJob'] }) 
     <>
       <RowMenu
         of={job.cronJobTitle}
-        on={`cronjob:${place.cronJobID}`}
+        on={`cronjob:${ids.cronJobID}`}
         actions={[
           { label: 'Change', permission: 'cronjob.update', onClick: () => setAsked('change') },
           { label: 'Delete', permission: 'cronjob.delete', onClick: () => setAsked('delete'), isDangerous: true },
@@ -138,7 +131,7 @@ function More({ place, job }: { place: CronJobPlace; job: Schemas['CronJob'] }) 
         <CronJobForm
           tenantID={tenantID}
           job={job}
-          onSaved={() => queries.invalidateQueries({ queryKey: ['cron-job', place] })}
+          onSaved={() => queries.invalidateQueries({ queryKey: ['cron-job', ids] })}
           onClose={close}
         />
       )}
@@ -148,7 +141,7 @@ function More({ place, job }: { place: CronJobPlace; job: Schemas['CronJob'] }) 
           question={`“${job.cronJobTitle}” and its history are deleted. Runs that it has started go on.`}
           verb="Delete"
           onConfirm={async () => {
-            await deleteCronJob(place);
+            await deleteCronJob(ids);
             await queries.invalidateQueries({ queryKey: ['cron-jobs', tenantID] });
             await navigate({ to: '/t/$tenantID/cron', params: { tenantID } });
           }}
@@ -159,8 +152,8 @@ function More({ place, job }: { place: CronJobPlace; job: Schemas['CronJob'] }) 
   );
 }
 
-function NextTicks({ place }: { place: CronJobPlace }) {
-  const { data: preview, error } = useQuery(nextTicksRead(place));
+function NextTicks({ ids }: { ids: CronJobIDs }) {
+  const { data: preview, error } = useQuery(nextTicksRead(ids));
   if (error) return <Problem error={error} />;
   return (
     <ol className="lines">
@@ -182,8 +175,8 @@ const outcomeWords: Record<Tick['outcome'], string> = {
   refused: 'Refused',
 };
 
-function Ticks({ place }: { place: CronJobPlace }) {
-  const { data: ticks, error } = useQuery(ticksRead(place));
+function Ticks({ ids }: { ids: CronJobIDs }) {
+  const { data: ticks, error } = useQuery(ticksRead(ids));
   if (error) return <Problem error={error} />;
   if (ticks?.length === 0) return <Text size="sm">None yet.</Text>;
   return (
@@ -218,7 +211,7 @@ function Ticks({ place }: { place: CronJobPlace }) {
                   <Link
                     className="link"
                     to="/t/$tenantID/runs/$instanceID"
-                    params={{ tenantID: place.tenantID, instanceID: tick.instanceID }}
+                    params={{ tenantID: ids.tenantID, instanceID: tick.instanceID }}
                     search={{}}
                   >
                     Run

@@ -2,7 +2,7 @@ import { Button, Group, Paper, Select, Skeleton, Tabs, Text } from '@mantine/cor
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { type DatabaseTable, type SchemaPlace, schemasRead, tablesRead } from '../client/database.ts';
+import { type DatabaseTable, type SchemaIDs, schemasRead, tablesRead } from '../client/database.ts';
 import { useMay } from '../client/may.ts';
 import { ChangeColumns, CreateSchema, CreateTable, DropSchema, DropTable } from '../database/change-table.tsx';
 import { Rows } from '../database/rows.tsx';
@@ -55,8 +55,8 @@ interface Props {
 function Tables({ tenantID, view, onView }: Props) {
   const schemas = useQuery(schemasRead(tenantID));
   const schema = view.schema ?? schemas.data?.find((one) => one.databaseSchemaName === 'public')?.databaseSchemaName;
-  const place = { tenantID, databaseSchemaName: schema ?? '' };
-  const tables = useQuery({ ...tablesRead(place), enabled: schema !== undefined });
+  const ids = { tenantID, databaseSchemaName: schema ?? '' };
+  const tables = useQuery({ ...tablesRead(ids), enabled: schema !== undefined });
   const table = tables.data?.find((one) => one.databaseTableName === view.table);
   const error = schemas.error ?? tables.error;
   if (error) return <Problem error={error} onRetry={() => void schemas.refetch()} />;
@@ -83,7 +83,7 @@ function Tables({ tenantID, view, onView }: Props) {
           allowDeselect={false}
           onChange={(next) => next && schema && onView({ schema, table: next })}
         />
-        <Changes place={place} onDropped={() => onView({})} />
+        <Changes ids={ids} onDropped={() => onView({})} />
       </Group>
       {tables.data && !table && (
         <Text size="sm">
@@ -100,9 +100,9 @@ function Tables({ tenantID, view, onView }: Props) {
 }
 
 /** Tables and schemas that may be made or dropped, after their SQL is shown. */
-function Changes({ place, onDropped }: { place: SchemaPlace; onDropped: () => void }) {
+function Changes({ ids, onDropped }: { ids: SchemaIDs; onDropped: () => void }) {
   const may = useMay();
-  const { tenantID, databaseSchemaName } = place;
+  const { tenantID, databaseSchemaName } = ids;
   const [asked, setAsked] = useState<'table' | 'schema' | 'drop'>();
   const close = () => setAsked(undefined);
   const drop = () => {
@@ -126,9 +126,9 @@ function Changes({ place, onDropped }: { place: SchemaPlace; onDropped: () => vo
           Drop schema
         </Button>
       )}
-      {asked === 'table' && <CreateTable place={place} onDone={close} onClose={close} />}
+      {asked === 'table' && <CreateTable ids={ids} onDone={close} onClose={close} />}
       {asked === 'schema' && <CreateSchema tenantID={tenantID} onDone={close} onClose={close} />}
-      {asked === 'drop' && <DropSchema place={place} onDone={drop} onClose={close} />}
+      {asked === 'drop' && <DropSchema ids={ids} onDone={drop} onClose={close} />}
     </>
   );
 }
@@ -146,7 +146,7 @@ function OneTable({ tenantID, table, view, onView }: Props & { table: DatabaseTa
   const [asked, setAsked] = useState<'drop' | 'change'>();
   const close = () => setAsked(undefined);
   const { databaseSchemaName, databaseTableName } = table;
-  const place = { tenantID, databaseSchemaName, databaseTableName };
+  const ids = { tenantID, databaseSchemaName, databaseTableName };
   const names = { schema: databaseSchemaName, table: databaseTableName };
   return (
     <Paper withBorder p="md">
@@ -177,7 +177,7 @@ function OneTable({ tenantID, table, view, onView }: Props & { table: DatabaseTa
           <Tabs.Tab value="columns">Columns</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="rows">
-          {may('database.rowList') && <Rows place={place} table={table} view={view} onView={onView} />}
+          {may('database.rowList') && <Rows ids={ids} table={table} view={view} onView={onView} />}
         </Tabs.Panel>
         <Tabs.Panel value="columns">
           <Table
@@ -188,9 +188,9 @@ function OneTable({ tenantID, table, view, onView }: Props & { table: DatabaseTa
           />
         </Tabs.Panel>
       </Tabs>
-      {asked === 'change' && <ChangeColumns place={place} table={table} onDone={close} onClose={close} />}
+      {asked === 'change' && <ChangeColumns ids={ids} table={table} onDone={close} onClose={close} />}
       {asked === 'drop' && (
-        <DropTable place={place} onDone={() => onView({ schema: databaseSchemaName })} onClose={close} />
+        <DropTable ids={ids} onDone={() => onView({ schema: databaseSchemaName })} onClose={close} />
       )}
     </Paper>
   );

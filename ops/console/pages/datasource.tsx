@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useMay } from '../client/may.ts';
 import {
   cloneDatasource,
-  type DatasourcePlace,
+  type DatasourceIDs,
   datasourceFormsRead,
   datasourceRead,
   datasourceUsageRead,
@@ -22,7 +22,7 @@ import { JSONView } from '../ui/json.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
-import { useStanding } from '../ui/standing.ts';
+import { useUnresolvedFaults } from '../ui/unresolved-faults.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
 
@@ -31,9 +31,9 @@ type Forms = Readonly<Record<string, Schemas['DatasourceForm']>>;
 
 /** A datasource: the options of its connection without secrets, how the connection is, and what uses it. */
 export function DatasourcePage() {
-  const place = useParams({ from: '/shell/t/$tenantID/datasources/$datasourceID' });
-  const source = useQuery(datasourceRead(place));
-  const forms = useQuery(datasourceFormsRead(place.tenantID));
+  const ids = useParams({ from: '/shell/t/$tenantID/datasources/$datasourceID' });
+  const source = useQuery(datasourceRead(ids));
+  const forms = useQuery(datasourceFormsRead(ids.tenantID));
   const error = source.error ?? forms.error;
   if (error)
     return (
@@ -43,20 +43,20 @@ export function DatasourcePage() {
       </>
     );
   if (!source.data || !forms.data) return <Skeleton h={320} />;
-  return <OneDatasource key={place.datasourceID} place={place} source={source.data} forms={forms.data} />;
+  return <OneDatasource key={ids.datasourceID} ids={ids} source={source.data} forms={forms.data} />;
 }
 
 interface Props {
-  place: DatasourcePlace;
+  ids: DatasourceIDs;
   source: Datasource;
   forms: Forms;
 }
 
-function OneDatasource({ place, source, forms }: Props) {
-  const may = useMay(`datasource:${place.datasourceID}`);
+function OneDatasource({ ids, source, forms }: Props) {
+  const may = useMay(`datasource:${ids.datasourceID}`);
   const queries = useQueryClient();
-  const refresh = () => queries.invalidateQueries({ queryKey: ['datasources', place.tenantID] });
-  const test = useMutation({ mutationFn: () => testDatasource(place), onSettled: refresh });
+  const refresh = () => queries.invalidateQueries({ queryKey: ['datasources', ids.tenantID] });
+  const test = useMutation({ mutationFn: () => testDatasource(ids), onSettled: refresh });
   return (
     <>
       <PageTitle
@@ -67,8 +67,8 @@ function OneDatasource({ place, source, forms }: Props) {
           </span>
         }
       >
-        <WhoChanged tenantID={place.tenantID} assetID={place.datasourceID} />
-        <More place={place} source={source} />
+        <WhoChanged tenantID={ids.tenantID} assetID={ids.datasourceID} />
+        <More ids={ids} source={source} />
         {may('datasource.test') && (
           <Button variant="default" loading={test.isPending} onClick={() => test.mutate()}>
             Test
@@ -78,19 +78,19 @@ function OneDatasource({ place, source, forms }: Props) {
       <div className="said">{test.error && <Problem error={test.error} />}</div>
       <div className="split">
         {may('datasource.update') ? (
-          <Settings place={place} source={source} forms={forms} onSaved={refresh} />
+          <Settings ids={ids} source={source} forms={forms} onSaved={refresh} />
         ) : (
           <Paper withBorder p="md">
             <JSONView value={source.datasourceOptions} label="Options" />
           </Paper>
         )}
-        <Usage place={place} />
+        <Usage ids={ids} />
       </div>
     </>
   );
 }
 
-function Settings({ place, source, forms, onSaved }: Props & { onSaved: () => Promise<unknown> }) {
+function Settings({ ids, source, forms, onSaved }: Props & { onSaved: () => Promise<unknown> }) {
   const { datasourceTitle, datasourceOptions, datasourceType } = source;
   const [saved, setSaved] = useState<{ title: string; options: Options }>({
     title: datasourceTitle,
@@ -101,7 +101,7 @@ function Settings({ place, source, forms, onSaved }: Props & { onSaved: () => Pr
   useUnsaved(isDirty);
   const save = useMutation({
     mutationFn: () =>
-      saveDatasource(place, {
+      saveDatasource(ids, {
         datasourceTitle: draft.title.trim(),
         // As long as they are as they were, their secrets need not be told apart from their masks.
         ...(draft.options !== saved.options && {
@@ -117,7 +117,7 @@ function Settings({ place, source, forms, onSaved }: Props & { onSaved: () => Pr
   });
   const form = forms[datasourceType];
   const faults = faultsIn('datasourceOptions', save.error);
-  const told = useStanding(faultsOf(save.error), { datasourceTitle: draft.title });
+  const told = useUnresolvedFaults(faultsOf(save.error), { datasourceTitle: draft.title });
   return (
     <Paper withBorder p="md" component="section" aria-label="Options">
       <Stack gap="sm">
@@ -133,8 +133,8 @@ function Settings({ place, source, forms, onSaved }: Props & { onSaved: () => Pr
         />
         {form ? (
           <OptionsForm
-            tenantID={place.tenantID}
-            datasourceID={place.datasourceID}
+            tenantID={ids.tenantID}
+            datasourceID={ids.datasourceID}
             form={form}
             options={draft.options}
             faults={faults}
@@ -154,9 +154,9 @@ function Settings({ place, source, forms, onSaved }: Props & { onSaved: () => Pr
   );
 }
 
-function Usage({ place }: { place: DatasourcePlace }) {
-  const { tenantID } = place;
-  const { data, error } = useQuery(datasourceUsageRead(place));
+function Usage({ ids }: { ids: DatasourceIDs }) {
+  const { tenantID } = ids;
+  const { data, error } = useQuery(datasourceUsageRead(ids));
   const may = useMay();
   return (
     <Paper withBorder p="md" component="section" aria-label="Use">
@@ -194,7 +194,7 @@ function Usage({ place }: { place: DatasourcePlace }) {
             className="link"
             to="/t/$tenantID/queries/new"
             params={{ tenantID }}
-            search={{ datasourceID: place.datasourceID }}
+            search={{ datasourceID: ids.datasourceID }}
           >
             New query of it
           </Link>
@@ -204,15 +204,15 @@ function Usage({ place }: { place: DatasourcePlace }) {
   );
 }
 
-function More({ place, source: { datasourceTitle } }: { place: DatasourcePlace; source: Datasource }) {
-  const { tenantID } = place;
+function More({ ids, source: { datasourceTitle } }: { ids: DatasourceIDs; source: Datasource }) {
+  const { tenantID } = ids;
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [isDeleting, setDeleting] = useState(false);
   const refresh = () => queries.invalidateQueries({ queryKey: ['datasources', tenantID] });
   const clone = useMutation({
     async mutationFn() {
-      const datasourceID = await cloneDatasource(place);
+      const datasourceID = await cloneDatasource(ids);
       await refresh();
       await navigate({ to: '/t/$tenantID/datasources/$datasourceID', params: { tenantID, datasourceID } });
     },
@@ -222,7 +222,7 @@ function More({ place, source: { datasourceTitle } }: { place: DatasourcePlace; 
       {clone.error && <Problem error={clone.error} />}
       <RowMenu
         of={datasourceTitle}
-        on={`datasource:${place.datasourceID}`}
+        on={`datasource:${ids.datasourceID}`}
         actions={[
           { label: 'Clone', permission: 'datasource.create', isOfType: true, onClick: () => clone.mutate() },
           { label: 'Delete', permission: 'datasource.delete', onClick: () => setDeleting(true), isDangerous: true },
@@ -234,7 +234,7 @@ function More({ place, source: { datasourceTitle } }: { place: DatasourcePlace; 
           question={`“${datasourceTitle}” is deleted, with the queries and the listeners that use it.`}
           verb="Delete"
           onConfirm={async () => {
-            await deleteDatasource(place);
+            await deleteDatasource(ids);
             await navigate({ to: '/t/$tenantID/datasources', params: { tenantID }, ignoreBlocker: true });
             await refresh();
           }}

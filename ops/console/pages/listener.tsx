@@ -5,7 +5,7 @@ import { useState } from 'react';
 import {
   connectionsRead,
   deleteListener,
-  type ListenerPlace,
+  type ListenerIDs,
   listenerRead,
   saveListener,
   setListening,
@@ -31,10 +31,10 @@ const from = '/shell/t/$tenantID/listeners/$listenerID';
 
 /** A listener: what it has received, what it receives now, and its settings. */
 export function ListenerPage() {
-  const place = useParams({ from });
+  const ids = useParams({ from });
   const view = useSearch({ from });
   const navigate = useNavigate({ from: '/t/$tenantID/listeners/$listenerID' });
-  const { data: listener, error, refetch } = useQuery(listenerRead(place));
+  const { data: listener, error, refetch } = useQuery(listenerRead(ids));
   const show = (next: ListenerView) => void navigate({ search: parseListenerView({ ...next }) });
   if (error)
     return (
@@ -46,7 +46,7 @@ export function ListenerPage() {
   if (!listener) return <Skeleton h={320} />;
   return (
     <Stack>
-      <Head place={place} listener={listener} />
+      <Head ids={ids} listener={listener} />
       <Tabs
         value={view.tab ?? 'events'}
         onChange={(tab) => show(tab === 'events' ? {} : { tab: tab as 'test' | 'settings' })}
@@ -58,31 +58,31 @@ export function ListenerPage() {
           <Tabs.Tab value="settings">Settings</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="events">
-          <Events place={place} view={view} onView={show} />
+          <Events ids={ids} view={view} onView={show} />
         </Tabs.Panel>
         <Tabs.Panel value="test">
           <TestMode listener={listener} />
         </Tabs.Panel>
         <Tabs.Panel value="settings">
-          <Settings place={place} listener={listener} />
+          <Settings ids={ids} listener={listener} />
         </Tabs.Panel>
       </Tabs>
     </Stack>
   );
 }
 
-function Head({ place, listener }: { place: ListenerPlace; listener: Schemas['Listener'] }) {
+function Head({ ids, listener }: { ids: ListenerIDs; listener: Schemas['Listener'] }) {
   const { listenerTitle, status, listenerType, datasource, webhookPaths, creatorID, lastEventAt, eventCount } =
     listener;
   const queries = useQueryClient();
-  const nameOf = useMemberNames(place.tenantID);
-  const { data: connections } = useQuery(connectionsRead(place.tenantID));
+  const nameOf = useMemberNames(ids.tenantID);
+  const { data: connections } = useQuery(connectionsRead(ids.tenantID));
   const act = useMutation({
-    mutationFn: (verb: 'activate' | 'deactivate') => setListening(place, verb),
+    mutationFn: (verb: 'activate' | 'deactivate') => setListening(ids, verb),
     onSettled: () =>
       Promise.all([
-        queries.invalidateQueries({ queryKey: ['listener', place] }),
-        queries.invalidateQueries({ queryKey: ['listeners', place.tenantID] }),
+        queries.invalidateQueries({ queryKey: ['listener', ids] }),
+        queries.invalidateQueries({ queryKey: ['listeners', ids.tenantID] }),
       ]),
   });
   const isActive = status === 'active';
@@ -94,15 +94,15 @@ function Head({ place, listener }: { place: ListenerPlace; listener: Schemas['Li
         beside={
           <span role="status">
             <ListenerState
-              connection={connections?.[place.listenerID]}
+              connection={connections?.[ids.listenerID]}
               listener={{ ...listener, lastError: null, breaker: null }}
             />
           </span>
         }
       >
-        <WhoChanged tenantID={place.tenantID} assetID={place.listenerID} />
-        <More place={place} title={listenerTitle} />
-        <May permission="listener.update" on={`listener:${place.listenerID}`}>
+        <WhoChanged tenantID={ids.tenantID} assetID={ids.listenerID} />
+        <More ids={ids} title={listenerTitle} />
+        <May permission="listener.update" on={`listener:${ids.listenerID}`}>
           <Button
             variant={isActive ? 'default' : 'filled'}
             loading={act.isPending}
@@ -157,8 +157,8 @@ function Head({ place, listener }: { place: ListenerPlace; listener: Schemas['Li
 }
 
 /** Further actions on the listener. */
-function More({ place, title }: { place: ListenerPlace; title: string }) {
-  const { tenantID } = place;
+function More({ ids, title }: { ids: ListenerIDs; title: string }) {
+  const { tenantID } = ids;
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [asked, setAsked] = useState<'rename' | 'delete'>();
@@ -167,7 +167,7 @@ function More({ place, title }: { place: ListenerPlace; title: string }) {
     <>
       <RowMenu
         of={title}
-        on={`listener:${place.listenerID}`}
+        on={`listener:${ids.listenerID}`}
         actions={[
           { label: 'Rename', permission: 'listener.update', onClick: () => setAsked('rename') },
           { label: 'Delete', permission: 'listener.delete', onClick: () => setAsked('delete'), isDangerous: true },
@@ -179,8 +179,8 @@ function More({ place, title }: { place: ListenerPlace; title: string }) {
           initial={title}
           verb="Rename"
           onName={async (listenerTitle) => {
-            await saveListener(place, { listenerTitle });
-            await queries.invalidateQueries({ queryKey: ['listener', place] });
+            await saveListener(ids, { listenerTitle });
+            await queries.invalidateQueries({ queryKey: ['listener', ids] });
           }}
           onClose={close}
         />
@@ -191,7 +191,7 @@ function More({ place, title }: { place: ListenerPlace; title: string }) {
           question={`“${title}” is deleted with its actions. Events that are stored already are not processed any more.`}
           verb="Delete"
           onConfirm={async () => {
-            await deleteListener(place);
+            await deleteListener(ids);
             await queries.invalidateQueries({ queryKey: ['listeners', tenantID] });
             await navigate({ to: '/t/$tenantID/listeners', params: { tenantID }, ignoreBlocker: true });
           }}

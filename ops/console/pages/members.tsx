@@ -41,7 +41,7 @@ export function MembersPage() {
         </div>
       ),
     },
-    { head: 'Standing', cell: (row) => standingOf(row), isWide: true },
+    { head: 'Standing', cell: (row) => membershipOf(row), isWide: true },
     { head: 'Last seen', cell: ({ lastSeen }) => (lastSeen ? <Ago at={lastSeen} /> : 'never'), isWide: true },
   ];
   return (
@@ -62,7 +62,7 @@ export function MembersPage() {
         idOf={({ tenantUserID }) => tenantUserID}
         columns={columns}
         panel={
-          shown && <MemberPanel key={shown} place={{ tenantID, tenantUserID: shown }} onClose={() => show(filter)} />
+          shown && <MemberPanel key={shown} ids={{ tenantID, tenantUserID: shown }} onClose={() => show(filter)} />
         }
       />
       {isAdding && (
@@ -80,7 +80,7 @@ export function MembersPage() {
   );
 }
 
-function standingOf({ isDisabled, isPending, isTenantAdmin }: Member): string {
+function membershipOf({ isDisabled, isPending, isTenantAdmin }: Member): string {
   if (isDisabled) return 'Blocked';
   if (isPending) return 'Invited';
   return isTenantAdmin ? 'Administrator' : 'Member';

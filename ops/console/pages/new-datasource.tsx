@@ -7,7 +7,7 @@ import type { Schemas } from '../client/types.ts';
 import { type Options, OptionsForm } from '../datasource/options.tsx';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
 import { NewForm, NewPage } from '../ui/form.tsx';
-import { useStanding } from '../ui/standing.ts';
+import { useUnresolvedFaults } from '../ui/unresolved-faults.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 
 type Forms = Readonly<Record<string, Schemas['DatasourceForm']>>;
@@ -64,7 +64,7 @@ function NewDatasource({ tenantID, forms }: { tenantID: string; forms: Forms }) 
     },
   });
   useUnsaved(Object.keys(drafts).length > 0);
-  const faults = useStanding(faultsOf(create.error), { datasourceType: type, datasourceTitle: title });
+  const faults = useUnresolvedFaults(faultsOf(create.error), { datasourceType: type, datasourceTitle: title });
   return (
     <NewForm save={create}>
       <Select

@@ -8,7 +8,7 @@ import type { Schemas } from '../client/types.ts';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
 import { NewForm, NewPage } from '../ui/form.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
-import { useStanding } from '../ui/standing.ts';
+import { useUnresolvedFaults } from '../ui/unresolved-faults.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 
 /** A new listener: of which datasource, and of what there. Its actions are added to it then. */
@@ -57,7 +57,7 @@ function NewListener({ tenantID, forms, sources }: Props) {
     },
   });
   useUnsaved(Object.keys(drafts).length > 0);
-  const faults = useStanding(faultsOf(create.error), { listenerTitle: title, datasourceID });
+  const faults = useUnresolvedFaults(faultsOf(create.error), { listenerTitle: title, datasourceID });
   return (
     <NewForm save={create}>
       <TextInput

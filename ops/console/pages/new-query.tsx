@@ -11,7 +11,7 @@ import { OWN, useTablesOf } from '../query/tables.ts';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
 import { NewForm, NewPage } from '../ui/form.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
-import { useStanding } from '../ui/standing.ts';
+import { useUnresolvedFaults } from '../ui/unresolved-faults.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 
 const from = '/shell/t/$tenantID/queries/new';
@@ -64,7 +64,7 @@ function NewQuery({ tenantID, forms, sources }: Props) {
     },
   });
   useUnsaved(Object.keys(drafts).length > 0);
-  const faults = useStanding(faultsOf(create.error), { dataQueryTitle: title });
+  const faults = useUnresolvedFaults(faultsOf(create.error), { dataQueryTitle: title });
   const choices = sources
     .filter(({ datasourceType }) => forms[datasourceType])
     .map(({ datasourceID, datasourceTitle, datasourceType }) => ({

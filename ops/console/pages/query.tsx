@@ -6,7 +6,7 @@ import {
   cloneDataQuery,
   dataQueryRead,
   deleteDataQuery,
-  type QueryPlace,
+  type QueryIDs,
   queryFormsRead,
   saveDataQuery,
 } from '../client/queries-of-tenant.ts';
@@ -34,9 +34,9 @@ const from = '/shell/t/$tenantID/queries/$dataQueryID';
 
 /** A query: its text or form, its inputs, what it answers, and its runs. */
 export function QueryPage() {
-  const place = useParams({ from });
-  const query = useQuery(dataQueryRead(place));
-  const forms = useQuery(queryFormsRead(place.tenantID));
+  const ids = useParams({ from });
+  const query = useQuery(dataQueryRead(ids));
+  const forms = useQuery(queryFormsRead(ids.tenantID));
   const error = query.error ?? forms.error;
   if (error)
     return (
@@ -47,34 +47,34 @@ export function QueryPage() {
     );
   if (!query.data || !forms.data) return <Skeleton h={320} />;
   const form = forms.data[query.data.datasourceType];
-  return <Query key={place.dataQueryID} place={place} query={query.data} form={form} />;
+  return <Query key={ids.dataQueryID} ids={ids} query={query.data} form={form} />;
 }
 
-function Query({ place, query, form }: { place: QueryPlace; query: DataQuery; form: Form | undefined }) {
+function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Form | undefined }) {
   const queries = useQueryClient();
   const view = useSearch({ from });
   const navigate = useNavigate({ from: '/t/$tenantID/queries/$dataQueryID' });
   const [saved, setSaved] = useState<Readonly<Record<string, unknown>>>(query.dataQueryOptions);
   const [options, setOptions] = useState(saved);
-  const offered = useTablesOf(query.datasourceType, place.tenantID);
+  const offered = useTablesOf(query.datasourceType, ids.tenantID);
   const isDirty = options !== saved;
   useUnsaved(isDirty);
   const save = useMutation({
     mutationFn: async () => {
-      await saveDataQuery(place, { dataQueryOptions: options });
+      await saveDataQuery(ids, { dataQueryOptions: options });
       return options;
     },
     onSuccess: (sent) => {
       setSaved(sent);
-      void queries.invalidateQueries({ queryKey: ['data-queries', place.tenantID] });
+      void queries.invalidateQueries({ queryKey: ['data-queries', ids.tenantID] });
     },
   });
   return (
     <>
       <PageTitle title={query.dataQueryTitle} beside={<Text size="sm">{query.datasourceType}</Text>}>
-        <WhoChanged tenantID={place.tenantID} assetID={place.dataQueryID} />
-        <More place={place} query={query} />
-        <May permission="dataquery.update" on={`dataquery:${place.dataQueryID}`}>
+        <WhoChanged tenantID={ids.tenantID} assetID={ids.dataQueryID} />
+        <More ids={ids} query={query} />
+        <May permission="dataquery.update" on={`dataquery:${ids.dataQueryID}`}>
           <Button variant="default" disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate()}>
             Save
           </Button>
@@ -108,7 +108,7 @@ function Query({ place, query, form }: { place: QueryPlace; query: DataQuery; fo
             <Tabs.Panel value="run">
               <Run
                 key={JSON.stringify(saved.inputDefinitions)}
-                place={place}
+                ids={ids}
                 definitions={saved.inputDefinitions}
                 isDirty={isDirty}
                 hasPlan={form !== undefined && hasPlan(form)}
@@ -117,7 +117,7 @@ function Query({ place, query, form }: { place: QueryPlace; query: DataQuery; fo
             <Tabs.Panel value="history">
               {view.tab === 'history' && (
                 <History
-                  place={place}
+                  ids={ids}
                   cursor={view.cursor}
                   onGo={(cursor) => void navigate({ search: { tab: 'history', ...(cursor && { cursor }) } })}
                 />
@@ -137,20 +137,20 @@ function hasPlan({ schema }: Pick<Form, 'schema'>): boolean {
 }
 
 /** Further actions on the query. */
-function More({ place, query }: { place: QueryPlace; query: DataQuery }) {
-  const { tenantID } = place;
+function More({ ids, query }: { ids: QueryIDs; query: DataQuery }) {
+  const { tenantID } = ids;
   const { dataQueryTitle, isDisabled } = query;
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [asked, setAsked] = useState<'rename' | 'delete'>();
   const refresh = async () => {
-    await queries.invalidateQueries({ queryKey: ['data-query', place] });
+    await queries.invalidateQueries({ queryKey: ['data-query', ids] });
     await queries.invalidateQueries({ queryKey: ['data-queries', tenantID] });
   };
   const act = useMutation({
     async mutationFn(verb: 'clone' | 'switch') {
-      if (verb === 'switch') await saveDataQuery(place, { isDisabled: !isDisabled });
-      const dataQueryID = verb === 'clone' ? await cloneDataQuery(place) : undefined;
+      if (verb === 'switch') await saveDataQuery(ids, { isDisabled: !isDisabled });
+      const dataQueryID = verb === 'clone' ? await cloneDataQuery(ids) : undefined;
       await refresh();
       if (dataQueryID) await navigate({ to: '/t/$tenantID/queries/$dataQueryID', params: { tenantID, dataQueryID } });
     },
@@ -162,7 +162,7 @@ function More({ place, query }: { place: QueryPlace; query: DataQuery }) {
       {act.error && <Problem error={act.error} />}
       <RowMenu
         of={dataQueryTitle}
-        on={`dataquery:${place.dataQueryID}`}
+        on={`dataquery:${ids.dataQueryID}`}
         actions={[
           { label: 'Rename', permission: 'dataquery.update', onClick: () => setAsked('rename') },
           {
@@ -180,7 +180,7 @@ function More({ place, query }: { place: QueryPlace; query: DataQuery }) {
           initial={dataQueryTitle}
           verb="Rename"
           onName={async (title) => {
-            await saveDataQuery(place, { dataQueryTitle: title });
+            await saveDataQuery(ids, { dataQueryTitle: title });
             await refresh();
           }}
           onClose={close}
@@ -192,7 +192,7 @@ function More({ place, query }: { place: QueryPlace; query: DataQuery }) {
           question={`“${dataQueryTitle}” is deleted. Workflows that run it fail at its node.`}
           verb="Delete"
           onConfirm={async () => {
-            await deleteDataQuery(place);
+            await deleteDataQuery(ids);
             await queries.invalidateQueries({ queryKey: ['data-queries', tenantID] });
             await navigate({ to: '/t/$tenantID/queries', params: { tenantID }, ignoreBlocker: true });
           }}

@@ -35,8 +35,8 @@ const Rerun = lazy(() => import('../run/rerun.tsx').then(({ Rerun: one }) => ({ 
 const from = '/shell/t/$tenantID/runs/$instanceID';
 
 export function RunPage() {
-  const place = useParams({ from });
-  const { run, error, isConnected, refetch } = useLiveRun(place);
+  const ids = useParams({ from });
+  const { run, error, isConnected, refetch } = useLiveRun(ids);
   if (error)
     return (
       <>
@@ -58,7 +58,7 @@ export function RunPage() {
           The connection is lost. The page reconnects by itself and then shows what it has missed.
         </Notice>
       )}
-      <ShownRun tenantID={place.tenantID} run={run} />
+      <ShownRun tenantID={ids.tenantID} run={run} />
     </>
   );
 }
@@ -203,29 +203,29 @@ function Head({ tenantID, run, graph, step }: HeadProps) {
         </Notice>
       )}
       <dl className="facts">
-        <Fact name="Run">
+        <Detail name="Run">
           <code>{instanceID}</code>
-        </Fact>
-        <Fact name="Accepted">
+        </Detail>
+        <Detail name="Accepted">
           <Ago at={createdAt} />
-        </Fact>
-        <Fact name="In the queue">
+        </Detail>
+        <Detail name="In the queue">
           <Duration from={createdAt} to={startedAt ?? completedAt} />
-        </Fact>
-        <Fact name="Duration">
+        </Detail>
+        <Detail name="Duration">
           <Duration from={startedAt} to={completedAt} />
-        </Fact>
-        <Fact name="Origin">{originOf(run)}</Fact>
-        {run.tags.length > 0 && <Fact name="Tags">{run.tags.join(', ')}</Fact>}
+        </Detail>
+        <Detail name="Origin">{originOf(run)}</Detail>
+        {run.tags.length > 0 && <Detail name="Tags">{run.tags.join(', ')}</Detail>}
         {rerunOf && (
-          <Fact name="Repeats">
+          <Detail name="Repeats">
             <RunLink tenantID={tenantID} instanceID={rerunOf} />
-          </Fact>
+          </Detail>
         )}
         {parentInstanceID && (
-          <Fact name="Started by">
+          <Detail name="Started by">
             <RunLink tenantID={tenantID} instanceID={parentInstanceID} />
-          </Fact>
+          </Detail>
         )}
       </dl>
       {isRerunning && (
@@ -237,7 +237,7 @@ function Head({ tenantID, run, graph, step }: HeadProps) {
   );
 }
 
-function Fact({ name, children }: { name: string; children: ReactNode }) {
+function Detail({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div>
       <dt>{name}</dt>

@@ -8,7 +8,7 @@ import { meRead } from '../client/reads.ts';
 import {
   approvalPolicyRead,
   approveCall,
-  type CallPlace,
+  type CallIDs,
   refuseCall,
   type ToolCall,
   toolCallRead,
@@ -22,10 +22,10 @@ import { Ago, Moment } from '../ui/time.tsx';
 
 /** A call of a tool over MCP: what is called, by whose rights, and the decision. */
 export function ToolCallPage() {
-  const place = useParams({ from: '/shell/t/$tenantID/inbox/calls/$toolCallID' });
-  const { data: call, error, refetch } = useQuery(toolCallRead(place));
-  const callerOf = useCallerName(place.tenantID);
-  const nameOf = useMemberNames(place.tenantID);
+  const ids = useParams({ from: '/shell/t/$tenantID/inbox/calls/$toolCallID' });
+  const { data: call, error, refetch } = useQuery(toolCallRead(ids));
+  const callerOf = useCallerName(ids.tenantID);
+  const nameOf = useMemberNames(ids.tenantID);
   if (error)
     return (
       <>
@@ -90,21 +90,21 @@ export function ToolCallPage() {
           What it is called with
         </Text>
         <JSONView value={input} label="Input of the call" />
-        {call.status === 'asked' && <Decision place={place} call={call} />}
+        {call.status === 'asked' && <Decision ids={ids} call={call} />}
       </Stack>
     </Container>
   );
 }
 
-function Decision({ place, call }: { place: CallPlace; call: ToolCall }) {
-  const { tenantID } = place;
+function Decision({ ids, call }: { ids: CallIDs; call: ToolCall }) {
+  const { tenantID } = ids;
   const may = useMay();
   const queries = useQueryClient();
   const [reason, setReason] = useState('');
   const { data: policy } = useQuery({ ...approvalPolicyRead(tenantID), enabled: may('tenant.read') });
   const { data: me } = useQuery(meRead);
   const decide = useMutation({
-    mutationFn: (isApproved: boolean) => (isApproved ? approveCall(place) : refuseCall(place, reason.trim())),
+    mutationFn: (isApproved: boolean) => (isApproved ? approveCall(ids) : refuseCall(ids, reason.trim())),
     onSettled: () => queries.invalidateQueries({ queryKey: ['tool-calls', tenantID] }),
   });
   const isUpToAnother = policy?.byAnother === true && me?.userID === call.caller.userID;

@@ -9,10 +9,10 @@ import { Problem } from '../ui/problem.tsx';
 
 /** The editor of a workflow, which begins with the version that was saved last. */
 export function WorkflowPage() {
-  const place = useParams({ from: '/shell/t/$tenantID/workflows/$workflowID' });
+  const ids = useParams({ from: '/shell/t/$tenantID/workflows/$workflowID' });
   const queries = useQueryClient();
-  const workflow = useQuery(workflowRead(place));
-  const kinds = useQuery(kindsRead(place.tenantID));
+  const workflow = useQuery(workflowRead(ids));
+  const kinds = useQuery(kindsRead(ids.tenantID));
   // Another number makes an editor that knows nothing of the one before.
   const [reading, setReading] = useState(0);
   const error = workflow.error ?? kinds.error;
@@ -26,8 +26,8 @@ export function WorkflowPage() {
   if (!workflow.data || !kinds.data) return <Skeleton h={420} />;
   return (
     <Editor
-      key={`${place.workflowID} ${reading}`}
-      tenantID={place.tenantID}
+      key={`${ids.workflowID} ${reading}`}
+      tenantID={ids.tenantID}
       workflow={workflow.data}
       kinds={kinds.data}
       onReload={async () => {

@@ -8,12 +8,12 @@ type Role = Schemas['Role'];
 
 /** The permissions of a member, and the role that gives each. */
 export function MayDo({ member }: { member: Schemas['TenantUser'] & { tenantID: string } }) {
-  const { tenantID, isTenantAdmin, isDisabled, isPending, roles: held } = member;
+  const { tenantID, isTenantAdmin, isDisabled, isPending, roles: assigned } = member;
   const { data: roles, error } = useQuery(rolesRead(tenantID));
   const { data: catalogue } = useQuery(catalogueRead(tenantID));
   if (error) return <Problem error={error} />;
   if (!roles || !catalogue) return <Skeleton h={120} />;
-  const own = roles.filter(({ roleID }) => held.some((one) => one.roleID === roleID));
+  const own = roles.filter(({ roleID }) => assigned.some((one) => one.roleID === roleID));
   const groups = Map.groupBy(grantedBy(own, catalogue), ({ permission }) => permission.split('.')[0] ?? '');
   return (
     <section aria-label="What this person may do">

@@ -2,7 +2,7 @@ import { Button, Checkbox, CloseButton, Group, Skeleton, Stack, Text } from '@ma
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useMay } from '../client/may.ts';
-import { type MemberPlace, memberRead, removeMember, setMemberRoles } from '../client/people.ts';
+import { type MemberIDs, memberRead, removeMember, setMemberRoles } from '../client/people.ts';
 import type { Schemas } from '../client/types.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { faultsOf } from '../ui/faults.ts';
@@ -13,8 +13,8 @@ import { MayDo } from './may-do.tsx';
 import { RoleChoice } from './role-choice.tsx';
 
 /** One member: what they may do, their roles, and the way out. */
-export function MemberPanel({ place, onClose }: { place: MemberPlace; onClose: () => void }) {
-  const { data: member, error, refetch } = useQuery(memberRead(place));
+export function MemberPanel({ ids, onClose }: { ids: MemberIDs; onClose: () => void }) {
+  const { data: member, error, refetch } = useQuery(memberRead(ids));
   return (
     <Stack gap="sm">
       <Group justify="space-between" wrap="nowrap">
@@ -27,33 +27,33 @@ export function MemberPanel({ place, onClose }: { place: MemberPlace; onClose: (
       {!member && !error && <Skeleton h={160} />}
       {member && (
         <>
-          <WhoChanged tenantID={place.tenantID} assetID={member.tenantUserID} />
-          <Standing key={member.updatedAt} place={place} member={member} onGone={onClose} />
-          <MayDo member={{ ...member, tenantID: place.tenantID }} />
+          <WhoChanged tenantID={ids.tenantID} assetID={member.tenantUserID} />
+          <Membership key={member.updatedAt} ids={ids} member={member} onRemoved={onClose} />
+          <MayDo member={{ ...member, tenantID: ids.tenantID }} />
         </>
       )}
     </Stack>
   );
 }
 
-interface StandingProps {
-  place: MemberPlace;
+interface MembershipProps {
+  ids: MemberIDs;
   member: Schemas['TenantUser'];
-  onGone: () => void;
+  onRemoved: () => void;
 }
 
-function Standing({ place, member, onGone }: StandingProps) {
+function Membership({ ids, member, onRemoved }: MembershipProps) {
   const queries = useQueryClient();
-  const may = useMay(`user:${place.tenantUserID}`);
+  const may = useMay(`user:${ids.tenantUserID}`);
   const saved = member.roles.map(({ roleID }) => roleID);
   const [roleIDs, setRoleIDs] = useState(saved);
   const [isAdmin, setAdmin] = useState(member.isTenantAdmin);
   const [isRemoving, setRemoving] = useState(false);
   const isDirty = isAdmin !== member.isTenantAdmin || roleIDs.join() !== saved.join();
   useUnsaved(isDirty);
-  const refresh = () => queries.invalidateQueries({ queryKey: ['members', place.tenantID] });
+  const refresh = () => queries.invalidateQueries({ queryKey: ['members', ids.tenantID] });
   const save = useMutation({
-    mutationFn: () => setMemberRoles(place, { roleIDs, userTenantRelationship: isAdmin ? 'ADMIN' : 'MEMBER' }),
+    mutationFn: () => setMemberRoles(ids, { roleIDs, userTenantRelationship: isAdmin ? 'ADMIN' : 'MEMBER' }),
     onSuccess: refresh,
   });
   const faults = faultsOf(save.error);
@@ -61,7 +61,7 @@ function Standing({ place, member, onGone }: StandingProps) {
   return (
     <>
       <RoleChoice
-        tenantID={place.tenantID}
+        tenantID={ids.tenantID}
         value={roleIDs}
         onChange={setRoleIDs}
         fault={faults.get('roleIDs')}
@@ -93,10 +93,10 @@ function Standing({ place, member, onGone }: StandingProps) {
           question={`${member.email ?? 'The member'} may do nothing in this tenant any more.`}
           verb="Remove"
           onConfirm={async () => {
-            await removeMember(place);
-            onGone();
+            await removeMember(ids);
+            onRemoved();
             // Only the lists are read again: the member is no longer there.
-            await queries.invalidateQueries({ queryKey: ['members', place.tenantID, 'list'] });
+            await queries.invalidateQueries({ queryKey: ['members', ids.tenantID, 'list'] });
           }}
           onClose={() => setRemoving(false)}
         />

@@ -19,8 +19,8 @@ export function Permissions({ tenantID, value, onChange, isReadOnly = false, fau
     (catalogue ?? []).filter((one) => !one.endsWith('*')),
     (one) => one.slice(0, one.indexOf('.')),
   );
-  const set = (permission: string, isHeld: boolean) =>
-    onChange(isHeld ? [...value, permission] : value.filter((one) => one !== permission));
+  const set = (permission: string, isChosen: boolean) =>
+    onChange(isChosen ? [...value, permission] : value.filter((one) => one !== permission));
   const box = (permission: string, label: string, isImplied: boolean) => (
     <Checkbox
       key={permission}

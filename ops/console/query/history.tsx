@@ -1,7 +1,7 @@
 import { Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemberNames } from '../client/members.ts';
-import { type QueryPlace, queryRunsRead } from '../client/queries-of-tenant.ts';
+import { type QueryIDs, queryRunsRead } from '../client/queries-of-tenant.ts';
 import type { Schemas } from '../client/types.ts';
 import { countOf } from '../ui/count.ts';
 import { Problem } from '../ui/problem.tsx';
@@ -21,15 +21,15 @@ const origins: Record<QueryRun['caller']['origin'], string> = {
 };
 
 interface Props {
-  place: QueryPlace;
+  ids: QueryIDs;
   cursor: string | undefined;
   onGo: (cursor: string | undefined) => void;
 }
 
 /** The runs of a query: who, when, how long, how many rows, and what went wrong. */
-export function History({ place, cursor, onGo }: Props) {
-  const { data, error, refetch } = useQuery(queryRunsRead(place, cursor));
-  const nameOf = useMemberNames(place.tenantID);
+export function History({ ids, cursor, onGo }: Props) {
+  const { data, error, refetch } = useQuery(queryRunsRead(ids, cursor));
+  const nameOf = useMemberNames(ids.tenantID);
   const columns: Column<QueryRun>[] = [
     { head: 'When', cell: ({ startedAt }) => <Ago at={startedAt} /> },
     { head: 'Who', cell: ({ caller }) => <bdi>{callerName(caller)}</bdi> },

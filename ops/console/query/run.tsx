@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useMay } from '../client/may.ts';
-import { explainDataQuery, type QueryPlace, runDataQuery } from '../client/queries-of-tenant.ts';
+import { explainDataQuery, type QueryIDs, runDataQuery } from '../client/queries-of-tenant.ts';
 import { inputFields } from '../ui/as-fields.ts';
 import { enteredValues, Fields, initialValues } from '../ui/fields.tsx';
 import { JSONView } from '../ui/json.tsx';
@@ -11,7 +11,7 @@ import { ResultTable } from '../ui/result-table.tsx';
 import { planText } from './view.ts';
 
 interface Props {
-  place: QueryPlace;
+  ids: QueryIDs;
   definitions: unknown;
   isDirty: boolean;
   /** Whether its server can say how it would execute the query. */
@@ -19,17 +19,17 @@ interface Props {
 }
 
 /** The saved query is run, so the page says if that is another one than is shown. */
-export function Run({ place, definitions, isDirty, hasPlan }: Props) {
+export function Run({ ids, definitions, isDirty, hasPlan }: Props) {
   const fields = inputFields(definitions);
   const [values, setValues] = useState(() => initialValues(fields));
-  const may = useMay(`dataquery:${place.dataQueryID}`);
+  const may = useMay(`dataquery:${ids.dataQueryID}`);
   const queries = useQueryClient();
   const run = useMutation({
     mutationFn: async (act: 'run' | 'explain') => {
       const entered = enteredValues(fields, values);
-      return act === 'run' ? runDataQuery(place, entered) : explainDataQuery(place, entered);
+      return act === 'run' ? runDataQuery(ids, entered) : explainDataQuery(ids, entered);
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: ['data-query-runs', place] }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['data-query-runs', ids] }),
   });
   const start = (act: 'run' | 'explain') => {
     // The answer of the run before is not shown as that of this one.

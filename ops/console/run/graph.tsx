@@ -35,7 +35,7 @@ export function Graph({
   selected: string | undefined;
   onSelect: (step: string) => void;
 }) {
-  const places = useMemo(() => layOut(graph), [graph]);
+  const positions = useMemo(() => layOut(graph), [graph]);
   const byID = useMemo(() => new Map(nodes.map((one) => [one.nodeID, one])), [nodes]);
   const failedItems = useMemo(() => failedItemsOf(maps), [maps]);
   const selectedID = selected?.split('@')[0];
@@ -48,7 +48,7 @@ export function Graph({
         return {
           id: node.id,
           type: 'step',
-          position: places.get(node.id) ?? { x: 0, y: 0 },
+          position: positions.get(node.id) ?? { x: 0, y: 0 },
           data: { node, steps, items },
           selected: node.id === selectedID,
           ariaLabel: [node.title, node.kind, state, ...(items ? [wordsOf(items)] : [])].join(', '),
@@ -56,7 +56,7 @@ export function Graph({
           height: HEIGHT,
         };
       }),
-    [graph, byID, failedItems, places, selectedID],
+    [graph, byID, failedItems, positions, selectedID],
   );
   const edges = useMemo(() => {
     const withItems = new Set(maps?.flatMap(({ nodeID, total }) => (total > 0 ? [nodeID] : [])));

@@ -13,9 +13,9 @@ interface Placed {
 
 /** Lays nodes out where an author or another editor has placed them. */
 export function flowOf({ nodes, edges }: Placed): Flow {
-  const places = new Map(nodes.map(({ id, position }) => [id, position]));
+  const positions = new Map(nodes.map(({ id, position }) => [id, position]));
   const toTheRight = edges.filter(({ source, target }) => {
-    const [from, to] = [places.get(source), places.get(target)];
+    const [from, to] = [positions.get(source), positions.get(target)];
     return from && to && to.x - from.x > Math.abs(to.y - from.y);
   });
   return toTheRight.length > edges.length / 2 ? 'right' : 'down';

@@ -2,7 +2,7 @@ import { Button, Group, NumberInput, Stack, Text } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import { failedChunksRead, findItem, type MapChunk, type MapPlace } from '../client/maps.ts';
+import { failedChunksRead, findItem, type MapChunk, type MapIDs } from '../client/maps.ts';
 import type { Run } from '../client/types.ts';
 import { Problem } from '../ui/problem.tsx';
 import type { Graph } from './graph-of.ts';
@@ -26,21 +26,21 @@ export function MapItems({ tenantID, run: { instanceID, maps = [] }, graph, step
   const map = own.find((one) => stepKey(one) === step) ?? own.at(-1);
   if (!map) return null;
   const { mapID, done, total, failed } = map;
-  const place = { tenantID, instanceID, mapID };
+  const ids = { tenantID, instanceID, mapID };
   const first = graph?.edges.find(({ source, exit }) => source === nodeID && exit === 'map')?.target;
   return (
     <Stack gap="xs" component="section" aria-label="Items of the map">
       <Text size="sm">
         {done.toLocaleString()} of {total.toLocaleString()} items are done, {failed.toLocaleString()} of them failed.
       </Text>
-      {failed > 0 && <FailedItems key={mapID} place={place} map={map} />}
-      {total > 0 && <ToItem key={`to ${mapID}`} place={place} total={total} first={first} />}
+      {failed > 0 && <FailedItems key={mapID} ids={ids} map={map} />}
+      {total > 0 && <ToItem key={`to ${mapID}`} ids={ids} total={total} first={first} />}
     </Stack>
   );
 }
 
-function FailedItems({ place, map: { failed } }: { place: MapPlace; map: MapOfRun }) {
-  const read = useInfiniteQuery({ ...failedChunksRead(place, failed), placeholderData: keepPreviousData });
+function FailedItems({ ids, map: { failed } }: { ids: MapIDs; map: MapOfRun }) {
+  const read = useInfiniteQuery({ ...failedChunksRead(ids, failed), placeholderData: keepPreviousData });
   if (read.error) return <Problem error={read.error} onRetry={() => void read.refetch()} />;
   const chunks = read.data?.pages.flatMap((page) => page.chunks) ?? [];
   return (
@@ -51,7 +51,7 @@ function FailedItems({ place, map: { failed } }: { place: MapPlace; map: MapOfRu
             <Link
               className="link"
               to="/t/$tenantID/runs/$instanceID"
-              params={{ tenantID: place.tenantID, instanceID: chunk.instanceID ?? '' }}
+              params={{ tenantID: ids.tenantID, instanceID: chunk.instanceID ?? '' }}
               search={chunk.failedStep ? { step: stepKey(chunk.failedStep) } : {}}
             >
               {wordsOf(chunk)}
@@ -80,18 +80,18 @@ function wordsOf({ first, size, failed, failedStep }: MapChunk): string {
 }
 
 /** `first` is the node with which the work on an item begins. */
-function ToItem({ place, total, first }: { place: MapPlace; total: number; first: string | undefined }) {
+function ToItem({ ids, total, first }: { ids: MapIDs; total: number; first: string | undefined }) {
   const [item, setItem] = useState<number | string>('');
   const navigate = useNavigate();
   const find = useMutation({
     mutationFn: async () => {
       if (typeof item !== 'number' || item < 0 || item >= total)
         throw new Error(`The items have the numbers 0 to ${(total - 1).toLocaleString()}`);
-      const instanceID = await findItem(place, item);
+      const instanceID = await findItem(ids, item);
       if (instanceID === null) throw new Error(`The work on item ${item.toLocaleString()} has not begun`);
       await navigate({
         to: '/t/$tenantID/runs/$instanceID',
-        params: { tenantID: place.tenantID, instanceID },
+        params: { tenantID: ids.tenantID, instanceID },
         search: first === undefined ? {} : { step: `${first}@${item}` },
       });
     },

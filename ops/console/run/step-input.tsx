@@ -22,8 +22,8 @@ export function StepInput({ tenantID, run, graph, step, onSelect }: Props) {
   const { nodeID, frame, last } = step;
   const [chosen, choose] = useState<number>();
   const attempt = chosen ?? last.attempt;
-  const place = { tenantID, instanceID: run.instanceID, nodeID };
-  const input = useQuery(stepInputRead(place, { frame, attempt }));
+  const ids = { tenantID, instanceID: run.instanceID, nodeID };
+  const input = useQuery(stepInputRead(ids, { frame, attempt }));
   return (
     <Stack gap="xs">
       {last.attempt > 1 && (

@@ -243,8 +243,8 @@ function Settings({ definition }: { definition: GraphNode | undefined }) {
 }
 
 function Log({ tenantID, run, nodeID, step }: { tenantID: string; run: Run; nodeID: string; step: Step | undefined }) {
-  const place = { tenantID, instanceID: run.instanceID };
-  const log = useInfiniteQuery(logsRead(place, nodeID, step?.last.seq ?? 0));
+  const ids = { tenantID, instanceID: run.instanceID };
+  const log = useInfiniteQuery(logsRead(ids, nodeID, step?.last.seq ?? 0));
   if (log.error) return <Problem error={log.error} onRetry={() => void log.refetch()} />;
   const lines = log.data?.pages.flatMap((page) => page.lines) ?? [];
   const path = step && pathOf(step);

@@ -27,10 +27,10 @@ export function VariableDialog({ tenantID, variable, onSaved, onClose }: Props) 
       const value = (isSecret || kind === 'text' ? text : JSON.parse(text)) as Schemas['VariableCreate']['value'];
       const given = { description: description === '' ? null : description };
       // The value of a secret is not known here: left empty, it stays.
-      const isKept = variable?.isSecret && text === '';
+      const keepsSecret = variable?.isSecret && text === '';
       if (variable) {
-        const place = { tenantID, variableID: variable.id };
-        await updateVariable(place, { ...given, ...(!isKept && { value }) });
+        const ids = { tenantID, variableID: variable.id };
+        await updateVariable(ids, { ...given, ...(!keepsSecret && { value }) });
       } else await createVariable(tenantID, { ...given, name: name.trim(), value, isSecret });
       await onSaved();
     },

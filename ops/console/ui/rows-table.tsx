@@ -42,13 +42,13 @@ interface Props {
 
 /** Rows of an answer, of which only those in view are drawn. A column is sorted by its head, and has a width that can be changed. */
 export function RowsTable({ label, rows, names }: Props) {
-  const place = useRef<HTMLElement>(null);
+  const ids = useRef<HTMLElement>(null);
   const columns = useMemo(() => names.map((name, index) => columnOf({ name, index, rows })), [names, rows]);
   const table = useTable({ features, columns, data: rows, columnResizeMode: 'onChange' });
   const shown = table.getRowModel().rows;
   const virtual = useVirtualizer({
     count: shown.length,
-    getScrollElement: () => place.current,
+    getScrollElement: () => ids.current,
     estimateSize: () => ROW_HEIGHT,
     overscan: BEYOND,
   });
@@ -58,7 +58,7 @@ export function RowsTable({ label, rows, names }: Props) {
   const heads = table.getHeaderGroups().flatMap(({ headers }) => headers);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section className="rows" tabIndex={0} aria-label={label} ref={place}>
+    <section className="rows" tabIndex={0} aria-label={label} ref={ids}>
       <table
         className="list"
         style={{ width: table.getTotalSize() }}

@@ -11,7 +11,7 @@ export function errorsOf(faults: Iterable<readonly [string, string]>): Faults {
   });
 }
 
-/** A fault within a field that shows no fields of its own, with its place in it. */
+/** A fault within a field that shows no fields of its own, with its path in it. */
 export function faultWithin(path: string, faults: Faults = []): string | undefined {
   const before = path === '' ? '' : `${path}.`;
   const within = faults.find((fault) => dotted(fault).startsWith(before));

@@ -6,7 +6,7 @@ import { errorsOf } from './schema-faults.ts';
 import { type Config, renderers } from './schema-renderers.tsx';
 import type { Choice, Form } from './schema-shape.ts';
 import { valueAt, withValueAt } from './schema-value.ts';
-import { useStanding } from './standing.ts';
+import { useUnresolvedFaults } from './unresolved-faults.ts';
 
 type Value = Readonly<Record<string, unknown>>;
 
@@ -41,7 +41,7 @@ export function SchemaForm({ form, value, onChange, faults = none, choices = non
     latest.current.value = next;
     latest.current.onChange(next);
   }, []);
-  const told = useStanding(faults, value);
+  const told = useUnresolvedFaults(faults, value);
   const additionalErrors = useMemo(() => errorsOf(told), [told]);
   const config: Config = useMemo(() => ({ choices, isQuestion }), [choices, isQuestion]);
   const core = {

@@ -21,7 +21,7 @@ export function withValueAt(value: unknown, path: readonly string[], part: unkno
 }
 
 /** The faults, by dotted paths, of parts that have not changed since. */
-export function standing(faults: ReadonlyMap<string, string>, then: unknown, now: unknown) {
+export function unresolvedFaults(faults: ReadonlyMap<string, string>, then: unknown, now: unknown) {
   const at = (value: unknown, path: string) => valueAt(value, path === '' ? [] : path.split('.'));
   return new Map([...faults].filter(([path]) => at(then, path) === at(now, path)));
 }

@@ -32,7 +32,7 @@ export function TenantSettingsPage() {
         <Stack maw={720} key={tenantID}>
           <Name tenant={tenant} />
           {may('tenant.update') && <Logo tenant={tenant} />}
-          {may('tenant.update') && <Intake tenant={tenant} />}
+          {may('tenant.update') && <IntakePause tenant={tenant} />}
           {may('tenant.delete') && <End tenant={tenant} />}
         </Stack>
       )}
@@ -117,14 +117,14 @@ function Logo({ tenant: { tenantID, tenantLogoURL } }: { tenant: Tenant }) {
   );
 }
 
-function Intake({ tenant: { tenantID, pausedAt } }: { tenant: Tenant }) {
+function IntakePause({ tenant: { tenantID, pausedAt } }: { tenant: Tenant }) {
   const queries = useQueryClient();
   const change = useMutation({
     mutationFn: () => setIntake(tenantID, pausedAt ? 'resume' : 'pause'),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['settings', tenantID, 'tenant'] }),
   });
   return (
-    <Section title="Intake">
+    <Section title="IntakePause">
       <Stack gap="sm">
         <Text size="sm">
           {pausedAt ? (
