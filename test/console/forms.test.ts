@@ -6,7 +6,7 @@ import { answerOf, anyAnswer, questionForm } from '#ops/console/inbox/question-f
 import Ajv from '#ops/console/ui/ajv.ts';
 import { errorsOf, faultAround, faultWithin, hasFault } from '#ops/console/ui/schema-faults.ts';
 import { choicesOf, type Layout, layoutOf, wordsOf } from '#ops/console/ui/schema-shape.ts';
-import { standing, withValueAt } from '#ops/console/ui/schema-value.ts';
+import { unresolvedFaults, withValueAt } from '#ops/console/ui/schema-value.ts';
 import { parseTemplateJSON } from '#ops/console/ui/template-json.ts';
 import { datasources } from '#shared/datasources/types/index.ts';
 import { nodes } from '#shared/workflow/nodes/index.ts';
@@ -53,8 +53,8 @@ test('a fault stays until its field changes, also one within a value', () => {
   ]);
   const [then, now] = [{ size: 1 }, { size: 2 }];
 
-  expect(standing(faults, then, then)).toEqual(faults);
-  expect(standing(faults, then, now)).toEqual(new Map([['to.street', 'is required']]));
+  expect(unresolvedFaults(faults, then, then)).toEqual(faults);
+  expect(unresolvedFaults(faults, then, now)).toEqual(new Map([['to.street', 'is required']]));
   expect(faultWithin('to', errorsOf(faults))).toBe('street: is required');
   expect(faultWithin('t', errorsOf(faults))).toBeUndefined();
   expect(hasFault(below(control('#/properties/to')), '', errorsOf(faults))).toBe(true);

@@ -179,25 +179,25 @@ test('an edge that leads back goes around its nodes, and the others do not', () 
 
 describe('the scale', () => {
   test('keeps the shares of times in which something ran', () => {
-    const { place, cuts } = scaleOf([span(0, 100), span(100, 400)]);
+    const { position, cuts } = scaleOf([span(0, 100), span(100, 400)]);
 
-    expect([0, 100, 250, 400].map(place)).toEqual([0, 0.25, 0.625, 1]);
+    expect([0, 100, 250, 400].map(position)).toEqual([0, 0.25, 0.625, 1]);
     expect(cuts).toEqual([]);
   });
 
   test('cuts a day of waiting, so that both ends of it can be seen', () => {
     const day = 86_400_000;
-    const { place, cuts } = scaleOf([span(0, 1_000), span(1_000, day, 'SUSPENDED'), span(day, day + 1_000)]);
+    const { position, cuts } = scaleOf([span(0, 1_000), span(1_000, day, 'SUSPENDED'), span(day, day + 1_000)]);
 
-    expect(place(1_000)).toBeGreaterThan(0.4);
-    expect(place(day) - place(1_000)).toBeLessThan(0.1);
-    expect(place(day + 1_000)).toBe(1);
-    expect(cuts).toEqual([{ place: expect.closeTo(0.5, 1), ms: day - 1_000 }]);
+    expect(position(1_000)).toBeGreaterThan(0.4);
+    expect(position(day) - position(1_000)).toBeLessThan(0.1);
+    expect(position(day + 1_000)).toBe(1);
+    expect(cuts).toEqual([{ position: expect.closeTo(0.5, 1), ms: day - 1_000 }]);
   });
 
-  test('has a place for a run of no length', () => {
-    expect(scaleOf([span(5, 5)]).place(5)).toBe(0);
-    expect(scaleOf([]).place(5)).toBe(0);
+  test('has a position for a run of no length', () => {
+    expect(scaleOf([span(5, 5)]).position(5)).toBe(0);
+    expect(scaleOf([]).position(5)).toBe(0);
   });
 });
 

@@ -6,14 +6,14 @@ import { type Drawn, HEIGHT, type Series } from './series.ts';
 
 /** Drawn anew when the figures, the width or the colours change. */
 export function Plot(drawn: Drawn) {
-  const ids = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot>(undefined);
   const latest = useRef(drawn);
   latest.current = drawn;
   const shapes = drawn.series.map(({ name }) => name).join('\n');
   // biome-ignore lint/correctness/useExhaustiveDependencies: other series are another plot; new figures come into the same one
   useEffect(() => {
-    const { current: root } = ids;
+    const { current: root } = container;
     if (!root) return;
     const made = new UPlot(optionsOf(latest.current, root.clientWidth), dataOf(latest.current), root);
     plot.current = made;
@@ -28,7 +28,7 @@ export function Plot(drawn: Drawn) {
   const scheme = useComputedColorScheme('light');
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are read while it is drawn
   useEffect(() => plot.current?.redraw(false), [scheme]);
-  return <div ref={ids} style={{ height: HEIGHT }} />;
+  return <div ref={container} style={{ height: HEIGHT }} />;
 }
 
 function dataOf({ times, series }: Drawn): UPlot.AlignedData {

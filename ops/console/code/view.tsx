@@ -16,7 +16,7 @@ interface Props {
 
 /** The editor of a code field. */
 export function CodeView({ value, onChange, language, attributes, placeholder, isFocused }: Props) {
-  const ids = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor>(null);
   const offered = useContext(OfferedInCode);
   const change = useEffectEvent((text: string) => onChange(text));
@@ -29,8 +29,8 @@ export function CodeView({ value, onChange, language, attributes, placeholder, i
     return made;
   });
   useEffect(() => {
-    if (!ids.current) return;
-    const made = begin(ids.current);
+    if (!container.current) return;
+    const made = begin(container.current);
     editor.current = made;
     return () => made.view.destroy();
   }, []);
@@ -43,5 +43,5 @@ export function CodeView({ value, onChange, language, attributes, placeholder, i
       isWanted = false;
     };
   }, [language, offered]);
-  return <div ref={ids} />;
+  return <div ref={container} />;
 }

@@ -75,13 +75,13 @@ export function withNode(
   const [along, across, step, breadth] = isRight
     ? (['x', 'y', COLUMN, HEIGHT] as const)
     : (['y', 'x', ROW, WIDTH] as const);
-  const ids = after?.position ?? { x: 0, y: 0, [along]: -step };
+  const before = after?.position ?? { x: 0, y: 0, [along]: -step };
   const onward = (position: DraftNode['position']) => ({ ...position, [along]: position[along] + step });
   const node: DraftNode = {
-    ...{ id, type: nodeType, data: defaultValue as Config, position: onward(ids), more: {} },
+    ...{ id, type: nodeType, data: defaultValue as Config, position: onward(before), more: {} },
   };
   const moved = draft.nodes.map((one) => {
-    const isBeyond = one.position[along] > ids[along] && Math.abs(one.position[across] - ids[across]) < breadth;
+    const isBeyond = one.position[along] > before[along] && Math.abs(one.position[across] - before[across]) < breadth;
     return isBeyond ? { ...one, position: onward(one.position) } : one;
   });
   const next = { ...draft, nodes: [...moved, node] };

@@ -2,9 +2,9 @@ import type { Span } from './steps.ts';
 
 /** Maps times to places from 0 to 1. Times in which the run only waited are cut to a small width. */
 export interface Scale {
-  ids(at: number): number;
+  position(at: number): number;
   /** Where time was cut, and how much. */
-  cuts: { ids: number; ms: number }[];
+  cuts: { position: number; ms: number }[];
 }
 
 /** The share of the busy time above which a wait is cut; shorter waits are drawn as they are. */
@@ -15,7 +15,7 @@ export function scaleOf(spans: readonly Span[]): Scale {
   const busy = unionOf(spans.filter(({ kind }) => kind !== 'SUSPENDED' && kind !== 'queue'));
   const from = Math.min(...spans.map((span) => span.from));
   const to = Math.max(...spans.map((span) => span.to));
-  if (spans.length === 0 || to <= from) return { ids: () => 0, cuts: [] };
+  if (spans.length === 0 || to <= from) return { position: () => 0, cuts: [] };
 
   const busyMs = Math.max(
     1,
@@ -33,7 +33,7 @@ export function scaleOf(spans: readonly Span[]): Scale {
     return begin + width;
   }, 0);
   return {
-    ids(at) {
+    position(at) {
       const index = Math.max(
         0,
         parts.findLastIndex((part) => part.from <= at),
@@ -44,7 +44,7 @@ export function scaleOf(spans: readonly Span[]): Scale {
       return ((begins[index] ?? 0) + share * part.width) / whole;
     },
     cuts: parts.flatMap(({ isCut, ms, width }, index) =>
-      isCut ? [{ ids: ((begins[index] ?? 0) + width / 2) / whole, ms }] : [],
+      isCut ? [{ position: ((begins[index] ?? 0) + width / 2) / whole, ms }] : [],
     ),
   };
 }

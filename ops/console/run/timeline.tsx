@@ -115,8 +115,8 @@ export function StepDuration({ step: { events, status, last } }: { step: Step })
 function Bars({ spans, scale }: { spans: readonly Span[]; scale: Scale }) {
   return (
     <div className="bars" aria-hidden="true">
-      {scale.cuts.map(({ ids }) => (
-        <span key={ids} className="cut" style={{ left: `${ids * 100}%` }} />
+      {scale.cuts.map(({ position }) => (
+        <span key={position} className="cut" style={{ left: `${position * 100}%` }} />
       ))}
       {spans.map((span) => (
         <Bar key={`${span.kind} ${span.from} ${span.attempt}`} span={span} scale={scale} />
@@ -126,8 +126,8 @@ function Bars({ spans, scale }: { spans: readonly Span[]; scale: Scale }) {
 }
 
 function Bar({ span: { kind, from, to }, scale }: { span: Span; scale: Scale }) {
-  const left = scale.ids(from);
-  const width = Math.max(0, scale.ids(to) - left);
+  const left = scale.position(from);
+  const width = Math.max(0, scale.position(to) - left);
   const word = kind === 'queue' ? 'In the queue' : wordOf(kind);
   return (
     <span

@@ -42,13 +42,13 @@ interface Props {
 
 /** Rows of an answer, of which only those in view are drawn. A column is sorted by its head, and has a width that can be changed. */
 export function RowsTable({ label, rows, names }: Props) {
-  const ids = useRef<HTMLElement>(null);
+  const section = useRef<HTMLElement>(null);
   const columns = useMemo(() => names.map((name, index) => columnOf({ name, index, rows })), [names, rows]);
   const table = useTable({ features, columns, data: rows, columnResizeMode: 'onChange' });
   const shown = table.getRowModel().rows;
   const virtual = useVirtualizer({
     count: shown.length,
-    getScrollElement: () => ids.current,
+    getScrollElement: () => section.current,
     estimateSize: () => ROW_HEIGHT,
     overscan: BEYOND,
   });
@@ -58,7 +58,7 @@ export function RowsTable({ label, rows, names }: Props) {
   const heads = table.getHeaderGroups().flatMap(({ headers }) => headers);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section className="rows" tabIndex={0} aria-label={label} ref={ids}>
+    <section className="rows" tabIndex={0} aria-label={label} ref={section}>
       <table
         className="list"
         style={{ width: table.getTotalSize() }}
