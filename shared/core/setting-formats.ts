@@ -33,7 +33,7 @@ export interface Network {
 }
 
 /** A host, by name or address, and one port of it. */
-export interface Place {
+export interface ServerAddress {
   host: string;
   port: number;
 }
@@ -70,14 +70,14 @@ export const networks = list.transform((items, check) =>
 );
 
 /** Comma-separated `host:port`, addresses and networks. A host alone is refused: whether its other ports count would be unclear. */
-export const networksAndPlaces = list.transform((items, check) => {
-  const denied: { networks: Network[]; places: Place[] } = { networks: [], places: [] };
+export const networksAndServers = list.transform((items, check) => {
+  const denied: { networks: Network[]; servers: ServerAddress[] } = { networks: [], servers: [] };
   for (const item of items) {
     const network = readNetwork(item);
     const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([\w.-]+)):(\d{1,5})$/.exec(item) ?? [];
     const [host, port] = [bracketed ?? plain, Number(digits)];
     if (network) denied.networks.push(network);
-    else if (host && port > 0 && port <= 65_535 && (plain || isIP(host) === 6)) denied.places.push({ host, port });
+    else if (host && port > 0 && port <= 65_535 && (plain || isIP(host) === 6)) denied.servers.push({ host, port });
     else check.addIssue(`"${item}" must be host:port, an IP address or a network such as 10.1.2.0/24`);
   }
   return denied;
@@ -86,14 +86,14 @@ export const networksAndPlaces = list.transform((items, check) => {
 /** Name of the deployment's own server in TENANT_DATABASES_URL and in `tenant_database`. */
 export const OWN_SERVER = 'DATABASE_URL';
 
-export interface TenantServerPlace {
+export interface TenantServerAddress {
   /** Stored with each tenant's database, so it has to stay when the server's address changes. */
   name: string;
   url: string;
 }
 
 /** Comma-separated `postgres://` URLs, each optionally with a name before it (`east=postgres://…`), or the word DATABASE_URL. */
-export const tenantServers = list.transform((items, check): TenantServerPlace[] => {
+export const tenantServers = list.transform((items, check): TenantServerAddress[] => {
   const servers = items.map((item, index) => {
     if (item === OWN_SERVER) return { name: OWN_SERVER, url: '' };
     const [, name, url = ''] = /^(?:([a-z0-9][a-z0-9_-]{0,62})=)?(postgres(?:ql)?:\/\/.+)$/.exec(item) ?? [];

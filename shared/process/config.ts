@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { type AISettings, lackOf } from '../apps/ai/providers.ts';
 import { describeIssues } from '../core/schema/issues.ts';
 import { parseValue } from '../core/schema/parse.ts';
-import { hostAndPort, OWN_SERVER, type TenantServerPlace } from '../core/setting-formats.ts';
+import { hostAndPort, OWN_SERVER, type TenantServerAddress } from '../core/setting-formats.ts';
 import type { S3Place } from '../datasources/files/s3-store.ts';
 import type { BackplaneConfig } from '../messaging/backplane/types.ts';
 import { EmbeddedEnvironment, Environment } from './environment.ts';
@@ -151,7 +151,7 @@ function readS3(e: z.output<typeof Environment>): S3Place | undefined {
   return { endpoint: e.FILES_ENDPOINT, region: e.FILES_REGION, bucket, accessKeyId, secretAccessKey };
 }
 
-function tenantServersOf(e: z.output<typeof Environment>): TenantServerPlace[] {
+function tenantServersOf(e: z.output<typeof Environment>): TenantServerAddress[] {
   return e.TENANT_DATABASES_URL.map(({ name, url }) => {
     if (name === OWN_SERVER) return { name, url: e.DATABASE_URL };
     if (hostAndPort(url) === hostAndPort(e.DATABASE_URL))

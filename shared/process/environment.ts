@@ -5,7 +5,7 @@ import {
   keyRing,
   list,
   networks,
-  networksAndPlaces,
+  networksAndServers,
   port,
   portsOfTenants,
   readNetwork,
@@ -93,10 +93,10 @@ export const Environment = z.object({
   /** Addresses and networks that workers may reach although they are private, loopback or otherwise not of the internet. */
   OUTBOUND_ALLOW: networks,
   /**
-   * Addresses, networks and `host:port` that workers never reach for a tenant, OUTBOUND_ALLOW or not. The places that the other
+   * Addresses, networks and `host:port` that workers never reach for a tenant, OUTBOUND_ALLOW or not. The addresses that the other
    * variables name are refused without it.
    */
-  OUTBOUND_DENY: networksAndPlaces,
+  OUTBOUND_DENY: networksAndServers,
   /** Whether a tenant without a database gets one when it first needs it. */
   TENANT_DATABASES: z.stringbool().default(true),
   /**

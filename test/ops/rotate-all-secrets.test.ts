@@ -29,8 +29,8 @@ beforeAll(async () => {
 afterAll(() => deployment[Symbol.asyncDispose]());
 
 function sealed(id: string, password: string, keys = [old]): string {
-  const place = { secrets: createKeyRing(keys), context: column.context(id) };
-  return JSON.stringify(sealSecrets(Options, { host: 'h', password }, place));
+  const within = { secrets: createKeyRing(keys), context: column.context(id) };
+  return JSON.stringify(sealSecrets(Options, { host: 'h', password }, within));
 }
 
 test('secrets inside JSON are encrypted again, row by row, and the rest of the JSON is kept', async () => {

@@ -239,8 +239,8 @@ test('the printed commands of the order approval, pasted at once, answer each qu
   const [, large = expect.fail('The sample has a large order')] = sample.examples;
   await api().post(`T/workflows/${ids.get(large.workflowID)}/execute`, { args: { ...large.args, orderID: 'P-0' } });
   const pasted = { ...sample, examples: [{ ...large, args: { ...large.args, orderID: 'P-1' } }] };
-  const place = { baseURL: cluster.baseURL, tenantID: tenant.id, ids, signsTokens: false };
-  const commands = commandsOf(pasted, place).join('\n');
+  const context = { baseURL: cluster.baseURL, tenantID: tenant.id, ids, signsTokens: false };
+  const commands = commandsOf(pasted, context).join('\n');
 
   await promisify(execFile)('sh', ['-c', commands], {
     env: { ...process.env, TOKEN: await cluster.tokenFor(tenant.creator) },
@@ -260,8 +260,8 @@ test('a delivery to the webhook of an installed sample, by the printed command, 
   const [example = expect.fail('The sample has an example')] = sample.examples;
   const order = { orderID: 'D-1', customer: "o'hara@example.com", currency: 'USD', total: 120 };
   const delivered = { ...sample, examples: [{ ...example, args: order }] };
-  const place = { baseURL: cluster.baseURL, tenantID: tenant.id, ids, signsTokens: false };
-  const command = commandsOf(delivered, place).at(-1) ?? '';
+  const context = { baseURL: cluster.baseURL, tenantID: tenant.id, ids, signsTokens: false };
+  const command = commandsOf(delivered, context).at(-1) ?? '';
 
   const answer = JSON.parse((await promisify(execFile)('sh', ['-c', command])).stdout);
 

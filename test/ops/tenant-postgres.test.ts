@@ -20,29 +20,29 @@ afterAll(async () => {
   await rm(home.dir, { recursive: true, force: true });
 });
 
-/** What `npm start` and its worker have of it. */
+/** The part of `npm start` and its worker that serves tenants' databases. */
 async function aStart(DATABASE_URL?: string) {
   await using resources = new AsyncDisposableStack();
   const prepared = await prepareTenantPostgres(home, readEmbeddedConfig({}));
   if (!prepared) throw new Error('It is switched off');
   const tenants: TenantPostgres = resources.use(prepared);
-  const place: TestDatabases = resources.use(
+  const tested: TestDatabases = resources.use(
     await aTenantDatabases({
       TENANT_DATABASES_URL: `embedded=${tenants.url}`,
       TENANT_DATABASES_ON_DEMAND: 'true',
       ...(DATABASE_URL && { DATABASE_URL }),
     }),
   );
-  resources.use(await startWhenWanted(tenants, { ...place.deployment, logger: testLogger, say: expect.unreachable }));
+  resources.use(await startWhenWanted(tenants, { ...tested.deployment, logger: testLogger, say: expect.unreachable }));
   const owned = resources.move();
-  return { tenants, place, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { tenants, tested, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 test('it is made and started when a tenant first needs a database, and not before', async () => {
   await using first = await aStart();
   expect(await readdir(home.dir)).not.toContain('tenants');
 
-  const { rows } = await first.place.use((client) => client.query('select 1 as one'));
+  const { rows } = await first.tested.use((client) => client.query('select 1 as one'));
 
   expect(rows).toEqual([{ one: 1 }]);
   const settings = ['shared_buffers', 'max_connections', 'reserved_connections', 'log_min_messages'];
@@ -60,7 +60,7 @@ test('it is made and started when a tenant first needs a database, and not befor
   });
 
   await first.tenants[Symbol.asyncDispose]();
-  await using second = await aStart(first.place.deployment.env.DATABASE_URL);
+  await using second = await aStart(first.tested.deployment.env.DATABASE_URL);
 
   // A row names it, so nothing has to ask for it.
   expect(second.tenants.url).toBe(first.tenants.url);

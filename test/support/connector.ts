@@ -83,6 +83,6 @@ export const noOAuthConnections: OAuthConnections = {
 
 /** For types that have servers of their own. */
 export const noTenantDatabases: TenantDatabases = {
-  lend: () => Promise.reject(new Error('This datasource was opened without databases of tenants')),
+  withConnection: () => Promise.reject(new Error('This datasource was opened without databases of tenants')),
   [Symbol.asyncDispose]: async () => undefined,
 };

@@ -1,7 +1,7 @@
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import type { PostgresConnection } from '#workers/connections/postgresql/connection.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
-import { deniedBy } from '#workers/outbound/own-places.ts';
+import { deniedBy } from '#workers/outbound/own-addresses.ts';
 import { createTenantDatabases, type TenantDatabases } from '#workers/tenant-database/databases/databases.ts';
 import { workOffRemovals } from '#workers/tenant-database/databases/removals.ts';
 import { createTenantServers, type TenantServers } from '#workers/tenant-database/servers/servers.ts';
@@ -22,7 +22,7 @@ export async function aTenantDatabases(settings: Record<string, string> = {}): P
   return {
     deployment,
     databases,
-    use: (work, signal = AbortSignal.timeout(60_000)) => databases.lend(deployment.tenantID, signal, work),
+    use: (work, signal = AbortSignal.timeout(60_000)) => databases.withConnection(deployment.tenantID, signal, work),
     async [Symbol.asyncDispose]() {
       await databases[Symbol.asyncDispose]();
       await deployment[Symbol.asyncDispose]();
@@ -45,7 +45,7 @@ export function databasesOf({ pool, config, backplane }: Deployment): TenantData
     servers,
   });
   return {
-    lend: databases.lend,
+    withConnection: databases.withConnection,
     servers,
     async [Symbol.asyncDispose]() {
       await databases[Symbol.asyncDispose]();

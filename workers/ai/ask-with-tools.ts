@@ -12,7 +12,7 @@ import type { ToolCalls } from './node-tools.ts';
 type Answer = Awaited<ReturnType<AI['text']>>;
 export type ToolMessage = AIMessage | ModelMessage;
 
-interface Asking {
+interface ToolAsk {
   run: {
     instanceID: string;
     tenantID: string;
@@ -31,7 +31,7 @@ interface Asking {
 }
 
 /** The tools that a node names, as far as both the caller of the run and the author of the node may use them now. */
-export async function describeNamed({ run, names, toolCalls, signal }: Omit<Asking, 'ask'>): Promise<OfferedTool[]> {
+export async function describeNamed({ run, names, toolCalls, signal }: Omit<ToolAsk, 'ask'>): Promise<OfferedTool[]> {
   if (names.length === 0) return [];
   const { tenantID, instanceID, idempotencyKey: key, isDryRun } = run;
   const wanted = {
@@ -51,7 +51,7 @@ export async function describeNamed({ run, names, toolCalls, signal }: Omit<Aski
 }
 
 /** By the rights of its caller alone, a run would do for the author of its nodes what the author may not do. */
-function callerOfTools({ caller, author }: Asking['run']): Caller {
+function callerOfTools({ caller, author }: ToolAsk['run']): Caller {
   if (author) return boundBy(caller, author);
   throw new AppError(
     'PERMISSION_DENIED',
@@ -63,7 +63,7 @@ function callerOfTools({ caller, author }: Asking['run']): Caller {
 export async function askWithTools(
   messages: ToolMessage[],
   tools: readonly OfferedTool[],
-  { run, toolCalls, signal, ask }: Asking,
+  { run, toolCalls, signal, ask }: ToolAsk,
 ): Promise<Answer> {
   const used = { inputTokens: 0, outputTokens: 0 };
   const known = new Set(tools.map(({ name }) => name));

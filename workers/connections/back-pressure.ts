@@ -1,68 +1,68 @@
 import type { Duplex } from 'node:stream';
-import type { HeldBytes } from '#shared/concurrency/memory-budget.ts';
+import type { Reservation } from '#shared/concurrency/memory-budget.ts';
 
-/** Draws what a connection receives from the bytes of the work that it is lent to, and pauses it until they are there. */
-export interface Meter {
-  /** Undefined while it is not lent. */
-  lendTo(held: HeldBytes | undefined): void;
+/** Reserves the bytes that a connection receives from the budget of its work, and pauses it until they are available. */
+export interface BackPressure {
+  /** Assigns the reservation of the work that uses the connection; undefined while none does. */
+  assignTo(reservation: Reservation | undefined): void;
   /** Call it with what arrives. */
   arrived(bytes: number, stream: Duplex): void;
-  /** Draws bytes that are announced, before they arrive. */
+  /** Reserves bytes that are announced, before they arrive. */
   announced(bytes: number, stream: Duplex): void;
-  /** Gives back what was drawn: the work has passed it on. */
+  /** Releases what was reserved: the work has passed it on. */
   settle(): void;
 }
 
-/** Drawn at once, so that short answers draw once. */
+/** Bytes that are reserved at once, so that a short answer takes one reservation. */
 const STEP = 256 * 1024;
 
-export function createMeter(): Meter {
-  let held: HeldBytes | undefined;
-  let drawn = 0;
-  /** Drawn, and not arrived yet. Negative while the connection is paused. */
+export function createBackPressure(): BackPressure {
+  let reservation: Reservation | undefined;
+  let reserved = 0;
+  /** Bytes that are reserved, and have not arrived yet. Negative while the connection is paused. */
   let credit = 0;
-  let isDrawing = false;
+  let isReserving = false;
 
-  async function draw(stream: Duplex): Promise<void> {
-    isDrawing = true;
+  async function reserve(stream: Duplex): Promise<void> {
+    isReserving = true;
     stream.pause();
     try {
-      while (held && credit < 0) {
+      while (reservation && credit < 0) {
         const bytes = Math.max(STEP, -credit);
-        const drawing = held;
-        await drawing.draw(bytes);
-        // The work that drew them has ended, and has given them back.
-        if (drawing !== held) break;
-        drawn += bytes;
+        const current = reservation;
+        await current.reserve(bytes);
+        // The work that reserved them has ended, and has released them.
+        if (current !== reservation) break;
+        reserved += bytes;
         credit += bytes;
       }
       if (!stream.destroyed) stream.resume();
     } catch (error) {
       stream.destroy(error instanceof Error ? error : new Error(String(error)));
     } finally {
-      isDrawing = false;
+      isReserving = false;
     }
   }
 
   function spend(bytes: number, stream: Duplex): void {
-    if (!held) return;
+    if (!reservation) return;
     credit -= bytes;
     if (credit >= 0) return;
-    if (isDrawing) stream.pause();
-    else void draw(stream);
+    if (isReserving) stream.pause();
+    else void reserve(stream);
   }
 
   function settle(): void {
-    if (isDrawing) return;
-    held?.give(drawn);
-    drawn = 0;
+    if (isReserving) return;
+    reservation?.release(reserved);
+    reserved = 0;
     credit = 0;
   }
 
   return {
-    lendTo(next) {
-      held = next;
-      drawn = 0;
+    assignTo(next) {
+      reservation = next;
+      reserved = 0;
       credit = 0;
     },
     arrived: spend,

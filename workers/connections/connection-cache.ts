@@ -7,25 +7,25 @@ import type { Connection } from './connection.ts';
 type AnyConnection = Connection<AnyDatasource>;
 
 /** Identifies a datasource. One whose options have changed is a different one. */
-export interface KeptKey {
+export interface ConnectionKey {
   tenantID: string;
-  /** Null for a datasource that is not stored, whose connections are not kept. */
+  /** Null for a datasource that is not stored, whose connections are not cached. */
   datasourceID: string | null;
   type: string;
-  /** In clear; only a digest of it is kept. */
+  /** Options in clear; only a digest of them is cached. */
   options: JsonObject;
 }
 
-/** Open datasources, kept while they are in use and a while longer. */
-export interface KeptConnections extends AsyncDisposable {
-  use<T>(key: KeptKey, open: () => Promise<AnyConnection>, work: (connection: AnyConnection) => Promise<T>): Promise<T>;
+/** Cache of open datasources, which are closed after an idle time. */
+export interface ConnectionCache extends AsyncDisposable {
+  use<T>(key: ConnectionKey, open: () => Promise<AnyConnection>, work: (connection: AnyConnection) => Promise<T>): Promise<T>;
   /** Closes the connections of a datasource as soon as no call uses them. */
   forget(tenantID: string, datasourceID: string): void;
   readonly size: number;
 }
 
 interface Entry {
-  key: KeptKey;
+  key: ConnectionKey;
   digest: string;
   opened: Promise<AnyConnection>;
   users: number;
@@ -40,10 +40,10 @@ interface Limits {
   idleMs: number;
 }
 
-export function createKeptConnections(
+export function createConnectionCache(
   logger: Logger,
   { maxPerTenant, idleMs }: Limits = { maxPerTenant: 10, idleMs: 60_000 },
-): KeptConnections {
+): ConnectionCache {
   const entries = new Set<Entry>();
   const timer = setInterval(sweep, Math.min(idleMs, 10_000)).unref();
 
@@ -61,7 +61,7 @@ export function createKeptConnections(
       .catch((error: unknown) => logger.debug({ err: error, type: entry.key.type }, 'a datasource did not close well'));
   }
 
-  function find(key: KeptKey, digest: string): Entry | undefined {
+  function find(key: ConnectionKey, digest: string): Entry | undefined {
     for (const entry of entries) {
       const { tenantID, datasourceID } = entry.key;
       if (entry.isRetired || tenantID !== key.tenantID || datasourceID !== key.datasourceID) continue;
@@ -72,19 +72,19 @@ export function createKeptConnections(
   }
 
   /** Closes the tenant's connection that has been idle longest. */
-  function makeRoom(tenantID: string): void {
+  function evictOldest(tenantID: string): void {
     const own = [...entries].filter((entry) => entry.key.tenantID === tenantID && !entry.isRetired);
     if (own.length < maxPerTenant) return;
     const [oldest] = own.filter(({ users }) => users === 0).sort((a, b) => a.lastUsed - b.lastUsed);
     if (oldest) retire(oldest);
   }
 
-  function enter(key: KeptKey, open: () => Promise<AnyConnection>): Entry {
+  function findOrOpen(key: ConnectionKey, open: () => Promise<AnyConnection>): Entry {
     const digest = hash('sha256', JSON.stringify([key.type, key.options]));
-    const kept = key.datasourceID === null ? undefined : find(key, digest);
-    if (kept) return kept;
-    makeRoom(key.tenantID);
-    // The options are not kept: the digest is enough to compare them.
+    const cached = key.datasourceID === null ? undefined : find(key, digest);
+    if (cached) return cached;
+    evictOldest(key.tenantID);
+    // The options are not cached: the digest is enough to compare them.
     const entry: Entry = {
       key: { ...key, options: {} },
       digest,
@@ -104,7 +104,7 @@ export function createKeptConnections(
 
   return {
     async use(key, open, work) {
-      const entry = enter(key, open);
+      const entry = findOrOpen(key, open);
       entry.users += 1;
       try {
         return await work(await entry.opened);

@@ -1,10 +1,10 @@
-import { createLane, IN_ORDER } from '#shared/concurrency/semaphore.ts';
-import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { createSemaphore, IN_ORDER } from '#shared/concurrency/semaphore.ts';
+import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { unlessAborted } from '../outbound/unless-aborted.ts';
-import type { Meter } from './back-pressure.ts';
+import type { BackPressure } from './back-pressure.ts';
 
-/** A connection to a server, lent to one piece of work at a time. */
+/** A connection to a server, checked out by one piece of work at a time. */
 export interface PooledConnection {
   /** False once it is broken or closed. */
   readonly isOpen: boolean;
@@ -13,8 +13,8 @@ export interface PooledConnection {
   /** Cancels the running statement at the server. */
   cancel(): Promise<void>;
   close(): void;
-  /** Limits what the connection receives to what the work it is lent to may hold. */
-  readonly meter?: Meter;
+  /** Limits what the connection receives to the memory budget of the work that uses it. */
+  readonly backPressure?: BackPressure;
 }
 
 /** The server of a pool, and how to connect to it. */
@@ -22,13 +22,13 @@ export interface ConnectionSource<C> {
   /** Connections of one key are interchangeable. Idle connections of another key are closed when this one is asked for. */
   key: string;
   open(signal: AbortSignal): Promise<C>;
-  /** Whether other work waits for a connection to the same server: one that comes back is then closed, not kept. */
-  isCrowded?(): boolean;
+  /** Whether other work waits for a connection to the same server: one that is checked in is then closed. */
+  isContended?(): boolean;
 }
 
-/** Lends connections, a limited number at once. Work that finds all of them taken waits. */
+/** Checks out connections, a limited number at once. Work waits while all of them are checked out. */
 export interface ConnectionPool<C extends PooledConnection> extends AsyncDisposable {
-  lend<T>(signal: AbortSignal, work: (connection: C) => Promise<T>): Promise<T>;
+  withConnection<T>(signal: AbortSignal, work: (connection: C) => Promise<T>): Promise<T>;
   /** Since when each idle connection is idle (`performance.now()`), the oldest first. */
   readonly idleSince: readonly number[];
   /** Closes its oldest idle connection. */
@@ -38,7 +38,7 @@ export interface ConnectionPool<C extends PooledConnection> extends AsyncDisposa
 interface PoolSettings<C> {
   /** Name of the server in error messages. */
   where: string;
-  /** Called before each piece of work, once a place is free for it. */
+  /** Called before each piece of work, once a connection may be checked out for it. */
   find(signal: AbortSignal): Promise<ConnectionSource<C>>;
   maxConnections: number;
   /** More than this many for each connection are refused instead of waiting. Default: no limit. */
@@ -57,12 +57,12 @@ interface Idle<C> {
   since: number;
 }
 
-type Lent<C> = Pick<ConnectionSource<C>, 'key' | 'isCrowded'> & { connection: C };
+type CheckedOut<C> = Pick<ConnectionSource<C>, 'key' | 'isContended'> & { connection: C };
 
 /** Work that waits until its connection is open. */
 interface Opener<C> {
   key: string;
-  /** Gives it one that has come back meanwhile. */
+  /** Passes it a connection that was checked in meanwhile. */
   give(connection: C): void;
 }
 
@@ -73,7 +73,7 @@ export function createConnectionPool<C extends PooledConnection>({
   maxWaitingPerConnection = Number.POSITIVE_INFINITY,
   onEmpty = () => undefined,
 }: PoolSettings<C>): ConnectionPool<C> {
-  const lane = createLane({ places: maxConnections, maxWaiting: maxConnections * maxWaitingPerConnection });
+  const checkouts = createSemaphore({ permits: maxConnections, maxWaiting: maxConnections * maxWaitingPerConnection });
   const idle: Idle<C>[] = [];
   /** Connections that are being reset. */
   const returning = new Set<Promise<void>>();
@@ -84,7 +84,7 @@ export function createConnectionPool<C extends PooledConnection>({
   let isClosed = false;
 
   /** The connection that was used last, so that surplus ones reach their idle limit. */
-  function takeIdle(key: string): C | undefined {
+  function popIdle(key: string): C | undefined {
     if (key !== current) closeIdle();
     current = key;
     for (let last = idle.pop(); last; last = idle.pop()) {
@@ -102,30 +102,30 @@ export function createConnectionPool<C extends PooledConnection>({
     }
   }
 
-  /** For work that waits for a connection, or else for later. */
-  function putBack(connection: C, key: string): void {
+  /** Passes a connection to work that waits for one, or else to the idle ones. */
+  function reuse(connection: C, key: string): void {
     for (const opener of openers) {
       if (opener.key !== key) continue;
       openers.delete(opener);
       opener.give(connection);
       return;
     }
-    keep(connection);
+    addIdle(connection);
   }
 
-  function keep(connection: C): void {
-    const kept: Idle<C> = {
+  function addIdle(connection: C): void {
+    const entry: Idle<C> = {
       connection,
-      timer: setTimeout(() => drop(kept), IDLE_MS).unref(),
+      timer: setTimeout(() => drop(entry), IDLE_MS).unref(),
       since: performance.now(),
     };
-    idle.push(kept);
+    idle.push(entry);
   }
 
-  function drop(kept: Idle<C>): void {
-    clearTimeout(kept.timer);
-    idle.splice(idle.indexOf(kept), 1);
-    kept.connection.close();
+  function drop(entry: Idle<C>): void {
+    clearTimeout(entry.timer);
+    idle.splice(idle.indexOf(entry), 1);
+    entry.connection.close();
     tellWhenEmpty();
   }
 
@@ -137,17 +137,17 @@ export function createConnectionPool<C extends PooledConnection>({
    * The answer does not wait for this; the next work does. A connection whose work was stopped is closed: a late cancel would
    * hit the next work on it.
    */
-  async function giveBack(
-    { connection, key, isCrowded = () => false }: Lent<C>,
+  async function checkIn(
+    { connection, key, isContended = () => false }: CheckedOut<C>,
     { isOver }: { isOver: boolean },
   ): Promise<void> {
-    connection.meter?.lendTo(undefined);
-    const mayStay = () => isOver && connection.isOpen && !isClosed && key === current && !isCrowded();
+    connection.backPressure?.assignTo(undefined);
+    const mayStay = () => isOver && connection.isOpen && !isClosed && key === current && !isContended();
     try {
       if (!isOver) await inTime(connection.cancel());
       else if (mayStay()) {
         await inTime(connection.reset());
-        if (mayStay()) return putBack(connection, key);
+        if (mayStay()) return reuse(connection, key);
       }
     } catch {
       // It is closed.
@@ -155,13 +155,13 @@ export function createConnectionPool<C extends PooledConnection>({
     connection.close();
   }
 
-  /** Resetting a connection takes less time than opening one, and needs no further place at the server. */
-  async function takeReturned(source: ConnectionSource<C>, signal: AbortSignal): Promise<C> {
+  /** Resetting a connection takes less time than opening one, and needs no further connection at the server. */
+  async function awaitReturned(source: ConnectionSource<C>, signal: AbortSignal): Promise<C> {
     if (returning.size > 0) await unlessAborted(signal, Promise.race(returning));
-    return takeIdle(source.key) ?? (await openUnlessReturned(source, signal));
+    return popIdle(source.key) ?? (await openUnlessReturned(source, signal));
   }
 
-  /** Opening may have to wait for a place at the server. A connection of this pool may come back before. */
+  /** Opening may have to wait for the server's connection limit. A connection of this pool may be checked in before. */
   function openUnlessReturned({ key, open }: ConnectionSource<C>, signal: AbortSignal): Promise<C> {
     return new Promise((resolve, reject) => {
       const unneeded = new AbortController();
@@ -177,7 +177,7 @@ export function createConnectionPool<C extends PooledConnection>({
         (connection) => {
           if (openers.delete(opener)) resolve(connection);
           else if (isClosed || key !== current) connection.close();
-          else putBack(connection, key);
+          else reuse(connection, key);
         },
         (error) => {
           if (openers.delete(opener)) reject(error);
@@ -186,40 +186,40 @@ export function createConnectionPool<C extends PooledConnection>({
     });
   }
 
-  async function workOn<T>(signal: AbortSignal, work: (connection: C) => Promise<T>, leave: () => void): Promise<T> {
-    let lent: Lent<C> | undefined;
+  async function workOn<T>(signal: AbortSignal, work: (connection: C) => Promise<T>, release: () => void): Promise<T> {
+    let checkedOut: CheckedOut<C> | undefined;
     let isOver = false;
     try {
       const source = await find(signal);
-      lent = { ...source, connection: takeIdle(source.key) ?? (await takeReturned(source, signal)) };
-      lent.connection.meter?.lendTo(bytesOfWork());
-      const working = work(lent.connection).finally(() => {
+      checkedOut = { ...source, connection: popIdle(source.key) ?? (await awaitReturned(source, signal)) };
+      checkedOut.connection.backPressure?.assignTo(currentReservation());
+      const working = work(checkedOut.connection).finally(() => {
         isOver = true;
       });
       return await unlessAborted(signal, working);
     } finally {
-      if (lent) {
-        const back = giveBack(lent, { isOver }).finally(() => returning.delete(back));
+      if (checkedOut) {
+        const back = checkIn(checkedOut, { isOver }).finally(() => returning.delete(back));
         if (isOver) returning.add(back);
-        void back.finally(leave);
-      } else leave();
+        void back.finally(release);
+      } else release();
     }
   }
 
   return {
-    async lend(signal, work) {
+    async withConnection(signal, work) {
       users += 1;
-      const leaveLane = await lane.enter(IN_ORDER, signal).catch((error: unknown) => {
+      const releasePermit = await checkouts.acquirePermit(IN_ORDER, signal).catch((error: unknown) => {
         users -= 1;
         throw error;
       });
-      const leave = () => {
+      const release = () => {
         users -= 1;
-        leaveLane?.();
+        releasePermit?.();
         tellWhenEmpty();
       };
-      if (!leaveLane) {
-        leave();
+      if (!releasePermit) {
+        release();
         throw new AppError(
           'UPSTREAM_TIMEOUT',
           `All ${maxConnections} connections to ${where} were taken; nothing was done`,
@@ -229,7 +229,7 @@ export function createConnectionPool<C extends PooledConnection>({
           },
         );
       }
-      return await workOn(signal, work, leave);
+      return await workOn(signal, work, release);
     },
     get idleSince() {
       return idle.map(({ since }) => since);

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { BoundQuery } from '#shared/datasources/queries/bind.ts';
 import type { AnyDatasource } from '#shared/datasources/types/index.ts';
 
-/** How a query is executed. */
+/** Options of the execution of a query. */
 export interface ExecuteOptions {
   /** Aborted at the time limit, at the end of the process, and when the client has gone: all work must stop, at the server too. */
   signal: AbortSignal;
@@ -57,7 +57,7 @@ export interface DatasourceItem {
 }
 
 /**
- * An open datasource. It is kept and shared by concurrent calls, and reconnects after the server was away. Its errors are
+ * An open datasource. It is cached and shared by concurrent calls, and reconnects after the server was away. Its errors are
  * AppErrors whose messages contain no secret.
  */
 export interface Connection<D extends AnyDatasource> extends AsyncDisposable {

@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream';
-import type { Meter } from './back-pressure.ts';
+import type { BackPressure } from './back-pressure.ts';
 
 /**
  * Any program may answer as a server. An exception of the driver while it reads an answer ends this connection and not the
- * process. `check` sees the data before the driver does; `meter` pauses the stream when too much arrives.
+ * process. `check` sees the data before the driver does; `backPressure` pauses the stream when too much arrives.
  */
-export function guarded<S extends Duplex>(stream: S, meter: Meter, check: (data: Buffer) => void = () => undefined): S {
+export function guarded<S extends Duplex>(stream: S, backPressure: BackPressure, check: (data: Buffer) => void = () => undefined): S {
   const on = stream.on.bind(stream) as (event: string, listener: (...args: never[]) => void) => S;
 
   function reading(listener: (data: Buffer) => void): (data: Buffer) => void {
@@ -13,7 +13,7 @@ export function guarded<S extends Duplex>(stream: S, meter: Meter, check: (data:
       if (stream.destroyed) return;
       try {
         check(data);
-        meter.arrived(data.length, stream);
+        backPressure.arrived(data.length, stream);
         listener(data);
       } catch (error) {
         stream.destroy(error instanceof Error ? error : new Error(String(error)));

@@ -5,14 +5,14 @@ import type { QueryResult } from './connection.ts';
 /** The table in the tenant's database. */
 export const RECEIPTS = 'gantry_receipt';
 /** An attempt is repeated within minutes, or as soon as the service is back. */
-export const KEPT_DAYS = 30;
+export const RETENTION_DAYS = 30;
 /** Receipts past their time that each new one deletes, so that their number does not grow. */
 export const DELETED_AT_ONCE = 10;
-/** As the output of a node. */
+/** Limit of a stored result: that of the output of a node. */
 const MAX_RESULT_BYTES = 5 * 1024 * 1024;
 const MAX_SHOWN = 200;
 
-/** What identifies an attempt in the table: a key of a fixed length, and the beginning of it for people. */
+/** Identity of an attempt in the table: a key of a fixed length, and the beginning of it for people. */
 export function receiptOf(idempotencyKey: string): { key: string; shown: string } {
   const key = createHash('sha256').update(idempotencyKey).digest('hex');
   return { key, shown: idempotencyKey.slice(0, MAX_SHOWN).toWellFormed() };

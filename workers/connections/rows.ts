@@ -25,7 +25,7 @@ export function rowOf(keys: readonly string[], values: readonly Json[]): JsonObj
   return Object.fromEntries(keys.map((key, index) => [key, values[index] ?? null]));
 }
 
-const TURN = 5_000;
+const CHUNK_ROWS = 5_000;
 
 /** Converts rows in parts, and lets other work of the event loop run in between. */
 export async function convertInParts<Raw, Row>(
@@ -33,9 +33,9 @@ export async function convertInParts<Raw, Row>(
   convert: (part: readonly Raw[]) => readonly Row[],
 ): Promise<Row[]> {
   const converted: Row[] = [];
-  for (let at = 0; at < rows.length; at += TURN) {
+  for (let at = 0; at < rows.length; at += CHUNK_ROWS) {
     if (at > 0) await setImmediate();
-    for (const row of convert(rows.slice(at, at + TURN))) converted.push(row);
+    for (const row of convert(rows.slice(at, at + CHUNK_ROWS))) converted.push(row);
   }
   return converted;
 }

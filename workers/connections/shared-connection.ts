@@ -17,7 +17,7 @@ export interface SharedConnection<C> extends AsyncDisposable {
 
 const OPEN_MS = 10_000;
 
-interface Held<C> {
+interface Entry<C> {
   opened: Promise<C>;
   connection: C | undefined;
   users: number;
@@ -26,22 +26,22 @@ interface Held<C> {
 
 export function createSharedConnection<C>({ where, open, isOpen, close }: ConnectionSource<C>): SharedConnection<C> {
   const ended = new AbortController();
-  let current: Held<C> | undefined;
+  let current: Entry<C> | undefined;
 
-  function enter(): Held<C> {
+  function findOrOpen(): Entry<C> {
     if (current && (!current.connection || isOpen(current.connection))) return current;
-    const held: Held<C> = { opened: openInTime(), connection: undefined, users: 0, isRetired: false };
-    current = held;
-    held.opened.then(
+    const entry: Entry<C> = { opened: openInTime(), connection: undefined, users: 0, isRetired: false };
+    current = entry;
+    entry.opened.then(
       (connection) => {
-        held.connection = connection;
-        if (held.isRetired && held.users === 0) close(connection);
+        entry.connection = connection;
+        if (entry.isRetired && entry.users === 0) close(connection);
       },
       () => {
-        if (current === held) current = undefined;
+        if (current === entry) current = undefined;
       },
     );
-    return held;
+    return entry;
   }
 
   /** Not bound to the signal of the first call: other calls wait for the same connection. */
@@ -59,27 +59,27 @@ export function createSharedConnection<C>({ where, open, isOpen, close }: Connec
     return upstreamError(signal.aborted ? 'timeout' : (reasonOf(error) ?? otherwise), where, error);
   }
 
-  function retire(held: Held<C>): void {
-    held.isRetired = true;
-    if (current === held) current = undefined;
-    if (held.users === 0 && held.connection) close(held.connection);
+  function retire(entry: Entry<C>): void {
+    entry.isRetired = true;
+    if (current === entry) current = undefined;
+    if (entry.users === 0 && entry.connection) close(entry.connection);
   }
 
   return {
     async use(signal, work) {
       if (signal.aborted) throw known(signal.reason, signal, 'lost');
-      const held = enter();
-      held.users += 1;
+      const entry = findOrOpen();
+      entry.users += 1;
       try {
-        const connection = await unlessAborted(signal, held.opened);
+        const connection = await unlessAborted(signal, entry.opened);
         return await unlessAborted(signal, work(connection));
       } catch (error) {
         // A server that did not answer this call may not answer any: the next call opens another connection.
-        if (signal.aborted) retire(held);
+        if (signal.aborted) retire(entry);
         throw known(error, signal, 'lost');
       } finally {
-        held.users -= 1;
-        if (held.isRetired) retire(held);
+        entry.users -= 1;
+        if (entry.isRetired) retire(entry);
       }
     },
     async [Symbol.asyncDispose]() {

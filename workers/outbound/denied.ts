@@ -1,15 +1,15 @@
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import type { Network, Place } from '#shared/core/setting-formats.ts';
+import type { Network, ServerAddress } from '#shared/core/setting-formats.ts';
 import { familyOf, isPublic, isWithin, networksOf, translated } from './addresses.ts';
 
-/** What tenants' connections never reach, although OUTBOUND_ALLOW may cover it. */
+/** Networks and servers that tenants' connections never reach, although OUTBOUND_ALLOW may cover them. */
 export interface Denied {
   networks: readonly Network[];
-  places: readonly DeniedPlace[];
+  servers: readonly DeniedServer[];
 }
 
-export interface DeniedPlace extends Place {
+export interface DeniedServer extends ServerAddress {
   /** A public address counts only if it is this machine's: others may be a proxy's, which serves foreign hosts as well. */
   unlessPublic?: boolean;
 }
@@ -17,26 +17,26 @@ export interface DeniedPlace extends Place {
 /** Short, because a server may move to another address; long enough that a burst of connections asks once. */
 const KNOWN_MS = 10_000;
 
-/** Answers, for one port, which addresses are denied. Only names of places with that port are looked up. */
+/** Answers, for one port, which addresses are denied. Only names of servers with that port are looked up. */
 export function createDenied(
-  { networks, places }: Denied = { networks: [], places: [] },
+  { networks, servers }: Denied = { networks: [], servers: [] },
   lookupAll: (host: string) => Promise<string[]>,
 ): (port: number) => Promise<(address: string) => boolean> {
   const everyPort = networksOf(networks);
-  const known = places.map((place) => ({ ...place, find: rememberAddresses(place.host, lookupAll) }));
+  const known = servers.map((server) => ({ ...server, find: rememberAddresses(server.host, lookupAll) }));
   const machine = rememberMachine();
 
   return async (port) => {
     const lists = await Promise.all(
       known
-        .filter((place) => place.port === port)
+        .filter((server) => server.port === port)
         .map(async ({ find, unlessPublic = false }) => {
           const here = machine();
           const addresses = await find();
           const counted = addresses?.filter((found) => !unlessPublic || !isPublic(found) || isWithin(here, found));
           // A server that listens on one address of this machine may listen on all of them.
           if (counted?.some((found) => isWithin(here, found))) return (address: string) => isWithin(here, address);
-          // A place that was never found may be at any private address.
+          // A server whose name was never found may be at any private address.
           return counted ? isOneOf(counted) : (address: string) => !isPublic(address);
         }),
     );
@@ -58,18 +58,18 @@ function rememberAddresses(
 ): () => Promise<string[] | undefined> {
   let found = isIP(host) === 0 ? undefined : [host];
   let asOf = isIP(host) === 0 ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
-  let asking: Promise<void> | undefined;
+  let asked: Promise<void> | undefined;
 
   async function ask(): Promise<void> {
     found = await lookupAll(host).catch(() => found);
     asOf = performance.now();
-    asking = undefined;
+    asked = undefined;
   }
 
   return async () => {
     if (performance.now() - asOf < KNOWN_MS) return found;
-    asking ??= ask();
-    await asking;
+    asked ??= ask();
+    await asked;
     return found;
   };
 }

@@ -1,13 +1,13 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Agent, Dispatcher } from 'undici';
-import { createLanes } from '#shared/concurrency/semaphore.ts';
-import { bytesOfWork, turnOfWork } from '#shared/concurrency/work-context.ts';
+import { createKeyedSemaphores } from '#shared/concurrency/semaphore.ts';
+import { currentReservation, currentFlow } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Outbound } from './gate.ts';
 import { checkHeader } from './headers.ts';
 import { connectURL, portOf } from './tls.ts';
-import { placeOf, type Reason, reasonOf, saySent, upstreamError } from './upstream-error.ts';
+import { formatAddress, type Reason, reasonOf, saySent, upstreamError } from './upstream-error.ts';
 
 /** HTTP through the gate, which checks every new connection, those of redirects included. */
 export interface OutboundFetch extends AsyncDisposable {
@@ -46,7 +46,7 @@ const MAX_REDIRECTS = 10;
  * Connections to one origin, in one process. The tenants of a creator who is alone there may have four fifths of them, more than the slots of
  * a worker allow by default. Creators share them, so that slow answers to one do not hold up another's.
  */
-const CONNECTIONS = { places: 128, sharesByCreator: 4 };
+const CONNECTIONS = { permits: 128, dynamicLimit: 4 };
 
 export function createOutboundFetch(
   outbound: Outbound,
@@ -54,15 +54,15 @@ export function createOutboundFetch(
 ): OutboundFetch {
   let agent: Promise<Agent> | undefined;
   // Without a limit of those that wait: nodes and questions are limited before they come here.
-  const origins = createLanes({ maxWaitingPerPlace: Number.POSITIVE_INFINITY });
+  const origins = createKeyedSemaphores({ maxWaitingPerPermit: Number.POSITIVE_INFINITY });
 
   async function once(request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
-    const leave = await origins.enter({ name: request.url.origin, ...CONNECTIONS }, turnOfWork(), signal);
-    if (!leave) throw signal.reason;
+    const release = await origins.acquirePermit({ key: request.url.origin, ...CONNECTIONS }, currentFlow(), signal);
+    if (!release) throw signal.reason;
     try {
       return await send(request, signal);
     } finally {
-      leave();
+      release();
     }
   }
 
@@ -119,7 +119,7 @@ export function createOutboundFetch(
 export async function createAgent(outbound: Outbound, sslVerify: boolean): Promise<Agent> {
   const undici = await import('undici');
   return new undici.Agent({
-    connections: CONNECTIONS.places,
+    connections: CONNECTIONS.permits,
     pipelining: 1,
     keepAliveTimeout: 10_000,
     maxHeaderSize: 32_768,
@@ -141,7 +141,7 @@ export async function createAgent(outbound: Outbound, sslVerify: boolean): Promi
 
 /** `host:port` of a URL, without parts that could be secret. */
 export function whereOf(url: URL): string {
-  return placeOf(url.hostname.replace(/^\[|\]$/g, ''), portOf(url));
+  return formatAddress(url.hostname.replace(/^\[|\]$/g, ''), portOf(url));
 }
 
 export function checkRequest({ url, headers = {} }: HTTPRequest): void {
@@ -229,7 +229,7 @@ async function collect(
       throw tooLarge(maxBytes, url);
     }
     // Nothing more is read meanwhile.
-    await bytesOfWork()?.draw(chunk.length);
+    await currentReservation()?.reserve(chunk.length);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -259,8 +259,8 @@ async function unpack(
     throw new AppError('UPSTREAM_FAILED', `${whereOf(url)} answers in an encoding that it was not asked for`, {
       retry: false,
     });
-  const held = bytesOfWork();
-  await held?.draw(maxBytes);
+  const reservation = currentReservation();
+  await reservation?.reserve(maxBytes);
   let unpacked = 0;
   try {
     const body = await unpackers[coding as keyof typeof unpackers](bytes, { maxOutputLength: maxBytes });
@@ -270,7 +270,7 @@ async function unpack(
     if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes, url);
     throw new AppError('UPSTREAM_FAILED', `${whereOf(url)} answers with broken compression`, { cause });
   } finally {
-    held?.give(maxBytes - unpacked);
+    reservation?.release(maxBytes - unpacked);
   }
 }
 

@@ -1,28 +1,28 @@
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
-import type { Network, Place } from '#shared/core/setting-formats.ts';
+import type { Network, ServerAddress } from '#shared/core/setting-formats.ts';
 import { isPublic, isWithin, networksOf, translated } from './addresses.ts';
 import { createDenied, type Denied } from './denied.ts';
 import { createNames, type Lookup } from './names.ts';
 import { unlessAborted } from './unless-aborted.ts';
-import { ownAddressError, placeOf, reasonOf, upstreamError } from './upstream-error.ts';
+import { ownAddressError, formatAddress, reasonOf, upstreamError } from './upstream-error.ts';
 
 /** The only way to outside addresses: a host that a tenant names must resolve to a public address, or to one that the deployment
- * allows; never to a place of the deployment itself. */
+ * allows; never to a server of the deployment itself. */
 export interface Outbound {
   /**
    * The permitted addresses of a host name for this port, at least one. Connect to one of these only: a second lookup may give
    * another address.
    */
-  resolve(place: Place, signal: AbortSignal): Promise<string[]>;
+  resolve(server: ServerAddress, signal: AbortSignal): Promise<string[]>;
   /** Connects to the first permitted address that answers, for drivers that take a socket. */
-  connect(place: Place, signal: AbortSignal): Promise<Socket>;
+  connect(server: ServerAddress, signal: AbortSignal): Promise<Socket>;
 }
 
 interface OutboundRules {
-  /** Reached although they are not of the internet. */
+  /** Networks that are reached although they are not public. */
   allow: readonly Network[];
-  /** Never reached, allowed or not. */
+  /** Networks and servers that are never reached, allowed or not. */
   deny?: Denied;
 }
 
@@ -38,15 +38,15 @@ export function createOutbound({ allow, deny }: OutboundRules, lookupAll: Lookup
     return isWithin(allowed, address) || isPublic(address);
   }
 
-  async function resolve({ host, port }: Place, signal: AbortSignal): Promise<string[]> {
+  async function resolve({ host, port }: ServerAddress, signal: AbortSignal): Promise<string[]> {
     // Numbers such as 2130706433 and 0x7f.1 stand for addresses as well, so addresses are checked after the lookup.
     const addresses = await unlessAborted(signal, lookupAll(host, signal));
     const allowable = addresses.filter(isAllowable);
-    // Said first, so that an address which is not allowed anyway does not tell where the deployment's stores are.
+    // Checked first, so that an address which is not allowed anyway does not tell where the deployment's stores are.
     if (allowable.length === 0) throw upstreamError('not-allowed', host);
     const isDenied = await unlessAborted(signal, denied(port));
     const permitted = allowable.filter((address) => !isDenied(address));
-    if (permitted.length === 0) throw ownAddressError(placeOf(host, port));
+    if (permitted.length === 0) throw ownAddressError(formatAddress(host, port));
     return permitted;
   }
 
@@ -63,7 +63,7 @@ export function createOutbound({ allow, deny }: OutboundRules, lookupAll: Lookup
       }
       throw upstreamError(
         signal.aborted ? 'timeout' : (reasonOf(failure) ?? 'unreachable'),
-        placeOf(host, port),
+        formatAddress(host, port),
         failure,
       );
     },

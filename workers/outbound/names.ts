@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { LRUCache } from 'lru-cache';
-import { createLane } from '#shared/concurrency/semaphore.ts';
-import { turnOfWork } from '#shared/concurrency/work-context.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
+import { currentFlow } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { upTo } from '#shared/core/lru.ts';
 import { type Hosts, namesToTry, parseHosts, parseSearch, type Search } from './resolver-files.ts';
@@ -18,10 +18,10 @@ interface NameOptions {
   servers?: readonly string[];
   /** Limit of one lookup, all name servers and attempts included. */
   timeoutMs?: number;
-  places?: number;
+  maxConcurrent?: number;
 }
 
-/** Of one attempt at one server; c-ares doubles it with each attempt. */
+/** Timeout of one attempt at one server; c-ares doubles it with each attempt. */
 const ATTEMPT = { timeout: 1_000, tries: 3 };
 /** How much longer than IPv4 addresses a lookup waits for IPv6 ones. */
 const GRACE_MS = 100;
@@ -33,8 +33,8 @@ const CACHE = { max: 10_000, minMs: 1_000, maxMs: 300_000, noneMs: 5_000 };
  * four, which files and cryptography need as well: four tenants with a silent name server would stop all lookups for 20 s. Reads the
  * hosts file and the search list as `getaddrinfo` does; modules of nsswitch are not asked.
  */
-export function createNames({ servers, timeoutMs = 5_000, places = 64 }: NameOptions = {}): Lookup {
-  const lane = createLane({ places, maxPerTenant: Math.ceil(places / 4), sharesByCreator: true });
+export function createNames({ servers, timeoutMs = 5_000, maxConcurrent = 64 }: NameOptions = {}): Lookup {
+  const lookups = createSemaphore({ permits: maxConcurrent, maxPerTenant: Math.ceil(maxConcurrent / 4), dynamicLimit: 1 });
   const known = new LRUCache<string, Found>(upTo(CACHE.max));
   const underWay = new Map<string, Promise<Found>>();
   const files = rememberFiles();
@@ -42,20 +42,20 @@ export function createNames({ servers, timeoutMs = 5_000, places = 64 }: NameOpt
   async function find(name: string, signal: AbortSignal | undefined): Promise<Found> {
     const cached = known.get(name);
     if (cached) return cached;
-    const turn = turnOfWork();
-    if (!lane.take(turn) && !(await lane.wait(turn, signal))) throw signal?.reason ?? tooLate(name);
+    const flow = currentFlow();
+    if (!lookups.tryAcquire(flow) && !(await lookups.acquire(flow, signal))) throw signal?.reason ?? tooLate(name);
     try {
       return await (underWay.get(name) ?? begin(name));
     } finally {
-      lane.leave(turn);
+      lookups.release(flow);
     }
   }
 
   /** Other lookups of the name wait for this one, so no caller's signal ends it; its own time limit does. */
   function begin(name: string): Promise<Found> {
-    const asking = ask(name).finally(() => underWay.delete(name));
-    underWay.set(name, asking);
-    return asking;
+    const pending = ask(name).finally(() => underWay.delete(name));
+    underWay.set(name, pending);
+    return pending;
   }
 
   async function ask(name: string): Promise<Found> {

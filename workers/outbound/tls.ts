@@ -9,7 +9,7 @@ import {
 } from 'node:tls';
 import { AppError } from '#shared/core/errors.ts';
 import type { Outbound } from './gate.ts';
-import { placeOf, type Reason, reasonOf, upstreamError } from './upstream-error.ts';
+import { formatAddress, type Reason, reasonOf, upstreamError } from './upstream-error.ts';
 
 export interface Certificates {
   tlsVerify: boolean;
@@ -67,7 +67,7 @@ export async function openStream(
 ): Promise<Socket> {
   const socket = await outbound.connect({ host, port }, signal);
   if (!certificates) return socket;
-  return await encrypt(socket, { where: placeOf(host, port), tls: tlsOptions(host, certificates), signal });
+  return await encrypt(socket, { where: formatAddress(host, port), tls: tlsOptions(host, certificates), signal });
 }
 
 interface URLParts {
@@ -92,7 +92,7 @@ export async function connectURL(
   const socket = await outbound.connect({ host, port }, signal);
   if (!isEncrypted) return socket;
   return await encrypt(socket, {
-    where: placeOf(host, port),
+    where: formatAddress(host, port),
     tls: { ...tlsOptions(host, { tlsVerify: sslVerify }), ALPNProtocols: ['http/1.1'] },
     signal,
     // A connection that breaks here is tried again, as one that breaks at any other moment.

@@ -108,6 +108,6 @@ export function reasonOf(error: unknown): Reason | undefined {
   return /CERT|TLS|SSL|SELF_SIGNED|VERIFY/.test(code) ? 'tls' : undefined;
 }
 
-export function placeOf(host: string, port: number): string {
+export function formatAddress(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

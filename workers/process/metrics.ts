@@ -28,7 +28,7 @@ export function addEngineMetrics(metrics: Add, { engine, lease, servers, sandbox
   addLeaseMetrics(metrics, lease);
   add({ name: 'gantry_places', help: 'Places for work', kind: 'gauge', labels: ['lane', 'state'] }, () => [
     ...permitSamples('nodes', { used: engine.stats.slotsUsed, waiting: engine.stats.slotsWaiting }),
-    ...servers.all.flatMap(({ name, places }) => permitSamples(`tenants.${name}`, places)),
+    ...servers.all.flatMap(({ name, permits }) => permitSamples(`tenants.${name}`, permits)),
     ...permitSamples('sandbox', sandbox),
   ]);
 }

@@ -61,7 +61,7 @@ test('a connection is reset after its work and lent again', async () => {
   await using pool = create();
 
   for (const n of [1, 2, 3]) {
-    expect(await pool.lend(never, async () => n)).toBe(n);
+    expect(await pool.withConnection(never, async () => n)).toBe(n);
     await afterwards();
   }
 
@@ -73,7 +73,7 @@ test('a connection is reset after its work and lent again', async () => {
 test('a connection is returned also after failed work', async () => {
   await using pool = create();
 
-  await expect(pool.lend(never, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  await expect(pool.withConnection(never, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   await afterwards();
 
   expect(opened[0]?.calls).toEqual(['reset']);
@@ -82,10 +82,10 @@ test('a connection is returned also after failed work', async () => {
 test('work beyond the limit waits for its turn, and is refused when too much waits', async () => {
   await using pool = create({ maxConnections: 1, maxWaitingPerConnection: 1 });
   const { promise: over, resolve } = Promise.withResolvers<void>();
-  const first = pool.lend(never, () => over);
-  const second = pool.lend(never, async () => 2);
+  const first = pool.withConnection(never, () => over);
+  const second = pool.withConnection(never, async () => 2);
 
-  await expect(pool.lend(never, async () => 3)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+  await expect(pool.withConnection(never, async () => 3)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
   resolve();
 
   await first;
@@ -96,10 +96,10 @@ test('work beyond the limit waits for its turn, and is refused when too much wai
 test('work that waits too long gets an error that says it was not begun', async () => {
   await using pool = create({ maxConnections: 1 });
   const { promise: over, resolve } = Promise.withResolvers<void>();
-  const first = pool.lend(never, () => over);
+  const first = pool.withConnection(never, () => over);
   let isBegun = false;
 
-  const waiting = pool.lend(AbortSignal.timeout(20), async () => {
+  const waiting = pool.withConnection(AbortSignal.timeout(20), async () => {
     isBegun = true;
   });
 
@@ -116,7 +116,7 @@ test('work that waits too long gets an error that says it was not begun', async 
 test('aborted work is cancelled at the server, and its connection is not lent again', async () => {
   await using pool = create({ maxConnections: 1 });
   const stop = new AbortController();
-  const work = pool.lend(stop.signal, () => new Promise(() => undefined));
+  const work = pool.withConnection(stop.signal, () => new Promise(() => undefined));
   await afterwards();
 
   stop.abort(new Error('enough'));
@@ -125,19 +125,19 @@ test('aborted work is cancelled at the server, and its connection is not lent ag
   await afterwards();
   expect(opened[0]?.calls).toEqual(['cancel', 'close']);
   expect(emptied).toBe(1);
-  await pool.lend(never, async () => undefined);
+  await pool.withConnection(never, async () => undefined);
   expect(opened).toHaveLength(2);
 });
 
 test('connections of a former source are closed at the next request for the new one, also when they are returned later', async () => {
   await using pool = create({ maxConnections: 3 });
   const { promise: over, resolve } = Promise.withResolvers<void>();
-  const late = pool.lend(never, () => over);
-  await pool.lend(never, async () => undefined);
+  const late = pool.withConnection(never, () => over);
+  await pool.withConnection(never, async () => undefined);
   await afterwards();
   source = 'b';
 
-  await pool.lend(never, async (connection) => expect(connection.source).toBe('b'));
+  await pool.withConnection(never, async (connection) => expect(connection.source).toBe('b'));
   resolve();
   await late;
   await afterwards();
@@ -151,18 +151,18 @@ test('connections of a former source are closed at the next request for the new 
 
 test('an idle connection that broke is not lent', async () => {
   await using pool = create();
-  await pool.lend(never, async () => undefined);
+  await pool.withConnection(never, async () => undefined);
   await afterwards();
   opened[0]?.close();
 
-  await pool.lend(never, async (connection) => expect(connection.isOpen).toBe(true));
+  await pool.withConnection(never, async (connection) => expect(connection.isOpen).toBe(true));
   expect(opened).toHaveLength(2);
 });
 
 test('idle connections are closed after half a minute, and the pool is then empty', async () => {
   vi.useFakeTimers();
   await using pool = create();
-  await pool.lend(never, async () => undefined);
+  await pool.withConnection(never, async () => undefined);
   await vi.advanceTimersByTimeAsync(29_000);
   expect(opened[0]?.isOpen).toBe(true);
 
@@ -175,7 +175,7 @@ test('idle connections are closed after half a minute, and the pool is then empt
 test('after disposal a returned connection is closed', async () => {
   const pool = create();
   const { promise: over, resolve } = Promise.withResolvers<void>();
-  const work = pool.lend(never, () => over);
+  const work = pool.withConnection(never, () => over);
   await afterwards();
 
   await pool[Symbol.asyncDispose]();
@@ -189,11 +189,11 @@ test('after disposal a returned connection is closed', async () => {
 test('work that waits for a new connection takes one that comes back before, and the new one is kept', async () => {
   await using pool = create();
   const held = Promise.withResolvers<void>();
-  const first = pool.lend(never, () => held.promise);
+  const first = pool.withConnection(never, () => held.promise);
   await afterwards();
   const { promise, resolve } = Promise.withResolvers<void>();
   room = promise;
-  const second = pool.lend(never, async (connection) => connection);
+  const second = pool.withConnection(never, async (connection) => connection);
   await afterwards();
   expect(opened).toHaveLength(1);
 

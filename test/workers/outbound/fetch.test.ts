@@ -16,7 +16,7 @@ const get = (url: string, more: Partial<HTTPRequest> = {}): HTTPRequest => ({
 });
 
 describe('addresses that are not public are refused', () => {
-  const spellings = [
+  const forms = [
     '127.0.0.1',
     '127.1',
     '2130706433',
@@ -39,7 +39,7 @@ describe('addresses that are not public are refused', () => {
     '①②⑦.⓪.⓪.①',
   ];
 
-  test.each(spellings)('the server at %s', async (host) => {
+  test.each(forms)('the server at %s', async (host) => {
     await using server = await startHTTP();
     await using fetch = createOutboundFetch(closed);
 

@@ -2,8 +2,8 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLane } from '#shared/concurrency/semaphore.ts';
-import { Place } from '#shared/concurrency/work-context.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
+import { Permit } from '#shared/concurrency/work-context.ts';
 import { readConfig } from '#shared/process/config.ts';
 import { createOutbound, type Outbound } from '#workers/outbound/gate.ts';
 import { createNames } from '#workers/outbound/names.ts';
@@ -82,9 +82,9 @@ const namesWith = (more = {}) => createNames({ servers: [nameServer.server], tim
 
 /** Runs work as that of a tenant. */
 function as<T>(tenantID: string, creatorID: string, work: () => T): T {
-  const lane = createLane({ places: 1 });
-  lane.take({ tenantID, creatorID });
-  return new Place(lane, { tenantID, creatorID }).run(work);
+  const lookups = createSemaphore({ permits: 1 });
+  lookups.tryAcquire({ tenantID, creatorID });
+  return new Permit(lookups, { tenantID, creatorID }).run(work);
 }
 
 describe('a lookup', () => {
@@ -199,7 +199,7 @@ describe('lookups at a silent name server', () => {
   });
 
   test('of 25 tenants of one creator delay no lookup of another tenant', async () => {
-    const lookup = namesWith({ places: 8 });
+    const lookup = namesWith({ maxConcurrent: 8 });
     let ended = 0;
     const slow = Array.from({ length: 100 }, (_, n) =>
       as(`tenant${n % 25}`, 'one', () => lookup(`silent-${n}.example.test`, AbortSignal.timeout(3_000))).catch(() => {

@@ -9,7 +9,7 @@ import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import { readConfig } from '#shared/process/config.ts';
 import { servePages } from '#shared/process/health-server.ts';
 import { insertRuns } from '#shared/runs/accept.ts';
-import { deniedBy } from '#workers/outbound/own-places.ts';
+import { deniedBy } from '#workers/outbound/own-addresses.ts';
 import { createWorker, type WorkerContext } from '#workers/process/worker.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aCronJob } from '../../support/cron.ts';
@@ -220,7 +220,7 @@ test('bytes that are held are seen, with what waits for some', async () => {
   await eventually(async () => expect(await held()).toEqual([0, 0]));
   using works = new DisposableStack();
   const half = Math.floor(config.heldBytes.maxBytes / 2);
-  const drawn = [half, half, 1].map((size) => works.use(bytes.open({ tenantID: newID() })).draw(size));
+  const drawn = [half, half, 1].map((size) => works.use(bytes.openReservation({ tenantID: newID() })).reserve(size));
 
   expect(await held()).toEqual([2 * half, 1]);
 

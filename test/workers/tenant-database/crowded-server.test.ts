@@ -10,7 +10,7 @@ const TENANTS = 30;
 const ROUNDS = 6;
 
 let resources: AsyncDisposableStack;
-let place: TestDatabases;
+let database: TestDatabases;
 beforeAll(async () => {
   resources = new AsyncDisposableStack();
   const dir = resources.adopt(await mkdtemp(join(tmpdir(), `gantry-test-${process.pid}-`)), (path) =>
@@ -19,22 +19,22 @@ beforeAll(async () => {
   const settings = { max_connections: '20', reserved_connections: '5', fsync: 'off', shared_buffers: '16MB' };
   const files = { dir: join(dir, 'tenants'), log: join(dir, 'log') };
   const server = resources.use(await startPostgres({ ...files, database: 'postgres', settings, forTenants: true }));
-  place = resources.use(await aTenantDatabases({ TENANT_DATABASES_URL: `small=${server.url}` }));
+  database = resources.use(await aTenantDatabases({ TENANT_DATABASES_URL: `small=${server.url}` }));
 });
 afterAll(() => resources.disposeAsync());
 
 test('30 tenants of two workers share the 12 connections of their server, and none fails or starves', async () => {
-  await using other = databasesOf(place.deployment);
-  const workers = [place.databases, other];
-  const { rows } = await place.deployment.pool.query<{ id: string }>(
+  await using other = databasesOf(database.deployment);
+  const workers = [database.databases, other];
+  const { rows } = await database.deployment.pool.query<{ id: string }>(
     `insert into tenant (id, tenant_title, creator_id) select gen_random_uuid(), 'A tenant', gen_random_uuid() from generate_series(1, $1) returning id`,
     [TENANTS],
   );
   const ids = rows.map(({ id }) => id);
   const done: string[] = [];
   const work = async (id: string, round: number) => {
-    const worker = workers[round % workers.length] ?? place.databases;
-    await worker.lend(id, AbortSignal.timeout(20_000), (client) => client.query('select pg_sleep(0.02)'));
+    const worker = workers[round % workers.length] ?? database.databases;
+    await worker.withConnection(id, AbortSignal.timeout(20_000), (client) => client.query('select pg_sleep(0.02)'));
     done.push(id);
   };
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
-import { createMeter, type Meter } from '../back-pressure.ts';
+import { createBackPressure, type BackPressure } from '../back-pressure.ts';
 import type { PooledConnection } from '../connection-pool.ts';
 import type { PostgresEndpoint } from './endpoint.ts';
 import { connectError, isForThisEncryption } from './errors.ts';
@@ -10,14 +10,14 @@ import { createTypes, type Types } from './values.ts';
 
 export type Notice = { severity: string; message: string };
 
-/** A connection to a PostgreSQL server, as it is lent for one piece of work. */
+/** A connection to a PostgreSQL server, as it is checked out for one piece of work. */
 export interface PostgresConnection extends PooledConnection {
   /** Name of the server in errors. */
   readonly where: string;
   readonly driver: pg.Client;
   /** For work that stops reading for a while. */
   readonly stream: Socket;
-  readonly meter: Meter;
+  readonly backPressure: BackPressure;
   readonly types: Types;
   /** For our own statements, whose answers are small and of known types. */
   readonly query: pg.Client['query'];
@@ -58,8 +58,8 @@ async function open(
   const stream = await openStream(endpoint, options, signal);
   // A cancel must reach the same server, and a name may resolve to several.
   const address = { host: stream.remoteAddress ?? endpoint.host, port: endpoint.port };
-  const meter = createMeter();
-  const driver = driverFor(stream, endpoint, meter);
+  const backPressure = createBackPressure();
+  const driver = driverFor(stream, endpoint, backPressure);
   const settings = settingsFor(endpoint);
   let isOpen = true;
   let notices: Notice[] = [];
@@ -85,7 +85,7 @@ async function open(
     where: endpoint.where,
     driver,
     stream,
-    meter,
+    backPressure,
     types: createTypes(),
     query: driver.query.bind(driver),
     get isOpen() {
@@ -117,10 +117,10 @@ async function open(
 function driverFor(
   stream: Socket,
   { host, port, user, password, database, applicationName }: PostgresEndpoint,
-  meter: Meter,
+  backPressure: BackPressure,
 ): pg.Client {
   return new pg.Client({
-    stream: () => forDriver(stream, meter),
+    stream: () => forDriver(stream, backPressure),
     ssl: false,
     host,
     port,

@@ -15,49 +15,49 @@ import { type RawResult, readTag, runPortal } from './portal.ts';
 import { onceByReceipt } from './receipts.ts';
 import { columnsOf, learnTypes, rowsOf, streamRows, writeParams } from './rows.ts';
 
-/** Lends connections to one database. */
-export interface PostgresLender {
+/** Provides connections to one database. */
+export interface ConnectionProvider {
   /** Name of the database in error messages. */
   where: string;
-  lend<T>(signal: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
+  withConnection<T>(signal: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
 }
 
 /** Operations of a PostgreSQL datasource: a tenant's own database, or another server. */
 export function createDatasourceConnection(
-  lender: PostgresLender,
+  provider: ConnectionProvider,
 ): Omit<Connection<typeof postgresql>, typeof Symbol.asyncDispose> {
-  async function lend<T>(signal: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
+  async function withConnection<T>(signal: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
     try {
-      return await lender.lend(signal, work);
+      return await provider.withConnection(signal, work);
     } catch (error) {
-      throw isTimeout(error) ? upstreamError('timeout', lender.where, error) : error;
+      throw isTimeout(error) ? upstreamError('timeout', provider.where, error) : error;
     }
   }
 
   return {
-    test: (signal) => lend(signal, async (connection) => void (await connection.query('select 1'))),
+    test: (signal) => withConnection(signal, async (connection) => void (await connection.query('select 1'))),
     async execute({ statement }, { maxRows, signal, onRows, isDryRun = false, isOnce = false, idempotencyKey }) {
       const rendered = render(statement);
       const request = { ...rendered, maxRows };
-      return await lend(signal, (connection) => {
+      return await withConnection(signal, (connection) => {
         const execute = () =>
           onRows ? streamStatement(connection, request, onRows) : executeStatement(connection, request);
         if (isDryRun) return readOnly(connection, request.sql, execute);
         return isOnce && idempotencyKey !== null ? onceByReceipt(connection, idempotencyKey, execute) : execute();
       });
     },
-    browse: (path, signal) => lend(signal, (connection) => browse(connection, path)),
+    browse: (path, signal) => withConnection(signal, (connection) => browse(connection, path)),
     async explain({ statement }, { signal }) {
       const { sql, params } = render(statement);
       // Never ANALYZE, which would run the statement; after the options it is a syntax error.
       const explained = { sql: `EXPLAIN (FORMAT JSON) ${sql}`, params, maxRows: 1 };
-      const { data } = await lend(signal, (connection) => executeStatement(connection, explained));
+      const { data } = await withConnection(signal, (connection) => executeStatement(connection, explained));
       return (data as { 'QUERY PLAN': Json }[])[0]?.['QUERY PLAN'] ?? null;
     },
   };
 }
 
-/** The transaction is rolled back when the connection is given back. */
+/** The transaction is rolled back when the connection is checked in. */
 async function readOnly<T>(connection: PostgresConnection, sql: string, work: () => Promise<T>): Promise<T> {
   await connection.query('begin read only');
   try {

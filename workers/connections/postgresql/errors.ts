@@ -3,13 +3,13 @@ import { AppError } from '#shared/core/errors.ts';
 import { type Reason, reasonOf, upstreamError, withDetails } from '../../outbound/upstream-error.ts';
 import type { PostgresEndpoint } from './endpoint.ts';
 
-interface LentConnection {
+interface CheckedOutConnection {
   readonly isOpen: boolean;
   readonly where: string;
 }
 
 /** Runs the work and turns its errors into ones for the tenant: messages of the server, without details of the connection. */
-export function readably<C extends LentConnection, T>(
+export function readably<C extends CheckedOutConnection, T>(
   work: (connection: C) => Promise<T>,
 ): (connection: C) => Promise<T> {
   return async (connection) => {
@@ -21,7 +21,7 @@ export function readably<C extends LentConnection, T>(
   };
 }
 
-function usableError(error: unknown, connection: LentConnection): unknown {
+function usableError(error: unknown, connection: CheckedOutConnection): unknown {
   if (error instanceof AppError) return error;
   const known = statementError(error);
   if (known) return known;

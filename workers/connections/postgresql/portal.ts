@@ -44,9 +44,9 @@ export function readTag(tag: string): { command: string; count: number | null } 
 }
 
 /** Bytes of text to fetch at once, estimated from the last batch. */
-const PORTION_BYTES = 1024 * 1024;
-const FIRST_PORTION = 50;
-const MAX_PORTION = 10_000;
+const BATCH_BYTES = 1024 * 1024;
+const FIRST_BATCH_ROWS = 50;
+const MAX_BATCH_ROWS = 10_000;
 
 /**
  * Runs one statement by the extended protocol, which accepts only one, and reads no more rows than the budget allows: of a
@@ -128,10 +128,10 @@ class Portal implements Submittable {
   /** Every JSON row repeats the column names. */
   #named = 0;
   /** Rows of the last fetch. */
-  #portion = { rows: 0, bytes: 0 };
-  /** Bytes of the rows that wait to be handed over. */
-  #held = 0;
-  #handing = Promise.resolve();
+  #batch = { rows: 0, bytes: 0 };
+  /** Bytes of the rows that are not passed on yet. */
+  #pendingBytes = 0;
+  #delivery = Promise.resolve();
   #copyError: AppError | undefined;
   #isSynced = false;
   #isOver = false;
@@ -147,7 +147,7 @@ class Portal implements Submittable {
     connection.parse({ name: '', text: sql, types: [] }, true);
     connection.bind({ values: [...values] }, true);
     connection.describe({ type: 'P', name: '' }, true);
-    fetch(connection, Math.min(FIRST_PORTION, budget.rows + 1));
+    fetch(connection, Math.min(FIRST_BATCH_ROWS, budget.rows + 1));
   }
 
   handleRowDescription({ fields }: { fields: FieldDef[] }): void {
@@ -165,10 +165,10 @@ class Portal implements Submittable {
     result.rows.push(row);
     result.rowCount += 1;
     result.bytes += bytes;
-    this.#portion.rows += 1;
-    this.#portion.bytes += bytes;
-    this.#held += bytes;
-    if (this.#request.take && this.#held > 2 * PORTION_BYTES) this.#holdBack();
+    this.#batch.rows += 1;
+    this.#batch.bytes += bytes;
+    this.#pendingBytes += bytes;
+    if (this.#request.take && this.#pendingBytes > 2 * BATCH_BYTES) this.#pause();
   }
 
   #hasRoomFor(bytes: number): boolean {
@@ -178,7 +178,7 @@ class Portal implements Submittable {
   }
 
   /** The rows are larger than earlier ones, so the requested batch is too large to hold. */
-  #holdBack(): void {
+  #pause(): void {
     const stream = this.#connection?.stream;
     stream?.pause();
     this.#handOver(() => stream?.resume());
@@ -196,11 +196,11 @@ class Portal implements Submittable {
   #nextPortion(): number {
     const { budget } = this.#request;
     const { rowCount, bytes } = this.#result;
-    const size = Math.max(1, this.#portion.bytes / Math.max(1, this.#portion.rows));
-    this.#portion = { rows: 0, bytes: 0 };
-    const affordable = Math.ceil(PORTION_BYTES / size);
+    const size = Math.max(1, this.#batch.bytes / Math.max(1, this.#batch.rows));
+    this.#batch = { rows: 0, bytes: 0 };
+    const affordable = Math.ceil(BATCH_BYTES / size);
     const fitting = Math.floor((budget.bytes - bytes) / size) + 1;
-    return Math.max(1, Math.min(budget.rows + 1 - rowCount, affordable, fitting, MAX_PORTION));
+    return Math.max(1, Math.min(budget.rows + 1 - rowCount, affordable, fitting, MAX_BATCH_ROWS));
   }
 
   handleCommandComplete({ text }: { text: string }, connection: Connection): void {
@@ -248,8 +248,8 @@ class Portal implements Submittable {
     const { take } = this.#request;
     if (!take) return goOn();
     const rows = this.#result.rows.splice(0);
-    this.#held = 0;
-    this.#handing = this.#handing.then(async () => {
+    this.#pendingBytes = 0;
+    this.#delivery = this.#delivery.then(async () => {
       if (this.#isOver) return;
       try {
         if (rows.length > 0) await take(rows, this.#result.fields ?? []);

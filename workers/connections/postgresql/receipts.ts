@@ -1,6 +1,6 @@
 import { invalidField } from '#shared/core/schema/issues.ts';
 import type { QueryResult } from '../connection.ts';
-import { cannotCreate, DELETED_AT_ONCE, KEPT_DAYS, RECEIPTS, readResult, receiptOf, writeResult } from '../receipts.ts';
+import { cannotCreate, DELETED_AT_ONCE, RETENTION_DAYS, RECEIPTS, readResult, receiptOf, writeResult } from '../receipts.ts';
 import type { PostgresConnection } from './connection.ts';
 
 /**
@@ -78,7 +78,7 @@ const DUPLICATE_TABLE = '42P07';
 const UNIQUE_VIOLATION = '23505';
 
 const INSERT = `
-insert into ${RECEIPTS} (receipt_key, node, expires_at) values ($1, $2, now() + interval '${KEPT_DAYS} days') on conflict do nothing`;
+insert into ${RECEIPTS} (receipt_key, node, expires_at) values ($1, $2, now() + interval '${RETENTION_DAYS} days') on conflict do nothing`;
 
 const READ = `select result from ${RECEIPTS} where receipt_key = $1`;
 

@@ -60,7 +60,7 @@ export async function streamRows(
     ...request,
     async take(rows, fields) {
       await onRows(rowsOf(rows, fields, connection.types));
-      connection.meter.settle();
+      connection.backPressure.settle();
     },
   });
 }

@@ -2,10 +2,10 @@ import type { Socket } from 'node:net';
 import { encrypt } from '../../outbound/tls.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { upstreamError } from '../../outbound/upstream-error.ts';
-import type { Meter } from '../back-pressure.ts';
+import type { BackPressure } from '../back-pressure.ts';
 import { guarded } from '../guarded.ts';
 import type { Encryption, PostgresEndpoint } from './endpoint.ts';
-import { createFrameCheck } from './frames.ts';
+import { createMessageCheck } from './check-messages.ts';
 
 export interface Address {
   host: string;
@@ -65,9 +65,9 @@ async function offersTLS(socket: Socket, where: string): Promise<boolean> {
  * The stream in the form that the driver expects: `connect` does nothing, since it is connected, and every message is checked
  * before the driver reads it. Seven bytes can make the driver loop for ever.
  */
-export function forDriver<S extends Socket>(stream: S, meter: Meter): S {
-  const check = createFrameCheck((bytes) => meter.announced(bytes, stream));
-  return Object.assign(guarded(stream, meter, check), {
+export function forDriver<S extends Socket>(stream: S, backPressure: BackPressure): S {
+  const check = createMessageCheck((bytes) => backPressure.announced(bytes, stream));
+  return Object.assign(guarded(stream, backPressure, check), {
     connect() {
       process.nextTick(() => stream.emit('connect'));
       return stream;

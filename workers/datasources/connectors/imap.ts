@@ -8,7 +8,7 @@ import type { imap } from '#shared/datasources/types/imap.ts';
 import type { Outbound } from '../../outbound/gate.ts';
 import { openStream, tlsOptions } from '../../outbound/tls.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
-import { placeOf, upstreamError } from '../../outbound/upstream-error.ts';
+import { formatAddress, upstreamError } from '../../outbound/upstream-error.ts';
 import type { Connector } from './connector.ts';
 
 type Options = z.output<(typeof imap)['options']>;
@@ -41,7 +41,7 @@ export interface ImapConnection {
 
 export async function openImap(options: Options, outbound: Outbound, signal: AbortSignal): Promise<ImapConnection> {
   const { host, port, security, user, password } = options;
-  const where = placeOf(host, port);
+  const where = formatAddress(host, port);
   const certificates = security === 'tls' ? options : null;
   const socket = await openStream({ host, port, certificates }, outbound, signal);
   const client = new ImapFlow({

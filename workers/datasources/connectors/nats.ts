@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { connect, errors, type NatsConnection } from '@nats-io/transport-node';
 import type { z } from 'zod';
-import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
@@ -12,7 +12,7 @@ import { bytesOf, writtenBytes } from '../../connections/payload.ts';
 import { createSharedConnection } from '../../connections/shared-connection.ts';
 import type { Outbound } from '../../outbound/gate.ts';
 import { tlsOptions } from '../../outbound/tls.ts';
-import { placeOf, type Reason, reasonOf, upstreamError } from '../../outbound/upstream-error.ts';
+import { formatAddress, type Reason, reasonOf, upstreamError } from '../../outbound/upstream-error.ts';
 import type { Connector } from './connector.ts';
 
 type Options = z.output<(typeof nats)['options']>;
@@ -32,7 +32,7 @@ interface WatchedConnection {
 /** One connection for all calls: the protocol multiplexes them. */
 export const connectNats: Connector<typeof nats> = (options, { outbound }) => {
   const servers = serversOf(options.servers);
-  const where = servers.map(({ host, port }) => placeOf(host, port)).join(', ');
+  const where = servers.map(({ host, port }) => formatAddress(host, port)).join(', ');
   const shared = createSharedConnection<WatchedConnection>({
     where,
     open: (signal) => openFirst(servers, options, outbound, signal),
@@ -79,7 +79,7 @@ async function request(
   payload: Uint8Array,
 ): Promise<QueryResult> {
   const reply = await connection.request(subject, payload, { timeout: replyTimeoutMs });
-  await bytesOfWork()?.draw(reply.data.length);
+  await currentReservation()?.reserve(reply.data.length);
   const headers: [string, Json][] = [...(reply.headers ?? [])].map(([name, values]) => [name, values]);
   return {
     data: {
@@ -143,7 +143,7 @@ async function openOne(
     void watch(watched);
     return watched;
   } catch (error) {
-    throw upstreamError(reasonFor(error, options), placeOf(host, port), error);
+    throw upstreamError(reasonFor(error, options), formatAddress(host, port), error);
   }
 }
 

@@ -5,7 +5,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { Config } from '#shared/process/config.ts';
 import { createOutboundFetch, type OutboundFetch } from '../../outbound/fetch.ts';
 import { createOutbound, type Outbound } from '../../outbound/gate.ts';
-import { deniedBy, type OwnSettings } from '../../outbound/own-places.ts';
+import { deniedBy, type OwnSettings } from '../../outbound/own-addresses.ts';
 import { createTenantDatabases, type TenantDatabases } from '../../tenant-database/databases/databases.ts';
 import type { TenantServers } from '../../tenant-database/servers/servers.ts';
 import { createFiles, type Files } from '../files/files.ts';

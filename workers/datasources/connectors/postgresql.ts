@@ -7,7 +7,7 @@ import { openPostgresConnection, type PostgresConnection } from '../../connectio
 import { createDatasourceConnection } from '../../connections/postgresql/datasource-connection.ts';
 import { type PostgresEndpoint, securityOf } from '../../connections/postgresql/endpoint.ts';
 import { readably } from '../../connections/postgresql/errors.ts';
-import { placeOf } from '../../outbound/upstream-error.ts';
+import { formatAddress } from '../../outbound/upstream-error.ts';
 import type { Connector } from './connector.ts';
 
 export const connectPostgresql: Connector<typeof postgresql> = (options, { outbound }) => {
@@ -18,7 +18,7 @@ export const connectPostgresql: Connector<typeof postgresql> = (options, { outbo
     find: async () => ({ key: '', open: (signal) => openPostgresConnection(endpoint, outbound.connect, signal) }),
   });
   return {
-    ...createDatasourceConnection({ where: endpoint.where, lend: (signal, work) => pool.lend(signal, readably(work)) }),
+    ...createDatasourceConnection({ where: endpoint.where, withConnection: (signal, work) => pool.withConnection(signal, readably(work)) }),
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 };
@@ -35,7 +35,7 @@ export function endpointOf(options: Options): PostgresEndpoint {
     return {
       ...{ host, port, database, user, password, applicationName },
       ...securityOf(sslMode, { host, caCertificate }),
-      where: placeOf(host, port),
+      where: formatAddress(host, port),
       connectMs: connectTimeout * 1_000,
       isOurs: false,
     };
@@ -51,7 +51,7 @@ export function endpointOf(options: Options): PostgresEndpoint {
     ...parts,
     ...securityOf(sslMode, parts),
     port,
-    where: placeOf(parts.host, port),
+    where: formatAddress(parts.host, port),
     applicationName: 'gantry',
     connectMs: 5_000,
     isOurs: false,

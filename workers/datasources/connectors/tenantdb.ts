@@ -6,7 +6,7 @@ import type { Connector } from './connector.ts';
 export const connectTenantdb: Connector<typeof tenantdb> = (_options, { tenantID, tenantDatabases }) => ({
   ...createDatasourceConnection({
     where: "the tenant's database",
-    lend: (signal, work) => tenantDatabases.lend(tenantID, signal, work),
+    withConnection: (signal, work) => tenantDatabases.withConnection(tenantID, signal, work),
   }),
   [Symbol.asyncDispose]: async () => undefined,
 });

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import WebSocket, { type RawData } from 'ws';
-import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import { MAX_LEVELS, readJSON } from '#shared/core/lossless-json.ts';
 import type { websocket } from '#shared/datasources/types/websocket.ts';
-import { createMeter } from '../../connections/back-pressure.ts';
+import { createBackPressure } from '../../connections/back-pressure.ts';
 import { whereOf } from '../../outbound/fetch.ts';
 import { headersOf } from '../../outbound/headers.ts';
 import { connectURL } from '../../outbound/tls.ts';
@@ -42,7 +42,7 @@ export const connectWebsocket: Connector<typeof websocket> = (options, { outboun
     signal: AbortSignal,
     work: (socket: WebSocket, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const meter = createMeter();
+    const backPressure = createBackPressure();
     const socket = new WebSocket(url, {
       headers: headersOf(options.headers),
       createConnection: () => stream,
@@ -55,14 +55,14 @@ export const connectWebsocket: Connector<typeof websocket> = (options, { outboun
     try {
       await once(socket, 'open', { signal });
       // The parser of HTTP has the stream until then.
-      meter.lendTo(bytesOfWork());
-      stream.on('data', (part: Buffer) => meter.arrived(part.length, stream));
+      backPressure.assignTo(currentReservation());
+      stream.on('data', (part: Buffer) => backPressure.arrived(part.length, stream));
       return await work(socket, signal);
     } catch (error) {
       // The meter has ended the stream.
       throw stream.errored instanceof AppError ? stream.errored : error;
     } finally {
-      meter.lendTo(undefined);
+      backPressure.assignTo(undefined);
       socket.terminate();
       stream.destroy();
     }

@@ -10,7 +10,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { ownRead } from '#shared/db/unavailable-store.ts';
 import type { Connection } from '../../connections/connection.ts';
-import type { KeptConnections } from '../../connections/connection-cache.ts';
+import type { ConnectionCache } from '../../connections/connection-cache.ts';
 import { connectorOf } from '../connectors/index.ts';
 import type { OutboundServices } from '../connectors/outbound-services.ts';
 
@@ -30,12 +30,12 @@ export interface Datasources {
 export interface DatasourceContext {
   pool: Pool;
   secrets: KeyRing;
-  kept: KeptConnections;
+  connectionCache: ConnectionCache;
   services: OutboundServices;
   logger: Logger;
 }
 
-export function createDatasources({ pool, secrets, kept, services, logger }: DatasourceContext): Datasources {
+export function createDatasources({ pool, secrets, connectionCache, services, logger }: DatasourceContext): Datasources {
   async function readDatasource(
     tenantID: string,
     datasourceID: string,
@@ -65,7 +65,7 @@ export function createDatasources({ pool, secrets, kept, services, logger }: Dat
         const connect = await connectorOf(definition);
         return await connect(parsed, { ...services, tenantID, logger });
       };
-      return await kept.use({ tenantID, datasourceID, type, options }, openDatasource, (connection) =>
+      return await connectionCache.use({ tenantID, datasourceID, type, options }, openDatasource, (connection) =>
         work(connection, definition),
       );
     },

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { creatorOf } from '#shared/concurrency/dynamic-share.ts';
-import type { Turn } from '#shared/concurrency/fair-queue.ts';
-import { createLane } from '#shared/concurrency/semaphore.ts';
-import { turnOf } from '#shared/concurrency/work-context.ts';
+import { creatorOf } from '#shared/concurrency/dynamic-limit.ts';
+import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
+import { flowOf } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -12,7 +12,7 @@ import { type ConnectionPool, type ConnectionSource, createConnectionPool } from
 import { openPostgresConnection, type PostgresConnection } from '../../connections/postgresql/connection.ts';
 import { readably } from '../../connections/postgresql/errors.ts';
 import type { Outbound } from '../../outbound/gate.ts';
-import { allTaken, openInTurn, refusalOf } from '../servers/fair-open.ts';
+import { allTaken, openFairly, refusalOf } from '../servers/fair-open.ts';
 import type { TenantServer, TenantServers } from '../servers/servers.ts';
 import { dialOwn, endpointOfOwn, endpointOfURL } from './endpoints.ts';
 import { beingMoved, createProvisioner, type OwnDatabase } from './provision.ts';
@@ -21,10 +21,10 @@ import { dropAsOwner, roleWhenFull } from './quota.ts';
 /** The databases of tenants: the one a tenant has configured, else one that is created when the tenant first needs it. */
 export interface TenantDatabases extends AsyncDisposable {
   /**
-   * Lends a clean connection for this work alone. When the signal aborts, the server is told to cancel. A statement that the
+   * Checks out a clean connection for this work. When the signal aborts, the server is told to cancel. A statement that the
    * server refuses is thrown as DB_ERROR, and a lost connection as UPSTREAM_FAILED.
    */
-  lend<T>(tenantID: string, signal: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
+  withConnection<T>(tenantID: string, signal: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
 }
 
 interface Needs {
@@ -35,8 +35,8 @@ interface Needs {
 }
 
 /** Limit for one tenant in one worker process. */
-const MAX_LENT_CONNECTIONS = 5;
-const MAX_WAITING_PER_PLACE = 20;
+const MAX_CONNECTIONS = 5;
+const MAX_WAITING_PER_CONNECTION = 20;
 const MAX_PROVISIONED = 2;
 const MOVING_MS = 200;
 
@@ -52,9 +52,9 @@ interface Row {
   is_full: boolean | null;
 }
 
-interface Room {
-  isEnough(leaving: readonly Turn[]): boolean;
-  turn: Turn;
+interface Demand {
+  isEnough(closing: readonly FlowKey[]): boolean;
+  flow: FlowKey;
   maxRecent: number;
 }
 
@@ -63,20 +63,20 @@ const RECENT_MS = 1_000;
 
 interface IdleConnection {
   connections: ConnectionPool<PostgresConnection>;
-  turn: Turn;
+  flow: FlowKey;
   since: number;
 }
 
 export function createTenantDatabases({ pool, secrets, outbound, servers }: Needs): TenantDatabases {
   const provisioner = createProvisioner({ pool, secrets, servers });
-  const provisioning = createLane({ places: MAX_PROVISIONED, maxWaiting: MAX_PROVISIONED * MAX_WAITING_PER_PLACE });
+  const provisioning = createSemaphore({ permits: MAX_PROVISIONED, maxWaiting: MAX_PROVISIONED * MAX_WAITING_PER_CONNECTION });
   /** Tenants whose databases were over their quota when they were last used. */
   const full = new Set<string>();
   const byTenant = new Map<string, ConnectionPool<PostgresConnection>>();
-  /** Of those tenants whose database Gantry has created: the server, and the turn of its places there. */
-  const serverOf = new Map<string, { name: string; turn: Turn }>();
-  const { crowding } = servers;
-  const unsubscribe = crowding.onAnnounced((server) => {
+  /** Server of each tenant whose database Gantry has created, and the flow that its connections there count for. */
+  const serverOf = new Map<string, { name: string; flow: FlowKey }>();
+  const { contention } = servers;
+  const unsubscribe = contention.onAnnounced((server) => {
     for (const { connections } of idleOn(server)) connections.closeOldest();
   });
 
@@ -86,8 +86,8 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     const connections = createConnectionPool<PostgresConnection>({
       where: "the tenant's database",
       find: (signal) => findSource(tenantID, signal),
-      maxConnections: MAX_LENT_CONNECTIONS,
-      maxWaitingPerConnection: MAX_WAITING_PER_PLACE,
+      maxConnections: MAX_CONNECTIONS,
+      maxWaitingPerConnection: MAX_WAITING_PER_CONNECTION,
       onEmpty() {
         byTenant.delete(tenantID);
         serverOf.delete(tenantID);
@@ -123,10 +123,10 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     return { key: sealed, open: (signal) => openPostgresConnection(endpointOfURL(url()), outbound.connect, signal) };
   }
 
-  /** Creates a database, a few at a time: each holds one of the worker's own connections while it waits for the server. */
+  /** Creates a database, a few at a time: each occupies one of the worker's own connections while it waits for the server. */
   async function provide(tenantID: string, signal: AbortSignal): Promise<OwnDatabase> {
-    const leave = await provisioning.enter(turnOf(tenantID), signal);
-    if (!leave)
+    const release = await provisioning.acquirePermit(flowOf(tenantID), signal);
+    if (!release)
       throw new AppError(
         'UPSTREAM_TIMEOUT',
         "The tenant's database could not be created in time; nothing was changed",
@@ -138,7 +138,7 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     try {
       return await provisioner.provide(tenantID);
     } finally {
-      leave();
+      release();
     }
   }
 
@@ -155,8 +155,8 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
   function ownSource(tenantID: string, owned: OwnDatabase, isFull = false): ConnectionSource<PostgresConnection> {
     const server = servers.get(owned.server);
     const database = isFull ? { ...owned, roleName: roleWhenFull(owned.roleName) } : owned;
-    const turn = turnOf(tenantID);
-    serverOf.set(tenantID, { name: server.name, turn });
+    const flow = flowOf(tenantID);
+    serverOf.set(tenantID, { name: server.name, flow });
     const open = async (signal: AbortSignal) => {
       await server.ready(signal);
       return await openPostgresConnection(endpointOfOwn(server.url, database), dialOwn, signal);
@@ -172,55 +172,55 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     };
     return {
       key: `${database.id} ${database.server} ${database.roleName}`,
-      isCrowded: () => crowding.isCrowded(server.name) || givesWay(server, turn),
+      isContended: () => contention.isContended(server.name) || mustYield(server, flow),
       async open(signal) {
-        const leave = await takePlace(server, turn, signal);
+        const release = await acquirePermit(server, flow, signal);
         try {
-          const connection = await openInTurn(crowding, { server: server.name, turn, signal, open: openAnyway });
+          const connection = await openFairly(contention, { server: server.name, flow, signal, open: openAnyway });
           servers.connections.keep(connection, server, database.roleName);
-          connection.driver.once('end', leave);
+          connection.driver.once('end', release);
           if (isFull)
             connection.dropAsOwner = async (sql) => dropAsOwner(server, owned, { sql, ...(await pathOf(connection)) });
           return connection;
         } catch (error) {
-          leave();
+          release();
           throw error;
         }
       },
     };
   }
 
-  /** Waits until this process has room for one more connection to the server; an idle one is closed for it. */
-  async function takePlace({ name, places }: TenantServer, turn: Turn, signal: AbortSignal): Promise<() => void> {
-    const isEnough = (leaving: readonly Turn[]) => places.isFreeFor(turn, leaving);
-    closeIdleUntil(name, { isEnough, turn, maxRecent: 1 });
-    const leave = await places.enter(turn, signal);
-    if (leave) return leave;
+  /** Waits until this process may open one more connection to the server; an idle one is closed for it. */
+  async function acquirePermit({ name, permits }: TenantServer, flow: FlowKey, signal: AbortSignal): Promise<() => void> {
+    const isEnough = (closing: readonly FlowKey[]) => permits.canAcquire(flow, closing);
+    closeIdleUntil(name, { isEnough, flow, maxRecent: 1 });
+    const release = await permits.acquirePermit(flow, signal);
+    if (release) return release;
     throw allTaken(signal.reason);
   }
 
   /** Whether a connection that comes back is to be closed for work that waits; perhaps with idle ones of others. */
-  function givesWay({ name, places }: TenantServer, turn: Turn): boolean {
-    const isEnough = (leaving: readonly Turn[]) => places.isWanted([turn, ...leaving]);
-    return places.waiting > 0 && closeIdleUntil(name, { isEnough, turn, maxRecent: 0 });
+  function mustYield({ name, permits }: TenantServer, flow: FlowKey): boolean {
+    const isEnough = (closing: readonly FlowKey[]) => permits.hasWaiterFor([flow, ...closing]);
+    return permits.waiting > 0 && closeIdleUntil(name, { isEnough, flow, maxRecent: 0 });
   }
 
   /**
-   * Closes so many idle connections that there is enough room, those of the turn's creator first; none if all of them would be too
-   * few. Returns whether there is, or will be once they are closed. One may be too few where a creator has used up its share. Of other
-   * creators, at most `maxRecent` that are in constant use: they would be opened again at once.
+   * Closes so many idle connections that there are enough permits, those of the flow's creator first; none if all of them would be too
+   * few. Returns whether there are, or will be once they are closed. One may be too few where a creator has used up its share. It closes
+   * at most `maxRecent` connections of other creators that are in constant use: they would be opened again at once.
    */
-  function closeIdleUntil(server: string, { isEnough, turn, maxRecent }: Room): boolean {
+  function closeIdleUntil(server: string, { isEnough, flow, maxRecent }: Demand): boolean {
     if (isEnough([])) return true;
     const idle = idleOn(server);
-    const ofCreator = (one: IdleConnection) => creatorOf(one.turn) === creatorOf(turn);
+    const ofCreator = (one: IdleConnection) => creatorOf(one.flow) === creatorOf(flow);
     const usedBefore = performance.now() - RECENT_MS;
     const others = idle
       .filter((one) => !ofCreator(one))
       .filter(({ since }, at) => at < maxRecent || since < usedBefore);
     const inOrder = [...idle.filter(ofCreator), ...others];
-    const turns = inOrder.map((one) => one.turn);
-    const needed = inOrder.findIndex((_, at) => isEnough(turns.slice(0, at + 1))) + 1;
+    const flows = inOrder.map((one) => one.flow);
+    const needed = inOrder.findIndex((_, at) => isEnough(flows.slice(0, at + 1))) + 1;
     for (const { connections } of inOrder.slice(0, needed)) connections.closeOldest();
     return needed > 0;
   }
@@ -228,17 +228,17 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
   /** The oldest first. */
   function idleOn(server: string): IdleConnection[] {
     const idle = [...byTenant].flatMap(([tenantID, connections]) => {
-      const { name, turn } = serverOf.get(tenantID) ?? {};
-      if (name !== server || !turn) return [];
-      return connections.idleSince.map((since) => ({ connections, turn, since }));
+      const { name, flow } = serverOf.get(tenantID) ?? {};
+      if (name !== server || !flow) return [];
+      return connections.idleSince.map((since) => ({ connections, flow, since }));
     });
     return idle.toSorted((a, b) => a.since - b.since);
   }
 
   return {
-    async lend(tenantID, signal, work) {
+    async withConnection(tenantID, signal, work) {
       try {
-        return await connectionsOf(tenantID).lend(signal, readably(work));
+        return await connectionsOf(tenantID).withConnection(signal, readably(work));
       } catch (error) {
         throw full.has(tenantID) && isDenied(error) ? overQuota(error, servers.maxBytes) : error;
       }

@@ -5,7 +5,7 @@ import { readDatabaseURL } from '#shared/datasources/tenant-database/url.ts';
 import { type PostgresEndpoint, securityOf } from '../../connections/postgresql/endpoint.ts';
 import type { Dial } from '../../connections/postgresql/stream.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
-import { placeOf } from '../../outbound/upstream-error.ts';
+import { formatAddress } from '../../outbound/upstream-error.ts';
 import type { OwnDatabase } from './provision.ts';
 
 const common = { applicationName: 'gantry', connectMs: 5_000 };
@@ -15,7 +15,7 @@ export function endpointOfURL(url: string): PostgresEndpoint {
   const read = readDatabaseURL(url);
   if (typeof read === 'string') throw invalidField('tenantDBURL', read);
   const { sslmode, ...parts } = read;
-  const where = placeOf(parts.host, parts.port);
+  const where = formatAddress(parts.host, parts.port);
   return { ...common, ...parts, ...securityOf(sslmode, parts), where, isOurs: false };
 }
 

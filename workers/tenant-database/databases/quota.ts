@@ -29,11 +29,11 @@ interface Row {
 interface Size {
   name: string;
   bytes: number;
-  /** In catalogues of the whole server, which are no part of the database. */
+  /** Bytes in catalogues of the whole server, which are no part of the database. */
   shared: number;
 }
 
-/** Of a database's comment, and of the settings of the database and its owner. */
+/** Limit of a database's comment, and of the settings of the database and its owner. */
 const MAX_SHARED_BYTES = 64 * 1024;
 
 /** A full database takes writes again below this share of its quota, so that it does not change all the time. */
@@ -71,7 +71,7 @@ async function note(row: Row, size: Size | undefined, needs: Needs): Promise<voi
   if (shared > MAX_SHARED_BYTES) await clearTexts(servers.get(row.server).admin, row, { bytes: shared, logger });
   await pool.query('update tenant_database set bytes = $2 where id = $1', [row.id, bytes]);
   const isOver = maxBytes > 0 && bytes > maxBytes * (row.is_full ? FREE_AGAIN : 1);
-  if (isOver !== row.is_full) await turn(row, isOver, needs);
+  if (isOver !== row.is_full) await switchAccess(row, isOver, needs);
 }
 
 async function clearTexts(
@@ -91,7 +91,7 @@ async function clearTexts(
   }
 }
 
-async function turn(row: Row, isFull: boolean, { pool, servers, secrets, logger }: Needs): Promise<void> {
+async function switchAccess(row: Row, isFull: boolean, { pool, servers, secrets, logger }: Needs): Promise<void> {
   const { database_name: databaseName, role_name: roleName } = row;
   const password = secrets.open(row.password, sealedColumns.tenantDatabasePassword.context(row.id));
   const database = { id: row.id, server: row.server, databaseName, roleName, password };
@@ -199,7 +199,7 @@ from pg_database db where datname = any($1)`;
 const SET_FULL = 'update tenant_database set full_since = case when $2 then now() end where id = $1';
 
 /**
- * What runs with the rights of the owner when a row is deleted could write: rules, functions that are SECURITY DEFINER, actions of
+ * Limits rights of what runs as the owner when a row is deleted, because it could write: rules, functions that are SECURITY DEFINER, actions of
  * foreign keys that set values, triggers of tables that a foreign key deletes from, and casts with which a foreign key compares.
  * Such tables can only be dropped.
  */

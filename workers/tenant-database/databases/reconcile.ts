@@ -25,8 +25,8 @@ interface Needs {
 }
 
 /**
- * Does what tenants and their databases need without a request: deletions, and the servers' housekeeping. Every worker does so;
- * steps share their work by rows that they claim. Apart from the engine's sweep, because a server that is slow or away must delay
+ * Runs the background jobs of tenants and their databases: deletions, and the servers' housekeeping. Every worker does so;
+ * steps share their work by rows that they claim. It is separate from the engine's sweep, because a server that is slow or away must delay
  * no run; and each step has a timer of its own, so that none delays another.
  */
 export function createKeeper({ pool, runs, servers, secrets, messages, logger }: Needs): AsyncDisposable {
@@ -74,10 +74,10 @@ function guardOf(server: TenantServer, resources: AsyncDisposableStack, logger: 
     everyMs: 2_000,
     async run() {
       try {
-        const ended = await guard.look();
+        const ended = await guard.check();
         if (ended)
           logger.warn({ server: server.name, connections: ended }, "ended connections that held a server's locks");
-        const writers = ended === undefined ? 0 : await catalogs.look();
+        const writers = ended === undefined ? 0 : await catalogs.check();
         if (writers > 0)
           logger.warn(
             { server: server.name, connections: writers },

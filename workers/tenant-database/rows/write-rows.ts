@@ -90,8 +90,8 @@ function insertionOf(table: Table, row: JsonObject): Statement {
   const returning = `returning ${selection(table)}`;
   if (names.length === 0) return { text: `${into} default values ${returning}`, values };
   const list = columns.map(({ name }) => quoteName(name)).join(', ');
-  const places = columns.map((_column, at) => `$${at + 1}`).join(', ');
-  return { text: `${into} (${list}) values (${places}) ${returning}`, values };
+  const placeholders = columns.map((_column, at) => `$${at + 1}`).join(', ');
+  return { text: `${into} (${list}) values (${placeholders}) ${returning}`, values };
 }
 
 function encodedValue(value: Json, column: Column, path: Path): Value {

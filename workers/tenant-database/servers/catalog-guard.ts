@@ -1,8 +1,8 @@
 import type { TenantServer } from './servers.ts';
 
 /**
- * Of the catalogues that all databases of a server share, and of their growth between two looks. Comments and settings of thousands
- * of tenants are smaller.
+ * Limits of the catalogues that all databases of a server share, and of their growth between two checks. Comments and settings of
+ * thousands of tenants are smaller.
  */
 const LIMITS = { maxBytes: 64 * 1024 * 1024, maxGrowth: 1024 * 1024 };
 
@@ -12,14 +12,14 @@ const LIMITS = { maxBytes: 64 * 1024 * 1024, maxGrowth: 1024 * 1024 };
  * ends. Returns the number of connections.
  */
 export interface CatalogGuard {
-  look(): Promise<number>;
+  check(): Promise<number>;
 }
 
 export function createCatalogGuard({ admin }: Pick<TenantServer, 'admin'>, limits = LIMITS): CatalogGuard {
   let before = Number.POSITIVE_INFINITY;
 
   return {
-    async look() {
+    async check() {
       const { rows } = await admin.query<{ bytes: number }>(SIZE);
       const bytes = rows[0]?.bytes ?? 0;
       const isGrowing = bytes > limits.maxBytes && bytes - before > limits.maxGrowth;

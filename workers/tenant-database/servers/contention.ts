@@ -1,37 +1,37 @@
 import { z } from 'zod';
-import { createLane, type Lane } from '#shared/concurrency/semaphore.ts';
+import { createSemaphore, type Semaphore } from '#shared/concurrency/semaphore.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
 
-/** What workers tell each other about servers that have no connection left. A worker alone sees only its own. */
-export interface Crowding extends Disposable {
-  /** Tells all workers to close idle connections to the server, and to keep none for a second. */
+/** Messages between workers about servers that have no connection left. A worker alone sees only its own connections. */
+export interface Contention extends Disposable {
+  /** Tells all workers to close idle connections to the server, and to leave none idle for a second. */
   announce(server: string): void;
   /** Whether the server had no connection left a moment ago. */
-  isCrowded(server: string): boolean;
+  isContended(server: string): boolean;
   /** Called when a worker, also this one, has announced it. */
   onAnnounced(listener: (server: string) => void): () => void;
-  /** One place for each server: after the server has refused, work tries again one after the other, in its turns. */
-  retriesOf(server: string): Lane;
+  /** One permit for each server: after the server has refused, work tries again one after the other, in fair order. */
+  retriesOf(server: string): Semaphore;
 }
 
 const CHANNEL = 'tenant.server.crowded';
 const Announcement = z.object({ server: z.string() });
 const CROWDED_MS = 1_000;
-/** Shorter than what an announcement causes, so that a server is announced as long as it is crowded. */
+/** Shorter than the effect of an announcement, so that a server is announced as long as it has contention. */
 const ANNOUNCE_MS = 400;
 
-export function createCrowding(messages: Messages): Crowding {
-  const crowdedUntil = new Map<string, number>();
+export function createContention(messages: Messages): Contention {
+  const contendedUntil = new Map<string, number>();
   const announcedAt = new Map<string, number>();
   const listeners = new Set<(server: string) => void>();
-  const retries = new Map<string, Lane>();
+  const retries = new Map<string, Semaphore>();
   const unsubscribe = messages.subscribe(CHANNEL, (message) => {
     const { data } = Announcement.safeParse(message);
     if (data) hear(data.server);
   });
 
   function hear(server: string): void {
-    crowdedUntil.set(server, performance.now() + CROWDED_MS);
+    contendedUntil.set(server, performance.now() + CROWDED_MS);
     for (const listener of listeners) listener(server);
   }
 
@@ -40,16 +40,16 @@ export function createCrowding(messages: Messages): Crowding {
       if (performance.now() - (announcedAt.get(server) ?? Number.NEGATIVE_INFINITY) < ANNOUNCE_MS) return;
       announcedAt.set(server, performance.now());
       hear(server);
-      // A lost message is followed by another, as long as the server is crowded.
+      // A lost message is followed by another, as long as the server has contention.
       messages.publish(CHANNEL, { server } satisfies z.output<typeof Announcement>).catch(() => undefined);
     },
-    isCrowded: (server) => performance.now() < (crowdedUntil.get(server) ?? 0),
+    isContended: (server) => performance.now() < (contendedUntil.get(server) ?? 0),
     onAnnounced(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
     retriesOf(server) {
-      const known = retries.get(server) ?? createLane({ places: 1 });
+      const known = retries.get(server) ?? createSemaphore({ permits: 1 });
       retries.set(server, known);
       return known;
     },

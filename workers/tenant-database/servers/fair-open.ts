@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import type { Turn } from '#shared/concurrency/fair-queue.ts';
+import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { PostgresConnection } from '../../connections/postgresql/connection.ts';
-import type { Crowding } from './contention.ts';
+import type { Contention } from './contention.ts';
 
 interface Opening {
   /** Its name. */
   server: string;
-  turn: Turn;
+  flow: FlowKey;
   signal: AbortSignal;
   open(signal: AbortSignal): Promise<PostgresConnection>;
 }
@@ -17,36 +17,36 @@ const BUSY_MS = 100;
 
 /**
  * Waits while the server has no connection left: all workers together may want more than it has. They then close those that are
- * idle, and in each worker the tenants' turns decide whose attempt is next.
+ * idle, and in each worker a fair queue of the tenants decides whose attempt is next.
  */
-export async function openInTurn(
-  crowding: Crowding,
-  { server, turn, signal, open }: Opening,
+export async function openFairly(
+  contention: Contention,
+  { server, flow, signal, open }: Opening,
 ): Promise<PostgresConnection> {
-  const retries = crowding.retriesOf(server);
-  const announce = () => crowding.announce(server);
+  const retries = contention.retriesOf(server);
+  const announce = () => contention.announce(server);
   let refused: unknown;
   if (retries.used === 0) {
     try {
       return await open(signal);
     } catch (error) {
-      // That of a role or a database is no other tenant's concern.
+      // A limit of a role or a database concerns no other tenant.
       if (!isServerFull(error)) return await untilAllowed({ refused: error, open, signal });
       announce();
       refused = error;
     }
   }
-  const leave = await retries.enter(turn, signal);
-  if (!leave) throw allTaken(refused ?? signal.reason);
+  const release = await retries.acquirePermit(flow, signal);
+  if (!release) throw allTaken(refused ?? signal.reason);
   try {
     return await untilAllowed({ open, signal, onFull: announce });
   } finally {
-    leave();
+    release();
   }
 }
 
 interface Attempts extends Pick<Opening, 'open' | 'signal'> {
-  /** Of the attempt before. */
+  /** Error of the attempt before. */
   refused?: unknown;
   onFull?(): void;
 }

@@ -2,23 +2,23 @@ import type { Logger } from '#shared/core/logger.ts';
 import { createPool, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import type { TenantServer } from './servers.ts';
 
-/** A connection to a server of tenants that ends what takes the server's room for locks. */
+/** A connection to a server of tenants that ends connections which use up the server's lock table. */
 export interface LockGuard extends AsyncDisposable {
   /**
-   * Ends connections of tenants while these hold more than half of the room. Returns their number; undefined if another worker
+   * Ends connections of tenants while these hold more than half of the lock table. Returns their number; undefined if another worker
    * guards the server.
    */
-  look(): Promise<number | undefined>;
+  check(): Promise<number | undefined>;
 }
 
-/** In the admin database, where no tenant may connect. */
+/** Advisory lock in the admin database, where no tenant may connect. */
 const GUARD = 7_265_019;
-const HELD_BACK = 200;
+const RESERVED_LOCKS = 200;
 
 /**
  * One statement of a tenant can take all locks of a server. Every other statement there then fails with "out of shared memory", a
  * sign-in and `pg_terminate_backend` too, and a statement that catches its cancel would stay for ever. PostgreSQL has no limit for it.
- * So the guard is signed in beforehand and holds some locks back, which it releases for the moment in which it ends the others.
+ * So the guard is signed in beforehand and reserves some locks, which it releases for the moment in which it ends the others.
  */
 export function createLockGuard({ url, admin }: Pick<TenantServer, 'url' | 'admin'>, logger: Logger): LockGuard {
   const pool = createPool({ url, poolSize: 1 }, logger, {
@@ -34,7 +34,7 @@ export function createLockGuard({ url, admin }: Pick<TenantServer, 'url' | 'admi
     try {
       const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1, 0) as mine', [GUARD]);
       if (rows[0]?.mine) {
-        await client.query(`${HOLD_BACK_LOCKS};${END_HOLDERS}`);
+        await client.query(`${RESERVE_LOCKS};${END_HOLDERS}`);
         return client;
       }
     } catch (error) {
@@ -46,16 +46,16 @@ export function createLockGuard({ url, admin }: Pick<TenantServer, 'url' | 'admi
   }
 
   return {
-    async look() {
+    async check() {
       guard ??= await take();
       if (!guard) return undefined;
       try {
         // In one message, so that a tenant has no time to take what is released.
-        const results: unknown = await guard.query(`${RELEASE};${END_HOLDERS};${HOLD_BACK_LOCKS}`);
+        const results: unknown = await guard.query(`${RELEASE};${END_HOLDERS};${RESERVE_LOCKS}`);
         return countOf(results);
       } catch (error) {
-        // Locks that could not be held back again come with the next look; a lost connection is replaced.
-        await guard.query(HOLD_BACK_LOCKS).catch(() => {
+        // Locks that could not be reserved again are reserved by the next check; a lost connection is replaced.
+        await guard.query(RESERVE_LOCKS).catch(() => {
           guard?.release(true);
           guard = undefined;
         });
@@ -84,13 +84,13 @@ function countOf(results: unknown): number {
   return ended?.rowCount ?? 0;
 }
 
-const HOLD_BACK_LOCKS = `
-select count(pg_try_advisory_lock(${GUARD}, n)) from generate_series(1, ${HELD_BACK}) n
-where not exists (select from pg_lock_status() where pid = pg_backend_pid() and locktype = 'advisory' and objid = ${HELD_BACK})`;
+const RESERVE_LOCKS = `
+select count(pg_try_advisory_lock(${GUARD}, n)) from generate_series(1, ${RESERVED_LOCKS}) n
+where not exists (select from pg_lock_status() where pid = pg_backend_pid() and locktype = 'advisory' and objid = ${RESERVED_LOCKS})`;
 
-const RELEASE = `select count(pg_advisory_unlock(${GUARD}, n)) from generate_series(1, ${HELD_BACK}) n`;
+const RELEASE = `select count(pg_advisory_unlock(${GUARD}, n)) from generate_series(1, ${RESERVED_LOCKS}) n`;
 
-// Functions and no views, whose relations need locks. Those with the most, until the others together have at most half of the room.
+// Functions and no views, whose relations need locks. Those with the most, until the others together have at most half of the table.
 // The name is one that Gantry gives to roles of tenants.
 const END_HOLDERS = `
 with held as (

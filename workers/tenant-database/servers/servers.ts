@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLane, type Lane } from '#shared/concurrency/semaphore.ts';
+import { createSemaphore, type Semaphore } from '#shared/concurrency/semaphore.ts';
 import { AppError, isConnectionError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { OWN_SERVER } from '#shared/core/setting-formats.ts';
@@ -8,7 +8,7 @@ import type { Messages } from '#shared/messaging/backplane/index.ts';
 import type { Config } from '#shared/process/config.ts';
 import { EMBEDDED_SERVER, TENANT_SERVER_WANTED } from '#shared/tenants/embedded-server.ts';
 import { createOpenConnections, type OpenConnections } from './connections.ts';
-import { type Crowding, createCrowding } from './contention.ts';
+import { type Contention, createContention } from './contention.ts';
 
 /** A PostgreSQL server with databases of tenants. */
 export interface TenantServer {
@@ -18,8 +18,8 @@ export interface TenantServer {
   readonly isOwn: boolean;
   /** Whether `npm start` starts it when a worker asks. */
   readonly isOnDemand: boolean;
-  /** Places for connections of this process to databases of tenants. */
-  readonly places: Lane;
+  /** Permits for connections of this process to databases of tenants. */
+  readonly permits: Semaphore;
   /** Connections as the deployment's role, for creating, watching and dropping databases. */
   readonly admin: Pool;
   /** Waits until it answers, if it is one that is started on demand. */
@@ -33,15 +33,15 @@ export interface TenantServers extends AsyncDisposable {
   /** The servers that new databases are created on. */
   readonly listed: readonly TenantServer[];
   readonly connections: OpenConnections;
-  readonly crowding: Crowding;
-  /** Of one database; 0 is no limit. */
+  readonly contention: Contention;
+  /** Size limit of one database; 0 is no limit. */
   readonly maxBytes: number;
   /** The server of that name; undefined if the settings no longer name it. */
   find(name: string): TenantServer | undefined;
   /** Like `find`, with an error for the tenant. */
   get(name: string): TenantServer;
   /** Runs `write` in a transaction, with the name of the server that the next database belongs on: the emptiest that answers. */
-  place(write: (client: PoolClient, server: string) => Promise<unknown>): Promise<void>;
+  assign(write: (client: PoolClient, server: string) => Promise<unknown>): Promise<void>;
 }
 
 interface Needs {
@@ -51,17 +51,17 @@ interface Needs {
   logger: Logger;
 }
 
-/** Of one worker, for one server: one creates databases while the other watches. */
+/** Connections of one worker to one server: one creates databases while the other watches. */
 const ADMIN_CONNECTIONS = 2;
-const PLACE_LOCK = 7_265_018;
+const ASSIGN_LOCK = 7_265_018;
 const NO_DATABASE = 'This tenant has no database: it was created without tenantDBURL, and';
 
 export function createTenantServers({ pool, messages, config, logger }: Needs): TenantServers {
-  const places = new Map(config.servers.map(({ name, url }) => [name, url]));
-  // Of tenants from before servers apart, and until they are moved.
-  if (!places.has(OWN_SERVER)) places.set(OWN_SERVER, config.ownURL);
+  const urls = new Map(config.servers.map(({ name, url }) => [name, url]));
+  // The server of tenants from before separate servers, until they are moved.
+  if (!urls.has(OWN_SERVER)) urls.set(OWN_SERVER, config.ownURL);
   const servers = new Map<string, TenantServer>();
-  for (const [name, url] of places) {
+  for (const [name, url] of urls) {
     const open = (address: string, max: number, settings = '') =>
       createPool({ url: address, poolSize: max }, logger, {
         name: 'gantry.tenants',
@@ -74,7 +74,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
       url,
       isOwn: name === OWN_SERVER,
       isOnDemand,
-      places: createLane({ places: config.maxConnections, sharesByCreator: true }),
+      permits: createSemaphore({ permits: config.maxConnections, dynamicLimit: 1 }),
       admin,
       ready: isOnDemand ? startOnDemand(admin, messages) : async () => undefined,
       async on(database, work) {
@@ -93,7 +93,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
     });
   }
   const connections = createOpenConnections({ pool, logger });
-  const crowding = createCrowding(messages);
+  const contention = createContention(messages);
   const listed = config.servers.flatMap(({ name }) => servers.get(name) ?? []);
 
   async function countDatabases(client: PoolClient | Pool): Promise<Map<string, number>> {
@@ -106,12 +106,12 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
     return among.filter((server) => countOf(server) < config.maxPerServer).toSorted((a, b) => countOf(a) - countOf(b));
   }
 
-  /** Servers with room that answer, the emptiest first. A server that is away must not keep tenants from the others. */
+  /** Servers with capacity that answer, the emptiest first. A server that is away must not keep tenants from the others. */
   async function candidates(): Promise<TenantServer[]> {
-    const withRoom = emptiestFirst(await countDatabases(pool), listed);
-    if (withRoom.length === 0) throw full(config.maxPerServer);
-    const tried = await Promise.allSettled(withRoom.map((server) => answers(server)));
-    const answering = withRoom.filter((_, at) => tried[at]?.status === 'fulfilled');
+    const withCapacity = emptiestFirst(await countDatabases(pool), listed);
+    if (withCapacity.length === 0) throw full(config.maxPerServer);
+    const tried = await Promise.allSettled(withCapacity.map((server) => answers(server)));
+    const answering = withCapacity.filter((_, at) => tried[at]?.status === 'fulfilled');
     const failed = tried.find((one) => one.status === 'rejected');
     if (answering.length === 0) throw failed?.reason;
     return answering;
@@ -122,7 +122,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
     all: [...servers.values()],
     listed,
     connections,
-    crowding,
+    contention,
     maxBytes: config.maxBytes,
     find,
     get(name) {
@@ -134,7 +134,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
         "This tenant's database is on a server that TENANT_DATABASES_URL of this service no longer names",
       );
     },
-    async place(write) {
+    async assign(write) {
       if (!config.provision)
         throw new AppError(
           'CONFLICT',
@@ -148,14 +148,14 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
       const answering = await candidates();
       await inTransaction(pool, async (client) => {
         // Of concurrent creations, each counts those before it.
-        await client.query('select pg_advisory_xact_lock($1)', [PLACE_LOCK]);
+        await client.query('select pg_advisory_xact_lock($1)', [ASSIGN_LOCK]);
         const [chosen] = emptiestFirst(await countDatabases(client), answering);
         if (!chosen) throw full(config.maxPerServer);
         await write(client, chosen.name);
       });
     },
     async [Symbol.asyncDispose]() {
-      crowding[Symbol.dispose]();
+      contention[Symbol.dispose]();
       await connections[Symbol.asyncDispose]();
       await Promise.all([...servers.values()].map(({ admin }) => admin.end()));
     },
@@ -170,20 +170,20 @@ async function answers({ ready, admin }: TenantServer): Promise<void> {
 /** First use creates the server, which takes a second or two. */
 const START_MS = 30_000;
 const ASK_AGAIN_MS = 1_000;
-const LOOK_AGAIN_MS = 100;
+const POLL_MS = 100;
 
 /** Asks for the start of the server until it answers; once it has answered, the process that started it keeps it running. */
 function startOnDemand(admin: Pool, messages: Messages): TenantServer['ready'] {
   let hasAnswered = false;
   return async (signal) => {
-    for (let waitedMs = 0; !hasAnswered; waitedMs += LOOK_AGAIN_MS) {
+    for (let waitedMs = 0; !hasAnswered; waitedMs += POLL_MS) {
       hasAnswered = await isUp(admin);
       if (hasAnswered) return;
       if (signal?.aborted || waitedMs > START_MS)
         throw new AppError('UNAVAILABLE', 'The server for databases of tenants has not started yet', { retryAfter: 5 });
       // Messages may be lost.
       if (waitedMs % ASK_AGAIN_MS === 0) await messages.publish(TENANT_SERVER_WANTED, {});
-      await sleep(LOOK_AGAIN_MS);
+      await sleep(POLL_MS);
     }
   };
 }
@@ -228,7 +228,7 @@ function full(maxPerServer: number): AppError {
   );
 }
 
-/** Databases that wait to be dropped still take their room. */
+/** Databases that wait to be dropped still count. */
 const COUNT_DATABASES = `
 select server, count(*)::int as n
 from (select server from tenant_database union all select server from tenant_database_removal) as d

@@ -13,11 +13,11 @@ import { testServers } from '#test/support/environment.ts';
 import { eventually } from '#test/support/settle.ts';
 import { aTenantDatabases, type TestDatabases } from '#test/support/tenant-databases.ts';
 
-let place: TestDatabases;
+let database: TestDatabases;
 beforeAll(async () => {
-  place = await aTenantDatabases();
+  database = await aTenantDatabases();
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => database[Symbol.asyncDispose]());
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
@@ -26,7 +26,7 @@ const types = {
   postgresql: () =>
     openDatasource(postgresql, { connectionOption: 'connectionString', connectionString: testServers.datasourceURL }),
   tenantdb: () =>
-    openDatasource(tenantdb, {}, { tenantID: place.deployment.tenantID, tenantDatabases: place.databases }),
+    openDatasource(tenantdb, {}, { tenantID: database.deployment.tenantID, tenantDatabases: database.databases }),
 };
 
 /** Counts the rows it gets, and does nothing else. */

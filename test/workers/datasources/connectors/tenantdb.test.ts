@@ -9,23 +9,23 @@ import { broughtDatabase, tenantServer } from '#test/support/database.ts';
 import { eventually } from '#test/support/settle.ts';
 import { aTenantDatabases, type TestDatabases } from '#test/support/tenant-databases.ts';
 
-let place: TestDatabases;
+let database: TestDatabases;
 let own: OpenedDatasource;
 beforeAll(async () => {
-  place = await aTenantDatabases();
-  own = await open(place.deployment.tenantID);
+  database = await aTenantDatabases();
+  own = await open(database.deployment.tenantID);
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => database[Symbol.asyncDispose]());
 
 function open(tenantID: string): Promise<OpenedDatasource> {
-  return openDatasource(tenantdb, {}, { tenantID, tenantDatabases: place.databases });
+  return openDatasource(tenantdb, {}, { tenantID, tenantDatabases: database.databases });
 }
 
 /** A tenant with a database of its own, or with the one of a URL. */
 async function aTenant(url?: string): Promise<OpenedDatasource> {
   const id = newID();
-  const secrets = createKeyRing(place.deployment.config.secrets.keys);
-  await place.deployment.pool.query(
+  const secrets = createKeyRing(database.deployment.config.secrets.keys);
+  await database.deployment.pool.query(
     'insert into tenant (id, tenant_title, creator_id, tenant_db_url) values ($1, $2, $1, $3)',
     [id, 'A tenant', url ? secrets.seal(url, sealedColumns.tenantDBURL.context(id)) : null],
   );
@@ -125,7 +125,7 @@ describe('the database', () => {
 
 test('the time limit of a query overrides the setting of the role', async () => {
   expect(await single(own, `select current_setting('statement_timeout')`)).toBe('61min');
-  await place.use((client) => client.query(`set statement_timeout = '1ms'`));
+  await database.use((client) => client.query(`set statement_timeout = '1ms'`));
   expect(await single(own, `select current_setting('statement_timeout')`)).toBe('61min');
 });
 
@@ -133,7 +133,7 @@ test('no state of a query reaches the next query or other work on the database',
   for (const query of ['begin', "set timezone = 'Asia/Tokyo'", 'create temp table left_behind as select 1'])
     await own.execute({ query });
 
-  const found = await place.use(async (client) => {
+  const found = await database.use(async (client) => {
     const { rows } = await client.query(
       `select current_setting('timezone') as zone, to_regclass('left_behind') as temporary`,
     );

@@ -15,11 +15,11 @@ import {
   type TestDatabases,
 } from '../../../support/tenant-databases.ts';
 
-let place: TestDatabases;
+let database: TestDatabases;
 beforeAll(async () => {
-  place = await aTenantDatabases();
+  database = await aTenantDatabases();
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => database[Symbol.asyncDispose]());
 
 const never = new AbortController().signal;
 
@@ -27,17 +27,17 @@ const never = new AbortController().signal;
 async function aTenant(url?: string): Promise<string> {
   const id = newID();
   const sealed = url
-    ? createKeyRing(place.deployment.config.secrets.keys).seal(url, sealedColumns.tenantDBURL.context(id))
+    ? createKeyRing(database.deployment.config.secrets.keys).seal(url, sealedColumns.tenantDBURL.context(id))
     : null;
-  await place.deployment.pool.query(
+  await database.deployment.pool.query(
     'insert into tenant (id, tenant_title, creator_id, tenant_db_url) values ($1, $2, $3, $4)',
     [id, 'A tenant', newID(), sealed],
   );
   return id;
 }
 
-async function nameOf(tenantID: string, databases = place.databases): Promise<string> {
-  return databases.lend(tenantID, never, async (client) => {
+async function nameOf(tenantID: string, databases = database.databases): Promise<string> {
+  return databases.withConnection(tenantID, never, async (client) => {
     const { rows } = await client.query<{ name: string }>('select current_database() as name');
     return rows[0]?.name ?? '';
   });
@@ -54,9 +54,9 @@ async function there(name: string): Promise<[databases: number, roles: number]> 
 describe('a database of its own', () => {
   test('is created once by two concurrent processes', async () => {
     const tenantID = await aTenant();
-    await using second = databasesOf(place.deployment);
+    await using second = databasesOf(database.deployment);
 
-    const names = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => nameOf(tenantID, n % 2 ? place.databases : second)));
+    const names = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => nameOf(tenantID, n % 2 ? database.databases : second)));
 
     expect(new Set(names).size).toBe(1);
     expect(await there(names[0] ?? '')).toEqual([1, 1]);
@@ -73,7 +73,7 @@ describe('a database of its own', () => {
   test('is created to the end on the next attempt after an interruption', async () => {
     const tenantID = await aTenant();
     const name = await nameOf(tenantID);
-    await place.deployment.pool.query('update tenant_database set ready_at = null where tenant_id = $1', [tenantID]);
+    await database.deployment.pool.query('update tenant_database set ready_at = null where tenant_id = $1', [tenantID]);
 
     expect(await nameOf(tenantID)).toBe(name);
   });
@@ -82,15 +82,15 @@ describe('a database of its own', () => {
     const tenantID = await aTenant();
     const name = await nameOf(tenantID);
 
-    await deleteTenant(place.deployment.pool, place.deployment.runs, tenantID);
-    await removeDatabases(place);
+    await deleteTenant(database.deployment.pool, database.deployment.runs, tenantID);
+    await removeDatabases(database);
 
     expect(await there(name)).toEqual([0, 0]);
     await expect(nameOf(tenantID)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
   test('is deleted when an interrupted deletion of the tenant is resumed, also if parts of it are gone', async () => {
-    const { pool, runs } = place.deployment;
+    const { pool, runs } = database.deployment;
     const [whole, half] = [await aTenant(), await aTenant()];
     const names = [await nameOf(whole), await nameOf(half)];
     await tenantServer.query(`drop database ${names[1]} with (force)`);
@@ -99,7 +99,7 @@ describe('a database of its own', () => {
     ]);
 
     await resumeDeletions(pool, runs, () => expect.unreachable());
-    await removeDatabases(place);
+    await removeDatabases(database);
 
     for (const name of names) expect(await there(name)).toEqual([0, 0]);
   });
@@ -122,9 +122,9 @@ describe('a database with a URL of the tenant', () => {
     const nameIn = (url: string) => new URL(url).pathname.slice(1);
 
     expect(await nameOf(tenantID)).toBe(nameIn(first.url));
-    const secrets = createKeyRing(place.deployment.config.secrets.keys);
+    const secrets = createKeyRing(database.deployment.config.secrets.keys);
     const sealed = secrets.seal(second.url, sealedColumns.tenantDBURL.context(tenantID));
-    await place.deployment.pool.query('update tenant set tenant_db_url = $2 where id = $1', [tenantID, sealed]);
+    await database.deployment.pool.query('update tenant set tenant_db_url = $2 where id = $1', [tenantID, sealed]);
     expect(await nameOf(tenantID)).toBe(nameIn(second.url));
     await eventually(async () => {
       const rows = await onServer(`select 1 from pg_stat_activity where datname = $1`, {
@@ -179,7 +179,7 @@ test('a tenant has at most five connections per process, and further requests wa
 
   await Promise.all(
     Array.from({ length: 20 }, () =>
-      place.databases.lend(tenantID, never, async (client) => {
+      database.databases.withConnection(tenantID, never, async (client) => {
         await client.query('select pg_sleep(0.05)');
         const { rows } = await tenantServer.query(
           'select count(*)::int as n from pg_stat_activity where datname = $1',
@@ -205,7 +205,7 @@ test('an abort reaches the server', async () => {
     return rows[0]?.n;
   };
 
-  const work = place.databases.lend(tenantID, controller.signal, (client) => client.query('select pg_sleep(300)'));
+  const work = database.databases.withConnection(tenantID, controller.signal, (client) => client.query('select pg_sleep(300)'));
   work.catch(() => undefined);
   await eventually(async () => expect(await active()).toBe(1));
   controller.abort(new Error('client disconnected'));
@@ -221,7 +221,7 @@ test('a lost server is an error that says so, and the next request connects agai
   const end = () =>
     tenantServer.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
 
-  const work = place.databases.lend(tenantID, never, (client) => client.query('select pg_sleep(300)'));
+  const work = database.databases.withConnection(tenantID, never, (client) => client.query('select pg_sleep(300)'));
   work.catch(() => undefined);
   await eventually(async () => {
     const { rows } = await tenantServer.query(
@@ -240,14 +240,14 @@ test('a lost server is an error that says so, and the next request connects agai
 
 test('session state of one request does not reach the next', async () => {
   const tenantID = await aTenant();
-  await place.databases.lend(tenantID, never, async (client) => {
+  await database.databases.withConnection(tenantID, never, async (client) => {
     await client.query('create table kept (id int)');
     await client.query(
       `set timezone to 'Asia/Kolkata'; set standard_conforming_strings to off; listen somebody; begin; insert into kept values (1)`,
     );
   });
 
-  await place.databases.lend(tenantID, never, async (client) => {
+  await database.databases.withConnection(tenantID, never, async (client) => {
     const { rows } = await client.query(
       `select current_setting('timezone') as zone, current_setting('standard_conforming_strings') as strings, (select count(*)::int from kept) as kept, (select count(*)::int from pg_listening_channels()) as heard`,
     );

@@ -9,17 +9,17 @@ import { aTenantDatabases, type TestDatabases } from '../../../support/tenant-da
 
 const MAX_BYTES = 20_000_000;
 
-let place: TestDatabases;
+let database: TestDatabases;
 beforeAll(async () => {
-  place = await aTenantDatabases({ TENANT_DATABASES_MAX_BYTES: String(MAX_BYTES) });
+  database = await aTenantDatabases({ TENANT_DATABASES_MAX_BYTES: String(MAX_BYTES) });
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => database[Symbol.asyncDispose]());
 
 const never = new AbortController().signal;
 
 async function aTenant(): Promise<string> {
   const id = newID();
-  await place.deployment.pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'A tenant', $1)`, [
+  await database.deployment.pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'A tenant', $1)`, [
     id,
   ]);
   return id;
@@ -27,18 +27,18 @@ async function aTenant(): Promise<string> {
 
 function run(tenantID: string, sql: string) {
   const options = { params: [], readOnly: false, timeoutSeconds: 30, maxRows: 10 };
-  return place.databases.lend(tenantID, never, (client) => executeSQL(client, { kind: 'executeSQL', sql, ...options }));
+  return database.databases.withConnection(tenantID, never, (client) => executeSQL(client, { kind: 'executeSQL', sql, ...options }));
 }
 
 async function measure(): Promise<void> {
-  const { pool, config } = place.deployment;
+  const { pool, config } = database.deployment;
   await pool.query('update tenant_database set measured_at = null');
   const secrets = createKeyRing(config.secrets.keys);
-  await measureDatabases({ pool, secrets, servers: place.databases.servers, logger: testLogger });
+  await measureDatabases({ pool, secrets, servers: database.databases.servers, logger: testLogger });
 }
 
 async function isFull(tenantID: string): Promise<boolean> {
-  const { rows } = await place.deployment.pool.query(
+  const { rows } = await database.deployment.pool.query(
     'select full_since is not null as full from tenant_database where tenant_id = $1',
     [tenantID],
   );

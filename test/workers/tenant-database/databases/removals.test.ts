@@ -6,11 +6,11 @@ import { tenantServer } from '../../../support/database.ts';
 import { eventually } from '../../../support/settle.ts';
 import { aTenantDatabases, removeDatabases, type TestDatabases } from '../../../support/tenant-databases.ts';
 
-let place: TestDatabases;
+let database: TestDatabases;
 beforeAll(async () => {
-  place = await aTenantDatabases();
+  database = await aTenantDatabases();
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => database[Symbol.asyncDispose]());
 
 interface Tenant {
   id: string;
@@ -21,12 +21,12 @@ interface Tenant {
 const never = new AbortController().signal;
 
 function run(tenantID: string, sql: string) {
-  return place.databases.lend(tenantID, never, (client) => client.query(sql));
+  return database.databases.withConnection(tenantID, never, (client) => client.query(sql));
 }
 
 async function aTenant(): Promise<Tenant> {
   const id = newID();
-  await place.deployment.pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'A tenant', $1)`, [
+  await database.deployment.pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'A tenant', $1)`, [
     id,
   ]);
   const { rows } = await run(id, 'select current_user as name');
@@ -34,7 +34,7 @@ async function aTenant(): Promise<Tenant> {
 }
 
 async function remove({ id }: Tenant): Promise<void> {
-  await deleteTenant(place.deployment.pool, place.deployment.runs, id);
+  await deleteTenant(database.deployment.pool, database.deployment.runs, id);
 }
 
 async function left({ name }: Tenant): Promise<string[]> {
@@ -46,13 +46,13 @@ async function left({ name }: Tenant): Promise<string[]> {
 }
 
 async function listed() {
-  const { rows } = await place.deployment.pool.query(
+  const { rows } = await database.deployment.pool.query(
     'select database_name as name, attempts, error from tenant_database_removal order by requested_at',
   );
   return rows;
 }
 
-const tryAllNow = () => place.deployment.pool.query('update tenant_database_removal set next_try_at = now()');
+const tryAllNow = () => database.deployment.pool.query('update tenant_database_removal set next_try_at = now()');
 
 test("rights that other tenants grant to a tenant's role do not keep it from being deleted", async () => {
   const [hostile, gone] = [await aTenant(), await aTenant()];
@@ -66,7 +66,7 @@ test("rights that other tenants grant to a tenant's role do not keep it from bei
   await run(gone.id, `alter database "${gone.name}" with is_template true`);
 
   await remove(gone);
-  await removeDatabases(place);
+  await removeDatabases(database);
 
   expect(await left(gone)).toEqual([]);
   expect(await left(hostile)).toEqual(['database', 'role']);
@@ -76,11 +76,11 @@ test("rights that other tenants grant to a tenant's role do not keep it from bei
 test('rights on a table that its owner keeps locked hold up the role for seconds, and nothing else', async () => {
   const [hostile, gone] = [await aTenant(), await aTenant()];
   await run(hostile.id, `create table t (id int); grant all on t to "${gone.name}"`);
-  await place.databases.lend(hostile.id, never, async (client) => {
+  await database.databases.withConnection(hostile.id, never, async (client) => {
     await client.query('begin; revoke select on t from public; grant select on t to public');
     await remove(gone);
     const began = performance.now();
-    await removeDatabases(place);
+    await removeDatabases(database);
     // Other entries would have waited for as long.
     expect(performance.now() - began).toBeLessThan(30_000);
     await client.query('rollback');
@@ -91,19 +91,19 @@ test('rights on a table that its owner keeps locked hold up the role for seconds
   expect(rows, 'it may not sign in any more').toEqual([{ rolcanlogin: false }]);
   expect(await listed()).toEqual([{ name: gone.name, attempts: 1, error: expect.stringContaining('lock timeout') }]);
   await tryAllNow();
-  await removeDatabases(place);
+  await removeDatabases(database);
   expect(await left(gone)).toEqual([]);
 });
 
 test('an entry is due from the moment that it is listed', async () => {
-  const { pool } = place.deployment;
+  const { pool } = database.deployment;
   const attempts: unknown[] = [];
   for (let n = 0; n < 30; n += 1) {
     await pool.query(
       `insert into tenant_database_removal (id, deleted_tenant_id, server, database_name, role_name) values ($1, $1, 'unknown', 'x', 'x')`,
       [newID()],
     );
-    await removeDatabases(place);
+    await removeDatabases(database);
     attempts.push(...(await pool.query('delete from tenant_database_removal returning attempts')).rows);
   }
 
@@ -112,17 +112,17 @@ test('an entry is due from the moment that it is listed', async () => {
 
 test('one that cannot be dropped stays on the list and holds up no other', async () => {
   const [held, free] = [await aTenant(), await aTenant()];
-  await place.deployment.pool.query(`update tenant_database set server = 'elsewhere' where tenant_id = $1`, [held.id]);
+  await database.deployment.pool.query(`update tenant_database set server = 'elsewhere' where tenant_id = $1`, [held.id]);
 
   await remove(held);
   await remove(free);
-  await removeDatabases(place);
+  await removeDatabases(database);
 
   expect(await left(free)).toEqual([]);
   expect(await listed()).toEqual([{ name: held.name, attempts: 1, error: expect.stringContaining('elsewhere') }]);
-  await place.deployment.pool.query(`update tenant_database_removal set server = 'tenants'`);
+  await database.deployment.pool.query(`update tenant_database_removal set server = 'tenants'`);
   await tryAllNow();
-  await removeDatabases(place);
+  await removeDatabases(database);
   expect(await left(held)).toEqual([]);
 });
 
@@ -146,23 +146,23 @@ test('rows are deleted although the server is away', async () => {
 
 test('a database that is being created waits for the end of the creation', async () => {
   const tenant = await aTenant();
-  const { pool } = place.deployment;
+  const { pool } = database.deployment;
 
   await withTenantDatabaseLock(pool, tenant.id, async () => {
     await remove(tenant);
-    expect(await removeDatabases(place)).toBe(0);
+    expect(await removeDatabases(database)).toBe(0);
     expect(await left(tenant)).toEqual(['database', 'role']);
   });
 
   await eventually(async () => {
     await tryAllNow();
-    await removeDatabases(place);
+    await removeDatabases(database);
     expect(await left(tenant)).toEqual([]);
   });
 });
 
 test('a tenant whose rows cannot be deleted holds up no other', async () => {
-  const { pool, runs } = place.deployment;
+  const { pool, runs } = database.deployment;
   const [stuck, next] = [await aTenant(), await aTenant()];
   await pool.query(`create function refuse() returns trigger language plpgsql as $$ begin raise 'stuck'; end $$`);
   await pool.query(

@@ -4,11 +4,11 @@ import type { DatabaseOperationOf } from '#shared/messaging/queues/tenant-databa
 import { executeSQL } from '#workers/tenant-database/rows/execute-sql.ts';
 import { aTenantDatabases, type TestDatabases } from '../../../support/tenant-databases.ts';
 
-let place: TestDatabases;
+let database: TestDatabases;
 beforeAll(async () => {
-  place = await aTenantDatabases();
+  database = await aTenantDatabases();
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterAll(() => database[Symbol.asyncDispose]());
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into
 type Answer = any;
@@ -16,7 +16,7 @@ type Answer = any;
 type ExecuteSQL = DatabaseOperationOf<'executeSQL'>;
 
 function run(sql: string, more: Partial<ExecuteSQL> = {}): Promise<Answer> {
-  return place.use((client) => executeSQL(client, operationOf(sql, more)));
+  return database.use((client) => executeSQL(client, operationOf(sql, more)));
 }
 
 function operationOf(sql: string, more: Partial<ExecuteSQL> = {}): ExecuteSQL {
@@ -255,7 +255,7 @@ test('notices are returned with their statement', async () => {
 
 test('copying from and to the client is refused, and the connection stays usable', async () => {
   await run('create table copied (id int)');
-  await place.use(async (client) => {
+  await database.use(async (client) => {
     const refused = await errorOf(executeSQL(client, operationOf('copy copied from stdin')));
     expect(refused).toMatchObject({ code: 'VALIDATION_ERROR' });
     expect(await executeSQL(client, operationOf('select 1 as one'))).toMatchObject({ result: [{ one: 1 }] });

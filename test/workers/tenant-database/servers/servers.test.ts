@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import { readConfig } from '#shared/process/config.ts';
 import { deleteTenant } from '#shared/tenants/delete-tenant.ts';
-import { deniedBy } from '#workers/outbound/own-places.ts';
+import { deniedBy } from '#workers/outbound/own-addresses.ts';
 import { tenantServer } from '../../../support/database.ts';
 import { testServers } from '../../../support/environment.ts';
 import { aTenantDatabases, removeDatabases, type TestDatabases } from '../../../support/tenant-databases.ts';
@@ -17,12 +17,12 @@ async function aTenant({ deployment: { pool } }: TestDatabases): Promise<string>
 }
 
 /** Creates the tenant's database and answers with the name and the port of the server that it is on. */
-async function serverOf(place: TestDatabases, tenantID: string): Promise<{ name: string; port: string }> {
-  const port = await place.databases.lend(tenantID, never, async (client) => {
+async function serverOf(tested: TestDatabases, tenantID: string): Promise<{ name: string; port: string }> {
+  const port = await tested.databases.withConnection(tenantID, never, async (client) => {
     const { rows } = await client.query<{ port: string }>(`select current_setting('port') as port`);
     return rows[0]?.port ?? '';
   });
-  const { rows } = await place.deployment.pool.query('select server from tenant_database where tenant_id = $1', [
+  const { rows } = await tested.deployment.pool.query('select server from tenant_database where tenant_id = $1', [
     tenantID,
   ]);
   return { name: rows[0].server, port };
@@ -39,9 +39,9 @@ test('a server takes 500 databases unless the setting says otherwise', () => {
 
 describe('a new database', () => {
   test('goes to the emptiest server, and its server is remembered', async () => {
-    await using place = await aTenantDatabases({ TENANT_DATABASES_URL: `${a},${b}` });
+    await using tested = await aTenantDatabases({ TENANT_DATABASES_URL: `${a},${b}` });
     const found = [];
-    for (let n = 0; n < 4; n += 1) found.push(await serverOf(place, await aTenant(place)));
+    for (let n = 0; n < 4; n += 1) found.push(await serverOf(tested, await aTenant(tested)));
 
     expect(found.filter(({ name }) => name === 'a')).toHaveLength(2);
     for (const { name, port } of found)
@@ -49,10 +49,10 @@ describe('a new database', () => {
   });
 
   test('skips full servers, and is refused when all are full', async () => {
-    await using place = await aTenantDatabases({ TENANT_DATABASES_URL: `${a},${b}`, TENANT_DATABASES_PER_SERVER: '1' });
-    const tenants = await Promise.all([1, 2, 3].map(() => aTenant(place)));
+    await using tested = await aTenantDatabases({ TENANT_DATABASES_URL: `${a},${b}`, TENANT_DATABASES_PER_SERVER: '1' });
+    const tenants = await Promise.all([1, 2, 3].map(() => aTenant(tested)));
 
-    const answers = await Promise.allSettled(tenants.map((tenantID) => serverOf(place, tenantID)));
+    const answers = await Promise.allSettled(tenants.map((tenantID) => serverOf(tested, tenantID)));
 
     const names = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value.name : []));
     expect(names.sort()).toEqual(['a', 'b']);
@@ -64,41 +64,41 @@ describe('a new database', () => {
   });
 
   test('takes the room of one that waits to be dropped only when that is gone', async () => {
-    await using place = await aTenantDatabases({ TENANT_DATABASES_URL: a, TENANT_DATABASES_PER_SERVER: '1' });
-    const [first, second] = [await aTenant(place), await aTenant(place)];
-    await serverOf(place, first);
+    await using tested = await aTenantDatabases({ TENANT_DATABASES_URL: a, TENANT_DATABASES_PER_SERVER: '1' });
+    const [first, second] = [await aTenant(tested), await aTenant(tested)];
+    await serverOf(tested, first);
 
-    await deleteTenant(place.deployment.pool, place.deployment.runs, first);
+    await deleteTenant(tested.deployment.pool, tested.deployment.runs, first);
 
-    await expect(serverOf(place, second)).rejects.toThrow('TENANT_DATABASES_PER_SERVER');
-    expect(await removeDatabases(place)).toBe(1);
-    expect(await serverOf(place, second)).toMatchObject({ name: 'a' });
+    await expect(serverOf(tested, second)).rejects.toThrow('TENANT_DATABASES_PER_SERVER');
+    expect(await removeDatabases(tested)).toBe(1);
+    expect(await serverOf(tested, second)).toMatchObject({ name: 'a' });
   });
 
   test('goes elsewhere when the emptiest server is away', async () => {
-    await using place = await aTenantDatabases({ TENANT_DATABASES_URL: `away=postgres://x:y@127.0.0.1:1/x,${a}` });
+    await using tested = await aTenantDatabases({ TENANT_DATABASES_URL: `away=postgres://x:y@127.0.0.1:1/x,${a}` });
 
-    expect(await serverOf(place, await aTenant(place))).toMatchObject({ name: 'a' });
+    expect(await serverOf(tested, await aTenant(tested))).toMatchObject({ name: 'a' });
   });
 
   test('is refused without a server, by the name of the setting', async () => {
-    await using place = await aTenantDatabases({ TENANT_DATABASES_URL: '' });
+    await using tested = await aTenantDatabases({ TENANT_DATABASES_URL: '' });
 
-    await expect(serverOf(place, await aTenant(place))).rejects.toMatchObject({
+    await expect(serverOf(tested, await aTenant(tested))).rejects.toMatchObject({
       code: 'CONFLICT',
       message: expect.stringContaining('TENANT_DATABASES_URL is not set'),
     });
   });
 
   test('is on the server of DATABASE_URL only if the setting says so by name', async () => {
-    await using place = await aTenantDatabases({ TENANT_DATABASES_URL: 'DATABASE_URL' });
-    const { env } = place.deployment;
+    await using tested = await aTenantDatabases({ TENANT_DATABASES_URL: 'DATABASE_URL' });
+    const { env } = tested.deployment;
 
-    expect(await serverOf(place, await aTenant(place))).toEqual({
+    expect(await serverOf(tested, await aTenant(tested))).toEqual({
       name: 'DATABASE_URL',
       port: portOf(testServers.databaseURL),
     });
-    const { rows } = await place.deployment.pool.query(
+    const { rows } = await tested.deployment.pool.query(
       `select has_database_privilege('public', current_database(), 'CONNECT') as open`,
     );
     expect(rows, "the deployment's own database").toEqual([{ open: false }]);
@@ -107,47 +107,47 @@ describe('a new database', () => {
 });
 
 test('a database from before there were servers apart stays on the server of DATABASE_URL', async () => {
-  await using place = await aTenantDatabases({ TENANT_DATABASES_URL: 'DATABASE_URL' });
-  const tenantID = await aTenant(place);
-  await serverOf(place, tenantID);
-  await using later = await aTenantDatabases({ DATABASE_URL: place.deployment.env.DATABASE_URL ?? '' });
+  await using tested = await aTenantDatabases({ TENANT_DATABASES_URL: 'DATABASE_URL' });
+  const tenantID = await aTenant(tested);
+  await serverOf(tested, tenantID);
+  await using later = await aTenantDatabases({ DATABASE_URL: tested.deployment.env.DATABASE_URL ?? '' });
 
-  expect(await serverOf({ ...place, databases: later.databases }, tenantID)).toEqual({
+  expect(await serverOf({ ...tested, databases: later.databases }, tenantID)).toEqual({
     name: 'DATABASE_URL',
     port: portOf(testServers.databaseURL),
   });
 });
 
 test('a tenant on a server that the settings no longer name is told so, without its address', async () => {
-  await using place = await aTenantDatabases();
-  const tenantID = await aTenant(place);
-  await serverOf(place, tenantID);
+  await using tested = await aTenantDatabases();
+  const tenantID = await aTenant(tested);
+  await serverOf(tested, tenantID);
   await using other = await aTenantDatabases({
-    DATABASE_URL: place.deployment.env.DATABASE_URL ?? '',
+    DATABASE_URL: tested.deployment.env.DATABASE_URL ?? '',
     TENANT_DATABASES_URL: b,
   });
 
-  const error = await serverOf({ ...place, databases: other.databases }, tenantID).catch((thrown) => thrown);
+  const error = await serverOf({ ...tested, databases: other.databases }, tenantID).catch((thrown) => thrown);
 
   expect(error).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('TENANT_DATABASES_URL') });
   expect(error.message).not.toMatch(/127\.0|tenants/);
 });
 
 test('notifications of tenants do not enter the queue of the deployment', async () => {
-  await using place = await aTenantDatabases();
+  await using tested = await aTenantDatabases();
   const usage = async (on: Pick<typeof tenantServer, 'query'>) =>
     (await on.query('select pg_notification_queue_usage() as used')).rows[0]?.used;
-  const before = await usage(place.deployment.pool);
+  const before = await usage(tested.deployment.pool);
 
   // A listener in a transaction keeps the server from dropping what is sent.
-  await place.use((listener) =>
-    place.use(async (sender) => {
+  await tested.use((listener) =>
+    tested.use(async (sender) => {
       await listener.query('listen x');
       await listener.query('begin');
       await sender.query(`select pg_notify('x', repeat('y', 7900) || n) from generate_series(1, 2000) n`);
 
       expect(await usage(tenantServer)).toBeGreaterThan(0.0005);
-      expect(await usage(place.deployment.pool)).toBeCloseTo(before, 4);
+      expect(await usage(tested.deployment.pool)).toBeCloseTo(before, 4);
     }),
   );
 });
@@ -158,7 +158,7 @@ test('every server is refused to tenants', () => {
     TENANT_DATABASES_URL: 'postgres://u:p@one:5433/x,two=postgres://u:p@two/x',
   });
 
-  expect(deniedBy(config).places).toEqual(
+  expect(deniedBy(config).servers).toEqual(
     expect.arrayContaining([
       { host: 'main', port: 5432 },
       { host: 'one', port: 5433 },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFrames } from '#workers/triggers/listeners/sources/syslog.ts';
+import { createMessageSplitter } from '#workers/triggers/listeners/sources/syslog.ts';
 import { readSyslog } from '#workers/triggers/listeners/sources/syslog-message.ts';
 
 test.each([
@@ -52,11 +52,11 @@ test('a stream is split by lengths and by lines, wherever it was cut', () => {
   const stream = Buffer.from('11 <13>a\nb cdef<14>line\n\n8 <15>last<16>end\n');
   for (let cut = 0; cut <= stream.length; cut += 1) {
     const frames: string[] = [];
-    const feed = createFrames((bytes) => void frames.push(String(bytes)));
+    const feed = createMessageSplitter((bytes) => void frames.push(String(bytes)));
     expect([feed(stream.subarray(0, cut)), feed(stream.subarray(cut))]).toEqual([true, true]);
     expect(frames).toEqual(['<13>a\nb cde', 'f<14>line', '<15>last', '<16>end']);
   }
-  const feed = createFrames(() => undefined);
+  const feed = createMessageSplitter(() => undefined);
   expect(feed(Buffer.alloc(70_000, 'x'))).toBe(false);
-  expect(createFrames(() => undefined)(Buffer.from('99999 <13>a'))).toBe(false);
+  expect(createMessageSplitter(() => undefined)(Buffer.from('99999 <13>a'))).toBe(false);
 });

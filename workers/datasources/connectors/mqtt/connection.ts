@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { generate, type Packet, parser, type QoS } from 'mqtt-packet';
-import type { HeldBytes } from '#shared/concurrency/memory-budget.ts';
-import { createLane, IN_ORDER } from '#shared/concurrency/semaphore.ts';
+import type { Reservation } from '#shared/concurrency/memory-budget.ts';
+import { createSemaphore, IN_ORDER } from '#shared/concurrency/semaphore.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import { createMeter } from '../../../connections/back-pressure.ts';
+import { createBackPressure } from '../../../connections/back-pressure.ts';
 import { tooLarge } from '../../../connections/fetch-batch.ts';
 import { unlessAborted } from '../../../outbound/unless-aborted.ts';
 import { type Reason, upstreamError } from '../../../outbound/upstream-error.ts';
@@ -43,7 +43,7 @@ export interface MqttConnection {
   /** Resolves when the server has read everything that was sent before. */
   ping(): Promise<void>;
   /** Draws what arrives from the bytes of one piece of work. */
-  countFor(held: HeldBytes | undefined): void;
+  countFor(reservation: Reservation | undefined): void;
   close(): void;
 }
 
@@ -62,7 +62,7 @@ export async function openMqttConnection(
 ): Promise<MqttConnection> {
   const { protocolVersion, keepAlive } = greeting;
   const packets = parser({ protocolVersion });
-  const meter = createMeter();
+  const backPressure = createBackPressure();
   const gone = new AbortController();
   const replies = new Map<string, Reply>();
   const pings: Reply[] = [];
@@ -70,7 +70,7 @@ export async function openMqttConnection(
   const received = new Set<number>();
   let onMessage: ((message: MqttMessage) => void) | undefined;
   /** A server of version 5 ends the connection when more messages than it takes are under way. */
-  let publishing = createLane({ places: MAX_UNDER_WAY });
+  let publishing = createSemaphore({ permits: MAX_UNDER_WAY });
   let lastID = 0;
 
   function end(error: unknown): void {
@@ -151,7 +151,7 @@ export async function openMqttConnection(
   socket.on('error', end);
   socket.on('close', () => end(new Error('the connection was closed')));
   socket.on('data', (bytes) => {
-    meter.arrived(bytes.length, socket);
+    backPressure.arrived(bytes.length, socket);
     try {
       if (packets.parse(typeof bytes === 'string' ? Buffer.from(bytes) : bytes) > MAX_INFLOW) end(tooLarge());
     } catch (error) {
@@ -189,9 +189,9 @@ export async function openMqttConnection(
       if (answer.cmd !== 'suback' || !answer.granted.every((code) => Number(code) < 128))
         throw invalidField('topic', `${topic} may not be read`, { code: 'DB_ERROR' });
     },
-    countFor: (held) => meter.lendTo(held),
+    countFor: (reservation) => backPressure.assignTo(reservation),
     close() {
-      meter.lendTo(undefined);
+      backPressure.assignTo(undefined);
       if (gone.signal.aborted) return;
       send({ cmd: 'disconnect' });
       clearInterval(beat);
@@ -204,7 +204,7 @@ export async function openMqttConnection(
     const answer = await unlessAborted(signal, reply('connack', hello(greeting)));
     letIn(answer, where);
     const maxByServer = (answer.cmd === 'connack' && answer.properties?.receiveMaximum) || MAX_UNDER_WAY;
-    if (maxByServer < MAX_UNDER_WAY) publishing = createLane({ places: maxByServer });
+    if (maxByServer < MAX_UNDER_WAY) publishing = createSemaphore({ permits: maxByServer });
     return connection(answer);
   } catch (error) {
     end(error);

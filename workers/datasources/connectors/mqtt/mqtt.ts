@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
-import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { currentReservation } from '#shared/concurrency/work-context.ts';
 import type { AppError } from '#shared/core/errors.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import type { mqtt } from '#shared/datasources/types/mqtt.ts';
@@ -11,7 +11,7 @@ import { bytesOf, writtenBytes } from '../../../connections/payload.ts';
 import { createSharedConnection } from '../../../connections/shared-connection.ts';
 import { type Certificates, openStream } from '../../../outbound/tls.ts';
 import { unlessAborted } from '../../../outbound/unless-aborted.ts';
-import { placeOf } from '../../../outbound/upstream-error.ts';
+import { formatAddress } from '../../../outbound/upstream-error.ts';
 import type { Connector } from '../connector.ts';
 import { type Greeting, type MqttConnection, type MqttMessage, openMqttConnection } from './connection.ts';
 
@@ -22,7 +22,7 @@ type Reading = Extract<Query, { operation: 'read' }>;
 /** All calls publish on one connection. A call that reads has its own, so that its messages are its own. */
 export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
   const endpoint = endpointOf(options);
-  const where = placeOf(endpoint.host, endpoint.port);
+  const where = formatAddress(endpoint.host, endpoint.port);
   const createConnectionAs = (clientId: string) =>
     createSharedConnection<MqttConnection>({
       where,
@@ -41,7 +41,7 @@ export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
       if (query.operation === 'read') {
         await using own = createConnectionAs(options.clientId ? `${options.clientId}-${randomID()}` : randomID());
         return await own.use(signal, (connection) => {
-          connection.countFor(bytesOfWork());
+          connection.countFor(currentReservation());
           return unlessAborted(connection.gone, read(connection, query, maxRows));
         });
       }

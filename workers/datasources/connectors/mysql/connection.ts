@@ -1,16 +1,16 @@
 import { createConnection, type Connection as Driver } from 'mysql2';
 import { AppError } from '#shared/core/errors.ts';
-import { createMeter, type Meter } from '../../../connections/back-pressure.ts';
+import { createBackPressure, type BackPressure } from '../../../connections/back-pressure.ts';
 import type { PooledConnection } from '../../../connections/connection-pool.ts';
 import { guarded } from '../../../connections/guarded.ts';
 import type { Outbound } from '../../../outbound/gate.ts';
 import { unlessAborted } from '../../../outbound/unless-aborted.ts';
-import { placeOf, type Reason, reasonOf, upstreamError } from '../../../outbound/upstream-error.ts';
+import { formatAddress, type Reason, reasonOf, upstreamError } from '../../../outbound/upstream-error.ts';
 import type { MySQLEndpoint } from './endpoint.ts';
 
 export interface MySQLConnection extends PooledConnection {
   readonly driver: Driver;
-  readonly meter: Meter;
+  readonly backPressure: BackPressure;
   /** Rejects when the connection breaks, which the driver does not tell a running query. */
   readonly broken: Promise<never>;
   /** Destroys the socket at once, without ending the protocol. */
@@ -42,8 +42,8 @@ async function open(host: string, means: Means, signal: AbortSignal): Promise<My
   // A kill must reach the same server, and a name may resolve to several.
   const address = socket.remoteAddress ?? host;
   socket.setKeepAlive(true, 30_000);
-  const meter = createMeter();
-  const driver = createConnection({ ...driverOptions(endpoint), stream: () => guarded(socket, meter) });
+  const backPressure = createBackPressure();
+  const driver = createConnection({ ...driverOptions(endpoint), stream: () => guarded(socket, backPressure) });
   const { promise: broken, reject } = Promise.withResolvers<never>();
   broken.catch(() => undefined);
   let isOpen = true;
@@ -69,7 +69,7 @@ async function open(host: string, means: Means, signal: AbortSignal): Promise<My
   }
   return {
     driver,
-    meter,
+    backPressure,
     broken,
     get isOpen() {
       return isOpen;
@@ -182,7 +182,7 @@ const byCode: Readonly<Record<string, Reason>> = {
 
 /** Uses the code alone: the message could come from any program that answers. */
 function connectError(error: unknown, endpoint: MySQLEndpoint, signal: AbortSignal): unknown {
-  const where = placeOf(endpoint.host, endpoint.port);
+  const where = formatAddress(endpoint.host, endpoint.port);
   if (signal.aborted) return upstreamError('timeout', where, error);
   if (error instanceof AppError) return error;
   return upstreamError(byCode[codeOf(error)] ?? reasonOf(error) ?? 'refused', where, error);

@@ -9,7 +9,7 @@ import type { QueryResult } from '../../../connections/connection.ts';
 import { createConnectionPool } from '../../../connections/connection-pool.ts';
 import { RefusedWrite } from '../../../connections/refused-write.ts';
 import { columnKeys, convertInParts, parseJson, rowOf } from '../../../connections/rows.ts';
-import { placeOf, reasonOf, upstreamError, withDetails } from '../../../outbound/upstream-error.ts';
+import { formatAddress, reasonOf, upstreamError, withDetails } from '../../../outbound/upstream-error.ts';
 import type { Connector } from '../connector.ts';
 import { browse } from './browse.ts';
 import { type MySQLConnection, openMySQLConnection } from './connection.ts';
@@ -21,14 +21,14 @@ import { readerOf, typeName } from './values.ts';
 export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => {
   const endpoint = endpointOf(options);
   const pool = createConnectionPool<MySQLConnection>({
-    where: placeOf(endpoint.host, endpoint.port),
+    where: formatAddress(endpoint.host, endpoint.port),
     maxConnections: 4,
     find: async () => ({ key: '', open: (signal) => openMySQLConnection(endpoint, outbound, signal) }),
   });
 
-  async function lend<T>(signal: AbortSignal, work: (connection: MySQLConnection) => Promise<T>): Promise<T> {
+  async function withConnection<T>(signal: AbortSignal, work: (connection: MySQLConnection) => Promise<T>): Promise<T> {
     try {
-      return await pool.lend(signal, work);
+      return await pool.withConnection(signal, work);
     } catch (error) {
       throw usableError(error, endpoint, signal);
     }
@@ -36,7 +36,7 @@ export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => 
 
   return {
     test: (signal) =>
-      lend(
+      withConnection(
         signal,
         async (connection) => void (await executeStatement(connection, { sql: 'select 1', params: [], maxRows: 1 })),
       ),
@@ -46,18 +46,18 @@ export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => 
       const request = { sql, params, maxRows, onRows: taken };
       const execute = isDryRun ? executeReadOnly : executeStatement;
       if (!isOnce || idempotencyKey === null)
-        return await presented(await lend(signal, (connection) => execute(connection, request)));
-      return await lend(signal, (connection) =>
+        return await presented(await withConnection(signal, (connection) => execute(connection, request)));
+      return await withConnection(signal, (connection) =>
         onceByReceipt(connection, { idempotencyKey, sql }, async () =>
           presented(await executeStatement(connection, request)),
         ),
       );
     },
-    browse: (path, signal) => lend(signal, (connection) => browse(connection, path)),
+    browse: (path, signal) => withConnection(signal, (connection) => browse(connection, path)),
     async explain({ statement }, { signal }) {
       const { sql, params } = render(statement);
       const explained = { sql: `EXPLAIN FORMAT=JSON ${sql}`, params, maxRows: 1 };
-      const { rows } = await lend(signal, (connection) => executeStatement(connection, explained));
+      const { rows } = await withConnection(signal, (connection) => executeStatement(connection, explained));
       return parseJson(String(rows[0]?.[0] ?? 'null'));
     },
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
@@ -117,7 +117,7 @@ const gone: ReadonlySet<number> = new Set([1053, 1152, 1184, 1927]);
 
 function usableError(error: unknown, endpoint: MySQLEndpoint, signal: AbortSignal): unknown {
   if (error instanceof AppError) return error;
-  const where = placeOf(endpoint.host, endpoint.port);
+  const where = formatAddress(endpoint.host, endpoint.port);
   if (signal.aborted) return isTimeout(signal.reason) ? upstreamError('timeout', where, error) : error;
   return databaseError(error) ?? withDetails(upstreamError(reasonOf(error) ?? 'lost', where, error), { sent: true });
 }

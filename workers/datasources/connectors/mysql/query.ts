@@ -54,8 +54,8 @@ function bound(value: Json): unknown {
 type Command = ReturnType<MySQLConnection['driver']['query']>;
 
 /** Rows are handed over, or kept up to about this much. */
-const PORTION_BYTES = 1024 * 1024;
-const PORTION_ROWS = 1_000;
+const BATCH_BYTES = 1024 * 1024;
+const BATCH_ROWS = 1_000;
 
 /**
  * Takes the first result with rows of a procedure. Closes the connection when there are more rows than wanted, because the server
@@ -83,7 +83,7 @@ function readRows(
     if (result.isCut) return finish();
     result.rowCount += 1;
     result.rows.push(row);
-    if (onRows && (result.rows.length === PORTION_ROWS || bytes > PORTION_BYTES)) void handOver();
+    if (onRows && (result.rows.length === BATCH_ROWS || bytes > BATCH_BYTES)) void handOver();
   }
 
   /** The server waits for as long as the rows are being taken. */

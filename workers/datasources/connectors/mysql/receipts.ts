@@ -4,7 +4,7 @@ import type { QueryResult } from '../../../connections/connection.ts';
 import {
   cannotCreate,
   DELETED_AT_ONCE,
-  KEPT_DAYS,
+  RETENTION_DAYS,
   RECEIPTS,
   readResult,
   receiptOf,
@@ -93,7 +93,7 @@ const DUPLICATE_KEY = 1062;
 const NO_SUCH_TABLE = 1146;
 
 const INSERT = `
-insert into ${RECEIPTS} (receipt_key, node, expires_at) values (?, ?, utc_timestamp() + interval ${KEPT_DAYS} day)`;
+insert into ${RECEIPTS} (receipt_key, node, expires_at) values (?, ?, utc_timestamp() + interval ${RETENTION_DAYS} day)`;
 
 const READ = `select result from ${RECEIPTS} where receipt_key = ?`;
 

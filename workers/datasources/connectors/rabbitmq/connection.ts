@@ -4,7 +4,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { tooLarge } from '../../../connections/fetch-batch.ts';
 import type { Outbound } from '../../../outbound/gate.ts';
 import { tlsOptions } from '../../../outbound/tls.ts';
-import { placeOf, type Reason, reasonOf, upstreamError } from '../../../outbound/upstream-error.ts';
+import { formatAddress, type Reason, reasonOf, upstreamError } from '../../../outbound/upstream-error.ts';
 import type { RabbitMQEndpoint } from './endpoint.ts';
 
 /** A connection that the server has accepted. */
@@ -76,7 +76,7 @@ async function openAt(address: string, endpoint: RabbitMQEndpoint, signal: Abort
     );
     return connectionOn(model);
   } catch (error) {
-    throw upstreamError(signal.aborted ? 'timeout' : reasonFor(error), placeOf(host, port), error);
+    throw upstreamError(signal.aborted ? 'timeout' : reasonFor(error), formatAddress(host, port), error);
   } finally {
     signal.removeEventListener('abort', stop);
   }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Channel, ConfirmChannel, GetMessage } from 'amqplib';
 import type { z } from 'zod';
-import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
@@ -12,7 +12,7 @@ import { createBatch } from '../../../connections/fetch-batch.ts';
 import { bytesOf, type Encoding, writtenBytes } from '../../../connections/payload.ts';
 import { createSharedConnection } from '../../../connections/shared-connection.ts';
 import { unlessAborted } from '../../../outbound/unless-aborted.ts';
-import { placeOf, upstreamError } from '../../../outbound/upstream-error.ts';
+import { formatAddress, upstreamError } from '../../../outbound/upstream-error.ts';
 import type { Connector } from '../connector.ts';
 import { openRabbitMQConnection, type RabbitMQConnection } from './connection.ts';
 import { endpointOf } from './endpoint.ts';
@@ -26,7 +26,7 @@ const CLOSE_MS = 1_000;
 /** One connection for all calls, with a channel for each; a call that reads has its own connection. */
 export const connectRabbitmq: Connector<typeof rabbitmq> = (options, { outbound }) => {
   const endpoint = endpointOf(options);
-  const where = placeOf(endpoint.host, endpoint.port);
+  const where = formatAddress(endpoint.host, endpoint.port);
   const createOwnConnection = () =>
     createSharedConnection<RabbitMQConnection>({
       where,
@@ -201,7 +201,7 @@ async function read(
       break;
     }
     // The next one is not asked for meanwhile.
-    await bytesOfWork()?.draw(message.content.length);
+    await currentReservation()?.reserve(message.content.length);
     left = message.fields.messageCount;
     if (!batch.add(presentMessage(message, encoding))) {
       left += 1;

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { redis } from '#shared/datasources/types/redis.ts';
 import { createSharedConnection } from '../../../connections/shared-connection.ts';
 import { openStream } from '../../../outbound/tls.ts';
-import { placeOf } from '../../../outbound/upstream-error.ts';
+import { formatAddress } from '../../../outbound/upstream-error.ts';
 import type { Connector } from '../connector.ts';
 import { callOn, clientOn, endpointOf, signIn } from './client.ts';
 import { executeOperation } from './operations.ts';
@@ -10,7 +10,7 @@ import { executeOperation } from './operations.ts';
 /** One connection for all calls: Redis runs one command at a time anyway, and no command here blocks. */
 export const connectRedis: Connector<typeof redis> = (options, { outbound }) => {
   const endpoint = endpointOf(options);
-  const where = placeOf(endpoint.host, endpoint.port);
+  const where = formatAddress(endpoint.host, endpoint.port);
   const shared = createSharedConnection<Redis>({
     where,
     async open(signal) {

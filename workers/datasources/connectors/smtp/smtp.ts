@@ -6,7 +6,7 @@ import { AppError } from '#shared/core/errors.ts';
 import type { smtp } from '#shared/datasources/types/smtp.ts';
 import { openStream, tlsOptions } from '../../../outbound/tls.ts';
 import { unlessAborted } from '../../../outbound/unless-aborted.ts';
-import { placeOf, reasonOf, upstreamError } from '../../../outbound/upstream-error.ts';
+import { formatAddress, reasonOf, upstreamError } from '../../../outbound/upstream-error.ts';
 import type { Connector } from '../connector.ts';
 import { composeMessage, type Message } from './message.ts';
 
@@ -14,7 +14,7 @@ const OPEN_MS = 15_000;
 
 /** One connection per mail: servers close idle ones, and a connection closed during a mail leaves its outcome unknown. */
 export const connectSmtp: Connector<typeof smtp> = (options, { outbound }) => {
-  const where = placeOf(options.host, options.port);
+  const where = formatAddress(options.host, options.port);
 
   async function withServer<T>(signal: AbortSignal, work: (server: SMTPConnection) => Promise<T>): Promise<T> {
     const certificates = options.security === 'tls' ? options : null;

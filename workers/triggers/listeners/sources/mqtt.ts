@@ -10,7 +10,7 @@ import {
 import { endpointOf, greetingOf, randomID } from '../../../datasources/connectors/mqtt/mqtt.ts';
 import { openStream } from '../../../outbound/tls.ts';
 import { unlessAborted } from '../../../outbound/unless-aborted.ts';
-import { placeOf } from '../../../outbound/upstream-error.ts';
+import { formatAddress } from '../../../outbound/upstream-error.ts';
 import { answered, connecting, untilSilent } from './alive.ts';
 import type { SourceOf } from './source.ts';
 
@@ -24,7 +24,7 @@ export const mqttSource: MqttSource = {
   async receive(context) {
     const { config, options, signal, services } = context;
     const endpoint = endpointOf(options);
-    const where = placeOf(endpoint.host, endpoint.port);
+    const where = formatAddress(endpoint.host, endpoint.port);
     const socket = await openStream(endpoint, services.outbound, connecting(signal));
     const take = context.recordFrom(socket);
     const receiver: Receiver = {
@@ -60,7 +60,7 @@ export const mqttSource: MqttSource = {
   async removeRemoteResource(context) {
     const { options, services, signal } = context;
     const endpoint = endpointOf(options);
-    const where = placeOf(endpoint.host, endpoint.port);
+    const where = formatAddress(endpoint.host, endpoint.port);
     const socket = await openStream(endpoint, services.outbound, signal);
     const connection = await openMqttConnection(
       socket,

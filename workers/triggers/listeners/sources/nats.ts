@@ -6,7 +6,7 @@ import { namesIn } from '#shared/triggers/listeners/names-in.ts';
 import type { nats } from '#shared/triggers/listeners/types/nats.ts';
 import { openFirst, serversOf } from '../../../datasources/connectors/nats.ts';
 import { unlessAborted } from '../../../outbound/unless-aborted.ts';
-import { placeOf, upstreamError } from '../../../outbound/upstream-error.ts';
+import { formatAddress, upstreamError } from '../../../outbound/upstream-error.ts';
 import { answered, connecting, untilFailed, untilSilent } from './alive.ts';
 import type { Arrival, Pausable, SourceOf } from './source.ts';
 
@@ -22,7 +22,7 @@ export const natsSource: NatsSource = {
   async receive(context) {
     const { config, options, signal, services } = context;
     const servers = serversOf(options.servers);
-    const where = servers.map(({ host, port }) => placeOf(host, port)).join(', ');
+    const where = servers.map(({ host, port }) => formatAddress(host, port)).join(', ');
     const { connection } = await openFirst(servers, options, services.outbound, connecting(signal));
     try {
       const lost = connection.closed().then(() => {

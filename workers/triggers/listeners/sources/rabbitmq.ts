@@ -9,7 +9,7 @@ import {
 } from '../../../datasources/connectors/rabbitmq/connection.ts';
 import { endpointOf } from '../../../datasources/connectors/rabbitmq/endpoint.ts';
 import { unlessAborted } from '../../../outbound/unless-aborted.ts';
-import { placeOf, upstreamError } from '../../../outbound/upstream-error.ts';
+import { formatAddress, upstreamError } from '../../../outbound/upstream-error.ts';
 import { answered, connecting, untilFailed } from './alive.ts';
 import type { Arrival, SourceOf } from './source.ts';
 
@@ -22,7 +22,7 @@ export const rabbitmqSource: RabbitSource = {
   async receive(context) {
     const { options, signal, services } = context;
     const endpoint = endpointOf(options);
-    const where = placeOf(endpoint.host, endpoint.port);
+    const where = formatAddress(endpoint.host, endpoint.port);
     const connection = await openRabbitMQConnection(endpoint, services.outbound, connecting(signal));
     try {
       await unlessAborted(signal, unlessAborted(connection.gone, consume(connection, context, where)));

@@ -7,7 +7,7 @@ import { type Call, callOn, clientOn, endpointOf, signIn } from '../../../dataso
 import { listed, type Reply } from '../../../datasources/connectors/redis/replies.ts';
 import { openStream } from '../../../outbound/tls.ts';
 import { unlessAborted } from '../../../outbound/unless-aborted.ts';
-import { placeOf, upstreamError } from '../../../outbound/upstream-error.ts';
+import { formatAddress, upstreamError } from '../../../outbound/upstream-error.ts';
 import { answered, connecting, untilFailed, untilSilent } from './alive.ts';
 import type { SourceContext, SourceOf } from './source.ts';
 
@@ -17,7 +17,7 @@ type Context = Parameters<RedisSource['receive']>[0];
 export const redisSource: RedisSource = {
   async receive(context) {
     const endpoint = endpointOf(context.options);
-    const where = placeOf(endpoint.host, endpoint.port);
+    const where = formatAddress(endpoint.host, endpoint.port);
     const socket = await openStream(endpoint, context.services.outbound, connecting(context.signal));
     const client = clientOn(socket);
     try {

@@ -84,7 +84,7 @@ async function bindTCP(context: Context): Promise<Bound> {
     senders.add(socket);
     socket.setTimeout(SILENT_MS, () => socket.destroy());
     const take = context.recordFrom(socket);
-    const feed = createFrames((bytes) => {
+    const feed = createMessageSplitter((bytes) => {
       const arrival = accept(bytes, remoteAddress);
       if (arrival) take(arrival);
     });
@@ -109,15 +109,15 @@ async function bindTCP(context: Context): Promise<Bound> {
 }
 
 /** Splits a stream by lengths (`11 <13>message`) or by lines, as RFC 6587 says. Answers false for a message that is too long. */
-export function createFrames(onFrame: (bytes: Buffer) => void): (bytes: Buffer) => boolean {
+export function createMessageSplitter(onMessage: (bytes: Buffer) => void): (bytes: Buffer) => boolean {
   let rest: Buffer = Buffer.alloc(0);
   return (bytes) => {
     rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
-    for (let frame = frameOf(rest); frame; frame = frameOf(rest)) {
-      const { start, end, next } = frame;
+    for (let message = firstMessageOf(rest); message; message = firstMessageOf(rest)) {
+      const { start, end, next } = message;
       if (end - start > MAX_MESSAGE_BYTES) return false;
       if (end > rest.length) return true;
-      if (end > start) onFrame(rest.subarray(start, end));
+      if (end > start) onMessage(rest.subarray(start, end));
       rest = rest.subarray(next);
     }
     return rest.length <= MAX_MESSAGE_BYTES;
@@ -125,7 +125,7 @@ export function createFrames(onFrame: (bytes: Buffer) => void): (bytes: Buffer) 
 }
 
 /** Where the first message is; undefined if that is not known yet. */
-function frameOf(bytes: Buffer): { start: number; end: number; next: number } | undefined {
+function firstMessageOf(bytes: Buffer): { start: number; end: number; next: number } | undefined {
   if (bytes.length === 0) return undefined;
   const [counted, length] = /^(\d{1,5}) </.exec(bytes.toString('latin1', 0, 8)) ?? [];
   if (counted !== undefined) {
