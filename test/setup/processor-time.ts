@@ -12,7 +12,8 @@ let began = 0;
 beforeAll(() => {
   began = usedSeconds();
 });
-afterAll((_context, file) => {
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads from the first parameter which fixtures a hook uses
+afterAll(({}, file) => {
   file.meta.processorSeconds = usedSeconds() - began;
 });
 
