@@ -35,7 +35,7 @@ export async function generateChecked<T>(generation: Generation<T>): Promise<T> 
   let faults = '';
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const asked = { tenantID, caller, purpose, instructions, messages, maxOutputTokens: MAX_OUTPUT_TOKENS };
-    const { text } = await producer.ask(aiCalls, { kind: 'text', ...asked }, { signal, lanes: { tenant: tenantID } });
+    const { text } = await producer.ask(aiCalls, { kind: 'text', ...asked }, { signal, limitKeys: { tenant: tenantID } });
     const object = objectIn(text);
     if (typeof object?.refused === 'string')
       throw new AppError('VALIDATION_ERROR', `aiPrompt: the model cannot do this: ${object.refused}`);

@@ -29,7 +29,7 @@ export interface Passwords {
 /** Hashing off the event loop, a few at once; a flood of logins is answered with UNAVAILABLE. */
 export function createPasswords(): Passwords {
   const hashing = createSemaphore({
-    places: maxAtOnce,
+    permits: maxAtOnce,
     maxWaiting,
     tooMany: () => new AppError('UNAVAILABLE', 'Too many sign-ins at this moment', { retryAfter: 5 }),
   });

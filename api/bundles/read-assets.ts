@@ -57,7 +57,7 @@ async function drawBytes(reading: Reading, type: BundledType, ids: readonly stri
   reading.bytes += bytes;
   if (reading.bytes > MAX_BYTES)
     throw new AppError('PAYLOAD_TOO_LARGE', `A bundle holds at most ${MAX_BYTES} bytes: export fewer assets at once`);
-  await currentReservation()?.draw(2 * bytes);
+  await currentReservation()?.reserve(2 * bytes);
 }
 
 interface Part {

@@ -6,17 +6,17 @@ import helmet from 'helmet';
 import { loopTurns } from '#shared/concurrency/event-loop-scheduler.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { Identified } from '../auth/identify.ts';
-import type { ApiContext } from '../context.ts';
-import { denied } from '../http/authorize.ts';
-import { bodyReader } from '../http/body.ts';
-import { crossOrigin } from '../http/cors.ts';
-import { answerErrors, unknownPath } from '../http/errors.ts';
-import { readiness } from '../http/health.ts';
-import { TenantID } from '../http/id.ts';
-import { callerOf } from '../http/mount.ts';
-import { holdBytes } from '../http/parse-request.ts';
-import { requestID } from '../http/request-id.ts';
-import { routeGroups } from '../resources/index.ts';
+import type { ApiContext } from '../app/open-context.ts';
+import { denied } from '../http/access/authorize.ts';
+import { bodyReader } from '../http/request/body.ts';
+import { crossOrigin } from '../http/response/cors.ts';
+import { answerErrors, unknownPath } from '../http/response/errors.ts';
+import { readiness } from '../http/response/health.ts';
+import { TenantID } from '../http/fields/id.ts';
+import { callerOf } from '../http/serve/mount.ts';
+import { holdBytes } from '../http/serve/parse-request.ts';
+import { requestID } from '../http/request/request-id.ts';
+import { routeGroups } from '../app/routes.ts';
 import { createToolRegistry, type ToolRegistry } from '../tools/registry.ts';
 import type { ToolCaller } from '../tools/tool.ts';
 import { clientOf, createCancellations, nameClient } from './cancellation.ts';
@@ -89,9 +89,9 @@ export function createMCPApp(context: ApiContext): MCPApp {
 
   /** In turns and within the bytes of the process, as bodies of the API: the call that it holds is read once more. */
   async function readMessage(request: Request, response: Response, { caller, identity }: Session): Promise<unknown> {
-    const turn = { tenantID: caller.tenantID, creatorID: identity.userID };
-    await holdBytes({ context, request, response }, turn, http.maxBodyBytes);
-    return (await readBody(request, response, (bytes) => loopTurns.enter(turn, bytes))).value;
+    const flow = { tenantID: caller.tenantID, creatorID: identity.userID };
+    await holdBytes({ context, request, response }, flow, http.maxBodyBytes);
+    return (await readBody(request, response, (bytes) => loopTurns.enter(flow, bytes))).value;
   }
 
   async function close(): Promise<void> {

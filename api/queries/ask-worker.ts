@@ -42,7 +42,7 @@ export function askWorker(
     {
       timeoutMs: timeoutSeconds * 1_000 + WAY_MS,
       signal,
-      lanes: { target: target.datasourceID ?? `${tenantID}.${target.datasourceType}`, tenant: tenantID },
+      limitKeys: { target: target.datasourceID ?? `${tenantID}.${target.datasourceType}`, tenant: tenantID },
     },
   );
 }

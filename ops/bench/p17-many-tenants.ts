@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLane } from '#shared/concurrency/semaphore.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import { startPostgres } from '../embedded/postgres.ts';
 import { post, startApi } from './api-process.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';
@@ -157,9 +157,9 @@ async function costOf(
   ask: (id: string) => Promise<unknown>,
 ): Promise<Cost> {
   const spent = async () => ({ ms: (await processorMs(pid)) ?? Number.NaN, n: await transactionsOf(pool) });
-  const lane = createLane({ places: 2 });
+  const requests = createSemaphore({ permits: 2 });
   const before = await spent();
-  const times = await Promise.all(tenants.map((id) => lane.run({ tenantID: 'bench' }, () => timed(() => ask(id)))));
+  const times = await Promise.all(tenants.map((id) => requests.run({ tenantID: 'bench' }, () => timed(() => ask(id)))));
   const after = await spent();
   const round = (value: number) => Number(value.toFixed(1));
   return {

@@ -1,5 +1,5 @@
-import { createTurns, type Turn } from './fair-queue.ts';
-import { apart } from './work-context.ts';
+import { createFairQueue, type FlowKey } from './fair-queue.ts';
+import { runDetached } from './work-context.ts';
 
 interface Waiting<In, Out> {
   item: In;
@@ -34,7 +34,7 @@ export function batched<In, Out>(
 
 /** What a call is for: whose turn it takes, and how many bytes it adds to its batch. */
 interface Share {
-  turn: Turn;
+  flow: FlowKey;
   bytes: number;
 }
 
@@ -43,14 +43,14 @@ export function batchedInTurns<In, Out>(
   work: Work<In, Out>,
   { maxBytes, isFaultOfOne = () => false }: { maxBytes: number; isFaultOfOne?: IsFaultOfOne },
 ): (item: In, share: Share) => Promise<Out> {
-  const line = createTurns<Waiting<In, Out> & { bytes: number }>();
+  const line = createFairQueue<Waiting<In, Out> & { bytes: number }>();
   const begin = inBatches(nextBatch, { work, isFaultOfOne });
 
   function nextBatch(): Waiting<In, Out>[] {
     const batch: Waiting<In, Out>[] = [];
     let left = maxBytes;
     while (batch.length < MAX_ITEMS) {
-      const next = line.take(({ bytes }) => batch.length === 0 || bytes <= left);
+      const next = line.dequeue(({ bytes }) => batch.length === 0 || bytes <= left);
       if (!next) break;
       batch.push(next);
       left -= next.bytes;
@@ -58,9 +58,9 @@ export function batchedInTurns<In, Out>(
     return batch;
   }
 
-  return (item, { turn, bytes }) =>
+  return (item, { flow, bytes }) =>
     new Promise((resolve, reject) => {
-      line.add(turn, { item, bytes, resolve, reject });
+      line.enqueue(flow, { item, bytes, resolve, reject });
       begin();
     });
 }
@@ -97,6 +97,6 @@ function inBatches<In, Out>(
   }
 
   return () => {
-    if (!running) void apart(drain);
+    if (!running) void runDetached(drain);
   };
 }

@@ -1,4 +1,4 @@
-import { createTurns, type Turn } from './fair-queue.ts';
+import { createFairQueue, type FlowKey } from './fair-queue.ts';
 
 /**
  * Turns at the event loop: in each round of it some work goes on, and creators take turns. Without them, all that one caller has sent
@@ -7,9 +7,9 @@ import { createTurns, type Turn } from './fair-queue.ts';
  */
 export interface LoopTurns {
   /** Waits for a turn; undefined if there is one now. `bytes` is what the work goes through at once, such as the text of a body. */
-  enter(turn: Turn, bytes?: number): Promise<void> | undefined;
+  enter(flow: FlowKey, bytes?: number): Promise<void> | undefined;
   /** Waits for a turn of a later round, for work that goes on for as long as the loop may be held. */
-  goOn(turn: Turn): Promise<void>;
+  goOn(flow: FlowKey): Promise<void>;
 }
 
 /** About 10 ms of processor time: sixteen small requests, one of 800 kB, or a part of longer work. */
@@ -22,7 +22,7 @@ interface Waiter {
 }
 
 export function createLoopTurns(): LoopTurns {
-  const line = createTurns<Waiter>();
+  const line = createFairQueue<Waiter>();
   let used = 0;
   let isCounting = false;
 
@@ -41,28 +41,28 @@ export function createLoopTurns(): LoopTurns {
     isCounting = false;
     used = 0;
     while (used < PER_ROUND) {
-      const next = line.take(() => true);
+      const next = line.dequeue(() => true);
       if (!next) return;
       count(next.weight);
       next.go();
     }
   }
 
-  function wait(turn: Turn, weight: number): Promise<void> {
+  function wait(flow: FlowKey, weight: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    line.add(turn, { weight, go: resolve });
+    line.enqueue(flow, { weight, go: resolve });
     askForRound();
     return promise;
   }
 
   return {
-    enter(turn, bytes = 0) {
+    enter(flow, bytes = 0) {
       const weight = 1 + bytes / BYTES_OF_ONE;
-      if (used >= PER_ROUND || line.size > 0) return wait(turn, weight);
+      if (used >= PER_ROUND || line.size > 0) return wait(flow, weight);
       count(weight);
       return undefined;
     },
-    goOn: (turn) => wait(turn, PER_ROUND),
+    goOn: (flow) => wait(flow, PER_ROUND),
   };
 }
 

@@ -1,32 +1,32 @@
 /** The tenant of waiting work, and the tenant's creator. A tenant whose creator is not given counts as its own. */
-export interface Turn {
+export interface FlowKey {
   readonly tenantID: string;
   /**
-   * The user who created the tenant. Not the caller: a tenant with a hundred members would have a hundred turns, and accounts are
-   * easily made.
+   * The user who created the tenant. Not the caller: a tenant with a hundred members would be served a hundred times as often, and
+   * accounts are easily made.
    */
   readonly creatorID?: string;
-  /** Work that ends soon, such as a ping or a lookup; a lane may keep places for it. */
+  /** Work that ends soon, such as a ping or a lookup; a semaphore may have permits for it alone. */
   readonly isShort?: boolean;
 }
 
 /**
- * The order in which waiting work goes on: creators take turns, the tenants of one creator take turns, and the work of one
- * tenant goes in the order in which it came. So a creator gains nothing by making more tenants.
+ * A queue of waiting work, served by round robin over the creators, and over the tenants of each creator; the work of one tenant is
+ * served in the order in which it came. So a creator gains nothing by making more tenants.
  */
-export interface Turns<T> {
+export interface FairQueue<T> {
   /** `isFirst` puts it before the other work of its tenant. */
-  add(turn: Turn, item: T, options?: { isFirst?: boolean }): void;
-  remove(turn: Turn, item: T): void;
+  enqueue(flow: FlowKey, item: T, options?: { isFirst?: boolean }): void;
+  remove(flow: FlowKey, item: T): void;
   /**
-   * Takes the next item that may start, undefined when there is none. Of each tenant only the oldest short and the oldest other
+   * Dequeues the next item that may start, undefined when there is none. Of each tenant only the oldest short and the oldest other
    * item are considered: later ones wait behind them.
    */
-  take(mayStart: (item: T) => boolean): T | undefined;
-  /** Whether `take` would find an item. */
+  dequeue(mayStart: (item: T) => boolean): T | undefined;
+  /** Whether `dequeue` would find an item. */
   has(mayStart: (item: T) => boolean): boolean;
-  /** Empties it. */
-  takeAll(): T[];
+  /** Dequeues all items. */
+  drain(): T[];
   readonly size: number;
 }
 
@@ -36,8 +36,8 @@ interface Waiting<T> {
   readonly other: Queue<T>;
 }
 
-export function createTurns<T>(): Turns<T> {
-  /** By creator, then by tenant, both in the order of their turns. */
+export function createFairQueue<T>(): FairQueue<T> {
+  /** By creator, then by tenant, both in the order in which they are served next. */
   const creators = new Map<string, Map<string, Waiting<T>>>();
   let arrivals = 0;
   let size = 0;
@@ -53,11 +53,11 @@ export function createTurns<T>(): Turns<T> {
     return undefined;
   }
 
-  const turns: Turns<T> = {
+  const fairQueue: FairQueue<T> = {
     get size() {
       return size;
     },
-    add({ tenantID, creatorID = tenantID, isShort = false }, item, { isFirst = false } = {}) {
+    enqueue({ tenantID, creatorID = tenantID, isShort = false }, item, { isFirst = false } = {}) {
       const tenants = entryOf(creators, creatorID, () => new Map<string, Waiting<T>>());
       const waiting = entryOf(tenants, tenantID, () => ({ short: new Queue<T>(), other: new Queue<T>() }));
       arrivals += 1;
@@ -74,7 +74,7 @@ export function createTurns<T>(): Turns<T> {
       if (isEmpty(waiting)) tenants.delete(tenantID);
       if (tenants.size === 0) creators.delete(creatorID);
     },
-    take(mayStart) {
+    dequeue(mayStart) {
       for (const [creatorID, tenants] of creators) {
         const item = takeFrom(tenants, mayStart);
         if (item === undefined) continue;
@@ -90,13 +90,14 @@ export function createTurns<T>(): Turns<T> {
         for (const waiting of tenants.values()) if (findOldest(waiting, mayStart)) return true;
       return false;
     },
-    takeAll() {
+    drain() {
       const all: T[] = [];
-      for (let item = turns.take(() => true); item !== undefined; item = turns.take(() => true)) all.push(item);
+      for (let item = fairQueue.dequeue(() => true); item !== undefined; item = fairQueue.dequeue(() => true))
+        all.push(item);
       return all;
     },
   };
-  return turns;
+  return fairQueue;
 }
 
 function isEmpty({ short, other }: Waiting<unknown>): boolean {

@@ -1,30 +1,33 @@
 import { AppError } from '../core/errors.ts';
-import { createShares } from './dynamic-share.ts';
-import { createTurns, type Turn } from './fair-queue.ts';
+import { createDynamicLimit } from './dynamic-limit.ts';
+import { createFairQueue, type FlowKey } from './fair-queue.ts';
 
 /**
- * Limits the bytes of answers that a process holds at once, over all tenants. Bytes are drawn before they are read; work that finds
- * none left waits, and creators take turns. Half of the bytes are for all work. The other half is for one piece of work at a time,
- * which may draw until it is done: without it, works that have drawn a part each would wait for each other.
+ * Limits the bytes of answers in the memory of a process, over all tenants. Work reserves bytes before it reads them. If none are left,
+ * it waits in a fair queue. Half of the bytes are shared by all work. The other half is for one reservation at a time, the exempt one,
+ * which may grow until its work is done: without it, works that have reserved a part each would wait for each other.
  */
-export interface ByteAccount {
-  open(turn: Turn): HeldBytes;
+export interface MemoryBudget {
+  openReservation(flow: FlowKey): Reservation;
   readonly used: number;
   readonly waiting: number;
 }
 
-/** The bytes of one piece of work. Disposing gives them back. */
-export interface HeldBytes extends Disposable {
-  /** Called around a wait for bytes: the work gives back its place in a lane meanwhile. */
+/** The bytes of one piece of work. Disposing releases them. */
+export interface Reservation extends Disposable {
+  /** Called around a wait for bytes: the work releases its permit of a semaphore meanwhile. */
   whileWaiting?: (wait: Promise<boolean>) => Promise<boolean>;
   /**
-   * Draws bytes, or waits for them. Rejects with PAYLOAD_TOO_LARGE if the work would hold more than one piece of work may, with
-   * UNAVAILABLE when the wait was too long.
+   * Reserves further bytes, or waits for them. Rejects with PAYLOAD_TOO_LARGE if the work would have more than one piece of work may,
+   * with UNAVAILABLE when the wait was too long.
    */
-  draw(bytes: number): Promise<void>;
-  /** Holds at least so many, or what one piece of work may; they are in memory already. False if there is no room for them now. */
-  cover(bytes: number): boolean;
-  give(bytes: number): void;
+  reserve(bytes: number): Promise<void>;
+  /**
+   * Raises the reservation to so many bytes, or to the maximum of one piece of work; they are in memory already. False if the budget
+   * has too little left now.
+   */
+  tryReserve(bytes: number): boolean;
+  release(bytes: number): void;
 }
 
 interface Options {
@@ -33,67 +36,68 @@ interface Options {
 }
 
 interface Waiter {
-  held: Held;
+  owner: Owner;
   bytes: number;
   settle(error?: AppError): void;
 }
 
-interface Held {
-  turn: Turn;
-  shown?: HeldBytes;
+/** The state of a reservation. */
+interface Owner {
+  flow: FlowKey;
+  reservation?: Reservation;
   bytes: number;
-  /** What it has drawn of the half for one. */
-  alone: number;
-  /** Its draws that wait, which it can make at once. */
+  /** Bytes from the half of the exempt reservation. */
+  exemptBytes: number;
+  /** Waits for bytes, of which several may be under way at once. */
   waiters: Set<Waiter>;
   isOver: boolean;
 }
 
-export function createByteAccount({ maxBytes, maxWaitMs = 30_000 }: Options): ByteAccount {
-  const maxOfOne = Math.floor(maxBytes / 2);
-  const line = createTurns<Waiter>();
-  const shares = createShares();
-  let common = 0;
-  let finisher: Held | undefined;
+export function createMemoryBudget({ maxBytes, maxWaitMs = 30_000 }: Options): MemoryBudget {
+  const maxPerReservation = Math.floor(maxBytes / 2);
+  const queue = createFairQueue<Waiter>();
+  const byCreator = createDynamicLimit();
+  let sharedBytes = 0;
+  let exempt: Owner | undefined;
 
-  function hasRoom({ held, bytes }: Waiter): boolean {
-    const free = maxBytes - maxOfOne - common;
-    // A share counts what is drawn: two large draws of one creator would otherwise take most of it.
-    return bytes <= free && !shares.isExhausted(held.turn, free - bytes + 1);
+  function fits({ owner, bytes }: Waiter): boolean {
+    const free = maxBytes - maxPerReservation - sharedBytes;
+    // The limit counts the bytes that are wanted, too: two large waits of one creator would otherwise get most of what is free.
+    return bytes <= free && !byCreator.isReached(owner.flow, free - bytes + 1);
   }
 
-  function take(waiter: Waiter): void {
-    const { held, bytes } = waiter;
-    held.waiters.delete(waiter);
-    held.bytes += bytes;
-    if (held === finisher) held.alone += bytes;
+  function grant(waiter: Waiter): void {
+    const { owner, bytes } = waiter;
+    owner.waiters.delete(waiter);
+    owner.bytes += bytes;
+    if (owner === exempt) owner.exemptBytes += bytes;
     else {
-      common += bytes;
-      shares.count(held.turn, bytes);
+      sharedBytes += bytes;
+      byCreator.count(owner.flow, bytes);
     }
   }
 
-  /** Serves those that fit, in turn; if none does, the next in turn may draw of the half for one. */
+  /** Serves the waiters that fit. If none does, the next in the queue becomes the exempt one. */
   function serve(): void {
-    for (let waiter = line.take(hasRoom); waiter; waiter = line.take(hasRoom)) {
-      take(waiter);
+    for (let waiter = queue.dequeue(fits); waiter; waiter = queue.dequeue(fits)) {
+      grant(waiter);
       waiter.settle();
     }
-    const next = finisher ? undefined : line.take(() => true);
+    const next = exempt ? undefined : queue.dequeue(() => true);
     if (!next) return;
-    finisher = next.held;
-    for (const waiter of next.held.waiters) {
-      if (waiter !== next) line.remove(next.held.turn, waiter);
-      take(waiter);
+    exempt = next.owner;
+    for (const waiter of next.owner.waiters) {
+      if (waiter !== next) queue.remove(next.owner.flow, waiter);
+      grant(waiter);
       waiter.settle();
     }
   }
 
-  async function draw(held: Held, bytes: number): Promise<void> {
-    if (held.isOver || bytes <= 0) return;
-    let wanted = held.bytes + bytes;
-    for (const waiter of held.waiters) wanted += waiter.bytes;
-    if (wanted > maxOfOne) throw tooLarge(maxOfOne);
+  async function reserve(owner: Owner, bytes: number): Promise<void> {
+    if (owner.isOver || bytes <= 0) return;
+    let wanted = owner.bytes + bytes;
+    for (const waiter of owner.waiters) wanted += waiter.bytes;
+    if (wanted > maxPerReservation) throw tooLarge(maxPerReservation);
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     let isSettled = false;
     const settle = (error?: AppError) => {
@@ -101,71 +105,71 @@ export function createByteAccount({ maxBytes, maxWaitMs = 30_000 }: Options): By
       if (error) reject(error);
       else resolve(true);
     };
-    const waiter: Waiter = { held, bytes, settle };
-    // In the line it could stand behind other work of its tenant, which waits for this work to end.
-    if (held === finisher) return take(waiter);
-    held.waiters.add(waiter);
-    line.add(held.turn, waiter);
+    const waiter: Waiter = { owner, bytes, settle };
+    // In the queue it could stand behind other work of its tenant, which waits for this work to end.
+    if (owner === exempt) return grant(waiter);
+    owner.waiters.add(waiter);
+    queue.enqueue(owner.flow, waiter);
     serve();
     const timer = setTimeout(() => {
-      line.remove(held.turn, waiter);
-      held.waiters.delete(waiter);
+      queue.remove(owner.flow, waiter);
+      owner.waiters.delete(waiter);
       waiter.settle(full());
     }, maxWaitMs);
-    const whileWaiting = isSettled ? undefined : held.shown?.whileWaiting;
-    const drawn = promise.finally(() => clearTimeout(timer));
-    await (whileWaiting ? whileWaiting(drawn) : drawn);
+    const whileWaiting = isSettled ? undefined : owner.reservation?.whileWaiting;
+    const granted = promise.finally(() => clearTimeout(timer));
+    await (whileWaiting ? whileWaiting(granted) : granted);
     // The work has ended meanwhile.
-    if (held.isOver) give(held, bytes);
+    if (owner.isOver) release(owner, bytes);
   }
 
-  function cover(held: Held, bytes: number): boolean {
-    const missing = Math.min(bytes, maxOfOne) - held.bytes;
-    if (held.isOver || missing <= 0) return true;
-    const waiter = { held, bytes: missing, settle: () => undefined };
-    if (held !== finisher && !hasRoom(waiter)) return false;
-    take(waiter);
+  function tryReserve(owner: Owner, bytes: number): boolean {
+    const missing = Math.min(bytes, maxPerReservation) - owner.bytes;
+    if (owner.isOver || missing <= 0) return true;
+    const waiter = { owner, bytes: missing, settle: () => undefined };
+    if (owner !== exempt && !fits(waiter)) return false;
+    grant(waiter);
     return true;
   }
 
-  function give(held: Held, bytes: number): void {
-    const given = Math.min(bytes, held.bytes);
-    const fromAlone = Math.min(given, held.alone);
-    held.alone -= fromAlone;
-    held.bytes -= given;
-    common -= given - fromAlone;
-    shares.count(held.turn, fromAlone - given);
-    if (finisher === held && held.alone === 0) finisher = undefined;
+  function release(owner: Owner, bytes: number): void {
+    const released = Math.min(bytes, owner.bytes);
+    const fromExempt = Math.min(released, owner.exemptBytes);
+    owner.exemptBytes -= fromExempt;
+    owner.bytes -= released;
+    sharedBytes -= released - fromExempt;
+    byCreator.count(owner.flow, fromExempt - released);
+    if (exempt === owner && owner.exemptBytes === 0) exempt = undefined;
     serve();
   }
 
   return {
-    open(turn) {
-      const held: Held = { turn, bytes: 0, alone: 0, isOver: false, waiters: new Set() };
-      held.shown = {
-        draw: (bytes) => draw(held, bytes),
-        cover: (bytes) => cover(held, bytes),
-        give: (bytes) => give(held, bytes),
+    openReservation(flow) {
+      const owner: Owner = { flow, bytes: 0, exemptBytes: 0, isOver: false, waiters: new Set() };
+      owner.reservation = {
+        reserve: (bytes) => reserve(owner, bytes),
+        tryReserve: (bytes) => tryReserve(owner, bytes),
+        release: (bytes) => release(owner, bytes),
         [Symbol.dispose]() {
-          held.isOver = true;
-          give(held, held.bytes);
+          owner.isOver = true;
+          release(owner, owner.bytes);
         },
       };
-      return held.shown;
+      return owner.reservation;
     },
     get used() {
-      return common + (finisher?.alone ?? 0);
+      return sharedBytes + (exempt?.exemptBytes ?? 0);
     },
     get waiting() {
-      return line.size;
+      return queue.size;
     },
   };
 }
 
-function tooLarge(maxOfOne: number): AppError {
+function tooLarge(maxPerReservation: number): AppError {
   return new AppError(
     'PAYLOAD_TOO_LARGE',
-    `The data is larger than ${maxOfOne} bytes, which is what one request may hold of HELD_MAX_BYTES: request less`,
+    `The data is larger than ${maxPerReservation} bytes, which is what one request may hold of HELD_MAX_BYTES: request less`,
   );
 }
 

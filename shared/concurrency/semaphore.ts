@@ -1,201 +1,206 @@
 import { AppError } from '../core/errors.ts';
-import { createShares } from './dynamic-share.ts';
-import { createTurns, type Turn } from './fair-queue.ts';
-import { placeOfWork } from './work-context.ts';
+import { createDynamicLimit } from './dynamic-limit.ts';
+import { createFairQueue, type FlowKey } from './fair-queue.ts';
+import { currentPermit, type PermitSource } from './work-context.ts';
 
-/** A limited number of places for work. Work that finds them taken waits for its turn. */
-export interface Lane {
-  /** Takes a place at once, or answers false. */
-  take(turn: Turn): boolean;
+/** Permits for work, limited in number. Work that finds none free waits in a fair queue. */
+export interface Semaphore extends PermitSource {
+  /** Acquires a permit at once, or returns false. */
+  tryAcquire(flow: FlowKey): boolean;
   /**
-   * Waits for a place; false when the signal was faster. Throws when too many wait. Work that holds a place of another lane
-   * (`Place`) gives that back meanwhile. `isFirst` puts it before the other work of its tenant.
+   * Waits for a permit; false when the signal was faster. Throws when too many wait. Work that holds a permit of another semaphore
+   * (`Permit`) releases that meanwhile. `isFirst` puts it before the other work of its tenant.
    */
-  wait(turn: Turn, signal?: AbortSignal, options?: { isFirst?: boolean }): Promise<boolean>;
-  /** Gives back a place, for the turn that it was taken for. */
-  leave(turn: Turn): void;
-  /** Whether there is a place for the turn now, or would be if the places of `leaving` were given back. */
-  isFreeFor(turn: Turn, leaving?: readonly Turn[]): boolean;
-  /** Whether work waits that would get a place if these were given back. */
-  isWanted(leaving: readonly Turn[]): boolean;
-  /** Takes a place or waits for one; answers with the function that gives it back, undefined when the signal was faster. */
-  enter(turn: Turn, signal?: AbortSignal): Promise<(() => void) | undefined>;
-  /** Does the work in a place. */
-  run<T>(turn: Turn, work: () => Promise<T>): Promise<T>;
+  acquire(flow: FlowKey, signal?: AbortSignal, options?: { isFirst?: boolean }): Promise<boolean>;
+  /** Releases a permit of the flow that acquired it. */
+  release(flow: FlowKey): void;
+  /** Whether a permit is free for the flow, or would be if the permits of `released` were released. */
+  canAcquire(flow: FlowKey, released?: readonly FlowKey[]): boolean;
+  /** Whether work waits that would get a permit if these were released. */
+  hasWaiterFor(released: readonly FlowKey[]): boolean;
+  /** Acquires a permit, or waits for one. Returns the function that releases it, undefined when the signal was faster. */
+  acquirePermit(flow: FlowKey, signal?: AbortSignal): Promise<(() => void) | undefined>;
+  /** Does the work with a permit. */
+  run<T>(flow: FlowKey, work: () => Promise<T>): Promise<T>;
   readonly used: number;
   readonly waiting: number;
 }
 
-interface LaneOptions {
-  places: number;
-  /** Number of places that only short work may take. */
-  reserve?: number;
-  /** Places that one tenant may have at once. */
+interface SemaphoreOptions {
+  permits: number;
+  /** Permits that only short work may acquire. */
+  permitsForShort?: number;
+  /** Permits that one tenant may have at once. */
   maxPerTenant?: number;
-  /** A creator may have only as many places as are still free, or so many for each free one (`createShares`). */
-  sharesByCreator?: boolean | number;
+  /** Permits that one creator may have for each free one (`createDynamicLimit`). Default: any number. */
+  dynamicLimit?: number;
   /** Further work is refused instead of waiting. */
   maxWaiting?: number;
-  /** The error of a refusal. */
-  tooMany?: (lane: { places: number; waiting: number }) => AppError;
+  /** Makes the error of a refusal. */
+  tooMany?: (semaphore: { permits: number; waiting: number }) => AppError;
 }
 
-const NONE: readonly Turn[] = [];
+const NONE: readonly FlowKey[] = [];
 
-/** The turn of work without tenants: first come, first served. */
-export const IN_ORDER: Turn = { tenantID: '' };
+/** The flow of work without tenants: first come, first served. */
+export const IN_ORDER: FlowKey = { tenantID: '' };
 
-export function createLane({
-  places,
-  reserve = 0,
+export function createSemaphore({
+  permits,
+  permitsForShort = 0,
   maxPerTenant = Number.POSITIVE_INFINITY,
-  sharesByCreator = false,
+  dynamicLimit,
   maxWaiting = Number.POSITIVE_INFINITY,
   tooMany = rateLimited,
-}: LaneOptions): Lane {
-  const line = createTurns<Waiter>();
+}: SemaphoreOptions): Semaphore {
+  const queue = createFairQueue<Waiter>();
   const byTenant = new Map<string, number>();
   const countsTenants = maxPerTenant !== Number.POSITIVE_INFINITY;
-  const shares = sharesByCreator ? createShares(Number(sharesByCreator)) : undefined;
+  const byCreator = dynamicLimit === undefined ? undefined : createDynamicLimit(dynamicLimit);
   let used = 0;
-  /** Places taken by work that is not short. */
+  /** Permits of work that is not short. */
   let usedByLong = 0;
 
-  function isFreeFor(turn: Turn, leaving: readonly Turn[] = NONE): boolean {
-    const { tenantID, isShort = false } = turn;
-    const unused = places - used + leaving.length;
-    const leavingLong = leaving.length === 0 ? 0 : leaving.filter((one) => !one.isShort).length;
-    const free = isShort ? unused : Math.min(unused, places - reserve - usedByLong + leavingLong);
-    if (free <= 0 || shares?.isExhausted(turn, free, leaving)) return false;
+  function canAcquire(flow: FlowKey, released: readonly FlowKey[] = NONE): boolean {
+    const { tenantID, isShort = false } = flow;
+    const unused = permits - used + released.length;
+    const releasedLong = released.length === 0 ? 0 : released.filter((one) => !one.isShort).length;
+    const free = isShort ? unused : Math.min(unused, permits - permitsForShort - usedByLong + releasedLong);
+    if (free <= 0 || byCreator?.isReached(flow, free, released)) return false;
     if (!countsTenants) return true;
-    return (byTenant.get(tenantID) ?? 0) - leaving.filter((one) => one.tenantID === tenantID).length < maxPerTenant;
+    return (byTenant.get(tenantID) ?? 0) - released.filter((one) => one.tenantID === tenantID).length < maxPerTenant;
   }
 
-  function count(turn: Turn, change: 1 | -1): void {
-    const { tenantID, isShort = false } = turn;
+  function count(flow: FlowKey, change: 1 | -1): void {
+    const { tenantID, isShort = false } = flow;
     used += change;
     if (!isShort) usedByLong += change;
-    shares?.count(turn, change);
+    byCreator?.count(flow, change);
     if (!countsTenants) return;
     const taken = (byTenant.get(tenantID) ?? 0) + change;
     if (taken > 0) byTenant.set(tenantID, taken);
     else byTenant.delete(tenantID);
   }
 
-  /** A free place goes to the next in line before anything that comes later can see it. */
+  /** Gives a free permit to the next in the queue, before work that comes later can see it. */
   function serve(): void {
     for (let next = nextWaiter(); next; next = nextWaiter()) {
-      count(next.turn, 1);
+      count(next.flow, 1);
       next.settle(true);
     }
   }
 
   function nextWaiter(): Waiter | undefined {
-    return line.size > 0 && used < places ? line.take(({ turn }) => isFreeFor(turn)) : undefined;
+    return queue.size > 0 && used < permits ? queue.dequeue(({ flow }) => canAcquire(flow)) : undefined;
   }
 
-  const lane: Lane = {
+  const semaphore: Semaphore = {
     get used() {
       return used;
     },
     get waiting() {
-      return line.size;
+      return queue.size;
     },
-    // Waiting work could not start now, so taking a free place does not overtake it.
-    take(turn) {
-      if (!isFreeFor(turn)) return false;
-      count(turn, 1);
+    // Waiting work could not start now, so acquiring a free permit does not overtake it.
+    tryAcquire(flow) {
+      if (!canAcquire(flow)) return false;
+      count(flow, 1);
       return true;
     },
-    async wait(turn, signal, options) {
+    async acquire(flow, signal, options) {
       if (signal?.aborted) return false;
-      if (line.size >= maxWaiting) throw tooMany({ places, waiting: line.size });
+      if (queue.size >= maxWaiting) throw tooMany({ permits, waiting: queue.size });
       const { promise, resolve } = Promise.withResolvers<boolean>();
       let isSettled = false;
       const waiter: Waiter = {
-        turn,
-        settle(hasPlace) {
+        flow,
+        settle(isAcquired) {
           isSettled = true;
           signal?.removeEventListener('abort', giveUp);
-          resolve(hasPlace);
+          resolve(isAcquired);
         },
       };
       const giveUp = () => {
-        line.remove(turn, waiter);
+        queue.remove(flow, waiter);
         waiter.settle(false);
       };
       signal?.addEventListener('abort', giveUp);
-      line.add(turn, waiter, options);
+      queue.enqueue(flow, waiter, options);
       serve();
-      const place = isSettled ? undefined : placeOfWork();
-      return await (place ? place.whileAway(promise, signal) : promise);
+      const permit = isSettled ? undefined : currentPermit();
+      return await (permit ? permit.releaseWhile(promise, signal) : promise);
     },
-    leave(turn) {
-      count(turn, -1);
+    release(flow) {
+      count(flow, -1);
       serve();
     },
-    isFreeFor,
-    isWanted: (leaving) => line.size > 0 && line.has(({ turn }) => isFreeFor(turn, leaving)),
-    async run(turn, work) {
-      if (!lane.take(turn)) await lane.wait(turn);
+    canAcquire,
+    hasWaiterFor: (released) => queue.size > 0 && queue.has(({ flow }) => canAcquire(flow, released)),
+    async run(flow, work) {
+      if (!semaphore.tryAcquire(flow)) await semaphore.acquire(flow);
       try {
         return await work();
       } finally {
-        lane.leave(turn);
+        semaphore.release(flow);
       }
     },
-    async enter(turn, signal) {
+    async acquirePermit(flow, signal) {
       if (signal?.aborted) return undefined;
-      if (!lane.take(turn) && !(await lane.wait(turn, signal))) return undefined;
-      let isInside = true;
+      if (!semaphore.tryAcquire(flow) && !(await semaphore.acquire(flow, signal))) return undefined;
+      let isAcquired = true;
       return () => {
-        if (isInside) lane.leave(turn);
-        isInside = false;
+        if (isAcquired) semaphore.release(flow);
+        isAcquired = false;
       };
     },
   };
-  return lane;
+  return semaphore;
 }
 
 interface Waiter {
-  turn: Turn;
-  settle(hasPlace: boolean): void;
+  flow: FlowKey;
+  settle(isAcquired: boolean): void;
 }
 
-/** Lanes by name, each of which exists while it is used. */
-export interface Lanes {
-  enter(lane: NamedLane, turn: Turn, signal: AbortSignal): Promise<(() => void) | undefined>;
+/** Semaphores by key, each of which exists while it is used. */
+export interface KeyedSemaphores {
+  acquirePermit(semaphore: KeyedOptions, flow: FlowKey, signal: AbortSignal): Promise<(() => void) | undefined>;
 }
 
-interface NamedLane extends Pick<LaneOptions, 'maxPerTenant' | 'sharesByCreator'> {
-  name: string;
-  places: number;
+interface KeyedOptions extends Pick<SemaphoreOptions, 'maxPerTenant' | 'dynamicLimit'> {
+  key: string;
+  permits: number;
 }
 
-/** At most `maxWaitingPerPlace` wait for each place of a lane. */
-export function createLanes({ maxWaitingPerPlace = 20 }: { maxWaitingPerPlace?: number } = {}): Lanes {
-  const lanes = new Map<string, Lane>();
+/** At most `maxWaitingPerPermit` wait for each permit of a semaphore. */
+export function createKeyedSemaphores({
+  maxWaitingPerPermit = 20,
+}: {
+  maxWaitingPerPermit?: number;
+} = {}): KeyedSemaphores {
+  const semaphores = new Map<string, Semaphore>();
 
   return {
-    async enter({ name, ...options }, turn, signal) {
-      const lane = lanes.get(name) ?? createLane({ ...options, maxWaiting: options.places * maxWaitingPerPlace });
-      lanes.set(name, lane);
-      const leave = await lane.enter(turn, signal);
-      const forget = () => void (lane.used + lane.waiting === 0 && lanes.delete(name));
-      if (!leave) forget();
+    async acquirePermit({ key, ...options }, flow, signal) {
+      const semaphore =
+        semaphores.get(key) ?? createSemaphore({ ...options, maxWaiting: options.permits * maxWaitingPerPermit });
+      semaphores.set(key, semaphore);
+      const release = await semaphore.acquirePermit(flow, signal);
+      const deleteUnused = () => void (semaphore.used + semaphore.waiting === 0 && semaphores.delete(key));
+      if (!release) deleteUnused();
       return (
-        leave &&
+        release &&
         (() => {
-          leave();
-          forget();
+          release();
+          deleteUnused();
         })
       );
     },
   };
 }
 
-function rateLimited({ places, waiting }: { places: number; waiting: number }): AppError {
-  return new AppError('RATE_LIMITED', `${places} of these are under way and ${waiting} wait`, {
+function rateLimited({ permits, waiting }: { permits: number; waiting: number }): AppError {
+  return new AppError('RATE_LIMITED', `${permits} of these are under way and ${waiting} wait`, {
     retryAfter: 1,
     reason: 'waiting line',
   });

@@ -1,114 +1,121 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Turn } from './fair-queue.ts';
-import type { HeldBytes } from './memory-budget.ts';
+import type { FlowKey } from './fair-queue.ts';
+import type { Reservation } from './memory-budget.ts';
 
-/** The part of a lane that its places use. */
-export interface PlacesOf {
-  take(turn: Turn): boolean;
-  wait(turn: Turn, signal?: AbortSignal, options?: { isFirst?: boolean }): Promise<boolean>;
-  leave(turn: Turn): void;
+/** The part of a semaphore that its permits use. */
+export interface PermitSource {
+  tryAcquire(flow: FlowKey): boolean;
+  acquire(flow: FlowKey, signal?: AbortSignal, options?: { isFirst?: boolean }): Promise<boolean>;
+  release(flow: FlowKey): void;
 }
 
 /**
- * A taken place of a lane, and the work that runs in it. While the work waits in another lane, others have the place: otherwise work
- * that waits for a slow server would keep out work that needs none. Lanes find the place in the asynchronous context of the work. As
- * a parameter it would pass through every connector and driver, and one that does not pass it on would hold the place.
+ * A permit of a semaphore, and the work that runs with it. While the work waits for another semaphore, others have the permit:
+ * otherwise work that waits for a slow server would keep out work that needs none. Semaphores find the permit in the asynchronous
+ * context of the work. As a parameter it would pass through every connector and driver, and one that does not pass it on would never
+ * release it.
  */
-export class Place implements Disposable {
-  readonly #lane: PlacesOf;
-  readonly #turn: Turn;
-  readonly #bytes: HeldBytes | undefined;
-  #isHeld = true;
+export class Permit implements Disposable {
+  readonly #semaphore: PermitSource;
+  readonly #flow: FlowKey;
+  readonly #reservation: Reservation | undefined;
+  #isAcquired = true;
   #isOver = false;
-  #return: Promise<boolean> | undefined;
+  #acquiringAgain: Promise<boolean> | undefined;
 
-  /** The caller has taken the place. `bytes` are those that the work may hold; they end with the place. */
-  constructor(lane: PlacesOf, turn: Turn, bytes?: HeldBytes) {
-    this.#lane = lane;
-    this.#turn = turn;
-    this.#bytes = bytes;
-    if (bytes) bytes.whileWaiting = (wait) => this.whileAway(wait, undefined);
+  /** The caller has acquired the permit. `reservation` has the bytes of the work, and ends with the permit. */
+  constructor(semaphore: PermitSource, flow: FlowKey, reservation?: Reservation) {
+    this.#semaphore = semaphore;
+    this.#flow = flow;
+    this.#reservation = reservation;
+    if (reservation) reservation.whileWaiting = (wait) => this.releaseWhile(wait, undefined);
   }
 
   run<T>(work: () => T): T {
-    return current.run({ turn: this.#turn, place: this, bytes: this.#bytes }, work);
+    return current.run({ flow: this.#flow, permit: this, reservation: this.#reservation }, work);
   }
 
-  /** Leaves the place until `wait` is over. After an aborted wait the work has nothing left to do but to end, without a place. */
-  async whileAway(wait: Promise<boolean>, signal: AbortSignal | undefined): Promise<boolean> {
-    this.#giveBack();
+  /** Releases the permit until `wait` is over. After an aborted wait the work has nothing left to do but to end, without a permit. */
+  async releaseWhile(wait: Promise<boolean>, signal: AbortSignal | undefined): Promise<boolean> {
+    this.#release();
     const isSuccess = await wait;
-    if (isSuccess && !this.#isHeld && !this.#isOver) {
-      this.#return ??= this.#takeAgain(signal);
-      await this.#return;
+    if (isSuccess && !this.#isAcquired && !this.#isOver) {
+      this.#acquiringAgain ??= this.#acquireAgain(signal);
+      await this.#acquiringAgain;
     }
     return isSuccess;
   }
 
-  /** The work is over; connections and timers that it leaves behind do not touch the place. */
+  /** Ends the work; connections and timers that it leaves behind do not touch the permit. */
   [Symbol.dispose](): void {
-    this.#giveBack();
+    this.#release();
     this.#isOver = true;
-    this.#bytes?.[Symbol.dispose]();
+    this.#reservation?.[Symbol.dispose]();
   }
 
-  #giveBack(): void {
-    if (!this.#isHeld) return;
-    this.#isHeld = false;
-    this.#lane.leave(this.#turn);
+  #release(): void {
+    if (!this.#isAcquired) return;
+    this.#isAcquired = false;
+    this.#semaphore.release(this.#flow);
   }
 
-  async #takeAgain(signal: AbortSignal | undefined): Promise<boolean> {
-    const wait = () => this.#lane.wait(this.#turn, signal, { isFirst: true });
-    this.#isHeld = this.#lane.take(this.#turn) || (await current.run(undefined, wait));
-    this.#return = undefined;
-    if (this.#isOver) this.#giveBack();
-    return this.#isHeld;
+  async #acquireAgain(signal: AbortSignal | undefined): Promise<boolean> {
+    const wait = () => this.#semaphore.acquire(this.#flow, signal, { isFirst: true });
+    this.#isAcquired = this.#semaphore.tryAcquire(this.#flow) || (await current.run(undefined, wait));
+    this.#acquiringAgain = undefined;
+    if (this.#isOver) this.#release();
+    return this.#isAcquired;
   }
 }
 
-interface Work {
-  turn: Turn;
-  place: Place | undefined;
-  bytes: HeldBytes | undefined;
-  /** Aborted when the client of the work has gone, and it may end where it waits. */
-  gone?: (() => AbortSignal) | undefined;
+/** What calls deep inside a piece of work find about it in its asynchronous context. */
+interface WorkContext {
+  flow: FlowKey;
+  permit: Permit | undefined;
+  reservation: Reservation | undefined;
+  /** Aborted when the client of the work has disconnected, and it may end where it waits. */
+  requestSignal?: (() => AbortSignal) | undefined;
 }
 
-const current = new AsyncLocalStorage<Work | undefined>();
+const current = new AsyncLocalStorage<WorkContext | undefined>();
 
-/** Runs work that has no place and may hold these bytes. */
-export function withBytes<T>(turn: Turn, bytes: HeldBytes, work: () => T, gone?: Work['gone']): T {
-  return current.run({ turn, place: undefined, bytes, gone }, work);
+/** Runs work that has no permit and may reserve bytes. */
+export function withReservation<T>(
+  flow: FlowKey,
+  reservation: Reservation,
+  work: () => T,
+  signalOf?: WorkContext['requestSignal'],
+): T {
+  return current.run({ flow, permit: undefined, reservation, requestSignal: signalOf }, work);
 }
 
-/** Runs work that is not the caller's alone: neither its turn nor its end is that of the caller. */
-export function apart<T>(work: () => T): T {
+/** Runs work that several callers share: it has neither the flow of the caller nor its end. */
+export function runDetached<T>(work: () => T): T {
   return current.run(undefined, work);
 }
 
-/** The place of the work that calls. */
-export function placeOfWork(): Place | undefined {
-  return current.getStore()?.place;
+/** The permit of the calling work. */
+export function currentPermit(): Permit | undefined {
+  return current.getStore()?.permit;
 }
 
-/** The bytes that the work that calls holds; undefined where no limited work does. */
-export function bytesOfWork(): HeldBytes | undefined {
-  return current.getStore()?.bytes;
+/** The bytes reserved by the calling work; undefined for work without a limit. */
+export function currentReservation(): Reservation | undefined {
+  return current.getStore()?.reservation;
 }
 
-/** Aborted when the client of the work that calls has gone; undefined where the work goes on all the same. */
-export function goneOfWork(): AbortSignal | undefined {
-  return current.getStore()?.gone?.();
+/** Aborted when the client of the calling work has disconnected; undefined if the work goes on all the same. */
+export function requestSignal(): AbortSignal | undefined {
+  return current.getStore()?.requestSignal?.();
 }
 
-/** The turn of the work that calls; of the deployment itself where no tenant's work does. */
-export function turnOfWork(): Turn {
-  return current.getStore()?.turn ?? { tenantID: '' };
+/** The flow of the calling work; that of the deployment itself outside of a tenant's work. */
+export function currentFlow(): FlowKey {
+  return current.getStore()?.flow ?? { tenantID: '' };
 }
 
-/** The turn of the work that calls, if it is the tenant's. */
-export function turnOf(tenantID: string): Turn {
-  const turn = current.getStore()?.turn;
-  return turn?.tenantID === tenantID ? turn : { tenantID };
+/** The flow of the calling work, if it is the tenant's. */
+export function flowOf(tenantID: string): FlowKey {
+  const flow = current.getStore()?.flow;
+  return flow?.tenantID === tenantID ? flow : { tenantID };
 }

@@ -1,7 +1,7 @@
-import { creatorOf } from '../concurrency/dynamic-share.ts';
-import type { Turn } from '../concurrency/fair-queue.ts';
-import { createLane } from '../concurrency/semaphore.ts';
-import { goneOfWork, turnOfWork } from '../concurrency/work-context.ts';
+import { creatorOf } from '../concurrency/dynamic-limit.ts';
+import type { FlowKey } from '../concurrency/fair-queue.ts';
+import { createSemaphore } from '../concurrency/semaphore.ts';
+import { currentFlow, requestSignal } from '../concurrency/work-context.ts';
 import { AppError } from '../core/errors.ts';
 import type { Pool, PoolClient } from './pool.ts';
 
@@ -11,18 +11,17 @@ interface Limits {
   maxWaiting?: number;
 }
 
-/** Of ten connections a caller alone gets seven, two get four each, and the next one finds a connection. */
+/** A caller alone gets seven of ten connections, two get four each, and the next one finds a connection. */
 const PER_FREE = 2;
 
 /**
- * Lends the connections of a pool in turns. The pool itself lends them in the order of arrival, so that a caller with hundreds of slow
+ * Lends the connections of a pool in flows. The pool itself lends them in the order of arrival, so that a caller with hundreds of slow
  * requests kept those of all others waiting until they failed. Whose turn it is, is found in the asynchronous context of the work.
  */
-export function lendInTurns(pool: Pool, { maxWaitMs = 5_000, maxWaiting = 500 }: Limits = {}): void {
-  const places = pool.options.max;
-  const lane = createLane({ places, sharesByCreator: PER_FREE });
+export function checkOutFairly(pool: Pool, { maxWaitMs = 5_000, maxWaiting = 500 }: Limits = {}): void {
+  const permits = createSemaphore({ permits: pool.options.max, dynamicLimit: PER_FREE });
   const waiting = new Map<string, number>();
-  const turns = new WeakMap<PoolClient, Turn>();
+  const flows = new WeakMap<PoolClient, FlowKey>();
   const open: () => Promise<PoolClient> = pool.connect.bind(pool);
 
   function count(key: string, change: 1 | -1): number {
@@ -32,53 +31,53 @@ export function lendInTurns(pool: Pool, { maxWaitMs = 5_000, maxWaiting = 500 }:
     return others;
   }
 
-  async function waitForPlace(turn: Turn): Promise<void> {
-    const key = creatorOf(turn);
+  async function acquirePermit(flow: FlowKey): Promise<void> {
+    const key = creatorOf(flow);
     if ((waiting.get(key) ?? 0) >= maxWaiting) throw tooMany(maxWaiting);
     count(key, 1);
     const end = new AbortController();
-    const leave = () => end.abort();
-    const timer = setTimeout(leave, maxWaitMs);
-    const gone = goneOfWork();
-    gone?.addEventListener('abort', leave);
-    const hasPlace = !gone?.aborted && (await lane.wait(turn, end.signal));
-    gone?.removeEventListener('abort', leave);
+    const giveUp = () => end.abort();
+    const timer = setTimeout(giveUp, maxWaitMs);
+    const signal = requestSignal();
+    signal?.addEventListener('abort', giveUp);
+    const isAcquired = !signal?.aborted && (await permits.acquire(flow, end.signal));
+    signal?.removeEventListener('abort', giveUp);
     clearTimeout(timer);
     count(key, -1);
-    if (hasPlace) return;
-    gone?.throwIfAborted();
+    if (isAcquired) return;
+    signal?.throwIfAborted();
     throw new AppError('UNAVAILABLE', 'The database is busy with other requests', { retryAfter: 2 });
   }
 
-  async function lend(): Promise<PoolClient> {
-    const turn = turnOfWork();
-    if (!lane.take(turn)) await waitForPlace(turn);
+  async function checkOut(): Promise<PoolClient> {
+    const flow = currentFlow();
+    if (!permits.tryAcquire(flow)) await acquirePermit(flow);
     try {
       const client = await open();
-      turns.set(client, turn);
+      flows.set(client, flow);
       return client;
     } catch (error) {
-      lane.leave(turn);
+      permits.release(flow);
       throw error;
     }
   }
 
   pool.on('release', (_error, client) => {
-    const turn = turns.get(client);
-    if (turns.delete(client) && turn) lane.leave(turn);
+    const flow = flows.get(client);
+    if (flows.delete(client) && flow) permits.release(flow);
   });
   // Both forms of the method: the pool's own `query` uses the second.
   pool.connect = ((callback?: Callback) => {
-    const lent = lend();
-    if (!callback) return lent;
-    lent.then(
+    const checkedOut = checkOut();
+    if (!callback) return checkedOut;
+    checkedOut.then(
       (client) => callback(undefined, client, client.release),
       (error: Error) => callback(error),
     );
     return undefined;
   }) as Pool['connect'];
   // For the metrics.
-  Object.defineProperty(pool, 'waitingCount', { get: () => lane.waiting });
+  Object.defineProperty(pool, 'waitingCount', { get: () => permits.waiting });
 }
 
 type Callback = (error: Error | undefined, client?: PoolClient, done?: PoolClient['release']) => void;

@@ -19,8 +19,8 @@ export interface AskOptions {
   timeoutMs?: number;
   /** Aborted when the client no longer waits for the answer. */
   signal?: AbortSignal;
-  /** Name of each lane of the definition: `{ tenant: tenantID }`. The time limit includes the wait for a place. */
-  lanes?: Readonly<Record<string, string>>;
+  /** The key of each limit of the definition: `{ tenant: tenantID }`. The time limit includes the wait for a permit. */
+  limitKeys?: Readonly<Record<string, string>>;
 }
 
 /** Questions to a worker, answered while the asker waits. */
@@ -72,7 +72,7 @@ export function createAsking({
   // A channel's name is at most 63 bytes long on Postgres, the deployment's prefix included.
   const replyTo = `asks.${randomBytes(8).toString('hex')}`;
   const waiting = new Map<string, (reply: Reply) => void>();
-  const lanes = createKeyedSemaphores();
+  const semaphores = createKeyedSemaphores();
   const channel = openChannel(backplane.messages, replyTo, (message) => {
     const { askID, ...reply } = AskReply.parse(message);
     waiting.get(askID)?.(reply);
@@ -84,7 +84,7 @@ export function createAsking({
 
   async function countedAsk(definition: AnyAsk, question: unknown, options: AskOptions): Promise<unknown> {
     const { name: queue } = definition;
-    const labels = { queue, ...tenant.of(options.lanes?.tenant) };
+    const labels = { queue, ...tenant.of(options.limitKeys?.tenant) };
     const began = performance.now();
     underWay.set(queue, (underWay.get(queue) ?? 0) + 1);
     let outcome = 'answered';
@@ -100,40 +100,40 @@ export function createAsking({
     }
   }
 
-  /** Stage by stage: waitForPlaces, sendQuestion, awaitReply, openReply; giveUp when there is no reply. */
+  /** Stage by stage: acquirePermits, sendQuestion, awaitReply, openReply; giveUp when there is no reply. */
   async function ask(definition: AnyAsk, question: unknown, options: AskOptions): Promise<unknown> {
     const { timeoutMs = definition.timeoutMs, signal } = options;
     const deadline = Date.now() + timeoutMs;
-    using _places = await waitForPlaces(definition, options, timeoutMs);
+    using _permits = await acquirePermits(definition, options, timeoutMs);
     if (signal?.aborted) throw tooLate({ begun: false, gone: true });
     await channel.ready();
     const askID = newID();
     using replies = expectReply(askID);
-    const tenantID = options.lanes?.tenant ?? options.lanes?.user;
+    const tenantID = options.limitKeys?.tenant ?? options.limitKeys?.user;
     await sendQuestion(definition, question, { askID, deadline, tenantID });
     const sealed = await awaitReply(askID, replies.first, { deadline, signal });
     if (sealed !== undefined) return definition.answer.parse(openReply(askID, sealed));
     throw await giveUp(definition, askID, signal);
   }
 
-  /** Takes a place in every lane of the definition, in the same order for all questions. The stack gives them back. */
-  async function waitForPlaces(
+  /** Acquires a permit of every limit of the definition, in the same order for all requests. The stack releases them. */
+  async function acquirePermits(
     definition: AnyAsk,
-    { signal, lanes: names = {} }: AskOptions,
+    { signal, limitKeys = {} }: AskOptions,
     timeoutMs: number,
   ): Promise<DisposableStack> {
-    // A question that got its places later than this would be begun and then broken off.
+    // A request that got its permits later than this would be begun and then broken off.
     const patience = AbortSignal.timeout(Math.ceil(timeoutMs - 2 * replyMarginMs(timeoutMs)));
     const until = signal ? AbortSignal.any([signal, patience]) : patience;
-    using places = new DisposableStack();
-    for (const [kind, maxAtOnce] of Object.entries<number>(definition.perLane)) {
-      if (names[kind] === undefined) continue;
-      const lane = { name: `${definition.name} ${kind} ${names[kind]}`, places: maxAtOnce };
-      const leave = await lanes.acquirePermit(lane, IN_ORDER, until);
-      if (!leave) throw tooLate({ begun: false, gone: signal?.aborted ?? false });
-      places.defer(leave);
+    using permits = new DisposableStack();
+    for (const [kind, max] of Object.entries<number>(definition.maxConcurrent)) {
+      if (limitKeys[kind] === undefined) continue;
+      const semaphore = { key: `${definition.name} ${kind} ${limitKeys[kind]}`, permits: max };
+      const release = await semaphores.acquirePermit(semaphore, IN_ORDER, until);
+      if (!release) throw tooLate({ begun: false, gone: signal?.aborted ?? false });
+      permits.defer(release);
     }
-    return places.move();
+    return permits.move();
   }
 
   /** Listens for the reply to a question that is about to be sent. */
@@ -175,7 +175,7 @@ export function createAsking({
 
   async function takeStoredReply(askID: string, bytes: number | undefined): Promise<string | undefined> {
     // Also its text, and the answer to the client.
-    await currentReservation()?.draw(2 * (bytes ?? (await lengthOfReply(askID))));
+    await currentReservation()?.reserve(2 * (bytes ?? (await lengthOfReply(askID))));
     const { rows } = await pool.query<{ sealed: string }>('delete from ask_reply where ask_id = $1 returning sealed', [
       askID,
     ]);

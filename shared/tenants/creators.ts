@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import { batched } from '../concurrency/batcher.ts';
-import type { Turn } from '../concurrency/fair-queue.ts';
+import type { FlowKey } from '../concurrency/fair-queue.ts';
 import { upTo } from '../core/lru.ts';
 import type { Pool } from '../db/pool.ts';
 
 /** Finds the turn of work for a tenant: its creator is read once, because it never changes. */
 export interface TenantTurns {
-  of(work: { tenantID: string; isShort?: boolean }): Promise<Turn>;
+  of(work: { tenantID: string; isShort?: boolean }): Promise<FlowKey>;
 }
 
 const MAX_REMEMBERED = 100_000;

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
-import { createLane, type Lane } from '#shared/concurrency/semaphore.ts';
+import { createMemoryBudget } from '#shared/concurrency/memory-budget.ts';
+import { createSemaphore, type Semaphore } from '#shared/concurrency/semaphore.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
@@ -42,7 +42,7 @@ const sums = defineAsk({
   }),
   answer: z.object({ sum: z.number(), pad: z.string() }),
   timeoutMs: 5_000,
-  perLane: { who: 2 },
+  maxConcurrent: { who: 2 },
   isShort: ({ numbers }) => numbers.length === 1,
 });
 // The type is that of the service's table of queues, but no called code reads the table.
@@ -65,8 +65,8 @@ beforeAll(async () => {
     cancels: createCancels(deployment.backplane.messages),
     turns: createTenantTurns(deployment.pool),
     jobs: createJobStats(),
-    answering: createLane({ places: 100 }),
-    bytes: createByteAccount(deployment.config.heldBytes),
+    answering: createSemaphore({ permits: 100 }),
+    bytes: createMemoryBudget(deployment.config.heldBytes),
     logger: testLogger,
   } as ProcessorContext;
 });
@@ -88,10 +88,10 @@ async function ask(question: z.input<typeof sums.question>, options = {}): Promi
 function startAnswering(more: Partial<ProcessorContext> = {}): AsyncDisposable {
   const processor = answerQuestions(
     sums as unknown as AnyAsk,
-    (async ({ question, signal }: never, own: { connections?: Lane }) => {
+    (async ({ question, signal }: never, own: { connections?: Semaphore }) => {
       const { numbers, ms, pad, needsConnection } = question as z.output<typeof sums.question>;
       begun.push(numbers);
-      if (needsConnection) (await own.connections?.enter({ tenantID: 'any' }, signal))?.();
+      if (needsConnection) (await own.connections?.acquirePermit({ tenantID: 'any' }, signal))?.();
       if (numbers.length === 0) throw new AppError('CONFLICT', 'There is nothing to add', { details: { numbers } });
       if (numbers[0] === -1) throw new Error('a secret of the inside');
       await new Promise((resolve, reject) => {
@@ -190,24 +190,28 @@ describe('with a worker', () => {
     await expect(ask({ numbers: [77] }, { signal: AbortSignal.abort() })).rejects.toThrow('went away');
   });
 
-  test('limits the concurrent questions of one lane: further ones wait, other lanes do not, and a long queue is refused', async () => {
-    const lane = (who: string) => ({ lanes: { who } });
-    const started = Date.now();
-    const both = [ask({ numbers: [1], ms: 1_000 }, lane('a')), ask({ numbers: [2], ms: 1_000 }, lane('a'))];
-    const third = ask({ numbers: [3] }, lane('a')).then(() => Date.now() - started);
+  test('limits the concurrent requests of one key: further ones wait, those of other keys do not, and a long queue is refused', async () => {
+    const keyed = (who: string) => ({ limitKeys: { who } });
+    const hold = new AbortController();
+    const held = { ...keyed('a'), signal: hold.signal, timeoutMs: 60_000 };
+    const both = Promise.allSettled([1, 2].map((n) => ask({ numbers: [n], ms: 60_000 }, held)));
+    let isAnswered = false;
+    const third = ask({ numbers: [3] }, { ...keyed('a'), timeoutMs: 60_000 }).then(() => {
+      isAnswered = true;
+    });
 
-    expect(await ask({ numbers: [4] }, lane('b'))).toMatchObject({ sum: 4 });
-    expect(Date.now() - started).toBeLessThan(1_000);
-    expect(await third).toBeGreaterThanOrEqual(995);
-    await Promise.all(both);
+    expect(await ask({ numbers: [4] }, keyed('b'))).toMatchObject({ sum: 4 });
+    expect(isAnswered).toBe(false);
+    hold.abort();
+    await Promise.all([both, third]);
 
-    const slow = Array.from({ length: 42 }, () => ask({ numbers: [1], ms: 5_000 }, { ...lane('c'), timeoutMs: 3_000 }));
+    const slow = Array.from({ length: 42 }, () => ask({ numbers: [1], ms: 5_000 }, { ...keyed('c'), timeoutMs: 3_000 }));
     const line = Promise.allSettled(slow);
-    await expect(ask({ numbers: [5] }, lane('c'))).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfter: 1 });
+    await expect(ask({ numbers: [5] }, keyed('c'))).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfter: 1 });
     const begun = (await line).map(({ reason }: PromiseSettledResult<Sum> & { reason?: AppError }) => reason?.details);
     expect(begun.filter((details) => (details as { begun: boolean }).begun)).toHaveLength(2);
     expect(begun.filter((details) => !(details as { begun: boolean }).begun)).toHaveLength(40);
-    expect(await ask({ numbers: [6] }, lane('c'))).toMatchObject({ sum: 6 });
+    expect(await ask({ numbers: [6] }, keyed('c'))).toMatchObject({ sum: 6 });
   });
 
   test('answers a question once when it is delivered twice', async () => {
@@ -270,12 +274,12 @@ describe('with a worker that has few places', () => {
   }
 
   function askFor(tenantID: string, question: z.input<typeof sums.question>): Promise<unknown> {
-    const options = { lanes: { tenant: tenantID }, signal: clients.signal, timeoutMs: 60_000 };
+    const options = { limitKeys: { tenant: tenantID }, signal: clients.signal, timeoutMs: 60_000 };
     return ask(question, options).catch((error: AppError) => error);
   }
 
   test('answers a tenant at once while 25 tenants of one creator have 8 slow questions each', async () => {
-    const answering = createLane({ places, sharesByCreator: true });
+    const answering = createSemaphore({ permits: places, dynamicLimit: 1 });
     await using _worker = startAnswering({ answering });
     const others = await tenantsOf(newID(), 25);
     const [own = ''] = await tenantsOf(newID(), 1);
@@ -295,7 +299,7 @@ describe('with a worker that has few places', () => {
   });
 
   test('keeps places for short work when many creators have taken the others', async () => {
-    const answering = createLane({ places, reserve: 2, sharesByCreator: true });
+    const answering = createSemaphore({ permits: places, permitsForShort: 2, dynamicLimit: 1 });
     await using _worker = startAnswering({ answering });
     const tenants = (await Promise.all(Array.from({ length: 20 }, () => tenantsOf(newID(), 1)))).flat();
     const slow = tenants.map((id) => askFor(id, long));
@@ -309,10 +313,10 @@ describe('with a worker that has few places', () => {
   });
 
   test('answers others in the place of a question that waits for a connection', async () => {
-    const answering = createLane({ places: 1 });
-    const connections = createLane({ places: 1 });
+    const answering = createSemaphore({ permits: 1 });
+    const connections = createSemaphore({ permits: 1 });
     const [first = '', second = ''] = await tenantsOf(newID(), 2);
-    await connections.wait({ tenantID: first });
+    await connections.acquire({ tenantID: first });
     await using _worker = startAnswering({ answering, ...({ connections } as object) });
     const waits = askFor(first, { numbers: [2, 2], needsConnection: true });
     await eventually(async () => expect(connections.waiting).toBe(1));
@@ -320,7 +324,7 @@ describe('with a worker that has few places', () => {
     expect(await askFor(second, { numbers: [3, 3] })).toMatchObject({ sum: 6 });
     expect(connections.waiting).toBe(1);
 
-    connections.leave({ tenantID: first });
+    connections.release({ tenantID: first });
     expect(await waits).toMatchObject({ sum: 4 });
     await eventually(async () => expect([answering.used, connections.used]).toEqual([0, 0]));
   });
@@ -329,13 +333,11 @@ describe('with a worker that has few places', () => {
 describe('without a worker', () => {
   test('reports in time that no work was done, and none is done later', async () => {
     const mark = Math.random();
-    const started = Date.now();
     await expect(ask({ numbers: [mark] }, { timeoutMs: 400 })).rejects.toMatchObject({
       code: 'UPSTREAM_TIMEOUT',
       message: expect.stringContaining('nothing was done'),
       details: { begun: false },
     });
-    expect(Date.now() - started).toBeLessThan(2_000);
     await eventually(async () => expect(await jobsOf('test.sums')).toEqual([]));
 
     await using _worker = startAnswering();

@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** What a terminal shows of a command, while each answer is typed as soon as the next of its questions is shown. */
+/** Runs a command in a terminal and returns its output; each answer is typed as soon as the next of its questions is shown. */
 function typing(command: string, steps: readonly (readonly [RegExp, string])[], env: Record<string, string>) {
   const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: nodeEnvironment({ TERM: 'dumb', ...env }) });
   const left = [...steps];
@@ -87,7 +87,7 @@ async function json(words: string[], env: Record<string, string> = {}, parse = J
   return parse(out);
 }
 
-/** What `npm link` puts on the path. */
+/** The program that `npm link` puts on the path. */
 async function binOfRoot(): Promise<string> {
   const { bin } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   return join(root, bin.gantry);
@@ -101,7 +101,7 @@ const permissions = [
   'workflow.execute',
 ] as const;
 
-/** What a pipeline does: it signs in with a key, saves a workflow from its folder, runs it, reads the output, and sees a failure. */
+/** A pipeline: it signs in with a key, saves a workflow from its folder, runs it, reads the output, and sees a failure. */
 const pipeline = `
 gantry() { "$NODE" "$BIN" "$@"; }
 printf '%s\\n' "$KEY" | gantry sign-in --url "$URL" --tenant "$TENANT"

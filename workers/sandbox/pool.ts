@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { createDynamicLimit } from '#shared/concurrency/dynamic-limit.ts';
 import { createFairQueue } from '#shared/concurrency/fair-queue.ts';
-import { currentReservation, currentPermit, flowOf } from '#shared/concurrency/work-context.ts';
+import { currentPermit, currentReservation, flowOf } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';

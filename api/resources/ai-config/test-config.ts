@@ -1,7 +1,7 @@
 import { noModel } from '#shared/apps/ai/providers.ts';
 import { AIConfig } from '#shared/entities/tables/ai-config.ts';
 import { aiCalls } from '#shared/messaging/queues/ai-calls.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { AIConfigTest, AITestResult, TenantID } from './schemas.ts';
 import { changeSettings, openSettings } from './settings.ts';
 
@@ -30,7 +30,7 @@ export const testConfig = tenantRoute({
     const { model, inputTokens, outputTokens } = await producer.ask(aiCalls, question, {
       signal,
       timeoutMs: TEST_MS,
-      lanes: { tenant: tenantID },
+      limitKeys: { tenant: tenantID },
     });
     return { message: 'The model answers', model, inputTokens, outputTokens };
   },

@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import type { Permission } from '#shared/access/policy/permissions.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { type DatabaseOperation, tenantDatabase } from '#shared/messaging/queues/tenant-database.ts';
-import type { ApiContext } from '../../context.ts';
-import { type Method, type Parsed, type Route, type TenantInput, tenantRoute, type Verb } from '../../http/route.ts';
-import type { Spellings } from '../../http/spelling.ts';
+import type { ApiContext } from '../../app/open-context.ts';
+import { type Method, type Parsed, type Route, type TenantInput, tenantRoute, type Verb } from '../../http/route/route.ts';
+import type { Spellings } from '../../http/fields/field-aliases.ts';
 
 interface DatabaseRoute<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
   name: string;
@@ -59,5 +59,5 @@ export function askDatabase(
   const timeout =
     (operation.kind === 'executeSQL' && { timeoutMs: Math.round(operation.timeoutSeconds * 1000) + PATIENCE_MS }) ||
     (operation.kind === 'exportRows' && { timeoutMs: EXPORT_MS + PATIENCE_MS });
-  return producer.ask(tenantDatabase, { tenantID, operation }, { signal, lanes: { tenant: tenantID }, ...timeout });
+  return producer.ask(tenantDatabase, { tenantID, operation }, { signal, limitKeys: { tenant: tenantID }, ...timeout });
 }

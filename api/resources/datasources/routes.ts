@@ -2,9 +2,9 @@ import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { Datasource as DatasourceEntity } from '#shared/entities/tables/datasource.ts';
 import { datasourceMetadata } from '#shared/messaging/queues/datasource-metadata.ts';
-import { Message } from '../../http/answer-parts.ts';
-import { containing, findPage } from '../../http/paging.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
+import { containing, findPage } from '../../http/fields/paging.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { cloneDatasource } from './clone.ts';
 import { createDatasource } from './create.ts';
 import { deleteDatasource } from './delete.ts';
@@ -91,9 +91,9 @@ export const datasourceRoutes = [
 
     async handle({ params, query: { path }, em, tenantID, signal }, { producer }) {
       const { id: datasourceID } = await getDatasource(em, params.datasourceID);
-      const lanes = { target: datasourceID, tenant: tenantID };
+      const limitKeys = { target: datasourceID, tenant: tenantID };
       const question = { tenantID, datasourceID, path };
-      const { items } = await producer.ask(datasourceMetadata, question, { signal, lanes });
+      const { items } = await producer.ask(datasourceMetadata, question, { signal, limitKeys });
       return { path, items };
     },
   }),

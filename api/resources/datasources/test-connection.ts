@@ -5,7 +5,7 @@ import { invalid } from '#shared/core/schema/issues.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { datasourceTests } from '#shared/messaging/queues/datasource-tests.ts';
-import { type Access, tenantRoute } from '../../http/route.ts';
+import { type Access, tenantRoute } from '../../http/route/route.ts';
 import { usesConnection } from './check-connection.ts';
 import { getDatasource } from './find.ts';
 import { openOptions, readOptions, unknownOptions } from './options.ts';
@@ -40,7 +40,7 @@ export const testGivenDatasource = tenantRoute({
     await producer.ask(
       datasourceTests,
       { kind: 'given', tenantID, datasourceType, datasourceOptions },
-      { signal, lanes: { user: caller.id, tenant: tenantID } },
+      { signal, limitKeys: { user: caller.id, tenant: tenantID } },
     );
     return connected;
   },
@@ -70,7 +70,7 @@ export const testStoredDatasource = tenantRoute({
     const datasource = await getDatasource(em, params.datasourceID);
     const question = { kind: 'stored', tenantID, datasourceID: datasource.id } as const;
     try {
-      await producer.ask(datasourceTests, question, { signal, lanes: { user: caller.id, tenant: tenantID } });
+      await producer.ask(datasourceTests, question, { signal, limitKeys: { user: caller.id, tenant: tenantID } });
     } catch (error) {
       // Other errors say nothing about the datasource.
       if (isVerdict(error)) await note(em, datasource, 'failed');

@@ -1,5 +1,5 @@
 import { createHmac, hash, randomBytes } from 'node:crypto';
-import type { Request, Response } from '../../http/route.ts';
+import type { Request, Response } from '../../http/route/route.ts';
 import { STATE_MS } from './state.ts';
 
 /**

@@ -8,10 +8,10 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { OAuthFlow } from '#shared/entities/tables/oauth-flow.ts';
 import { oauthExchange } from '#shared/messaging/queues/oauth-exchange.ts';
 import type { OAuthProvider } from '#shared/process/oauth-providers.ts';
-import type { RecordPublic } from '../../audit/entry.ts';
-import type { ApiContext } from '../../context.ts';
-import { createAuthorizer, denied } from '../../http/authorize.ts';
-import { publicRoute, type Request, type Response } from '../../http/route.ts';
+import type { RecordPublic } from '../../http/route/audit-entry.ts';
+import type { ApiContext } from '../../app/open-context.ts';
+import { createAuthorizer, denied } from '../../http/access/authorize.ts';
+import { publicRoute, type Request, type Response } from '../../http/route/route.ts';
 import { tenantEntityManager } from '../../tenant/entity-manager.ts';
 import { type BrowserSecret, forgetBrowser, readBrowser } from './browser.ts';
 import { type FlowOutcome, sendOutcome } from './page.ts';
@@ -103,7 +103,7 @@ async function connect(
   const { expiresAt, refreshAt, ...granted } = await context.producer.ask(
     oauthExchange,
     { ...question, code: query.code, ...(query.iss !== undefined && { issuer: query.iss }) },
-    { lanes: { user: caller.id, tenant: tenantID } },
+    { limitKeys: { user: caller.id, tenant: tenantID } },
   );
   const fields = { ...granted, expiresAt: dateOf(expiresAt), refreshAt: dateOf(refreshAt) };
   await storeGrant(context, { flow, grant: { oauthConnectionID, provider: provider.name, fields }, log });

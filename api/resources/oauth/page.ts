@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { HTML, html } from '../../http/html.ts';
-import type { Response } from '../../http/route.ts';
+import { HTML, html } from '../../http/response/html.ts';
+import type { Response } from '../../http/route/route.ts';
 
 /** The outcome, in the contract's message kinds. */
 export type FlowOutcome =

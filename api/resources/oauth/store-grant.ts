@@ -8,7 +8,7 @@ import type { OAuthFlow } from '#shared/entities/tables/oauth-flow.ts';
 import { OAuthRevocation } from '#shared/entities/tables/oauth-revocation.ts';
 import { tellRevokers } from '#shared/messaging/oauth-revocations.ts';
 import { createAsset } from '../../assets/assets.ts';
-import type { ApiContext } from '../../context.ts';
+import type { ApiContext } from '../../app/open-context.ts';
 import { tenantEntityManager } from '../../tenant/entity-manager.ts';
 
 /** What a provider has granted. */

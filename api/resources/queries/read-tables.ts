@@ -45,9 +45,9 @@ export async function readTables(reading: Reading, datasourceID: string, prompt:
 }
 
 async function look({ tenantID, signal, producer }: Reading, datasourceID: string, path: string[]) {
-  const lanes = { target: datasourceID, tenant: tenantID };
+  const limitKeys = { target: datasourceID, tenant: tenantID };
   try {
-    return (await producer.ask(datasourceMetadata, { tenantID, datasourceID, path }, { signal, lanes })).items;
+    return (await producer.ask(datasourceMetadata, { tenantID, datasourceID, path }, { signal, limitKeys })).items;
   } catch (error) {
     // Types without tables cannot be browsed.
     if (error instanceof AppError && error.code === 'VALIDATION_ERROR') return [];
@@ -86,7 +86,7 @@ const Own = z.object({
 /** The tables of the tenant's own database. */
 export async function readOwnTables({ tenantID, signal, producer }: Reading): Promise<Tables> {
   const question = { tenantID, operation: { kind: 'readMetadata' } } as const;
-  const answer = await producer.ask(tenantDatabase, question, { signal, lanes: { tenant: tenantID } });
+  const answer = await producer.ask(tenantDatabase, question, { signal, limitKeys: { tenant: tenantID } });
   const { metadata } = Own.parse(answer).databaseMetadata;
   const lines = metadata.flatMap(({ databaseSchemaName, tables }) =>
     tables.map(({ databaseTableName, databaseTableColumns }) =>

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { datasourceTests } from '#shared/messaging/queues/datasource-tests.ts';
-import { userRoute } from '../../http/route.ts';
+import { userRoute } from '../../http/route/route.ts';
 import { DatabaseTest } from './schemas.ts';
 
 export const testDatabase = userRoute({
@@ -15,7 +15,7 @@ export const testDatabase = userRoute({
 
   async handle({ body: { tenantDBURL }, identity: { userID }, signal }, { producer }) {
     const question = { kind: 'url', url: tenantDBURL } as const;
-    const { reachable } = await producer.ask(datasourceTests, question, { signal, lanes: { user: userID } });
+    const { reachable } = await producer.ask(datasourceTests, question, { signal, limitKeys: { user: userID } });
     return { connectionResult: reachable };
   },
 });

@@ -1,6 +1,6 @@
 import type { Reservation } from '#shared/concurrency/memory-budget.ts';
 import { AppError } from '#shared/core/errors.ts';
-import type { Request } from '../../http/route.ts';
+import type { Request } from '../../http/route/route.ts';
 
 /** The body, what the statement is made of, and the statement. */
 const COPIES = 3;

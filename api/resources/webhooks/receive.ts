@@ -9,9 +9,9 @@ import type { ReadListener } from '#shared/triggers/listeners/listener-reader.ts
 import { orderKeyOf } from '#shared/triggers/listeners/order-key.ts';
 import { runIDOf } from '#shared/triggers/listeners/run-id.ts';
 import { type WebhookConfig, webhook } from '#shared/triggers/listeners/types/webhook.ts';
-import type { ApiContext } from '../../context.ts';
-import { ID } from '../../http/id.ts';
-import type { Request, Response } from '../../http/route.ts';
+import type { ApiContext } from '../../app/open-context.ts';
+import { ID } from '../../http/fields/id.ts';
+import type { Request, Response } from '../../http/route/route.ts';
 import { acknowledge, replyOf, send } from './answer.ts';
 import { readRawBody } from './read-body.ts';
 import { credentialOf, type Delivery, deliveryIDOf, faultOf } from './signatures.ts';

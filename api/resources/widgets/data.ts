@@ -8,7 +8,7 @@ import { parseValue } from '#shared/core/schema/parse.ts';
 import { Widget } from '#shared/entities/tables/widget.ts';
 import { widgetData } from '#shared/messaging/queues/widget-data.ts';
 import type { Asking } from '#shared/messaging/rpc.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { bindingAccess } from './config.ts';
 import { DataQuery, FreshQuery, WidgetData, WidgetDataBulk, WidgetDataRequest, WidgetsData } from './data-schemas.ts';
 import { noWidget } from './find.ts';
@@ -128,5 +128,5 @@ interface Question {
 }
 
 function ask({ tenantID, caller, signal, producer }: Asker, question: Question) {
-  return producer.ask(widgetData, { tenantID, caller, ...question }, { signal, lanes: { tenant: tenantID } });
+  return producer.ask(widgetData, { tenantID, caller, ...question }, { signal, limitKeys: { tenant: tenantID } });
 }

@@ -33,5 +33,5 @@ export const aiCalls = defineAsk({
   answer: z.object({ text: z.string(), model: z.string(), inputTokens: z.int(), outputTokens: z.int() }),
   timeoutMs: 120_000,
   hasFewJobs: true,
-  perLane: { tenant: 8 },
+  maxConcurrent: { tenant: 8 },
 });

@@ -17,6 +17,6 @@ export const datasourceMetadata = defineAsk({
   answer: z.object({ items: z.array(DatasourceItem) }),
   timeoutMs: 20_000,
   hasFewJobs: true,
-  perLane: { target: 4, tenant: 8 },
+  maxConcurrent: { target: 4, tenant: 8 },
   isShort: () => true,
 });

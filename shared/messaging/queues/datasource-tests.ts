@@ -18,6 +18,6 @@ export const datasourceTests = defineAsk({
   answer: z.object({ reachable: z.literal(true) }),
   timeoutMs: 15_000,
   hasFewJobs: true,
-  perLane: { user: 4, tenant: 8 },
+  maxConcurrent: { user: 4, tenant: 8 },
   isShort: () => true,
 });

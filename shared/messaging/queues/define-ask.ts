@@ -42,8 +42,8 @@ export interface AskDefinition<
   readonly answer: Answer;
   /** Default time limit of the asker. */
   readonly timeoutMs: number;
-  /** Questions that one process may have under way, by kind of lane: `{ tenant: 8, target: 4 }`. */
-  readonly perLane: Readonly<Record<string, number>>;
+  /** Requests that one process may have under way, by kind of key: `{ tenant: 8, target: 4 }`. */
+  readonly maxConcurrent: Readonly<Record<string, number>>;
   /** Whether the work of this question ends soon. */
   isShort(question: z.output<Question>): boolean;
 }
@@ -53,13 +53,13 @@ interface AskSettings<Name, Question extends z.ZodType, Answer> {
   question: Question;
   answer: Answer;
   timeoutMs: number;
-  perLane: Readonly<Record<string, number>>;
+  maxConcurrent: Readonly<Record<string, number>>;
   hasFewJobs?: boolean;
   /** Default: never. */
   isShort?: (question: z.output<Question>) => boolean;
 }
 
-/** Questions of one queue that a worker takes from it. Most wait there for their turn (`waitForTurn`). */
+/** Questions of one queue that a worker takes from it. Most wait there for a permit (`acquirePermit`). */
 const MAX_TAKEN = 2_000;
 
 export function defineAsk<const Name extends string, Question extends z.ZodType, Answer extends z.ZodType>({

@@ -24,6 +24,6 @@ export const oauthExchange = defineAsk({
   }),
   timeoutMs: 25_000,
   hasFewJobs: true,
-  perLane: { user: 4, tenant: 8 },
+  maxConcurrent: { user: 4, tenant: 8 },
   isShort: () => true,
 });

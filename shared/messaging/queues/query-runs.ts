@@ -47,5 +47,5 @@ export const queryRuns = defineAsk({
   }),
   answer: QueryAnswer,
   timeoutMs: 65_000,
-  perLane: { target: 8, tenant: 16 },
+  maxConcurrent: { target: 8, tenant: 16 },
 });

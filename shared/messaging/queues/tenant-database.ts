@@ -122,6 +122,6 @@ export const tenantDatabase = defineAsk({
   /** In the form of the route that asks. */
   answer: OwnJsonObject,
   timeoutMs: 65_000,
-  perLane: { tenant: 8 },
+  maxConcurrent: { tenant: 8 },
   isShort: ({ operation }) => lookups.has(operation.kind),
 });

@@ -36,5 +36,5 @@ export const widgetData = defineAsk({
   }),
   answer: WidgetAnswer,
   timeoutMs: 35_000,
-  perLane: { tenant: 8 },
+  maxConcurrent: { tenant: 8 },
 });

@@ -53,5 +53,5 @@ export const workflowPlans = defineAsk({
   answer: z.object({ nodes: z.array(PlannedNode), edges: z.array(PlannedEdge) }),
   timeoutMs: 15_000,
   hasFewJobs: true,
-  perLane: { tenant: 4 },
+  maxConcurrent: { tenant: 4 },
 });

@@ -48,7 +48,7 @@ interface Dependencies {
   producer: Producer;
   logger: Logger;
   /** Statements at once. */
-  lanes?: number;
+  maxConcurrent?: number;
   flushMs?: number;
 }
 
@@ -61,21 +61,21 @@ interface Waiting {
 /** Rows and bytes of bodies in one statement. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 4_000_000;
-/** Of a statement beside the lanes. */
+/** Rows of a statement beside those. */
 const FEW_ROWS = 50;
 /** Nothing waits for it, and what is not added is added again from the rows only after a while. */
 const ENQUEUE_TIMEOUT_MS = 2_000;
 
 /**
- * Records events of all tenants together: those that arrive while the lanes have statements under way share the next one, in which
- * tenants take turns. Events of tenants with none under way do not wait for statements that others have filled: they share a small one
- * beside the lanes. If a statement is refused for its data, its halves are tried until the one event at fault is alone.
+ * Records events of all tenants together: those that arrive while `maxConcurrent` statements are under way share the next one,
+ * in which tenants take turns. Events of tenants with none under way do not wait for statements that others have filled: they share a small one
+ * beside those. If a statement is refused for its data, its halves are tried until the one event at fault is alone.
  */
 export function createEventRecorder({
   pool,
   producer,
   logger,
-  lanes = 2,
+  maxConcurrent = 2,
   flushMs = 1_000,
 }: Dependencies): EventRecorder {
   const queue = createFairQueue<Waiting>();
@@ -85,14 +85,14 @@ export function createEventRecorder({
   const underWay = new Set<string>();
   /** Events in statements under way. */
   const byTenant = new Map<string, number>();
-  /** Tenants of the statement beside the lanes: their next events wait for it, so that one lane keeps the order of each tenant. */
+  /** Tenants of the statement beside those: their next events wait for it, so that each tenant's events keep their order. */
   let beside: ReadonlySet<string> = new Set();
   let busy = 0;
   let isBusyBeside = false;
   let isClosed = false;
 
-  function beginLane(): void {
-    if (busy >= lanes || queue.size === 0) return;
+  function beginStatement(): void {
+    if (busy >= maxConcurrent || queue.size === 0) return;
     busy += 1;
     void drain();
   }
@@ -107,7 +107,7 @@ export function createEventRecorder({
     // Others of this turn of the event loop come along.
     await new Promise((resolve) => setImmediate(resolve));
     while (queue.size > 0) {
-      beginLane();
+      beginStatement();
       const batch = nextBatch({ maxRows: MAX_ROWS, isAmong: ({ tenantID }) => !beside.has(tenantID) });
       // Another lane goes on with them.
       if (batch.length === 0) break;
@@ -124,7 +124,7 @@ export function createEventRecorder({
       beside = new Set(batch.map(({ event }) => event.tenantID));
       await recordBatch(batch);
       beside = new Set();
-      beginLane();
+      beginStatement();
     }
     isBusyBeside = false;
   }
@@ -215,7 +215,7 @@ export function createEventRecorder({
       const { promise, resolve, reject } = Promise.withResolvers<Recorded>();
       const { tenantID } = event;
       queue.enqueue({ tenantID }, { event, resolve, reject });
-      if (busy < lanes) beginLane();
+      if (busy < maxConcurrent) beginStatement();
       else if (!byTenant.has(tenantID)) beginBeside();
       return promise;
     },

@@ -11,9 +11,9 @@ test('a batch is limited in bytes, and tenants take turns in it', async () => {
     },
     { maxBytes: 250, isFaultOfOne: () => true },
   );
-  const ofA = ['a1', 'a2', 'a3', 'bad'].map((item) => call(item, { turn: { tenantID: 'A' }, bytes: 100 }));
-  const ofB = ['b1', 'b2'].map((item) => call(item, { turn: { tenantID: 'B' }, bytes: 100 }));
-  const larger = call('larger', { turn: { tenantID: 'C' }, bytes: 300 });
+  const ofA = ['a1', 'a2', 'a3', 'bad'].map((item) => call(item, { flow: { tenantID: 'A' }, bytes: 100 }));
+  const ofB = ['b1', 'b2'].map((item) => call(item, { flow: { tenantID: 'B' }, bytes: 100 }));
+  const larger = call('larger', { flow: { tenantID: 'C' }, bytes: 300 });
 
   const settled = await Promise.allSettled([...ofA, ...ofB, larger]);
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
-import { createLane } from '#shared/concurrency/semaphore.ts';
-import { bytesOfWork, Place } from '#shared/concurrency/work-context.ts';
+import { createMemoryBudget } from '#shared/concurrency/memory-budget.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
+import { currentReservation, Permit } from '#shared/concurrency/work-context.ts';
 
 const [ann, bob] = [{ tenantID: 'a' }, { tenantID: 'b' }];
 
@@ -19,21 +19,24 @@ async function isFulfilled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 test('what one piece of work may hold is half of all, and the error names the limit', async () => {
-  const account = createByteAccount({ maxBytes: 100 });
-  using work = account.open(ann);
-  await work.draw(50);
+  const account = createMemoryBudget({ maxBytes: 100 });
+  using work = account.openReservation(ann);
+  await work.reserve(50);
 
-  await expect(work.draw(1)).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE', message: /50 bytes.*HELD_MAX_BYTES/ });
+  await expect(work.reserve(1)).rejects.toMatchObject({
+    code: 'PAYLOAD_TOO_LARGE',
+    message: /50 bytes.*HELD_MAX_BYTES/,
+  });
   expect(account.used).toBe(50);
 });
 
 test('never more than all of it is held, and works that wait for each other all come to their end', async () => {
-  const account = createByteAccount({ maxBytes: 100 });
+  const account = createMemoryBudget({ maxBytes: 100 });
   let most = 0;
   const work = async (tenantID: string) => {
-    using held = account.open({ tenantID });
+    using held = account.openReservation({ tenantID });
     for (let n = 0; n < 4; n += 1) {
-      await held.draw(10);
+      await held.reserve(10);
       most = Math.max(most, account.used);
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -46,57 +49,57 @@ test('never more than all of it is held, and works that wait for each other all 
 });
 
 test('a creator who takes all that is left does not keep the next one from it', async () => {
-  const account = createByteAccount({ maxBytes: 200 });
-  const greedy = Array.from({ length: 20 }, () => account.open(ann));
-  for (const held of greedy) held.draw(10).catch(() => undefined);
+  const account = createMemoryBudget({ maxBytes: 200 });
+  const greedy = Array.from({ length: 20 }, () => account.openReservation(ann));
+  for (const held of greedy) held.reserve(10).catch(() => undefined);
 
-  using other = account.open(bob);
-  expect(await isFulfilled(other.draw(10))).toBe(true);
+  using other = account.openReservation(bob);
+  expect(await isFulfilled(other.reserve(10))).toBe(true);
   for (const held of greedy) held[Symbol.dispose]();
 });
 
 test('large draws of one creator leave as much as they take', async () => {
-  const account = createByteAccount({ maxBytes: 200 });
-  const greedy = Array.from({ length: 5 }, () => account.open(ann));
-  for (const held of greedy) held.draw(40).catch(() => undefined);
+  const account = createMemoryBudget({ maxBytes: 200 });
+  const greedy = Array.from({ length: 5 }, () => account.openReservation(ann));
+  for (const held of greedy) held.reserve(40).catch(() => undefined);
 
   // One of them is in the common half, and one in the half for one.
   expect(account.used).toBe(80);
-  using other = account.open(bob);
-  expect(await isFulfilled(other.draw(40))).toBe(true);
+  using other = account.openReservation(bob);
+  expect(await isFulfilled(other.reserve(40))).toBe(true);
   for (const held of greedy) held[Symbol.dispose]();
 });
 
 test('who waits too long is told to try again, and what ends gives everything back', async () => {
-  const account = createByteAccount({ maxBytes: 100, maxWaitMs: 20 });
-  using one = account.open(ann);
-  using two = account.open(bob);
-  using three = account.open({ tenantID: 'c' });
-  await one.draw(50);
-  await two.draw(50);
+  const account = createMemoryBudget({ maxBytes: 100, maxWaitMs: 20 });
+  using one = account.openReservation(ann);
+  using two = account.openReservation(bob);
+  using three = account.openReservation({ tenantID: 'c' });
+  await one.reserve(50);
+  await two.reserve(50);
 
-  await expect(three.draw(10)).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfter: 5 });
+  await expect(three.reserve(10)).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfter: 5 });
   one[Symbol.dispose]();
-  await three.draw(10);
+  await three.reserve(10);
   expect(account.used).toBe(60);
 });
 
 test('work that waits for bytes gives its place back, and takes it again before it goes on', async () => {
-  const account = createByteAccount({ maxBytes: 100 });
-  const lane = createLane({ places: 1 });
-  using other = account.open(bob);
-  await other.draw(50);
-  using rest = account.open({ tenantID: 'c' });
-  await rest.draw(50);
-  expect(lane.take(ann)).toBe(true);
-  using place = new Place(lane, ann, account.open(ann));
-  const drawing = place.run(() => bytesOfWork()?.draw(10)) ?? Promise.resolve();
+  const account = createMemoryBudget({ maxBytes: 100 });
+  const lane = createSemaphore({ permits: 1 });
+  using other = account.openReservation(bob);
+  await other.reserve(50);
+  using rest = account.openReservation({ tenantID: 'c' });
+  await rest.reserve(50);
+  expect(lane.tryAcquire(ann)).toBe(true);
+  using place = new Permit(lane, ann, account.openReservation(ann));
+  const drawing = place.run(() => currentReservation()?.reserve(10)) ?? Promise.resolve();
   expect(await isFulfilled(drawing)).toBe(false);
 
-  expect(lane.take(bob)).toBe(true);
+  expect(lane.tryAcquire(bob)).toBe(true);
   rest[Symbol.dispose]();
   expect(await isFulfilled(drawing)).toBe(false);
-  lane.leave(bob);
+  lane.release(bob);
   await drawing;
 
   expect([lane.used, account.used]).toEqual([1, 60]);

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { expect, test } from 'vitest';
 import { toAppError } from '#shared/core/errors.ts';
-import { lendInTurns } from '#shared/db/fair-checkout.ts';
+import { checkOutFairly } from '#shared/db/fair-checkout.ts';
 import { createOrm } from '#shared/entities/orm.ts';
 import { User } from '#shared/entities/tables/user.ts';
 import { freshDatabase } from '#test/support/database.ts';
@@ -13,7 +13,7 @@ test('an entity manager that gets no connection fails with what is told to the c
   const orm = await createOrm({ url, poolSize: 1 }, testLogger);
   resources.defer(() => orm.close());
   const pool: Pool = await orm.em.getConnection().getNativeClient();
-  lendInTurns(pool, { maxWaiting: 1, maxWaitMs: 10 });
+  checkOutFairly(pool, { maxWaiting: 1, maxWaitMs: 10 });
   const held = await pool.connect();
   resources.defer(() => held.release());
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
-import { withBytes } from '#shared/concurrency/work-context.ts';
+import { createMemoryBudget } from '#shared/concurrency/memory-budget.ts';
+import { withReservation } from '#shared/concurrency/work-context.ts';
 import { newID } from '#shared/core/ids.ts';
 import { postgresql } from '#shared/datasources/types/postgresql.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
@@ -41,13 +41,13 @@ async function growthOf(work: () => Promise<unknown>): Promise<number> {
 }
 
 test('answers at once take no more memory than may be held, and all of them arrive', async () => {
-  const account = createByteAccount({ maxBytes: 50 * MB, maxWaitMs: 50_000 });
+  const account = createMemoryBudget({ maxBytes: 50 * MB, maxWaitMs: 50_000 });
   const growth = await growthOf(() =>
     Promise.all(
       datasources.map(async (datasource) => {
-        const turn = { tenantID: newID() };
-        using held = account.open(turn);
-        await withBytes(turn, held, () => readCell(datasource, CELL));
+        const flow = { tenantID: newID() };
+        using held = account.openReservation(flow);
+        await withReservation(flow, held, () => readCell(datasource, CELL));
       }),
     ),
   );
@@ -58,12 +58,12 @@ test('answers at once take no more memory than may be held, and all of them arri
 });
 
 test('an answer larger than one request may hold is refused before it arrives', async () => {
-  const account = createByteAccount({ maxBytes: 50 * MB });
+  const account = createMemoryBudget({ maxBytes: 50 * MB });
   const growth = await growthOf(async () => {
     for (const datasource of datasources.slice(0, 3)) {
-      const turn = { tenantID: newID() };
-      using held = account.open(turn);
-      await expect(withBytes(turn, held, () => readCell(datasource, 100 * MB))).rejects.toMatchObject({
+      const flow = { tenantID: newID() };
+      using held = account.openReservation(flow);
+      await expect(withReservation(flow, held, () => readCell(datasource, 100 * MB))).rejects.toMatchObject({
         code: 'PAYLOAD_TOO_LARGE',
         message: expect.stringContaining('HELD_MAX_BYTES'),
       });

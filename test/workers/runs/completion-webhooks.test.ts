@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { createMemoryBudget } from '#shared/concurrency/memory-budget.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -83,7 +83,7 @@ async function deliveries(): Promise<Row[]> {
 
 function telling(pool: Pool = deployment.pool, allow = deployment.config.outbound.allow) {
   const sender = createSender({ outbound: createOutbound({ allow }), variables });
-  const bytes = createByteAccount({ maxBytes: 64_000_000 });
+  const bytes = createMemoryBudget({ maxBytes: 64_000_000 });
   const telling = createDeliveries({ pool, bytes, sender, logger: testLogger, onEnd: () => undefined });
   return {
     ...telling,

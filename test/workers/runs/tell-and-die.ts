@@ -1,6 +1,6 @@
 /** Tells a receiver of the end of a run and is killed when the answer has come, before it is recorded. */
 
-import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { createMemoryBudget } from '#shared/concurrency/memory-budget.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { readConfig } from '#shared/process/config.ts';
@@ -17,7 +17,7 @@ const sender = createSender({ outbound: createOutbound({ allow: config.outbound.
 const deliveries = createDeliveries({
   pool,
   logger,
-  bytes: createByteAccount({ maxBytes: 1_000_000 }),
+  bytes: createMemoryBudget({ maxBytes: 1_000_000 }),
   sender: {
     async send(delivery, signal) {
       await sender.send(delivery, signal);

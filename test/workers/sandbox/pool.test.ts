@@ -780,9 +780,9 @@ test('large arguments and results count among the bytes that a worker holds', as
   });
 
   async function withLittle(work: () => Promise<unknown>): Promise<unknown> {
-    const turn = { tenantID: 'tenant' };
-    using held = createMemoryBudget({ maxBytes: 400_000 }).open(turn);
-    return await withReservation(turn, held, work);
+    const flow = { tenantID: 'tenant' };
+    using held = createMemoryBudget({ maxBytes: 400_000 }).openReservation(flow);
+    return await withReservation(flow, held, work);
   }
 });
 
@@ -792,7 +792,7 @@ test('code that fails while its node waits to have its slot back fails that node
   process.on('unhandledRejection', note);
   await using stack = new AsyncDisposableStack();
   stack.defer(() => void process.off('unhandledRejection', note));
-  const lane = createSemaphore({ places: 1 });
+  const lane = createSemaphore({ permits: 1 });
   const [own, other] = [{ tenantID: 'tenant' }, { tenantID: 'other' }];
   lane.tryAcquire(own);
   using place = new Permit(lane, own);

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
@@ -53,7 +53,7 @@ export class ReaderProcess {
     const announced = await this.#ask(request, signal);
     if (announced.kind !== 'ready') return resultOf(announced);
     try {
-      await bytesOfWork()?.draw(announced.length);
+      await currentReservation()?.reserve(announced.length);
     } catch (error) {
       // It keeps a result that is not asked for.
       this.kill();

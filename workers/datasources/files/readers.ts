@@ -1,5 +1,5 @@
-import { createLane } from '#shared/concurrency/semaphore.ts';
-import { turnOf } from '#shared/concurrency/work-context.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
+import { flowOf } from '#shared/concurrency/work-context.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { ReadRequest, ReadResult } from './protocol.ts';
 import { ReaderProcess } from './reader-process.ts';
@@ -36,7 +36,7 @@ export function createReaders(
   { maxAtOnce, maxPerTenant, idleMs }: Limits = { maxAtOnce: 4, maxPerTenant: 2, idleMs: 30_000 },
 ): Readers {
   const pool = new Set<Reader>();
-  const lane = createLane({ places: maxAtOnce, maxPerTenant, sharesByCreator: true });
+  const reads = createSemaphore({ permits: maxAtOnce, maxPerTenant, dynamicLimit: 1 });
   const timer = setInterval(sweep, Math.min(idleMs, 5_000)).unref();
 
   function sweep(): void {
@@ -76,14 +76,14 @@ export function createReaders(
   return {
     async read(task) {
       const { tenantID, request, signal } = task;
-      const leave = await lane.enter(turnOf(tenantID), signal);
-      if (!leave) throw signal.reason;
+      const releasePermit = await reads.acquirePermit(flowOf(tenantID), signal);
+      if (!releasePermit) throw signal.reason;
       const reader = readerFor(task);
       try {
         return await reader.process.read(request, signal);
       } finally {
         release(reader);
-        leave();
+        releasePermit();
       }
     },
     async [Symbol.asyncDispose]() {

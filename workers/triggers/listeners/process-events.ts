@@ -39,7 +39,7 @@ import { createSendEvent } from './actions/send-event.ts';
 import { createStartWorkflow } from './actions/start-workflow.ts';
 import { createTransform } from './actions/transform-event.ts';
 import type { BufferTrim } from './actions/trim-buffers.ts';
-import { type Attempted, endOf, failureOf, deferralOf, type OpenEvent, stopOf } from './attempt-ends.ts';
+import { type Attempted, deferralOf, endOf, failureOf, type OpenEvent, stopOf } from './attempt-ends.ts';
 import { type AttemptEnd, endAttempts } from './end-attempts.ts';
 import { readable, testsOf } from './test-events.ts';
 
@@ -70,15 +70,15 @@ interface Needs {
   logger: Logger;
 }
 
-/** Events at once whose actions wait for code, queries or runs. A creator whose servers are slow must leave places for others. */
-const SLOW = { places: 160, maxPerTenant: 40, sharesByCreator: true };
+/** Events at once whose actions wait for code, queries or runs. A creator whose servers are slow must leave permits for others. */
+const SLOW = { permits: 160, maxPerTenant: 40, dynamicLimit: 1 };
 const PUT_BACK_SECONDS = 0.5;
 /** Statements at once for events with large bodies, tenants in turn: each has its own, and connections are lent in the order of arrival. */
-const LARGE = { places: 2 };
+const LARGE = { permits: 2 };
 /** Bodies of events that share a statement. */
 const MAX_BYTES = 256 * 1024;
 
-/** An event with the turn of its tenant. */
+/** An event with the flow of its tenant. */
 interface Found extends OpenEvent {
   flow: FlowKey;
 }
@@ -119,9 +119,9 @@ export function createEventProcessing(needs: Needs): EventProcessing {
     return (await large.run(flow, () => endAttempts(runs, [ended]))).has(ended.eventID);
   }
 
-  async function readBody({ id, flow, bodyBytes }: Found, held: Reservation): Promise<Buffer | null> {
+  async function readBody({ id, flow, bodyBytes }: Found, reservation: Reservation): Promise<Buffer | null> {
     if (bodyBytes <= LARGE_BODY) return readBodies(id, { flow, bytes: bodyBytes });
-    await held.draw(4 * bodyBytes);
+    await reservation.reserve(4 * bodyBytes);
     const [body = null] = await large.run(flow, () => readBodiesOf(pool, [id]));
     return body;
   }
@@ -186,8 +186,8 @@ export function createEventProcessing(needs: Needs): EventProcessing {
       const { tenantID } = loaded;
       const flow = await turns.of({ tenantID });
       const found: Found = { ...loaded, flow };
-      using held = bytes.open(flow);
-      if (found.bodyBytes > SMALL_BODY) found.body = await readBody(found, held);
+      using reservation = bytes.openReservation(flow);
+      if (found.bodyBytes > SMALL_BODY) found.body = await readBody(found, reservation);
       const listener = await reader.byID(found.listenerID, tenantID);
       const deferredBy = deferralOf(found, listener);
       if (deferredBy) {

@@ -10,10 +10,10 @@ import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { findNodeKind } from '#shared/workflow/nodes/index.ts';
 import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { type Graph, graphOf } from '../../../graphs/graph.ts';
-import { tenantRoute } from '../../../http/route.ts';
+import { tenantRoute } from '../../../http/route/route.ts';
 import { runSpellings } from '../../../runs/run-inputs.ts';
 import { WorkflowID } from '../../../runs/run-schemas.ts';
-import { findLatestID, findVersionToRun } from '../../../versions/workflow-versions.ts';
+import { findLatestID, findVersionToRun } from '../../../graphs/workflow-versions.ts';
 import { graphFaults, type Problem, problemsIn, variableProblems, workflowProblems } from './problems.ts';
 import { PlanQuery, WorkflowPlan, WorkflowPlanned } from './schemas.ts';
 
@@ -58,7 +58,7 @@ export const planWorkflow = tenantRoute({
       ? await producer.ask(
           workflowPlans,
           { tenantID, versionID: version.id, input },
-          { signal, lanes: { tenant: tenantID } },
+          { signal, limitKeys: { tenant: tenantID } },
         )
       : { nodes: [], edges: [] };
     return { versionID: version.id, versionNumber: version.number ?? null, problems, ...plan };

@@ -65,8 +65,8 @@ function aQueue() {
   return Object.assign(queue, { producer });
 }
 
-function recorderOf(producer: Producer, { pool = deployment.pool, lanes = 2 }: { pool?: Pool; lanes?: number } = {}) {
-  return createEventRecorder({ pool, producer, logger: testLogger, lanes });
+function recorderOf(producer: Producer, { pool = deployment.pool, maxConcurrent = 2 }: { pool?: Pool; maxConcurrent?: number } = {}) {
+  return createEventRecorder({ pool, producer, logger: testLogger, maxConcurrent });
 }
 
 function anEvent(more: Partial<NewEvent> = {}): NewEvent {
@@ -115,7 +115,7 @@ test('an event that the database refuses fails alone', async () => {
 });
 
 test('a tenant with few events does not wait behind one with many', async () => {
-  await using recorder = recorderOf(aQueue().producer, { lanes: 1 });
+  await using recorder = recorderOf(aQueue().producer, { maxConcurrent: 1 });
   const tenantID = newID();
   let recorded = 0;
   const many = Array.from({ length: 1_600 }, () => recorder.record(anEvent({ tenantID })).then(() => (recorded += 1)));
@@ -147,7 +147,7 @@ test('a tenant has a bounded number of jobs, and the others follow in their orde
   const { pool } = deployment;
   const needs = { pool, producer: queue.producer };
   const tenantID = newID();
-  await using recorder = recorderOf(queue.producer, { lanes: 1 });
+  await using recorder = recorderOf(queue.producer, { maxConcurrent: 1 });
   const events = Array.from({ length: 620 }, () => anEvent({ tenantID }));
   await Promise.all(events.map((event) => recorder.record(event)));
   const jobs = () => queue.added.filter((id) => events.some((event) => event.id === id));
@@ -325,7 +325,7 @@ test('a tenant does not wait for statements that another has filled', async () =
 test('with one lane the events of a tenant are recorded in their order, also those beside the lane', async () => {
   // The lane has the first statement, and the second is beside it.
   const slow = aHeldPool(2);
-  await using recorder = recorderOf(aQueue().producer, { pool: slow.pool, lanes: 1 });
+  await using recorder = recorderOf(aQueue().producer, { pool: slow.pool, maxConcurrent: 1 });
   const tenantID = newID();
   const order: number[] = [];
   const record = (n: number) => recorder.record(anEvent({ tenantID })).then(() => order.push(n));

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Turn } from '#shared/concurrency/fair-queue.ts';
-import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
-import { createLane } from '#shared/concurrency/semaphore.ts';
-import { Place, withBytes } from '#shared/concurrency/work-context.ts';
+import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
+import { createMemoryBudget } from '#shared/concurrency/memory-budget.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
+import { Permit, withReservation } from '#shared/concurrency/work-context.ts';
 import { fileTypes } from '#shared/datasources/files/types.ts';
 import { createReaders, type Readers } from '#workers/datasources/files/readers.ts';
 import { testLogger } from '../../../support/environment.ts';
@@ -34,11 +34,11 @@ afterEach(async () => {
 });
 
 /** As a worker runs it: the turn of the work is that of the tenant's creator. */
-function read(turn: Turn, sql = 'select a from t') {
+function read(flow: FlowKey, sql = 'select a from t') {
   const files = [{ path: join(folder, 'a.csv'), fileType: fileTypes.csv, name: 't' }];
   const request = { kind: 'duckdb' as const, files, sql, params: [], maxRows: 10 };
-  return new Place(createLane({ places: 1 }), turn).run(() =>
-    readers.read({ tenantID: turn.tenantID, request, signal: stop.signal }),
+  return new Permit(createSemaphore({ permits: 1 }), flow).run(() =>
+    readers.read({ tenantID: flow.tenantID, request, signal: stop.signal }),
   );
 }
 
@@ -86,10 +86,10 @@ test('a result counts among the bytes that a worker holds before it is sent, and
 
   expect(await heldBy(() => readAlone(long(1_000_000)))).toBeGreaterThanOrEqual(1_000_000);
 
-  const account = createByteAccount({ maxBytes: 1_000_000 });
-  const turn = { tenantID: 'tenant' };
-  using held = account.open(turn);
-  await expect(withBytes(turn, held, () => readAlone(long(1_000_000)))).rejects.toMatchObject({
+  const account = createMemoryBudget({ maxBytes: 1_000_000 });
+  const flow = { tenantID: 'tenant' };
+  using held = account.openReservation(flow);
+  await expect(withReservation(flow, held, () => readAlone(long(1_000_000)))).rejects.toMatchObject({
     code: 'PAYLOAD_TOO_LARGE',
   });
   expect(await readAlone('select a from t')).toMatchObject({ data: [{ a: 1 }] });

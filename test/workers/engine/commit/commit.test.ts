@@ -466,7 +466,7 @@ test('a step that is larger than a statement of many may be is written alone, an
 test('of large steps those of a creator with few do not wait for all of another', async () => {
   const { held, committer, committed, step } = await hold(12);
   const other = held[11] as Run;
-  Object.assign(other, { turn: { tenantID: 'other', creatorID: 'other' } });
+  Object.assign(other, { flow: { tenantID: 'other', creatorID: 'other' } });
   const payload = JSON.stringify({ output: { text: 'x'.repeat(1_000_000) } });
 
   for (const run of held) step(run, payload);

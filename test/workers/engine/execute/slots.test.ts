@@ -1,8 +1,8 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { Turn } from '#shared/concurrency/fair-queue.ts';
-import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
-import { createLane } from '#shared/concurrency/semaphore.ts';
+import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
+import { createMemoryBudget } from '#shared/concurrency/memory-budget.ts';
+import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import { newID } from '#shared/core/ids.ts';
 import { startDeployment } from '#test/support/deployment.ts';
 import { graph, noops } from '#test/support/graphs.ts';
@@ -34,15 +34,15 @@ test('a slot that a node gets after its run was stopped is free again', async ()
 
 test('nodes at silent servers leave slots to the next creator, however many tenants theirs has', async () => {
   const lease = { isValid: true, untilValid: async () => undefined };
-  const slots = createSlots(50, lease, createByteAccount({ maxBytes: 1_000_000 }));
+  const slots = createSlots(50, lease, createMemoryBudget({ maxBytes: 1_000_000 }));
   const begun: string[] = [];
   const { promise: silence, resolve: answer } = Promise.withResolvers<void>();
-  const begin = (turn: Turn) => {
+  const begin = (flow: FlowKey) => {
     const run = () => {
-      begun.push(turn.tenantID);
+      begun.push(flow.tenantID);
       return silence;
     };
-    return slots.enter({ turn, isShort: false, isOver: () => false, run });
+    return slots.enter({ flow, isShort: false, isOver: () => false, run });
   };
   const nodes = Array.from({ length: 120 }, (_, n) => begin({ tenantID: `a${n % 12}`, creatorID: 'ann' }));
   await nextTick();
@@ -61,17 +61,17 @@ test('a node that has waited for a connection goes on under a valid lease, and e
   const lease = { isValid: true, untilValid: () => valid.promise };
   let valid = Promise.withResolvers<void>();
   valid.resolve();
-  const slots = createSlots(50, lease, createByteAccount({ maxBytes: 1_000_000 }));
-  const connections = createLane({ places: 1 });
+  const slots = createSlots(50, lease, createMemoryBudget({ maxBytes: 1_000_000 }));
+  const connections = createSemaphore({ permits: 1 });
   const stop = new AbortController();
   const done: string[] = [];
   const node = (name: string, signal?: AbortSignal) => {
-    const turn = { tenantID: name };
+    const flow = { tenantID: name };
     const run = async () => {
-      await connections.enter(turn, signal);
+      await connections.acquirePermit(flow, signal);
       done.push(name);
     };
-    return slots.enter({ turn, isShort: false, isOver: () => false, run });
+    return slots.enter({ flow, isShort: false, isOver: () => false, run });
   };
   await node('first');
   const second = node('second');
@@ -81,9 +81,9 @@ test('a node that has waited for a connection goes on under a valid lease, and e
 
   lease.isValid = false;
   valid = Promise.withResolvers();
-  connections.leave({ tenantID: 'first' });
+  connections.release({ tenantID: 'first' });
   await nextTick();
-  connections.leave({ tenantID: 'second' });
+  connections.release({ tenantID: 'second' });
   await nextTick();
   expect({ done, used: slots.used }).toEqual({ done: ['first'], used: 0 });
 
@@ -125,13 +125,13 @@ test('a run is claimed and ends while the runs of another creator fill their par
   await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
 });
 
-test('a node whose turn comes while the lease is over gives its slot back, and has one when the lease is valid again', async () => {
+test('a node whose flow comes while the lease is over gives its slot back, and has one when the lease is valid again', async () => {
   let valid = Promise.resolve();
   const lease = { isValid: true, untilValid: () => valid };
-  const slots = createSlots(1, lease, createByteAccount({ maxBytes: 1_000_000 }));
-  const [turn, first] = [{ tenantID: newID() }, Promise.withResolvers<void>()];
+  const slots = createSlots(1, lease, createMemoryBudget({ maxBytes: 1_000_000 }));
+  const [flow, first] = [{ tenantID: newID() }, Promise.withResolvers<void>()];
   let hasBegun = false;
-  const begin = (run: () => Promise<void>) => slots.enter({ turn, isShort: false, isOver: () => false, run });
+  const begin = (run: () => Promise<void>) => slots.enter({ flow, isShort: false, isOver: () => false, run });
   const nodes = [
     begin(() => first.promise),
     begin(async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { createByteAccount } from '#shared/concurrency/memory-budget.ts';
+import { createMemoryBudget } from '#shared/concurrency/memory-budget.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createSlots } from '#workers/engine/execute/slots.ts';
 import { createLease, type Lease } from '#workers/engine/lease/lease.ts';
@@ -60,14 +60,14 @@ test('a lease counts from the moment at which it was asked for, however late the
 test('a node that gets a slot begins when the lease is valid, and not while it is over', async () => {
   await using lease = newLease(1_500);
   await lease.open();
-  const slots = createSlots(1, lease, createByteAccount({ maxBytes: 1_000_000 }));
+  const slots = createSlots(1, lease, createMemoryBudget({ maxBytes: 1_000_000 }));
   const run = vi.fn(async () => undefined);
   vi.useFakeTimers({ toFake: ['Date'] });
   vi.advanceTimersByTime(1_500);
   expect(lease.isValid).toBe(false);
 
-  const turn = { tenantID: newID() };
-  const done = slots.enter({ turn, isShort: false, isOver: () => false, run });
+  const flow = { tenantID: newID() };
+  const done = slots.enter({ flow, isShort: false, isOver: () => false, run });
 
   expect(run).not.toHaveBeenCalled();
   // The next renewal.

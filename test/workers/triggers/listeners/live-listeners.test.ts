@@ -17,8 +17,6 @@ import {
   startListenedServers,
 } from '#test/workers/triggers/listeners/listened-servers.ts';
 
-const PATIENCE_MS = 90_000;
-
 let cluster: Cluster;
 let tenant: TestTenant;
 let servers: ListenedServers;
@@ -57,13 +55,13 @@ async function connections() {
 }
 
 /** Waits until every listener is connected. */
-async function areRunning(patienceMs = PATIENCE_MS): Promise<void> {
+async function areRunning(): Promise<void> {
   await eventually(async () => {
     const known = await connections();
     const others = cases.filter(({ id }) => known[id]?.state !== 'running').map(({ name }) => name);
     const errors = await cluster.pool.query('select last_error from listener where last_error is not null');
     expect(others, JSON.stringify(errors.rows)).toEqual([]);
-  }, patienceMs);
+  });
 }
 
 /** Of its own for each try of a test: listeners still have what an earlier one has sent. */
@@ -91,7 +89,7 @@ async function hasRecorded(one: (typeof cases)[number], texts: readonly string[]
     const all = await recorded(one);
     const missing = texts.filter((text) => !all.includes(text));
     expect(missing, missing.length > 0 ? `${one.name}: ${await described(one)}` : one.name).toEqual([]);
-  }, PATIENCE_MS);
+  });
 }
 
 test('events flow, also after the server was killed and started again', async () => {
@@ -116,28 +114,25 @@ test('events flow, also after the server was killed and started again', async ()
   );
   expect(rows).toEqual([{ order_key: 'events.new' }]);
 
-  const killedAt = Date.now();
   await servers.restart();
 
-  // The wait between two attempts is at most as long as the server has been away.
-  const patienceMs = PATIENCE_MS + 2 * (Date.now() - killedAt);
-  await Promise.all(cases.filter(({ keeps }) => keeps).map((one) => sendOnce(one, again, patienceMs)));
-  await areRunning(patienceMs);
+  await Promise.all(cases.filter(({ keeps }) => keeps).map((one) => sendOnce(one, again)));
+  await areRunning();
   expect((await ended()) - before).toBeGreaterThanOrEqual(cases.filter(({ keeps }) => keeps).length);
   await Promise.all(cases.map((one) => (one.keeps ? hasRecorded(one, [again]) : sendUntilRecorded(one, again))));
 }, 150_000);
 
 /** The client of the test has to connect again itself. */
-async function sendOnce(one: Listened, text: string, patienceMs: number): Promise<void> {
-  await eventually(() => one.send(text), patienceMs);
+async function sendOnce(one: Listened, text: string): Promise<void> {
+  await eventually(() => one.send(text));
 }
 
 /** For a server that promises no more. The subscription of a listener may begin a moment after its connection. */
 async function sendUntilRecorded(one: (typeof cases)[number], text: string): Promise<void> {
   await eventually(async () => {
     await one.send(text);
-    await expect.poll(() => recorded(one), { timeout: 500, message: one.name }).toContain(text);
-  }, PATIENCE_MS);
+    await expect.poll(() => recorded(one), { timeout: 2_000, message: one.name }).toContain(text);
+  });
 }
 
 /** Events arrive at the owner and wait for the database; at the end, what waits there is given up. */
@@ -162,12 +157,13 @@ test('what a server has accepted is recorded, although the owner is killed', asy
   const keeping = cases.filter(({ keeps }) => keeps).map((one) => ({ one, texts: [] as string[] }));
   const round = aText();
   let isOver = false;
+  let pauseMs = 5;
   const sending = keeping.map(async ({ one, texts }) => {
     while (!isOver) {
       const text = `${round}n${texts.length}`;
       await one.send(text);
       texts.push(text);
-      await new Promise((resolve) => setTimeout(resolve, 2));
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   });
   await Promise.all(keeping.map(({ one }) => hasRecorded(one, [`${round}n20`])));
@@ -176,7 +172,7 @@ test('what a server has accepted is recorded, although the owner is killed', asy
     const before = keeping.map(({ texts }) => texts.length);
     await eventually(() => {
       expect(keeping.every(({ texts }, n) => texts.length > (before[n] ?? 0) + 20)).toBe(true);
-    }, PATIENCE_MS);
+    });
     await eventually(async () => {
       const { text } = await scrape(metricsPort);
       const inHand = (what: string) => readSeries(text, `gantry_listener_${what}_in_hand`);
@@ -185,6 +181,8 @@ test('what a server has accepted is recorded, although the owner is killed', asy
       expect(inHand('bytes')).toBeGreaterThan(10 * inHand('events'));
     });
     await owner.kill('SIGKILL');
+    // Until the next owner is there, which may take seconds.
+    pauseMs = 200;
   });
   await using _ = await startOwner();
   await areRunning();
@@ -218,7 +216,7 @@ test('owners share the listeners evenly, and one that stops hands its own over',
 
   await using second = await startOwner();
   const half = cases.length / 2;
-  await eventually(async () => expect(await counts()).toEqual([Math.floor(half), Math.ceil(half)]), PATIENCE_MS);
+  await eventually(async () => expect(await counts()).toEqual([Math.floor(half), Math.ceil(half)]));
   await areRunning();
   await eventually(async () => {
     const { text } = await scrape(second.metricsPort);
@@ -228,7 +226,7 @@ test('owners share the listeners evenly, and one that stops hands its own over',
   });
   await second[Symbol.asyncDispose]();
 
-  await eventually(async () => expect(await counts()).toEqual([cases.length]), PATIENCE_MS);
+  await eventually(async () => expect(await counts()).toEqual([cases.length]));
   await first[Symbol.asyncDispose]();
 
   const states = Object.values(await connections()).map(({ state }) => state);
@@ -253,7 +251,7 @@ test('a change counts within seconds, and a listener that is made inactive leave
   });
 
   for (const { id } of cases) await api.post(`T/listeners/${id}/deactivate`);
-  await eventually(async () => expect(await servers.remoteResources()).toEqual([]), PATIENCE_MS);
+  await eventually(async () => expect(await servers.remoteResources()).toEqual([]));
   const known = await connections();
   expect(new Set(cases.map(({ id }) => known[id]?.state))).toEqual(new Set(['stopped']));
 
@@ -278,7 +276,7 @@ test('what listeners have left is removed, although no worker had them when they
   for (const { id } of cases) await api.post(`T/listeners/${id}/deactivate`);
   const leaving = cases.filter(({ keeps }) => keeps);
   const first = await startOwner();
-  await eventually(async () => expect(await servers.remoteResources()).toEqual([]), PATIENCE_MS);
+  await eventually(async () => expect(await servers.remoteResources()).toEqual([]));
   const doomed = await aTenant(cluster);
   const create = async (owner: TestTenant, { type, options, config }: Listened) => {
     const datasource = await aDatasource(cluster, { tenant: owner, type, options });
@@ -293,7 +291,7 @@ test('what listeners have left is removed, although no worker had them when they
       [ids],
     );
     expect(rows.map(({ state }) => state)).toEqual(ids.map(() => 'running'));
-  }, PATIENCE_MS);
+  });
   expect((await servers.remoteResources()).length).toBeGreaterThan(2);
   // As the processing does when their creator may no longer.
   await pool.query(`update listener set status = 'error' where id = any($1::uuid[])`, [ids]);
@@ -320,7 +318,7 @@ test('what listeners have left is removed, although no worker had them when they
   await pool.query('update listener_residue set ready_at = now()');
   await using _ = await startOwner();
 
-  await eventually(async () => expect(await servers.remoteResources()).toEqual([]), PATIENCE_MS);
+  await eventually(async () => expect(await servers.remoteResources()).toEqual([]));
   // One whose server does not answer is tried again.
   await eventually(async () => {
     const { rows } = await pool.query<{ id: string; tried: boolean }>(
@@ -328,5 +326,5 @@ test('what listeners have left is removed, although no worker had them when they
     );
     expect(rows).toEqual([{ id: away, tried: true }]);
     await pool.query('update listener_residue set ready_at = now() where claimed_until is null');
-  }, PATIENCE_MS);
+  });
 });

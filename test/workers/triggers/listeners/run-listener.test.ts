@@ -40,7 +40,7 @@ function run({ provenMs }: Pick<RunnerNeeds, 'provenMs'> = {}) {
     // Only the gate: the source needs no more of the worker.
     services: { outbound: openOutbound } as never,
     logger: testLogger,
-    connecting: createSemaphore({ places: 1 }),
+    connecting: createSemaphore({ permits: 1 }),
     recordingFor: (of) => createRecording(own, of),
     report: (report) => void reports.push(report),
     firstBackoffMs: 0.01,

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { AbstractConnector, Redis } from 'ioredis';
 import type { z } from 'zod';
-import { bytesOfWork } from '#shared/concurrency/work-context.ts';
+import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import type { redis } from '#shared/datasources/types/redis.ts';
@@ -99,7 +99,7 @@ export async function signIn(
 export function callOn(client: Redis, where: string): Call {
   return async (command, ...words) => {
     const reply = await send();
-    await bytesOfWork()?.draw(sizeOf(reply));
+    await currentReservation()?.reserve(sizeOf(reply));
     return reply;
 
     async function send(): Promise<Reply> {

@@ -12,8 +12,8 @@ import { findListenerType } from '#shared/triggers/listeners/types/index.ts';
 import type { OutboundServices } from '../../../datasources/connectors/outbound-services.ts';
 import { sourceOf, sourceTypes } from '../sources/index.ts';
 import { createCapacity } from './capacity.ts';
-import { cleanUpRemoteResources, type ConnectedListener, removeRemoteResource, remoteResourceOf } from './cleanup.ts';
-import { type Claimed, createLeases, type OwnedListener, type LeaseState, type Report } from './leases.ts';
+import { type ConnectedListener, cleanUpRemoteResources, remoteResourceOf, removeRemoteResource } from './cleanup.ts';
+import { type Claimed, createLeases, type LeaseState, type OwnedListener, type Report } from './leases.ts';
 import { createOwnerStats, type OwnerStats } from './metrics.ts';
 import { createOwnLease } from './own-lease.ts';
 import { createRecording } from './recording.ts';
@@ -26,7 +26,7 @@ const Common = z.looseObject({ orderBy });
 /** Listeners that a worker takes in one round, so that it reads and connects them in turn. */
 const CLAIMED_AT_ONCE = 100;
 /** Connections that are being made at once; of one tenant, so that servers that do not answer hold up no other tenant. */
-const CONNECTING = { places: 50, maxPerTenant: 5 };
+const CONNECTING = { permits: 50, maxPerTenant: 5 };
 /** A worker whose round takes longer is stuck: others are to have its listeners. */
 const MAX_ROUND_MS = 60_000;
 
@@ -178,7 +178,8 @@ export function createListenerOwner({
     if (before) {
       await before.runner.stop();
       one.claimed.cursor = reports.get(listenerID)?.cursor ?? one.claimed.cursor;
-      if (remoteResourceOf(before, services) !== remoteResourceOf({ source, listener }, services)) await removeRemoteResource(before, needs);
+      if (remoteResourceOf(before, services) !== remoteResourceOf({ source, listener }, services))
+        await removeRemoteResource(before, needs);
     }
     if (owned.get(listenerID) !== one) return;
     const runner = runListener({ listener, source, cursor: one.claimed.cursor }, needs);

@@ -64,8 +64,7 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
   async function connectOnce(): Promise<{ isProven: boolean; error: unknown }> {
     const attempt = new AbortController();
     const signal = AbortSignal.any([ended.signal, attempt.signal]);
-    const turn = { tenantID };
-    const leave = await connecting.acquirePermit(turn, signal);
+    const leave = await connecting.acquirePermit({ tenantID }, signal);
     let isProven = false;
     let hasArrived = false;
     let isOld = false;

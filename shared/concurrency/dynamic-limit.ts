@@ -1,0 +1,41 @@
+import type { FlowKey } from './fair-queue.ts';
+
+/**
+ * Limits each creator to `alpha` times as many permits as are still free. With 1, one creator gets half of `n` permits, two get a third
+ * each, and a creator who comes later finds a permit at once, however many tenants the others made and however long their work takes.
+ * (Networks share packet buffers in this way: "dynamic thresholds".) With 4, a creator alone gets four fifths.
+ */
+export interface DynamicLimit {
+  /**
+   * Whether the creator has reached the limit, without the permits of `released`; `free` is the number of free permits. A first permit
+   * is always allowed.
+   */
+  isReached(flow: FlowKey, free: number, released?: readonly FlowKey[]): boolean;
+  count(flow: FlowKey, change: number): void;
+  /** Permits of the creator. */
+  usedBy(flow: FlowKey): number;
+}
+
+export function createDynamicLimit(alpha = 1): DynamicLimit {
+  const byCreator = new Map<string, number>();
+
+  return {
+    isReached(flow, free, released = []) {
+      const creator = creatorOf(flow);
+      let used = byCreator.get(creator) ?? 0;
+      for (const one of released) if (creatorOf(one) === creator) used -= 1;
+      return used >= Math.max(free * alpha, 1);
+    },
+    count(flow, change) {
+      const creator = creatorOf(flow);
+      const used = (byCreator.get(creator) ?? 0) + change;
+      if (used > 0) byCreator.set(creator, used);
+      else byCreator.delete(creator);
+    },
+    usedBy: (flow) => byCreator.get(creatorOf(flow)) ?? 0,
+  };
+}
+
+export function creatorOf({ tenantID, creatorID = tenantID }: FlowKey): string {
+  return creatorID;
+}
