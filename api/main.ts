@@ -1,7 +1,7 @@
 import { createLogger } from '#shared/core/logger.ts';
 import { readConfig } from '#shared/process/config.ts';
 import { closeAndExit, stopSignal } from '#shared/process/shutdown.ts';
-import { startApi } from './listen.ts';
+import { startApi } from './app/listen.ts';
 
 const config = readConfig();
 const logger = createLogger(config.log, { process: 'api' });

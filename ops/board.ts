@@ -12,7 +12,7 @@ import express, { type NextFunction, type Request, type Response } from 'express
 import helmet from 'helmet';
 import { createOperators } from '#api/auth/operator-session.ts';
 import { createFleetView } from '#api/fleet/fleet.ts';
-import { ICON_PATH, sendIcon } from '#api/http/icon.ts';
+import { ICON_PATH, sendIcon } from '#api/http/response/icon.ts';
 import { type IdentifyOperator, serveFleetSockets } from '#api/realtime/fleet-room.ts';
 import { createLogger, type Logger } from '#shared/core/logger.ts';
 import { addProcessMetrics, createMetrics, inProcess } from '#shared/core/metrics.ts';

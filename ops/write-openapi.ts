@@ -6,7 +6,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describeRoutes } from '#api/http/openapi/describe-routes.ts';
 import { describeEvents } from '#api/realtime/describe-events.ts';
-import { routeGroups } from '#api/resources/index.ts';
+import { routeGroups } from '#api/app/routes.ts';
 import { clientFiles } from './tools/client-types.ts';
 
 const rest = describeRoutes(routeGroups);

@@ -5,7 +5,7 @@ import { forgetAsset } from '#shared/access/policy/roles.ts';
 import { quotaOfTable } from '#shared/access/quotas.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
-import { requireUnbound } from '../auth/bounds.ts';
+import { requireUnbound } from '../auth/permission-boundary.ts';
 import { addRules, requireRoom } from './created-together.ts';
 import { folderedTypeOf, requireFolder } from './folders.ts';
 

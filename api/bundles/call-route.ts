@@ -4,10 +4,10 @@ import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { mapPaths, type Path } from '#shared/core/schema/issues.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
-import type { ApiContext } from '../context.ts';
-import type { Handling } from '../http/handling.ts';
-import type { Demand, Route, TenantInput } from '../http/route.ts';
-import { validation } from '../http/validate.ts';
+import type { ApiContext } from '../app/open-context.ts';
+import type { Handling } from '../http/request/unknown-field-policy.ts';
+import type { Demand, Route, TenantInput } from '../http/route/route.ts';
+import { validation } from '../http/request/validate.ts';
 
 /** The request that an import is a part of; its entity manager is in the transaction of the import. */
 export type ImportInput = Pick<

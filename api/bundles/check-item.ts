@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { inTurns } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { compileGraph } from '#shared/workflow/graph/graph.ts';
-import { validation } from '../http/validate.ts';
+import { validation } from '../http/request/validate.ts';
 import type { WorkflowCreate } from '../resources/workflows/schemas.ts';
 import type { PlannedItem } from './plan-import.ts';
 import { without } from './save-item.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import type { Route } from '../http/route.ts';
+import type { Route } from '../http/route/route.ts';
 import { createAppPage } from '../resources/app-pages/create.ts';
 import { appPageRoutes } from '../resources/app-pages/routes.ts';
 import { updateAppPage } from '../resources/app-pages/update.ts';

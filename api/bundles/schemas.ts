@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '#shared/core/json.ts';
-import { Message } from '../http/answer-parts.ts';
-import { ID } from '../http/id.ts';
+import { Message } from '../http/fields/response-parts.ts';
+import { ID } from '../http/fields/id.ts';
 import { bundledTypes } from './bundle-types.ts';
 import {
   exampleBundle,

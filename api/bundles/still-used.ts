@@ -2,7 +2,7 @@ import type { Permission } from '#shared/access/policy/permissions.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { plainArray } from '#shared/db/array.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { isAllowed } from '../http/grant.ts';
+import { isAllowed } from '../http/access/grant.ts';
 import type { BundledType } from './bundle-types.ts';
 import type { Importing } from './call-route.ts';
 import { kinds } from './kinds.ts';

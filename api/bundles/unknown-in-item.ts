@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import { findUnknownFields, type UnknownFields } from '../http/unknown-fields.ts';
+import { findUnknownFields, type UnknownFields } from '../http/request/unknown-fields.ts';
 import type { BundledType } from './bundle-types.ts';
 import { savers } from './savers.ts';
 

@@ -1,5 +1,5 @@
 import type { Pool } from '#shared/db/pool.ts';
-import { containing } from '../http/paging.ts';
+import { containing } from '../http/fields/paging.ts';
 import type { BacklogRow } from './backlog.ts';
 
 const SHOWN = 50;

@@ -24,7 +24,7 @@ import { usesVariables } from '#shared/workflow/graph/variable-uses.ts';
 import { findNodeKind } from '#shared/workflow/nodes/index.ts';
 import { assetWords, type NamedAsset, type NamedResource, namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
-import type { Access } from '../http/route.ts';
+import type { Access } from '../http/route/route.ts';
 import { codeIssues } from './check-code.ts';
 
 export interface Graph {

@@ -1,4 +1,4 @@
-import type { ApiContext } from '../context.ts';
+import type { ApiContext } from '../app/open-context.ts';
 
 /** Members who are looked at, of whom those with the permission are told. */
 const MAX_MEMBERS = 200;

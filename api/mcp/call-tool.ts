@@ -1,6 +1,6 @@
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import { toAppError } from '#shared/core/errors.ts';
-import type { ApiContext } from '../context.ts';
+import type { ApiContext } from '../app/open-context.ts';
 import { refuseManyNames } from '../tools/argument-names.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { ToolAnswer, ToolArguments } from '../tools/tool.ts';

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { AppError } from '#shared/core/errors.ts';
-import type { ApiContext } from '../context.ts';
+import type { ApiContext } from '../app/open-context.ts';
 
 /** RFC 9728: where clients read which authorization server signs users in. */
 export const RESOURCE_PATH = '/.well-known/oauth-protected-resource';

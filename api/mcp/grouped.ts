@@ -1,7 +1,7 @@
 import type { Tool as ListedTool } from '@modelcontextprotocol/server';
 import type { Tool, ToolRegistry } from '../tools/registry.ts';
 import type { ToolAnswer, ToolArguments } from '../tools/tool.ts';
-import { present } from './present.ts';
+import { present } from '../tools/present.ts';
 
 const MAX_FOUND = 20;
 const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false } as const;

@@ -1,7 +1,7 @@
 import type { Logger } from '#shared/core/logger.ts';
 import type { Config } from '#shared/process/config.ts';
-import type { ApiContext } from '../context.ts';
-import { listenEarly, serveContextMetrics } from '../listen.ts';
+import type { ApiContext } from '../app/open-context.ts';
+import { listenEarly, serveContextMetrics } from '../app/listen.ts';
 import { createMCPApp } from './app.ts';
 
 export interface MCP extends AsyncDisposable {

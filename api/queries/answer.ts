@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { QueryAnswer } from '#shared/messaging/queues/query-runs.ts';
-import { ResultColumn } from '../http/answer-parts.ts';
+import { ResultColumn } from '../http/fields/response-parts.ts';
 
 const exampleAnswer = {
   dataQueryResult: [

@@ -1,6 +1,6 @@
 import { type AuditRecord, wholeEntry } from '#shared/access/audit/records.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { ApiContext } from '../context.ts';
+import type { ApiContext } from '../app/open-context.ts';
 import type { Grant } from './join.ts';
 import type { ClientSocket } from './socket.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/core/errors.ts';
-import type { ApiContext } from '../context.ts';
+import type { ApiContext } from '../app/open-context.ts';
 import { noteOnSocket } from './audit-sockets.ts';
 import { rooms } from './rooms.ts';
 import type { ClientSocket, JoinedRoom } from './socket.ts';

@@ -4,7 +4,7 @@ import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { AnyServerPayload, operatorEvents } from '#shared/messaging/realtime/events.ts';
 import type { FleetView } from '../fleet/fleet.ts';
-import { ID } from '../http/id.ts';
+import { ID } from '../http/fields/id.ts';
 import { presentFleet, presentTenantState } from '../resources/fleet/present.ts';
 import { hasRoom } from './socket.ts';
 

@@ -8,9 +8,9 @@ import { TEST_BROADCAST } from '#shared/messaging/realtime/listener-tests.ts';
 import { RUN_BROADCAST } from '#shared/messaging/realtime/publish.ts';
 import { REMINDER_BROADCAST } from '#shared/messaging/realtime/reminders.ts';
 import { ACCESS_CHANNEL, AccessSignal } from '../auth/access-signals.ts';
-import type { ApiContext } from '../context.ts';
-import type { ConnectionLimit } from '../http/connections.ts';
-import { answerTooMany } from '../http/unreadable.ts';
+import type { ApiContext } from '../app/open-context.ts';
+import type { ConnectionLimit } from '../http/limits/connections.ts';
+import { answerTooMany } from '../http/response/unreadable.ts';
 import { startAssetChanges } from './asset-changes.ts';
 import { createGraphParts } from './bridge/graph-nodes.ts';
 import { attachClientEvents } from './client-events.ts';
@@ -26,7 +26,7 @@ import { sendReminders } from './reminders.ts';
 import { startRunChanges } from './run-changes.ts';
 import type { SocketServer } from './socket.ts';
 import { createSocketLimits } from './socket-limits.ts';
-import type { RunWatch } from './watch.ts';
+import type { RunWatch } from '../streams/watch.ts';
 
 interface Dependencies {
   server: HttpServer;

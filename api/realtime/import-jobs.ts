@@ -1,5 +1,5 @@
 import type { ImportJobUpdate } from '#shared/messaging/realtime/import-jobs.ts';
-import type { ApiContext } from '../context.ts';
+import type { ApiContext } from '../app/open-context.ts';
 import { type ClientSocket, hasRoom } from './socket.ts';
 
 /** Sends the update to the sockets of its user in this process, while the user is a member. Slow ones do not get it. */

@@ -6,7 +6,7 @@ import { onEntities } from '#shared/db/query.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
-import type { ApiContext } from '../context.ts';
+import type { ApiContext } from '../app/open-context.ts';
 
 /** One of the permissions on an object. */
 export interface AnyOf {

@@ -1,5 +1,5 @@
 import { Notification } from '#shared/messaging/realtime/notifications.ts';
-import type { ApiContext } from '../context.ts';
+import type { ApiContext } from '../app/open-context.ts';
 import { followRows } from './follow-rows.ts';
 import { type ClientSocket, hasRoom } from './socket.ts';
 

@@ -1,7 +1,7 @@
 import { readPolicyVersions } from '#shared/access/account-status.ts';
 import { type AppError, toAppError } from '#shared/core/errors.ts';
 import type { WidgetPayload } from '#shared/messaging/realtime/widget-events.ts';
-import type { ApiContext } from '../context.ts';
+import type { ApiContext } from '../app/open-context.ts';
 import { noteOnSocket } from './audit-sockets.ts';
 import { stillSignedIn } from './client-events.ts';
 import { leave, tenantsOf } from './enter.ts';

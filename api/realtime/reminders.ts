@@ -1,5 +1,5 @@
 import { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
-import type { ApiContext } from '../context.ts';
+import type { ApiContext } from '../app/open-context.ts';
 import { mayAnswer } from './may-answer.ts';
 import { type Member, type RoomContext, type Sockets, tellMembers } from './tenant-room.ts';
 

@@ -1,6 +1,6 @@
 import type { ServerMessage } from '#shared/messaging/realtime/events.ts';
 import { type ClientSocket, type Follower, sendTo, type Told } from './socket.ts';
-import type { RunWatch } from './watch.ts';
+import type { RunWatch } from '../streams/watch.ts';
 
 /**
  * Tells a follower of every change after `lastSeq`, in order and once. Of the messages of one change, to all followers together, all but the

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '#shared/core/errors.ts';
-import type { ConnectionLimit } from '../http/connections.ts';
+import type { ConnectionLimit } from '../http/limits/connections.ts';
 
 /** A connection of engine.io: by polling, one that lasts over many requests. */
 interface Session {

@@ -7,7 +7,7 @@ import type { RUN_BROADCAST, RunBroadcast } from '#shared/messaging/realtime/pub
 import type { REMINDER_BROADCAST, ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
 import type { WidgetMessage } from '#shared/messaging/realtime/widget-events.ts';
 import type { Grant } from './join.ts';
-import type { Deliver } from './watched-run.ts';
+import type { Deliver } from '../streams/watched-run.ts';
 
 type ServerToClient = { [E in AnyServerEvent]: (payload: AnyServerPayload<E>) => void };
 type Interserver = {

@@ -1,6 +1,6 @@
 import type { Asker } from '#shared/access/policy/enforcer.ts';
 import type { AnyServerPayload, events } from '#shared/messaging/realtime/events.ts';
-import type { ApiContext } from '../context.ts';
+import type { ApiContext } from '../app/open-context.ts';
 import { requireGrant } from './join.ts';
 import { rooms } from './rooms.ts';
 import { type ClientSocket, hasRoom } from './socket.ts';

@@ -4,10 +4,10 @@ import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { compileGraph } from '#shared/workflow/graph/graph.ts';
-import type { ApiContext } from '../context.ts';
+import type { ApiContext } from '../app/open-context.ts';
 import { accessTo, checkGraph, graphOf } from '../graphs/graph.ts';
-import { type Access, TENANT_PREFIX } from '../http/route.ts';
-import { findLatestID, findVersionToRun, type VersionName } from '../versions/workflow-versions.ts';
+import { type Access, TENANT_PREFIX } from '../http/route/route.ts';
+import { findLatestID, findVersionToRun, type VersionName } from '../graphs/workflow-versions.ts';
 import type { ExecutableVersion } from './executable-versions.ts';
 
 interface Asking {

@@ -3,7 +3,7 @@ import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
-import type { Access } from '../http/route.ts';
+import type { Access } from '../http/route/route.ts';
 
 interface Asking {
   em: EntityManager;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
 import { givenInputs, type InputsByName } from '#shared/core/schema/field-aliases.ts';
-import type { Spellings } from '../http/spelling.ts';
+import type { Spellings } from '../http/fields/field-aliases.ts';
 
 const names = ['args', 'inputValues'] as const;
 

@@ -8,7 +8,7 @@ import { newID } from '#shared/core/ids.ts';
 import type { Json } from '#shared/core/json.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, onPool, type Query } from '#shared/db/query.ts';
-import type { ToolRights } from './tool-rights.ts';
+import type { ToolRights } from '../auth/tool-rights.ts';
 
 /** A call of a tool over MCP that waits for a person, or has waited. */
 export interface WaitingCall {

@@ -1,7 +1,7 @@
 import { resolve } from '../http/openapi/components.ts';
 import { describingRoutes } from '../http/openapi/describe-routes.ts';
 import type { OpenAPI, Operation, Schema } from '../http/openapi/types.ts';
-import type { RouteGroup } from '../http/route.ts';
+import type { RouteGroup } from '../http/route/route.ts';
 import { annotationsOf, costOf } from './effects.ts';
 import { usageOf } from './hints.ts';
 import { liftedFields, listDefaults, renamedArguments, toolNameOf, withoutTool } from './names.ts';

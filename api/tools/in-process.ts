@@ -3,12 +3,12 @@ import type { Readable } from 'node:stream';
 import express, { type Express } from 'express';
 import inject, { type InjectOptions } from 'light-my-request';
 import type { Authenticator } from '../auth/identify.ts';
-import type { ApiContext } from '../context.ts';
-import { bodyReader } from '../http/body.ts';
-import { answerErrors, unknownPath } from '../http/errors.ts';
-import { mount } from '../http/mount.ts';
-import { requestID } from '../http/request-id.ts';
-import type { Identity, Route } from '../http/route.ts';
+import type { ApiContext } from '../app/open-context.ts';
+import { bodyReader } from '../http/request/body.ts';
+import { answerErrors, unknownPath } from '../http/response/errors.ts';
+import { mount } from '../http/serve/mount.ts';
+import { requestID } from '../http/request/request-id.ts';
+import type { Identity, Route } from '../http/route/route.ts';
 import type { ToolCaller } from './tool.ts';
 
 export interface InProcessRequest {

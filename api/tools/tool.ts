@@ -1,6 +1,6 @@
 import type { Permission } from '#shared/access/policy/permissions.ts';
 import type { Schema } from '../http/openapi/types.ts';
-import type { Identity, Route } from '../http/route.ts';
+import type { Identity, Route } from '../http/route/route.ts';
 
 /** A caller of tools in one tenant. Nothing that it may do is kept between two calls. */
 export interface ToolCaller {

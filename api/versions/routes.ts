@@ -3,10 +3,10 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { AssetVersion } from '#shared/entities/tables/asset-version.ts';
 import { diffValues } from '#shared/workflow/graph/diff.ts';
-import { ID } from '../http/id.ts';
-import { findPage, pageFields, pageQuery, standardPage } from '../http/paging.ts';
-import { type Route, tenantRoute } from '../http/route.ts';
-import { ChangedPaths, DiffQuery } from '../http/version-name.ts';
+import { ID } from '../http/fields/id.ts';
+import { findPage, pageFields, pageQuery, standardPage } from '../http/fields/paging.ts';
+import { type Route, tenantRoute } from '../http/route/route.ts';
+import { ChangedPaths, DiffQuery } from '../http/fields/version-name.ts';
 import { findPrevious, getVersion } from './asset-versions.ts';
 
 /** A kind of assets whose versions clients may read. */

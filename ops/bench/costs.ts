@@ -1,7 +1,7 @@
-import { findInexact } from '#api/http/inexact.ts';
-import { findUnstorable } from '#api/http/storable.ts';
+import { findInexact } from '#api/http/request/unsafe-integers.ts';
+import { findUnstorable } from '#api/http/request/storable.ts';
 import { checkSubmission } from '#api/resources/collection-requests/check-submission.ts';
-import { routeGroups } from '#api/resources/index.ts';
+import { routeGroups } from '#api/app/routes.ts';
 import { describingTools } from '#api/tools/describe.ts';
 import { inTurns } from '#shared/concurrency/cooperative.ts';
 import { Json, type JsonObject } from '#shared/core/json.ts';

@@ -1,8 +1,8 @@
 /** The process of row HOLDS: the API and its workers in one process, on the servers that the row has started. One JSON line a figure. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Route } from '#api/http/route.ts';
+import type { Route } from '#api/http/route/route.ts';
 import { startMCP } from '#api/mcp/listen.ts';
-import { routes } from '#api/resources/index.ts';
+import { routes } from '#api/app/routes.ts';
 import setup from '#test/setup/global.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { anOperator, aTenant, type TestTenant } from '#test/support/factories.ts';
@@ -12,12 +12,7 @@ import { changed, largeBundles } from '#test/support/large-bundles.ts';
 import { bodyOf, makeParams, nameOf } from '#test/support/route-calls.ts';
 import { loginFixture, queryFixture } from '#test/support/route-fixtures.ts';
 import { leastCostOf, longestHold } from './event-loop.ts';
-
-export interface HeldLoop {
-  figure: string;
-  value: number;
-  floor: number;
-}
+import type { PrintedFigure } from './on-test-servers.ts';
 
 const SMALL = 500_000;
 const LARGE = 5_000_000;
@@ -134,7 +129,7 @@ async function measure(figure: string, json: string, work: () => Promise<void>):
 }
 
 function print(figure: string, value: number, floor: number): void {
-  process.stdout.write(`${JSON.stringify({ figure, value, floor } satisfies HeldLoop)}\n`);
+  process.stdout.write(`${JSON.stringify({ figure, value, floor } satisfies PrintedFigure)}\n`);
 }
 
 async function prepare(name: string) {

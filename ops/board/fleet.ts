@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import type { FleetView } from '#api/fleet/fleet.ts';
-import { openConsole } from '#api/http/console.ts';
+import { openConsole } from '#api/http/console/console.ts';
 import { presentFleet, presentFound, presentTenantState } from '#api/resources/fleet/present.ts';
 import { TenantID, TenantSearch } from '#api/resources/fleet/schemas.ts';
 import { AppError } from '#shared/core/errors.ts';
@@ -9,7 +9,7 @@ import type { Config } from '#shared/process/config.ts';
 
 /** The fleet page for people on call, and what it reads, at the addresses and with the answers of the API. */
 export function fleetPages(config: Config, fleet: FleetView): Router {
-  const { files, page } = openConsole(config, 'fleet.html', factsOf(config));
+  const { files, page } = openConsole(config, 'fleet.html', stateOf(config));
   const router = Router();
   router.use('/console', files);
   router.get(['/fleet', '/fleet/*path'], page);
@@ -31,7 +31,7 @@ export function fleetPages(config: Config, fleet: FleetView): Router {
 }
 
 /** The page's facts about the board: the queues that it can lead to, and whether operators sign out. */
-function factsOf({ board: { openOnLoopback } }: Config) {
+function stateOf({ board: { openOnLoopback } }: Config) {
   return {
     queues: queues.flatMap(({ name, deadLetters }) => [name, ...(deadLetters === null ? [] : [deadLetters])]),
     signsOut: !openOnLoopback,

@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import express, { type NextFunction, type Request, type Response, Router } from 'express';
 import { z } from 'zod';
 import { type OperatorSession, type Operators, originOf, sessionHours } from '#api/auth/operator-session.ts';
-import { readClientError } from '#api/http/client-error.ts';
+import { readClientError } from '#api/http/request/client-error.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { loginPage, logoutPage, pagePolicy, problemPage } from './pages.ts';

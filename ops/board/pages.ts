@@ -1,5 +1,5 @@
 /** The board's own pages: plain HTML without scripts. */
-import { iconLink } from '#api/http/icon.ts';
+import { iconLink } from '#api/http/response/icon.ts';
 
 export const pagePolicy =
   "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";

@@ -16,7 +16,7 @@ const packageRules = [
   only(
     'express-only-at-the-door',
     ['express', '@bull-board/express'],
-    '^api/(http|mcp|auth|tools)/|^api/server\\.ts|^ops/(board|board/.*|bench/.*)\\.ts',
+    '^api/(http|mcp|auth|tools|app)/|^ops/(board|board/.*|bench/.*)\\.ts',
   ),
   only('casbin-only-in-policy', ['casbin'], '^shared/access/policy/|^ops/bench/'),
   only(
@@ -31,7 +31,7 @@ const packageRules = [
   ),
   only('mysql2-only-in-its-connector', ['mysql2'], '^workers/datasources/connectors/'),
   only('files-of-strangers-only-in-their-readers', ['@duckdb', 'csv-parse', 'fflate'], '^workers/datasources/files/'),
-  only('workbooks-only-in-reader-and-export', ['hucre'], '^workers/datasources/files/|^api/http/export-formats'),
+  only('workbooks-only-in-reader-and-export', ['hucre'], '^workers/datasources/files/|^api/http/response/export-formats'),
   only(
     'messaging-only-in-its-connectors',
     ['nodemailer', 'imapflow', '@nats-io', 'amqplib', 'mqtt-packet'],
@@ -77,8 +77,8 @@ const packageRules = [
     ['socket\\.io-client'],
     '^ops/bench/p11-clients\\.ts|^ops/samples/first-run\\.ts|^ops/console/(client/socket|fleet/live)\\.ts',
   ),
-  only('files-of-the-console-only-in-the-api', ['sirv'], '^api/http/console\\.ts'),
-  only('headers-only-in-servers', ['helmet', 'cors', 'proxy-addr'], '^api/(http/|mcp/|server\\.ts)|^ops/board\\.ts'),
+  only('files-of-the-console-only-in-the-api', ['sirv'], '^api/http/console/console\\.ts'),
+  only('headers-only-in-servers', ['helmet', 'cors', 'proxy-addr'], '^api/(http/|mcp/|app/)|^ops/board\\.ts'),
   only('tokens-only-in-auth', ['jose'], '^api/auth/'),
   only('rate-limits-only-in-the-backplane', ['rate-limiter-flexible'], '^shared/messaging/backplane/'),
   only('pino-only-in-the-logger', ['pino'], '^shared/core/logger\\.ts'),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Route } from '#api/http/route.ts';
-import { routes } from '#api/resources/index.ts';
+import type { Route } from '#api/http/route/route.ts';
+import { routes } from '#api/app/routes.ts';
 import { type Permission, splitPermission } from '#shared/access/policy/permissions.ts';
 import type { Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';

@@ -1,6 +1,6 @@
 /** The parts of the console's forms that need no browser. */
 import { expect, test } from 'vitest';
-import { formOf } from '#api/http/form.ts';
+import { formOf } from '#api/http/forms/form.ts';
 import { layoutProblem } from '#ops/console/inbox/check-form.ts';
 import { answerOf, anyAnswer, questionForm } from '#ops/console/inbox/question-form.ts';
 import Ajv from '#ops/console/ui/ajv.ts';

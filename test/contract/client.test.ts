@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Route } from '#api/http/route.ts';
-import { routes } from '#api/resources/index.ts';
+import type { Route } from '#api/http/route/route.ts';
+import { routes } from '#api/app/routes.ts';
 import {
   createGantry,
   type Gantry,
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const installed = installClient(dir);
   cluster = await startCluster({ workers: [...queuesOfRoutes, 'workflow.runs'] });
   tenant = await aTenant(cluster);
-  // Of whom one operation signs in.
+  // One operation signs in this operator.
   await anOperator(cluster, loginFixture);
   await installed;
 });
@@ -142,7 +142,7 @@ test('every operation can be called with the packed client', async () => {
     outcomes[route.name] = await outcomeOf(gantry, route, Object.fromEntries(params));
   }
 
-  // What another operation has changed or deleted before may be refused; a request that is no operation, or malformed, may not.
+  // Objects that another operation has changed or deleted before may be refused; a request that is no operation, or malformed, may not.
   const wrong = Object.entries(outcomes).filter(([, outcome]) => !/^(done$|NOT_FOUND|CONFLICT)/.test(outcome));
   expect(Object.fromEntries(wrong)).toEqual({});
   expect(Object.values(outcomes).filter((outcome) => outcome === 'done').length).toBeGreaterThan(0.9 * routes.length);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest';
 import { type MCP, startMCP } from '#api/mcp/listen.ts';
-import { routes } from '#api/resources/index.ts';
+import { routes } from '#api/app/routes.ts';
 import { loopTurns } from '#shared/concurrency/event-loop-scheduler.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { anOperator, aTenant, type TestOperator, type TestTenant } from '../support/factories.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Schema } from '#api/http/openapi/types.ts';
-import { routes } from '#api/resources/index.ts';
+import { routes } from '#api/app/routes.ts';
 
 interface Form {
   name: string;

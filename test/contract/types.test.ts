@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { publicRoute, TENANT_PREFIX, type TenantRouteDefinition, tenantRoute } from '#api/http/route.ts';
+import { publicRoute, TENANT_PREFIX, type TenantRouteDefinition, tenantRoute } from '#api/http/route/route.ts';
 import { JsonObject } from '#shared/core/json.ts';
 import type { Producer } from '#shared/messaging/producer.ts';
 import type { AnyQueue } from '#shared/messaging/queues/index.ts';

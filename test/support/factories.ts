@@ -1,7 +1,7 @@
 import { argon2Sync, hash, randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import { createKey } from '#api/auth/api-key.ts';
-import type { ApiContext } from '#api/context.ts';
+import type { ApiContext } from '#api/app/open-context.ts';
 import { createAsset } from '#api/assets/assets.ts';
 import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules, type RuleSpec } from '#shared/access/policy/change.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Route } from '#api/http/route.ts';
+import type { Route } from '#api/http/route/route.ts';
 import { datasources } from '#shared/datasources/types/index.ts';
 import { nodes } from '#shared/workflow/nodes/index.ts';
 import type { JsonSchema } from './from-schema.ts';

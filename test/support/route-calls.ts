@@ -1,4 +1,4 @@
-import type { Access, Route } from '#api/http/route.ts';
+import type { Access, Route } from '#api/http/route/route.ts';
 import type { QueueName } from '#shared/messaging/queues/index.ts';
 import type { Answer, Client } from './client.ts';
 import type { Cluster } from './cluster.ts';
@@ -58,7 +58,7 @@ export function callRoute(
   return client.request(route.method, address, body ?? bodyOf(route, params), headers);
 }
 
-/** What a request with these parameters must be allowed; empty outside of tenants. */
+/** Permissions that a request with these parameters needs; empty outside of tenants. */
 export function accessOf(route: Route, given: Record<string, string>): readonly Access[] {
   if (route.realm !== 'tenant') return [];
   const params = route.params?.parse(given) as never;

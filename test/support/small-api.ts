@@ -4,9 +4,9 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApiContext, type OwnedApiContext } from '#api/context.ts';
-import type { Route } from '#api/http/route.ts';
-import { createApp, createServer } from '#api/server.ts';
+import { createApiContext, type OwnedApiContext } from '#api/app/open-context.ts';
+import type { Route } from '#api/http/route/route.ts';
+import { createApp, createServer } from '#api/app/server.ts';
 import { changeRules, type RuleSpec } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
 import { readConfig } from '#shared/process/config.ts';
@@ -27,7 +27,7 @@ export interface Client {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
 }
 
-/** The server of `api/server.ts` with a table of the test's own, on a database of its own. */
+/** The server of `api/app/server.ts` with a table of the test's own, on a database of its own. */
 export interface SmallApi extends AsyncDisposable {
   url: string;
   server: Server;

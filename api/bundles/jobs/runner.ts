@@ -2,7 +2,7 @@ import { keep } from '#shared/concurrency/periodic-task.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { isJsonObject } from '#shared/core/json.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import type { ApiContext } from '../../context.ts';
+import type { ApiContext } from '../../app/open-context.ts';
 import type { InProcess } from '../../tools/in-process.ts';
 import { applyImport, executeImport } from '../import.ts';
 import { type Progress, watchingImport } from '../progress.ts';

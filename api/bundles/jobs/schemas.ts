@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Json } from '#shared/core/json.ts';
-import { exampleIDs, exampleTimes } from '../../http/example-ids.ts';
+import { exampleIDs, exampleTimes } from '../../http/fields/example-ids.ts';
 import { exampleImport } from '../examples.ts';
 import { ImportBody, Imported, RolledBack } from '../schemas.ts';
 

@@ -1,5 +1,5 @@
 import { IMPORT_CHANNEL, type ImportJobUpdate } from '#shared/messaging/realtime/import-jobs.ts';
-import type { ApiContext } from '../../context.ts';
+import type { ApiContext } from '../../app/open-context.ts';
 import type { Progress } from '../progress.ts';
 import type { ClaimedJob } from './store.ts';
 

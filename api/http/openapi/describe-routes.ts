@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { atOnce } from '#shared/concurrency/cooperative.ts';
-import type { Route, RouteGroup } from '../route.ts';
+import type { Route, RouteGroup } from '../route/route.ts';
 import { type Components, createComponents, resolve } from './components.ts';
 import { exampleOf } from './example.ts';
 import {

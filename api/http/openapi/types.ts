@@ -1,4 +1,4 @@
-import type { Method } from '../route.ts';
+import type { Method } from '../route/route.ts';
 
 /** JSON Schema 2020-12, which is what OpenAPI 3.1 speaks. */
 export interface Schema {

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createGunzip } from 'node:zlib';
 import { type IRouter, type Response, Router } from 'express';
-import { html } from '../html.ts';
-import { iconLink } from '../icon.ts';
+import { html } from '../response/html.ts';
+import { iconLink } from '../response/icon.ts';
 import type { OpenAPI } from '../openapi/types.ts';
 import { type Bundle, readBundle } from './bundle.ts';
 

@@ -5,7 +5,7 @@ import { invalid } from '#shared/core/schema/issues.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
 import { type ClientEvent, clientEvents } from '#shared/messaging/realtime/client-events.ts';
 import type { WidgetPayload } from '#shared/messaging/realtime/widget-events.ts';
-import { findUnstorable } from '../../http/storable.ts';
+import { findUnstorable } from '../../http/request/storable.ts';
 import type { NamedWork, Work } from '../enter.ts';
 import type { ClientSocket } from '../socket.ts';
 import { type BridgeContext, connectWidget, disconnectWidget, refreshWidget, sendInput } from './widget-events.ts';

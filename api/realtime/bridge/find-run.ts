@@ -4,7 +4,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { widgetOf } from '#shared/messaging/realtime/client-events.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
-import type { ApiContext } from '../../context.ts';
+import type { ApiContext } from '../../app/open-context.ts';
 import { type AnyOf, findGrant, type Grant, joinDenied, requireGrant } from '../join.ts';
 
 export interface BridgedRun {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
-import { ID } from '../../http/id.ts';
+import { ID } from '../../http/fields/id.ts';
 import { exampleSignIn, exampleUser, exampleUserConfig } from './examples.ts';
 
 export const TenantID = z.object({ tenantID: ID });

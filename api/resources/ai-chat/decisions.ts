@@ -7,7 +7,7 @@ import type { Json } from '#shared/core/json.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, type Query } from '#shared/db/query.ts';
 import { type Answering, type Chat, insertAnswer } from '../../ai/chat.ts';
-import type { ToolRights } from '../../tools/tool-rights.ts';
+import type { ToolRights } from '../../auth/tool-rights.ts';
 
 /** What the user says to a call that waits for it. */
 export type Decision = {

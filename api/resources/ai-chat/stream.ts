@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { TOOLS_CHANNEL, type ToolsSignal } from '#shared/apps/ai/chat.ts';
 import { newID } from '#shared/core/ids.ts';
 import { beginAnswer, dropAnswer, findOpenAnswer } from '../../ai/chat.ts';
-import { tenantRoute } from '../../http/route.ts';
-import { streamOwner } from '../../realtime/stream-room.ts';
+import { tenantRoute } from '../../http/route/route.ts';
+import { streamOwner } from '../../streams/stream-capacity.ts';
 import { decideCalls } from './decisions.ts';
 import { ChatParams, ChatRequest } from './schemas.ts';
 

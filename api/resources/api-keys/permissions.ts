@@ -2,7 +2,7 @@ import type { RuleSpec } from '#shared/access/policy/change.ts';
 import { type RolePermission, ruleOf } from '#shared/access/policy/permissions.ts';
 import { requireRoles } from '#shared/access/policy/roles.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
-import { type Holder, requireHeld } from '../../http/grant.ts';
+import { type Holder, requireHeld } from '../../http/access/grant.ts';
 
 /** Rules that give the key its permissions. */
 export function rulesOf(keyID: string, permissions: readonly RolePermission[]): RuleSpec[] {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { RolePermission } from '#shared/access/policy/permissions.ts';
-import { Flag } from '../../http/flag.ts';
-import { ID } from '../../http/id.ts';
-import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
-import { requireOne, Title } from '../../http/text.ts';
+import { Flag } from '../../http/fields/flag.ts';
+import { ID } from '../../http/fields/id.ts';
+import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
+import { requireOne, Title } from '../../http/fields/text.ts';
 import { exampleApiKey, exampleApiKeyCreate, exampleApiKeyUpdate, exampleNewApiKey } from './examples.ts';
 
 export const ApiKeyID = z.object({ apiKeyID: ID });

@@ -6,7 +6,7 @@ import { readRoleIDs, setRoles } from '#shared/access/policy/roles.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { ApiKey as ApiKeyEntity } from '#shared/entities/tables/api-key.ts';
-import { type Route, tenantRoute } from '../../http/route.ts';
+import { type Route, tenantRoute } from '../../http/route/route.ts';
 import { requireRights, rulesOf } from './permissions.ts';
 import { presentApiKey } from './present.ts';
 import { ApiKey, ApiKeyID, ApiKeyUpdate } from './schemas.ts';

@@ -8,8 +8,8 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
-import type { ApiContext } from '../../context.ts';
-import type { Access } from '../../http/route.ts';
+import type { ApiContext } from '../../app/open-context.ts';
+import type { Access } from '../../http/route/route.ts';
 import { type Binding, bindingsOf, boundTypes, demandsOf } from '../../pages/bindings.ts';
 
 interface Saving {

@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
-import type { ApiContext } from '../../context.ts';
+import type { ApiContext } from '../../app/open-context.ts';
 import { directRun } from '../../runs/direct-run.ts';
 import { openBinding } from './open-binding.ts';
 

@@ -5,7 +5,7 @@ import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
-import type { ApiContext } from '../../context.ts';
+import type { ApiContext } from '../../app/open-context.ts';
 import { bindingsOf, boundTypes } from '../../pages/bindings.ts';
 import { resolveParameters } from '../../pages/parameters.ts';
 import { creatorOf } from './check.ts';

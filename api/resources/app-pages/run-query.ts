@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { DataQueryAnswer } from '../../queries/answer.ts';
 import { askWorker, datasourceKeyOf, getEnabled } from '../../queries/ask-worker.ts';
 import { openBinding } from './open-binding.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
 import { RunStatus } from '#shared/workflow/progress/status.ts';
-import { WorkError } from '../../http/answer-parts.ts';
-import { exampleIDs } from '../../http/example-ids.ts';
-import { ID } from '../../http/id.ts';
-import type { Spellings } from '../../http/spelling.ts';
+import { WorkError } from '../../http/fields/response-parts.ts';
+import { exampleIDs } from '../../http/fields/example-ids.ts';
+import { ID } from '../../http/fields/id.ts';
+import type { Spellings } from '../../http/fields/field-aliases.ts';
 import { argsOf } from '../../runs/run-inputs.ts';
 
 const Alias = z.string().min(1).max(255);

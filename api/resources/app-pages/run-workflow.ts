@@ -1,4 +1,4 @@
-import { tenantRoute } from '../../http/route.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { newPageRun } from './new-run.ts';
 import { PageExecution, PageInputs, runSpellings, WaitQuery, WorkflowAlias } from './run-schemas.ts';
 

@@ -10,8 +10,8 @@ import {
 import { nextRound } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { exportFormats } from '../../http/export-formats.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { exportFormats } from '../../http/response/export-formats.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { presentEntry } from './present.ts';
 import { ExportQuery } from './schemas.ts';
 

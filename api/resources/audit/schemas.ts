@@ -3,9 +3,9 @@ import { MAX_NUMBERED } from '#shared/access/audit/read-records.ts';
 import { auditTypes } from '#shared/access/audit/records.ts';
 import { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
-import { Flag } from '../../http/flag.ts';
-import { ID } from '../../http/id.ts';
-import { standardPage } from '../../http/paging.ts';
+import { Flag } from '../../http/fields/flag.ts';
+import { ID } from '../../http/fields/id.ts';
+import { standardPage } from '../../http/fields/paging.ts';
 import { exampleAuditLog, exampleSeal } from './examples.ts';
 
 const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));

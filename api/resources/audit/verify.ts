@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { checkSeals, type SealCheck, type TrailRetention } from '#shared/access/audit/seals.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { Verification, VerifyQuery } from './schemas.ts';
 
 /** Seals that one statement checks. */

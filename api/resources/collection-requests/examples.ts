@@ -1,4 +1,4 @@
-import { exampleIDs, exampleTimes } from '../../http/example-ids.ts';
+import { exampleIDs, exampleTimes } from '../../http/fields/example-ids.ts';
 import { exampleFields } from '../../runs/examples.ts';
 
 const { workflowID, instanceID, collectionRequestID, userID } = exampleIDs;

@@ -3,9 +3,9 @@ import type { z } from 'zod';
 import { isJsonObject } from '#shared/core/json.ts';
 import { Decision } from '#shared/workflow/nodes/decision.ts';
 import { CollectionField } from '#shared/workflow/nodes/kinds/data-collection.ts';
-import { HTML, html } from '../../http/html.ts';
-import { iconLink } from '../../http/icon.ts';
-import type { Response } from '../../http/route.ts';
+import { HTML, html } from '../../http/response/html.ts';
+import { iconLink } from '../../http/response/icon.ts';
+import type { Response } from '../../http/route/route.ts';
 import type { ShownToHolder } from './schemas.ts';
 
 type Shown = z.output<typeof ShownToHolder>;

@@ -1,7 +1,7 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
-import { findPage } from '../../http/paging.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { findPage } from '../../http/fields/paging.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { answerableBy } from '../../runs/answerable-requests.ts';
 import { answerURLOf } from './answer-link.ts';
 import { presentCollectionRequest } from './present.ts';

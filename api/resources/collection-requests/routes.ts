@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tenantRoute } from '../../http/route.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { findRequest } from '../../runs/find-run.ts';
 import { readForm, submitForm } from './answer-by-link.ts';
 import { answerURLOf } from './answer-link.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
 import { IterationPath } from '#shared/workflow/progress/activation.ts';
-import { ID } from '../../http/id.ts';
-import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { ID } from '../../http/fields/id.ts';
+import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { Stored } from '../../runs/run-schemas.ts';
 import { exampleCollectionRequest, exampleForm, exampleSubmission } from './examples.ts';
 

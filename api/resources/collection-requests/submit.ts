@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Message } from '../../http/answer-parts.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { findRequest } from '../../runs/find-run.ts';
 import { requireOpen, takeAnswer } from './accept-submission.ts';
 import { requireApprover } from './approvers.ts';

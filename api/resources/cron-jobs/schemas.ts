@@ -5,10 +5,10 @@ import { quote } from '#shared/core/quote.ts';
 import { differing } from '#shared/core/schema/field-aliases.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import { CronJobType, configs, MissedRunPolicy, OverlapPolicy } from '#shared/triggers/cron/job.ts';
-import { Message } from '../../http/answer-parts.ts';
-import { ID } from '../../http/id.ts';
-import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
-import type { Spellings } from '../../http/spelling.ts';
+import { Message } from '../../http/fields/response-parts.ts';
+import { ID } from '../../http/fields/id.ts';
+import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
+import type { Spellings } from '../../http/fields/field-aliases.ts';
 import {
   exampleCronJob,
   exampleCronJobCreate,

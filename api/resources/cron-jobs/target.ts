@@ -12,7 +12,7 @@ import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { queryGraph } from '#shared/workflow/nodes/query-graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { asStoredConfig } from '../../assets/config-size.ts';
-import type { Access } from '../../http/route.ts';
+import type { Access } from '../../http/route/route.ts';
 
 /** What the writer of a job must be allowed to do beside the route's own permission. */
 export function targetAccess(type: CronJobType, config: JsonObject): Access {

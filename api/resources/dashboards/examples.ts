@@ -1,4 +1,4 @@
-import { exampleCreator, exampleIDs, exampleTimes } from '../../http/example-ids.ts';
+import { exampleCreator, exampleIDs, exampleTimes } from '../../http/fields/example-ids.ts';
 
 const { tenantID, dashboardID, dashboardVersionID, widgetID } = exampleIDs;
 const key = `widget_${widgetID}_1`;

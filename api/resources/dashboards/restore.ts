@@ -1,4 +1,4 @@
-import { tenantRoute } from '../../http/route.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { getVersion } from '../../versions/asset-versions.ts';
 import { getDashboard } from './find.ts';
 import { presentDashboard } from './present.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Message } from '../../http/answer-parts.ts';
-import { ID } from '../../http/id.ts';
-import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
-import { Title } from '../../http/text.ts';
+import { Message } from '../../http/fields/response-parts.ts';
+import { ID } from '../../http/fields/id.ts';
+import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
+import { Title } from '../../http/fields/text.ts';
 import { DashboardConfig } from '../../pages/dashboard-config.ts';
 import { ChangeNote } from '../../versions/schemas.ts';
 import {

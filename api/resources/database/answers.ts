@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Message, ResultColumn } from '../../http/answer-parts.ts';
+import { Message, ResultColumn } from '../../http/fields/response-parts.ts';
 import {
   exampleChange,
   exampleMetadata,

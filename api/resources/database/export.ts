@@ -4,9 +4,9 @@ import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { forgetResult, type ResultOwner, readResultPage } from '#shared/datasources/result-pages.ts';
 import { DATABASE_EXPORT, DatabaseExport } from '#shared/messaging/queues/tenant-database.ts';
-import type { ApiContext } from '../../context.ts';
-import { exportFormats, type Portions } from '../../http/export-formats.ts';
-import { tenantRoute } from '../../http/route.ts';
+import type { ApiContext } from '../../app/open-context.ts';
+import { exportFormats, type Portions } from '../../http/response/export-formats.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { askDatabase } from './database-route.ts';
 import { ExportQuery, exportSpellings, RowsExport, TableName } from './schemas.ts';
 

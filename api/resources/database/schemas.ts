@@ -8,9 +8,9 @@ import {
   type DatabaseOrder,
   DatabaseRow,
 } from '#shared/datasources/tenant-database/table.ts';
-import { Flag } from '../../http/flag.ts';
-import { ID } from '../../http/id.ts';
-import type { Spellings } from '../../http/spelling.ts';
+import { Flag } from '../../http/fields/flag.ts';
+import { ID } from '../../http/fields/id.ts';
+import type { Spellings } from '../../http/fields/field-aliases.ts';
 import {
   exampleRawSql,
   exampleRowsAdd,

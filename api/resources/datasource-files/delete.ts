@@ -3,9 +3,9 @@ import { AppError } from '#shared/core/errors.ts';
 import { filePathOf } from '#shared/datasources/fields/file-info.ts';
 import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
-import { Message } from '../../http/answer-parts.ts';
-import { tenantRoute } from '../../http/route.ts';
-import { noFile } from '../../http/send-file.ts';
+import { Message } from '../../http/fields/response-parts.ts';
+import { tenantRoute } from '../../http/route/route.ts';
+import { noFile } from '../../http/response/send-file.ts';
 import { findDatasourcesOfFile } from './datasources-of-file.ts';
 import { FileDelete, FileID } from './schemas.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
-import { tenantRoute } from '../../http/route.ts';
-import { noFile, sendFile } from '../../http/send-file.ts';
+import { tenantRoute } from '../../http/route/route.ts';
+import { noFile, sendFile } from '../../http/response/send-file.ts';
 import { FileID } from './schemas.ts';
 
 export const downloadFile = tenantRoute({

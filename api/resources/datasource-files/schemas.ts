@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Flag } from '../../http/flag.ts';
-import { ID } from '../../http/id.ts';
-import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { Flag } from '../../http/fields/flag.ts';
+import { ID } from '../../http/fields/id.ts';
+import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { exampleFile } from './examples.ts';
 
 export const FileID = z.object({ tenantID: ID, fileID: ID });

@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import { saveFile } from '../../assets/save-file.ts';
-import { tenantRoute } from '../../http/route.ts';
-import { UPLOAD } from '../../http/upload.ts';
+import { tenantRoute } from '../../http/route/route.ts';
+import { UPLOAD } from '../../http/request/upload.ts';
 import { fileTypeOf } from './file-type.ts';
 import { presentFile } from './present.ts';
 import { File } from './schemas.ts';

@@ -16,7 +16,7 @@ import {
 import { datasourceTypes, findDatasourceType } from '#shared/datasources/types/index.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import type { Datasource } from '#shared/entities/tables/datasource.ts';
-import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
+import { findUnknownFields, type UnknownFields } from '../../http/request/unknown-fields.ts';
 
 type Stored = Pick<Datasource, 'id' | 'datasourceType' | 'datasourceOptions'>;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ID } from '../../http/id.ts';
+import { ID } from '../../http/fields/id.ts';
 import { exampleDispatch } from './examples.ts';
 
 export const TenantID = z.object({ tenantID: ID });

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/core/errors.ts';
-import { operatorRoute } from '../../http/route.ts';
+import { operatorRoute } from '../../http/route/route.ts';
 import { presentFleet, presentFound, presentTenantState } from './present.ts';
 import { FleetAnswer, FoundTenants, TenantAnswer, TenantID, TenantSearch } from './schemas.ts';
 

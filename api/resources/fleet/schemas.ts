@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ID } from '../../http/id.ts';
+import { ID } from '../../http/fields/id.ts';
 import { WaitReason } from '../../runs/wait-schemas.ts';
 import { exampleFleet, exampleFound, exampleTenantState } from './examples.ts';
 

@@ -1,4 +1,4 @@
-import { exampleCreator, exampleIDs, exampleTimes } from '../../http/example-ids.ts';
+import { exampleCreator, exampleIDs, exampleTimes } from '../../http/fields/example-ids.ts';
 
 export const exampleFolderCreate = { entityType: 'workflow' as const, folderTitle: 'Orders' };
 export const exampleFolderUpdate = { folderTitle: 'Orders of the shop', parentFolderID: null };

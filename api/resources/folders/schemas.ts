@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { folderedTypes } from '#shared/entities/tables/folder.ts';
-import { Message } from '../../http/answer-parts.ts';
-import { ID } from '../../http/id.ts';
-import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
-import { Title } from '../../http/text.ts';
+import { Message } from '../../http/fields/response-parts.ts';
+import { ID } from '../../http/fields/id.ts';
+import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
+import { Title } from '../../http/fields/text.ts';
 import { exampleFolder, exampleFolderCreate, exampleFolderUpdate, exampleMove } from './examples.ts';
 
 export const FolderID = z.object({ folderID: ID });

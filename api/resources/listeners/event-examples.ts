@@ -1,4 +1,4 @@
-import { exampleIDs } from '../../http/example-ids.ts';
+import { exampleIDs } from '../../http/fields/example-ids.ts';
 
 const { listenerID, eventID, actionID, instanceID, versionID } = exampleIDs;
 const receivedAt = '2026-03-05T14:05:12.480Z';

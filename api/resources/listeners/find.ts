@@ -6,7 +6,7 @@ import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
 import { ListenerAction } from '#shared/entities/tables/listener-action.ts';
 import { ListenerBreaker } from '#shared/entities/tables/listener-breaker.ts';
-import { type Measured, requireFits, storedSize } from '../../http/page-size.ts';
+import { type Measured, requireFits, storedSize } from '../../http/fields/page-size.ts';
 import type { Around } from './present.ts';
 
 /** The listener of the path; `lock` keeps it as it is until the transaction ends. */

@@ -3,11 +3,11 @@ import { JsonObject } from '#shared/core/json.ts';
 import { ActionType } from '#shared/triggers/listeners/actions.ts';
 import { EndpointPath } from '#shared/triggers/listeners/endpoint-path.ts';
 import { listenerTypes } from '#shared/triggers/listeners/types/index.ts';
-import { Message, WorkError } from '../../http/answer-parts.ts';
-import { ID } from '../../http/id.ts';
-import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
-import type { Spellings } from '../../http/spelling.ts';
-import { Title } from '../../http/text.ts';
+import { Message, WorkError } from '../../http/fields/response-parts.ts';
+import { ID } from '../../http/fields/id.ts';
+import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
+import type { Spellings } from '../../http/fields/field-aliases.ts';
+import { Title } from '../../http/fields/text.ts';
 import {
   exampleAction,
   exampleActionCreate,

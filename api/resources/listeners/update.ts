@@ -5,7 +5,7 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import type { Listener } from '#shared/entities/tables/listener.ts';
 import { ListenerAction } from '#shared/entities/tables/listener-action.ts';
 import { requireFolder } from '../../assets/folders.ts';
-import { type Route, tenantRoute } from '../../http/route.ts';
+import { type Route, tenantRoute } from '../../http/route/route.ts';
 import {
   checkEndpoint,
   checkTransform,

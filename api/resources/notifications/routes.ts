@@ -2,8 +2,8 @@ import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Membership } from '#shared/entities/tables/membership.ts';
 import { Notification as Entity } from '#shared/entities/tables/notification.ts';
-import { findPage } from '../../http/paging.ts';
-import { userRoute } from '../../http/route.ts';
+import { findPage } from '../../http/fields/paging.ts';
+import { userRoute } from '../../http/route/route.ts';
 import { presentNotification } from './present.ts';
 import { NotificationID, NotificationList, Notifications, Read } from './schemas.ts';
 

@@ -3,8 +3,8 @@ import { AppError } from '#shared/core/errors.ts';
 import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { tellRevokers } from '#shared/messaging/oauth-revocations.ts';
 import { deleteAsset } from '../../assets/assets.ts';
-import { Message } from '../../http/answer-parts.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { getConnection } from './find.ts';
 import { OAuthConnectionID } from './schemas.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { oauthConnectionStates } from '#shared/entities/tables/oauth-connection.ts';
-import { ID } from '../../http/id.ts';
-import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { ID } from '../../http/fields/id.ts';
+import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { exampleConnection } from './examples.ts';
 
 export const OAuthConnectionID = z.object({ oauthConnectionID: ID });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ProviderName } from '#shared/process/oauth-providers.ts';
-import { ID } from '../../http/id.ts';
+import { ID } from '../../http/fields/id.ts';
 
 export const Provider = z.object({ provider: ProviderName });
 export const TenantAtProvider = z.object({ provider: ProviderName, tenantID: ID });

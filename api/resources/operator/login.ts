@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { originOf } from '../../auth/operator-session.ts';
-import { OPERATOR_PREFIX, publicRoute } from '../../http/route.ts';
+import { OPERATOR_PREFIX, publicRoute } from '../../http/route/route.ts';
 import { Operator, OperatorLogin } from './schemas.ts';
 
 /** Public, because the caller has no session yet; throttled in `Operators.login`. */

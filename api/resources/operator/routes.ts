@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { originOf } from '../../auth/operator-session.ts';
-import { operatorRoute } from '../../http/route.ts';
+import { operatorRoute } from '../../http/route/route.ts';
 import { loginOperator } from './login.ts';
 import { Operator } from './schemas.ts';
 

@@ -5,7 +5,7 @@ import { CronJob } from '#shared/entities/tables/cron-job.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
 import { ListenerEvent } from '#shared/entities/tables/listener-event.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
-import { type TenantInput, tenantRoute } from '../../http/route.ts';
+import { type TenantInput, tenantRoute } from '../../http/route/route.ts';
 import { amongNewest } from '../../runs/among-newest.ts';
 import { answerableBy } from '../../runs/answerable-requests.ts';
 import { findTitles } from './find-titles.ts';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { invalid, within } from '#shared/core/schema/issues.ts';
 import { nextCursorOf, type ResultCursor, type ResultOwner, readResultPage } from '#shared/datasources/result-pages.ts';
-import type { ApiContext } from '../../context.ts';
-import { type Access, tenantRoute } from '../../http/route.ts';
+import type { ApiContext } from '../../app/open-context.ts';
+import { type Access, tenantRoute } from '../../http/route/route.ts';
 import { DataQueryAnswer } from '../../queries/answer.ts';
 import { askWorker, datasourceKeyOf, getEnabled } from '../../queries/ask-worker.ts';
 import { getDataQuery } from './find.ts';

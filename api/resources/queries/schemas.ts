@@ -4,12 +4,12 @@ import { Json, JsonObject } from '#shared/core/json.ts';
 import { givenInputs } from '#shared/core/schema/field-aliases.ts';
 import { readBy } from '#shared/core/schema/walk.ts';
 import { ResultCursor } from '#shared/datasources/result-pages.ts';
-import { Message, WorkError } from '../../http/answer-parts.ts';
-import { Flag } from '../../http/flag.ts';
-import { FormsByType } from '../../http/form.ts';
-import { ID } from '../../http/id.ts';
-import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
-import type { Spellings } from '../../http/spelling.ts';
+import { Message, WorkError } from '../../http/fields/response-parts.ts';
+import { Flag } from '../../http/fields/flag.ts';
+import { FormsByType } from '../../http/forms/form.ts';
+import { ID } from '../../http/fields/id.ts';
+import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
+import type { Spellings } from '../../http/fields/field-aliases.ts';
 import {
   exampleDataQuery,
   exampleDataQueryCreate,

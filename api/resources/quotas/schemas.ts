@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type QuotaName, quotaNamesOf } from '#shared/access/quotas.ts';
-import { ID } from '../../http/id.ts';
-import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { ID } from '../../http/fields/id.ts';
+import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { exampleListedTenant, exampleQuotas } from './examples.ts';
 
 export const TenantID = z.object({ tenantID: ID });

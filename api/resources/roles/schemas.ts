@@ -8,9 +8,9 @@ import {
   RolePermission,
 } from '#shared/access/policy/permissions.ts';
 import { quote } from '#shared/core/quote.ts';
-import { ID } from '../../http/id.ts';
-import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
-import { requireOne, Title } from '../../http/text.ts';
+import { ID } from '../../http/fields/id.ts';
+import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
+import { requireOne, Title } from '../../http/fields/text.ts';
 import { exampleRepairedRole, exampleRole, exampleRoleCreate, exampleRoleUpdate } from './examples.ts';
 
 export const RoleID = z.object({ roleID: ID });

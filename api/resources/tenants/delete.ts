@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { deleteTenant as deleteEverything, shutTenant, TENANT_DELETED_CHANNEL } from '#shared/tenants/delete-tenant.ts';
-import { Message } from '../../http/answer-parts.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { TenantID } from './schemas.ts';
 
 /** A tenant with millions of rows takes longer than a client waits. */

@@ -3,9 +3,9 @@ import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
 import { TenantLogo } from '#shared/entities/tables/tenant-logo.ts';
-import { ID } from '../../http/id.ts';
-import { publicRoute } from '../../http/route.ts';
-import { sendFile } from '../../http/send-file.ts';
+import { ID } from '../../http/fields/id.ts';
+import { publicRoute } from '../../http/route/route.ts';
+import { sendFile } from '../../http/response/send-file.ts';
 
 const headers = {
   // The image of an address never changes; after a day a cache checks whether it still exists.

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { DatabaseURL } from '#shared/datasources/tenant-database/url.ts';
-import { RoleReference } from '../../http/answer-parts.ts';
-import { ID } from '../../http/id.ts';
-import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
-import { Title } from '../../http/text.ts';
+import { RoleReference } from '../../http/fields/response-parts.ts';
+import { ID } from '../../http/fields/id.ts';
+import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
+import { Title } from '../../http/fields/text.ts';
 import { AssetCounts } from './count.ts';
 import {
   exampleCountedTenant,

@@ -4,10 +4,10 @@ import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Tenant } from '#shared/entities/tables/tenant.ts';
 import { ToolApproval as Entity } from '#shared/entities/tables/tool-approval.ts';
-import { Message } from '../../http/answer-parts.ts';
-import { TenantID } from '../../http/id.ts';
-import { findPage } from '../../http/paging.ts';
-import { type Identity, tenantRoute } from '../../http/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
+import { TenantID } from '../../http/fields/id.ts';
+import { findPage } from '../../http/fields/paging.ts';
+import { type Identity, tenantRoute } from '../../http/route/route.ts';
 import { decideCall } from '../../tools/approvals.ts';
 import { presentToolApproval } from './present.ts';
 import {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { ToolApprovalPolicy as Policy } from '#shared/apps/ai/tool-approvals.ts';
 import { Json } from '#shared/core/json.ts';
-import { exampleIDs, exampleTimes } from '../../http/example-ids.ts';
-import { Flag } from '../../http/flag.ts';
-import { ID } from '../../http/id.ts';
-import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { exampleIDs, exampleTimes } from '../../http/fields/example-ids.ts';
+import { Flag } from '../../http/fields/flag.ts';
+import { ID } from '../../http/fields/id.ts';
+import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 
 export const ToolCallID = z.object({ toolCallID: ID });
 

@@ -6,9 +6,9 @@ import { Membership } from '#shared/entities/tables/membership.ts';
 import { User } from '#shared/entities/tables/user.ts';
 import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
 import { originOf } from '../../auth/operator-session.ts';
-import { Message } from '../../http/answer-parts.ts';
-import { containing, findPage } from '../../http/paging.ts';
-import { operatorRoute } from '../../http/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
+import { containing, findPage } from '../../http/fields/paging.ts';
+import { operatorRoute } from '../../http/route/route.ts';
 import { presentPerson } from './present.ts';
 import { People, Person, UserBlock, UserID, UserList } from './schemas.ts';
 

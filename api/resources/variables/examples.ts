@@ -1,5 +1,5 @@
 import { MASK } from '#shared/core/schema/secret.ts';
-import { exampleCreator, exampleIDs, exampleTimes } from '../../http/example-ids.ts';
+import { exampleCreator, exampleIDs, exampleTimes } from '../../http/fields/example-ids.ts';
 
 const description = 'For the shop of the north';
 

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { Json } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { readable } from '#shared/workflow/reserved.ts';
-import { Flag } from '../../http/flag.ts';
-import { ID } from '../../http/id.ts';
-import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
+import { Flag } from '../../http/fields/flag.ts';
+import { ID } from '../../http/fields/id.ts';
+import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
 import { exampleVariable, exampleVariableCreate, exampleVariableUpdate } from './examples.ts';
 
 export const VariableID = z.object({ variableID: ID });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { getVariable } from './find.ts';
 import { presentVariable } from './present.ts';
 import { faultOfSecret, Variable, VariableID, VariableUpdate } from './schemas.ts';

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { RunOutcome } from '#shared/runs/completion-notices.ts';
 import type { WebhookConfig } from '#shared/triggers/listeners/types/webhook.ts';
-import type { Response } from '../../http/route.ts';
+import type { Response } from '../../http/route/route.ts';
 
 /** What a sender gets. */
 export interface Reply {

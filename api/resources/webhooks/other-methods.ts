@@ -1,5 +1,5 @@
-import type { ApiContext } from '../../context.ts';
-import type { Request, Response } from '../../http/route.ts';
+import type { ApiContext } from '../../app/open-context.ts';
+import type { Request, Response } from '../../http/route/route.ts';
 import { PREFIX, receiveDelivery } from './receive.ts';
 
 /** Receives what the routes of the contract do not: other methods than POST, and paths of several parts. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Message } from '../../http/answer-parts.ts';
-import { exampleIDs } from '../../http/example-ids.ts';
-import { publicRoute } from '../../http/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
+import { exampleIDs } from '../../http/fields/example-ids.ts';
+import { publicRoute } from '../../http/route/route.ts';
 import { activeListeners } from './health.ts';
 import { receiveDelivery } from './receive.ts';
 

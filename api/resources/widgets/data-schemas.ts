@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { Json, JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { WidgetAnswer } from '#shared/messaging/queues/widget-data.ts';
-import { Message, WorkError } from '../../http/answer-parts.ts';
-import { Flag } from '../../http/flag.ts';
-import { ID } from '../../http/id.ts';
-import { Title } from '../../http/text.ts';
+import { Message, WorkError } from '../../http/fields/response-parts.ts';
+import { Flag } from '../../http/fields/flag.ts';
+import { ID } from '../../http/fields/id.ts';
+import { Title } from '../../http/fields/text.ts';
 import { exampleBulkData, exampleBulkDataRequest, exampleData, exampleDataRequest } from './examples.ts';
 import { WidgetConfig, WidgetType } from './schemas.ts';
 

@@ -4,7 +4,7 @@ import { newID } from '#shared/core/ids.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { WidgetLibraryEntry } from '#shared/entities/tables/widget-library-entry.ts';
 import { asStoredConfig } from '../../assets/config-size.ts';
-import { containing, findPage } from '../../http/paging.ts';
+import { containing, findPage } from '../../http/fields/paging.ts';
 import { checkBindings } from './config.ts';
 import { type Bundle, type Entries, type Entry, type EntryList, StoredBundle } from './library-schemas.ts';
 

@@ -1,4 +1,4 @@
-import { exampleIDs, exampleTimes } from '../../http/example-ids.ts';
+import { exampleIDs, exampleTimes } from '../../http/fields/example-ids.ts';
 import { exampleWidgetCreate } from './examples.ts';
 
 const { widgetID, dataQueryID, tenantID, userID, libraryEntryID } = exampleIDs;

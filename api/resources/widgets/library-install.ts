@@ -3,7 +3,7 @@ import { newID } from '#shared/core/ids.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Widget } from '#shared/entities/tables/widget.ts';
 import { createAsset } from '../../assets/assets.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { bindingAccess, findMissing } from './config.ts';
 import { getEntry } from './library-entries.ts';
 import { EntryID, Installation, Preview, StoredBundle, type WidgetItem } from './library-schemas.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
-import { Message } from '../../http/answer-parts.ts';
-import { ID } from '../../http/id.ts';
-import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
-import { Title } from '../../http/text.ts';
+import { Message } from '../../http/fields/response-parts.ts';
+import { ID } from '../../http/fields/id.ts';
+import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
+import { Title } from '../../http/fields/text.ts';
 import { exampleSchemas, exampleWidget, exampleWidgetCreate, exampleWidgetUpdate } from './examples.ts';
 
 export const WidgetID = z.object({ widgetID: ID });

@@ -7,7 +7,7 @@ import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { type RunFilter, runConditions } from '#shared/runs/batches/filter.ts';
-import { containing } from '../../http/paging.ts';
+import { containing } from '../../http/fields/paging.ts';
 import { amongNewest } from '../../runs/among-newest.ts';
 import { findRunsByText } from '../../runs/find-by-text.ts';
 import type { Condition } from '../../tenant/visible-rows.ts';

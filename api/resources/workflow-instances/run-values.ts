@@ -1,7 +1,7 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { onPool } from '#shared/db/query.ts';
 import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
-import { requireFits, storedSize } from '../../http/page-size.ts';
+import { requireFits, storedSize } from '../../http/fields/page-size.ts';
 
 type Values = Partial<Pick<WorkflowInstance, 'input' | 'output'>>;
 

@@ -16,9 +16,9 @@ import {
   publish,
   writeVersion,
 } from '../../graphs/graph.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { WorkflowID } from '../../runs/run-schemas.ts';
-import { requireVersionRoom } from '../../versions/workflow-versions.ts';
+import { requireVersionRoom } from '../../graphs/workflow-versions.ts';
 import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
 import { Workflow } from './schemas.ts';

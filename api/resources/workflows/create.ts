@@ -12,8 +12,8 @@ import {
   publish,
   writeVersion,
 } from '../../graphs/graph.ts';
-import { tenantRoute } from '../../http/route.ts';
-import { requireVersionRoom } from '../../versions/workflow-versions.ts';
+import { tenantRoute } from '../../http/route/route.ts';
+import { requireVersionRoom } from '../../graphs/workflow-versions.ts';
 import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
 import { graphSpellings, Workflow, WorkflowCreate } from './schemas.ts';

@@ -1,4 +1,4 @@
-import { exampleCreator, exampleIDs, exampleTimes } from '../../http/example-ids.ts';
+import { exampleCreator, exampleIDs, exampleTimes } from '../../http/fields/example-ids.ts';
 import { exampleFields, exampleRunInputs } from '../../runs/examples.ts';
 
 const { tenantID, workflowID, versionID, dataQueryID, userID } = exampleIDs;

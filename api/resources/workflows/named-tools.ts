@@ -1,9 +1,9 @@
 import { invalid } from '#shared/core/schema/issues.ts';
 import type { WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { findNodeKind } from '#shared/workflow/nodes/index.ts';
-import { requireUnbound } from '../../auth/bounds.ts';
+import { requireUnbound } from '../../auth/permission-boundary.ts';
 import type { Identified } from '../../auth/identify.ts';
-import type { ApiContext } from '../../context.ts';
+import type { ApiContext } from '../../app/open-context.ts';
 
 interface Author {
   tenantID: string;

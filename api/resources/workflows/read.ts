@@ -2,7 +2,7 @@ import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Workflow } from '#shared/entities/tables/workflow.ts';
 import type { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
-import { holdText, SMALL } from '../../http/page-size.ts';
+import { holdText, SMALL } from '../../http/fields/page-size.ts';
 
 type StoredWorkflow = Omit<Workflow, 'workflowOptions'> & { latest: LatestVersion };
 type LatestVersion = Pick<WorkflowVersion, 'id' | 'number' | 'nodes' | 'edges' | 'options'>;

@@ -5,11 +5,11 @@ import { definitionIssues } from '#shared/workflow/inputs.ts';
 import { keyIssues } from '#shared/workflow/limits.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { testMode } from '#shared/workflow/test-mode.ts';
-import { ID } from '../../http/id.ts';
-import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
-import type { Spellings } from '../../http/spelling.ts';
-import { Title } from '../../http/text.ts';
-import { VersionInBody } from '../../http/version-name.ts';
+import { ID } from '../../http/fields/id.ts';
+import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
+import type { Spellings } from '../../http/fields/field-aliases.ts';
+import { Title } from '../../http/fields/text.ts';
+import { VersionInBody } from '../../http/fields/version-name.ts';
 import { argsOf, runInputs, runSpellings } from '../../runs/run-inputs.ts';
 import { Stored } from '../../runs/run-schemas.ts';
 import {

@@ -15,9 +15,9 @@ import {
   type Saving,
   saveGraph,
 } from '../../graphs/graph.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { tenantRoute } from '../../http/route/route.ts';
 import { WorkflowID } from '../../runs/run-schemas.ts';
-import { requireVersionRoom } from '../../versions/workflow-versions.ts';
+import { requireVersionRoom } from '../../graphs/workflow-versions.ts';
 import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
 import { graphSpellings, Workflow, WorkflowUpdate } from './schemas.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { requireDevelopmentDatabase } from '#api/auth/database-issuer.ts';
-import { startApi } from '#api/listen.ts';
+import { startApi } from '#api/app/listen.ts';
 import { newID } from '#shared/core/ids.ts';
 import { readConfig } from '#shared/process/config.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';

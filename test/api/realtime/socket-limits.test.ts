@@ -9,7 +9,7 @@ import { createListenerTests } from '#api/realtime/listener-tests.ts';
 import { sendReminders } from '#api/realtime/reminders.ts';
 import { rooms } from '#api/realtime/rooms.ts';
 import { MAX_OF_USER } from '#api/realtime/socket-limits.ts';
-import { createRunWatch } from '#api/realtime/watch.ts';
+import { createRunWatch } from '#api/streams/watch.ts';
 import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { testLogger } from '../../support/environment.ts';

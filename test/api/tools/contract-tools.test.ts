@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { routeGroups } from '#api/resources/index.ts';
+import { routeGroups } from '#api/app/routes.ts';
 import { composedTools } from '#api/tools/composed.ts';
 import { describingTools } from '#api/tools/describe.ts';
 import { inTurns } from '#shared/concurrency/cooperative.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { routeGroups } from '#api/resources/index.ts';
+import { routeGroups } from '#api/app/routes.ts';
 import { describingTools } from '#api/tools/describe.ts';
 
 test('describing the tools, which the first request of a model waits for, may give way after each', () => {

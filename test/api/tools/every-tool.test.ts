@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { routeGroups } from '#api/resources/index.ts';
+import { routeGroups } from '#api/app/routes.ts';
 import { withoutTool } from '#api/tools/names.ts';
 import { createToolRegistry, type ToolRegistry } from '#api/tools/registry.ts';
 import type { RouteTool } from '#api/tools/tool.ts';

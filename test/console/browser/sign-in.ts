@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { startApi } from '#api/listen.ts';
+import { startApi } from '#api/app/listen.ts';
 import { readConfig } from '#shared/process/config.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { startOidcProvider } from '#test/support/oidc-provider.ts';
@@ -21,6 +21,12 @@ export function signInTests(stage: () => Stage): void {
     provider.admit(`${consoleURL}signed-in`);
     const page = await visit(consoleURL);
     const ofSockets = tokensOfSockets(page);
+    // Until the test lets it, no token is renewed: a slow page would else show the second one alone.
+    const mayRenew = Promise.withResolvers<void>();
+    await page.route('**/token', async (route) => {
+      if (route.request().postData()?.includes('grant_type=refresh_token')) await mayRenew.promise;
+      await route.continue();
+    });
 
     const signIn = async () => {
       await page.getByRole('button', { name: /^Sign in at 127/ }).click();
@@ -43,13 +49,14 @@ export function signInTests(stage: () => Stage): void {
     expect(renewal.refreshToken).toMatch(/./);
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
     await expect.poll(() => ofSockets.at(-1)).toBe(first);
-    await expect.poll(() => provider.refreshes, { timeout: 10_000 }).toBeGreaterThan(0);
-    await expect.poll(async () => (await sessionOf(page)).token, { timeout: 10_000 }).not.toBe(first);
-    await expect.poll(async () => ofSockets.at(-1) === (await sessionOf(page)).token, { timeout: 10_000 }).toBe(true);
+    mayRenew.resolve();
+    await expect.poll(() => provider.refreshes).toBeGreaterThan(0);
+    await expect.poll(async () => (await sessionOf(page)).token).not.toBe(first);
+    await expect.poll(async () => ofSockets.at(-1) === (await sessionOf(page)).token).toBe(true);
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
     await page.getByText('You are in no tenant yet').waitFor();
     await page.close();
-  }, 60_000);
+  });
 }
 
 interface Stored {

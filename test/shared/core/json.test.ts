@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { findUnstorable } from '#api/http/storable.ts';
+import { findUnstorable } from '#api/http/request/storable.ts';
 import { Json } from '#shared/core/json.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 

@@ -7,8 +7,8 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { RunBatch } from '#shared/entities/tables/run-batch.ts';
 import { countByStatus, countsOf, endCancelled, markCancelled } from '#shared/runs/batches/cancel.ts';
 import type { BatchJob } from '#shared/runs/batches/job.ts';
-import { findPage } from '../../../http/paging.ts';
-import { type Access, tenantRoute } from '../../../http/route.ts';
+import { findPage } from '../../../http/fields/paging.ts';
+import { type Access, tenantRoute } from '../../../http/route/route.ts';
 import { Batch, Batches, BatchID, BatchList, MAX_COUNTED } from './schemas.ts';
 
 /** Runs that are ended before the answer; a worker ends those of a larger batch. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ID } from '../../../http/id.ts';
-import { pageFields, pageQuery, standardPage } from '../../../http/paging.ts';
+import { ID } from '../../../http/fields/id.ts';
+import { pageFields, pageQuery, standardPage } from '../../../http/fields/paging.ts';
 import { Label, Stored } from '../../../runs/run-schemas.ts';
 import { exampleBatch, exampleCancelMany, exampleRerunMany } from '../examples.ts';
 import { RerunFrom, RerunVersion } from '../rerun/schemas.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ID } from '../../../http/id.ts';
-import { pageFields, pageQuery, standardPage } from '../../../http/paging.ts';
+import { ID } from '../../../http/fields/id.ts';
+import { pageFields, pageQuery, standardPage } from '../../../http/fields/paging.ts';
 import { exampleDelivery } from '../examples.ts';
 
 export const DeliveryID = z.object({ deliveryID: ID });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { IterationPath } from '#shared/workflow/progress/activation.ts';
-import { ID } from '../../../http/id.ts';
+import { ID } from '../../../http/fields/id.ts';
 import { Status } from '../../../runs/run-schemas.ts';
 import { exampleMapChunk } from '../examples.ts';
 

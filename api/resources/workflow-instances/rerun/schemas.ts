@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { IterationPath } from '#shared/workflow/progress/activation.ts';
-import { VersionInBody } from '../../../http/version-name.ts';
+import { VersionInBody } from '../../../http/fields/version-name.ts';
 import { argsOf, runInputs } from '../../../runs/run-inputs.ts';
 import { Tags } from '../../../runs/run-schemas.ts';
 import { exampleRerun, exampleRerunAnswer, exampleRerunPreview } from '../examples.ts';

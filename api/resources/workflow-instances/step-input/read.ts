@@ -9,8 +9,8 @@ import type { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts
 import { templatesOf } from '#shared/workflow/graph/variable-uses.ts';
 import { isPure } from '#shared/workflow/nodes/properties.ts';
 import { expressionsOf } from '#shared/workflow/templates/templates.ts';
-import { isAllowed } from '../../../http/grant.ts';
-import { tenantRoute } from '../../../http/route.ts';
+import { isAllowed } from '../../../http/access/grant.ts';
+import { tenantRoute } from '../../../http/route/route.ts';
 import { findReadableRun } from '../../../runs/find-run.ts';
 import { fillSettings } from './fill-settings.ts';
 import { StepInput, StepInputQuery, StepOfInstance } from './schemas.ts';

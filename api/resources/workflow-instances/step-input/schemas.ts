@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { quote } from '#shared/core/quote.ts';
 import { IterationPath } from '#shared/workflow/progress/activation.ts';
-import { ID } from '../../../http/id.ts';
+import { ID } from '../../../http/fields/id.ts';
 import { StatusOfNode, Stored } from '../../../runs/run-schemas.ts';
 import { exampleStepInput } from '../examples.ts';
 import { doubts } from './fill-settings.ts';

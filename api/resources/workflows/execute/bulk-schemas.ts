@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
 import { readBy } from '#shared/core/schema/walk.ts';
-import { WorkError } from '../../../http/answer-parts.ts';
-import { VersionName } from '../../../http/version-name.ts';
+import { WorkError } from '../../../http/fields/response-parts.ts';
+import { VersionName } from '../../../http/fields/version-name.ts';
 import { argsOf, runInputs } from '../../../runs/run-inputs.ts';
 import { governed, Label } from '../../../runs/run-schemas.ts';
 import { exampleBulk, exampleBulkAnswer } from './examples.ts';

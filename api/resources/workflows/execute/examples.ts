@@ -1,4 +1,4 @@
-import { exampleIDs } from '../../../http/example-ids.ts';
+import { exampleIDs } from '../../../http/fields/example-ids.ts';
 
 const { instanceID, batchID } = exampleIDs;
 

@@ -1,4 +1,4 @@
-import { tenantRoute } from '../../../http/route.ts';
+import { tenantRoute } from '../../../http/route/route.ts';
 import { chooseVersion } from '../../../runs/choose-version.ts';
 import { directRun } from '../../../runs/direct-run.ts';
 import { runSpellings } from '../../../runs/run-inputs.ts';

@@ -4,9 +4,9 @@ import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient } from '#shared/db/query.ts';
 import { INTAKE_CHANNEL, type IntakeUpdate } from '#shared/messaging/realtime/intake-pause.ts';
 import { recordUpdate } from '../../../audit/changes.ts';
-import type { ApiContext } from '../../../context.ts';
-import { ID } from '../../../http/id.ts';
-import { tenantRoute } from '../../../http/route.ts';
+import type { ApiContext } from '../../../app/open-context.ts';
+import { ID } from '../../../http/fields/id.ts';
+import { tenantRoute } from '../../../http/route/route.ts';
 import { WorkflowID } from '../../../runs/run-schemas.ts';
 import { exampleIntake } from '../examples.ts';
 

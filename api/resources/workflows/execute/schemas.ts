@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { VersionName } from '../../../http/version-name.ts';
+import { VersionName } from '../../../http/fields/version-name.ts';
 import { exampleRunInputs } from '../../../runs/examples.ts';
 import { argsOf, runInputs } from '../../../runs/run-inputs.ts';
 import { governed, RunError, Status } from '../../../runs/run-schemas.ts';

@@ -1,4 +1,4 @@
-import { tenantRoute } from '../../../http/route.ts';
+import { tenantRoute } from '../../../http/route/route.ts';
 import { EventSent, WorkflowEvent } from './event-schemas.ts';
 
 export const sendWorkflowEvent = tenantRoute({

@@ -3,7 +3,7 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
-import type { TenantInput } from '../../../http/route.ts';
+import type { TenantInput } from '../../../http/route/route.ts';
 
 type Asking = Pick<TenantInput<never, never, never>, 'em' | 'visible' | 'holds'> & { em: EntityManager; pool: Pool };
 

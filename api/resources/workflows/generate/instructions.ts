@@ -1,6 +1,6 @@
 import { sharedFields } from '#shared/workflow/nodes/common.ts';
 import { type AnyNode, nodes } from '#shared/workflow/nodes/index.ts';
-import { formOf } from '../../../http/form.ts';
+import { formOf } from '../../../http/forms/form.ts';
 
 let written: string | undefined;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
-import { Message } from '../../../http/answer-parts.ts';
+import { Message } from '../../../http/fields/response-parts.ts';
 import { exampleGenerate, exampleGenerated } from '../examples.ts';
 import { PlanProblem } from '../plan/schemas.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PlannedEdge, PlannedNode } from '#shared/messaging/queues/workflow-plans.ts';
-import { exampleIDs } from '../../../http/example-ids.ts';
-import { VersionName } from '../../../http/version-name.ts';
+import { exampleIDs } from '../../../http/fields/example-ids.ts';
+import { VersionName } from '../../../http/fields/version-name.ts';
 import { exampleRunInputs } from '../../../runs/examples.ts';
 import { argsOf, runInputs } from '../../../runs/run-inputs.ts';
 

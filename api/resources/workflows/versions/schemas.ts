@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
-import { ID } from '../../../http/id.ts';
-import { pageFields, pageQuery, standardPage } from '../../../http/paging.ts';
-import { ChangedPaths } from '../../../http/version-name.ts';
+import { ID } from '../../../http/fields/id.ts';
+import { pageFields, pageQuery, standardPage } from '../../../http/fields/paging.ts';
+import { ChangedPaths } from '../../../http/fields/version-name.ts';
 import { exampleDiff, exampleVersion, exampleVersionSummary } from '../examples.ts';
 
 export const VersionID = z.object({ workflowID: ID, versionID: ID });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formOf } from '#api/http/form.ts';
+import { formOf } from '#api/http/forms/form.ts';
 import { configOf, eventsOf } from '#shared/apps/widgets/config.ts';
 import { widgets } from '#shared/apps/widgets/index.ts';
 

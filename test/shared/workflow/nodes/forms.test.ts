@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formOf } from '#api/http/form.ts';
+import { formOf } from '#api/http/forms/form.ts';
 import type { Schema } from '#api/http/openapi/types.ts';
 import { sharedFields } from '#shared/workflow/nodes/common.ts';
 import { nodes } from '#shared/workflow/nodes/index.ts';

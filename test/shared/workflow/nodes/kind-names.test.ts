@@ -11,11 +11,11 @@ const allowed = /^shared\/nodes\/|^workers\/nodes\/index\.ts$|^ops\/(?:bench\/|s
 /** Words with another meaning, and graphs that are data. */
 const otherMeanings: readonly [path: string, words: readonly string[], meaning: string][] = [
   ['api/resources/cron-jobs/backfill-rows.ts', ['end'], 'a method'],
-  ['api/http/form-layout.ts', ['javascript'], 'a language'],
+  ['api/http/forms/form-layout.ts', ['javascript'], 'a language'],
   ['api/http/openapi/parts.ts', ['http'], 'a type of security scheme in OpenAPI'],
   ['api/audit/changes.ts', ['dataQuery'], 'a type of asset'],
-  ['api/audit/operator-entries.ts', ['end'], 'a method'],
-  ['api/audit/outcome.ts', ['end'], 'a method'],
+  ['api/http/audit/operator-entries.ts', ['end'], 'a method'],
+  ['api/http/audit/outcome.ts', ['end'], 'a method'],
   ['api/bundles/call-route.ts', ['log'], 'a logger'],
   ['api/bundles/examples.ts', ['dataQuery'], 'a type of asset'],
   ['api/bundles/export.ts', ['dataQuery'], 'a type of asset'],

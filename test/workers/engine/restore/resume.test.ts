@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readRunEvents } from '#api/db/watched-runs.ts';
+import { readRunEvents } from '#api/streams/watched-run-rows.ts';
 import { presentRunEvent } from '#shared/messaging/realtime/run-events.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph, noop } from '#test/support/graphs.ts';

@@ -1,0 +1,266 @@
+import { appendChunks } from '#shared/apps/ai/answer-rows.ts';
+import { CHAT_PATIENCE_MS, MAX_STEPS } from '#shared/apps/ai/chat.ts';
+import { NOT_CALLED, type OfferedTool, type ToolCallStatus } from '#shared/apps/ai/tool-calls.ts';
+import { Caller } from '#shared/core/caller.ts';
+import type { Json } from '#shared/core/json.ts';
+import { inTransaction, type Pool } from '#shared/db/pool.ts';
+import { onClient, onPool } from '#shared/db/query.ts';
+import { settleLostCall } from '#shared/tenants/ai-usage.ts';
+import { DROP_ANSWERS, MAX_RESTARTS } from '../ai/chat.ts';
+import { endCallsOf, hideInput } from '../ai/tool-inputs.ts';
+
+/** A call of a tool that this process has claimed. */
+export interface ClaimedCall {
+  id: string;
+  tenantID: string;
+  /** Null: a node asks for it. */
+  sessionID: string | null;
+  turnID: string;
+  tool: string;
+  input: Json;
+  caller: Caller;
+  /** The user has confirmed it, or the author of the node has listed it. */
+  isConfirmed: boolean;
+  attempts: number;
+  /** Of the attempts, those that may have called it: the others found that the user must confirm it. */
+  tries: number;
+  /** `mcp`: a client of the MCP service asks for it, and a person has approved it. */
+  origin: string | null;
+}
+
+const LEASE_SECONDS = 10;
+/** Calls at once of one tenant, over all processes. */
+const MAX_OF_TENANT = 4;
+/** And of all tenants of one creator. */
+const MAX_OF_CREATOR = 6;
+/** What ends each process that calls it is not called again; its answer ends with its time. */
+const MAX_ATTEMPTS = 5;
+
+/**
+ * Takes a call that waits; creators and tenants with fewer under way come first, and calls of one turn are done in their order. A creator
+ * has fewer under way than there are places free here: the last place is for one who has none.
+ */
+export async function claimCall(pool: Pool, { free }: { free: number }): Promise<ClaimedCall | undefined> {
+  const values = [LEASE_SECONDS, MAX_OF_TENANT, MAX_ATTEMPTS, Math.min(MAX_OF_CREATOR, free)];
+  const { rows } = await pool.query<Omit<ClaimedCall, 'input' | 'caller'> & { input: string; caller: string }>({
+    name: 'ai_tool_call_claim',
+    text: CLAIM,
+    values,
+  });
+  const [row] = rows;
+  return row && { ...row, input: JSON.parse(row.input) as Json, caller: Caller.parse(JSON.parse(row.caller)) };
+}
+
+/** Not a call of a node whose run has ended. */
+const isWanted = `(c.instance_id is null or exists (
+  select from workflow_instance i where i.id = c.instance_id and i.completed_at is null))`;
+
+// A call that is not wanted, and that no process has, is ended on the way.
+const CLAIM = `
+with unwanted as (
+  update ai_tool_call set status = 'failed', output = to_json('${NOT_CALLED}'::text)::text, claimed_until = null, ended_at = now(), input = '{}'
+  where id in (
+    select c.id from ai_tool_call c
+    where c.status = 'ready' and (c.claimed_until is null or c.claimed_until <= now()) and not ${isWanted} for update skip locked)
+),
+running as (
+  select r.tenant_id, t.creator_id from ai_tool_call r join tenant t on t.id = r.tenant_id
+  where r.status = 'ready' and r.claimed_until > now()
+),
+open as (
+  select c.id, c.created_at,
+    (select count(*) from running r where r.tenant_id = c.tenant_id) as of_tenant,
+    (select count(*) from running r where r.creator_id = t.creator_id) as of_creator
+  from ai_tool_call c join tenant t on t.id = c.tenant_id
+  where c.status = 'ready' and (c.claimed_until is null or c.claimed_until <= now()) and c.attempts < $3 and ${isWanted}
+    and (c.session_id is null or exists (select from ai_answer a where a.id = c.turn_id and a.status = 'calling'))
+    and not exists (
+      select from ai_tool_call e where e.turn_id = c.turn_id and e.status = 'ready' and (e.created_at, e.number) < (c.created_at, c.number))
+),
+next as (
+  select c.id from ai_tool_call c join open on open.id = c.id
+  where open.of_tenant < $2 and open.of_creator < $4 and c.status = 'ready' and (c.claimed_until is null or c.claimed_until <= now())
+  order by open.of_creator, open.of_tenant, open.created_at limit 1 for update of c skip locked
+)
+update ai_tool_call c set attempts = attempts + 1, claimed_until = now() + make_interval(secs => $1)
+from next where c.id = next.id
+returning c.id, c.tenant_id as "tenantID", c.session_id as "sessionID", c.turn_id as "turnID", c.tool, c.input, c.caller,
+  c.is_granted or c.decided_at is not null as "isConfirmed", c.attempts,
+  c.attempts - c.asked_attempts as tries, c.origin`;
+
+/** Whether the call is still wanted, and still this process's. */
+export async function renewCall(pool: Pool, { id, attempts }: ClaimedCall): Promise<boolean> {
+  const { rowCount } = await pool.query(RENEW, [id, attempts, LEASE_SECONDS, CHAT_PATIENCE_MS / 1_000]);
+  return rowCount === 1;
+}
+
+// The answer waits for as long as its call is alive.
+const RENEW = `
+with renewed as (
+  update ai_tool_call c set claimed_until = now() + make_interval(secs => $3)
+  where id = $1 and attempts = $2 and status = 'ready' and ${isWanted}
+    and (session_id is null or exists (select from ai_answer a where a.id = c.turn_id and a.status = 'calling'))
+  returning turn_id),
+answer as (
+  update ai_answer a set alive_until = now() + make_interval(secs => $4) from renewed
+  where a.id = renewed.turn_id and a.status = 'calling')
+select from renewed`;
+
+export interface CallEnd {
+  status: Exclude<ToolCallStatus, 'ready' | 'denied'>;
+  output: Json;
+  /** The input without secrets, which takes its place when the call is over, in the row as in the pieces of the answer. */
+  shownInput: Json;
+  /** For the client. */
+  chunks: object[];
+}
+
+/** Ends a call, or lets it wait for the user. Does nothing if another process has it by now. */
+export async function endCall(pool: Pool, call: ClaimedCall, end: CallEnd): Promise<void> {
+  const { status, output, shownInput, chunks } = end;
+  await inTransaction(pool, async (client) => {
+    const query = onClient(client);
+    if (call.sessionID) await query('select from ai_answer where id = $1 for update', [call.turnID]);
+    const isOver = status !== 'asked';
+    const values = [call.id, call.attempts, status, isOver ? JSON.stringify(output) : null, isOver];
+    const { rowCount } = await query(END, [...values, JSON.stringify(shownInput)]);
+    if (!rowCount || !call.sessionID) return;
+    if (isOver) await hideInput(query, call.turnID, { id: call.id, shown: shownInput });
+    await appendChunks(query, call.turnID, chunks);
+  });
+}
+
+const END = `
+update ai_tool_call set status = $3, output = $4, claimed_until = null, ended_at = case when $5::boolean then now() end,
+  asked_attempts = case when $5::boolean then asked_attempts else attempts end,
+  shown_input = case when $5::boolean then shown_input else $6 end,
+  input = case when origin is not null then '{}' when $5::boolean then $6 else input end
+where id = $1 and attempts = $2 and status = 'ready'`;
+
+/** An answer all of whose calls have ended, which this process takes on. */
+export interface ClaimedTurn {
+  answerID: string;
+  tenantID: string;
+  sessionID: string;
+  caller: Caller;
+  place: string | null;
+  step: number;
+  /** Calls wait for the user. */
+  isAsked: boolean;
+}
+
+export async function claimTurn(pool: Pool): Promise<ClaimedTurn | undefined> {
+  const { rows } = await pool.query<Omit<ClaimedTurn, 'caller'> & { caller: string }>({
+    name: 'ai_turn_claim',
+    text: CLAIM_TURN,
+    values: [LEASE_SECONDS],
+  });
+  const [row] = rows;
+  return row && { ...row, caller: Caller.parse(JSON.parse(row.caller)) };
+}
+
+/** Ends answers of a chat that their clients read no more, and could not say so because the process that sent them is gone. */
+export async function dropUnread(pool: Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(DROP_UNREAD);
+  const ids = rows.map(({ id }) => id);
+  await endCallsOf(onPool(pool), ids);
+  return ids;
+}
+
+const DROP_UNREAD = `${DROP_ANSWERS} where status in ('calling', 'waiting', 'streaming') and not is_unwanted and read_until < now() returning id`;
+
+// Tenants with fewer answers under way come first. A step that waits is claimed again when the process that asked a worker for it has gone.
+const CLAIM_TURN = `
+with next as (
+  select a.id from ai_answer a
+  where a.status in ('calling', 'waiting') and a.caller is not null and a.alive_until > now()
+    and (a.claimed_until is null or a.claimed_until <= now())
+    and not exists (select from ai_tool_call c where c.turn_id = a.id and c.status = 'ready')
+  order by (
+    select count(*) from ai_answer r where r.tenant_id = a.tenant_id and r.status in ('calling', 'waiting', 'streaming') and r.claimed_until > now()),
+    a.created_at limit 1 for update of a skip locked
+)
+update ai_answer a set claimed_until = now() + make_interval(secs => $1) from next where a.id = next.id
+returning a.id as "answerID", a.tenant_id as "tenantID", a.session_id as "sessionID", a.caller, a.place, a.step,
+  exists (select from ai_tool_call c where c.turn_id = a.id and c.status = 'asked') as "isAsked"`;
+
+/** Lets the answer wait for a worker. False if it is not wanted any more. */
+export async function offerStep(
+  pool: Pool,
+  { answerID, step }: ClaimedTurn,
+  tools: readonly OfferedTool[],
+): Promise<boolean> {
+  const offered = step < MAX_STEPS ? JSON.stringify(tools) : '[]';
+  const { rowCount } = await pool.query(OFFER, [answerID, step, offered, CHAT_PATIENCE_MS / 1_000, LEASE_SECONDS]);
+  return rowCount === 1;
+}
+
+const OFFER = `
+update ai_answer set status = 'waiting', tools = $3, claimed_until = now() + make_interval(secs => $5),
+  alive_until = case status when 'waiting' then alive_until else now() + make_interval(secs => $4) end
+where id = $1 and step = $2 and status in ('calling', 'waiting')`;
+
+/** Ends an answer whose calls wait for the user. */
+export async function endTurn(pool: Pool, { answerID }: ClaimedTurn): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const query = onClient(client);
+    const { rowCount } = await query(END_TURN, [answerID]);
+    if (rowCount) await appendChunks(query, answerID, [{ type: 'finish', finishReason: 'tool-calls' }]);
+  });
+}
+
+const END_TURN = `update ai_answer set status = 'done', ended_at = now() where id = $1 and status = 'calling'`;
+
+/** Of these steps, those for which this process is to go on asking. */
+export async function keepAsking(pool: Pool, answerIDs: readonly string[]): Promise<{ id: string; step: number }[]> {
+  const { rows } = await pool.query<{ id: string; step: number }>(KEEP, [[...answerIDs], LEASE_SECONDS]);
+  return rows;
+}
+
+const KEEP = `
+update ai_answer set claimed_until = now() + make_interval(secs => $2)
+where id = any($1) and status in ('waiting', 'streaming') and not is_unwanted returning id, step`;
+
+/** Begins the steps again whose worker is gone. What they said is taken back. */
+export async function restartLost(pool: Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(LOST, [MAX_RESTARTS]);
+  const restarted: string[] = [];
+  for (const { id } of rows) {
+    const callID = await inTransaction(pool, async (client) => {
+      const query = onClient(client);
+      const { rows } = await query<{ callID: string }>(RESTART, [id, MAX_RESTARTS, CHAT_PATIENCE_MS / 1_000]);
+      const { rowCount } = await query('select from ai_chunk where answer_id = $1 limit 1', [id]);
+      if (rows[0] && rowCount) await appendChunks(query, id, [{ type: 'reset-step' }]);
+      return rows[0]?.callID;
+    });
+    if (callID === undefined) continue;
+    await settleLostCall(pool, callID);
+    restarted.push(id);
+  }
+  return restarted;
+}
+
+const IS_LOST = `status = 'streaming' and alive_until < now() and restarts < `;
+
+const LOST = `select id from ai_answer where ${IS_LOST} $1 and caller is not null and not is_unwanted limit 20`;
+
+const RESTART = `
+update ai_answer set status = 'calling', restarts = restarts + 1, claimed_until = null,
+  alive_until = now() + make_interval(secs => $3)
+where id = $1 and ${IS_LOST} $2 returning call_id as "callID"`;
+
+/** The names of tools that a session has found or called, the newest first. */
+export async function readFoundTools(pool: Pool, sessionID: string): Promise<string[]> {
+  const { rows } = await pool.query<{ tool: string; output: string | null }>(FOUND, [sessionID]);
+  return rows.flatMap(({ tool, output }) => (output === null ? [tool] : namesIn(output)));
+}
+
+const FOUND = `
+select tool, case tool when 'search_tools' then output end as output from ai_tool_call
+where session_id = $1 and status = 'done' order by created_at desc, number desc limit 12`;
+
+function namesIn(output: string): string[] {
+  // Written by `search_tools`.
+  const { tools = [] } = JSON.parse(output) as { tools?: { name: string }[] };
+  return tools.map(({ name }) => name);
+}

@@ -1,0 +1,179 @@
+import { CHAT_CHANNEL, CHAT_TIMEOUT_MS, TOOLS_CHANNEL, ToolsSignal } from '#shared/apps/ai/chat.ts';
+import { keep } from '#shared/concurrency/periodic-task.ts';
+import { toAppError } from '#shared/core/errors.ts';
+import { aiCalls } from '#shared/messaging/queues/ai-calls.ts';
+import type { ApiContext } from '../app/open-context.ts';
+import type { ToolRegistry } from '../tools/registry.ts';
+import { failStep } from '../ai/chat.ts';
+import { callTool } from './call.ts';
+import {
+  type ClaimedCall,
+  type ClaimedTurn,
+  claimCall,
+  claimTurn,
+  dropUnread,
+  endCall,
+  endTurn,
+  keepAsking,
+  offerStep,
+  readFoundTools,
+  renewCall,
+  restartLost,
+} from './chat-turns.ts';
+import { identifyNow, offersOf } from './offers.ts';
+
+/** At once in this process. Calls may be slow, and turns never are: calls that fill their places stop no answer of a chat. */
+const CALLS = 16;
+const TURNS = 8;
+const LOOK_EVERY_MS = 1_000;
+const RENEW_EVERY_MS = 2_000;
+/** How long the calls under way may go on when the process ends. */
+const PATIENCE_MS = 3_000;
+
+/** A call or a turn that goes on; an async function would wait for the end of a bare promise. */
+interface Begun {
+  done: Promise<void>;
+}
+
+/** A step that this process has asked a worker for. */
+interface Asked {
+  step: number;
+  withdraw: AbortController;
+  /** The rows said in an earlier look that it is over. */
+  isOver: boolean;
+}
+
+/**
+ * Calls the tools that models ask for, and asks workers for the next steps of their answers. All of it is rows: what a process that ends
+ * leaves behind, another goes on with.
+ */
+export function startToolCalls(context: ApiContext, registry: () => Promise<ToolRegistry>): AsyncDisposable {
+  const { pool, logger, producer, backplane } = context;
+  const stopped = new AbortController();
+  const ending = new AbortController();
+  const calls = new Set<Promise<void>>();
+  const turns = new Set<Promise<void>>();
+  const asked = new Map<string, Asked>();
+
+  async function look(): Promise<void> {
+    for (const id of await restartLost(pool)) tell(id);
+    for (const id of await dropUnread(pool)) publish(TOOLS_CHANNEL, { unwanted: id });
+    await withdrawAsked();
+    await takeUp(calls, CALLS, async (free) => {
+      const call = await claimCall(pool, { free });
+      return call && { done: run(call) };
+    });
+    await takeUp(turns, TURNS, async () => {
+      const turn = await claimTurn(pool);
+      return turn && { done: goOn(turn) };
+    });
+  }
+
+  /** Begins what waits in the rows, as far as there are places. */
+  async function takeUp(
+    running: Set<Promise<void>>,
+    places: number,
+    claim: (free: number) => Promise<Begun | undefined>,
+  ): Promise<void> {
+    while (running.size < places && !stopped.signal.aborted) {
+      const begun = await claim(places - running.size);
+      if (!begun) break;
+      work(running, begun.done);
+    }
+  }
+
+  function work(running: Set<Promise<void>>, doing: Promise<void>): void {
+    const done = doing
+      .catch((error) =>
+        logger.warn({ err: error }, 'a step of an answer is left; its claim ends, and a process takes it'),
+      )
+      .finally(() => {
+        running.delete(done);
+        looking.now();
+      });
+    running.add(done);
+  }
+
+  async function run(call: ClaimedCall): Promise<void> {
+    const lost = new AbortController();
+    const signal = AbortSignal.any([ending.signal, lost.signal]);
+    const renew = async () => {
+      if (!(await renewCall(pool, call))) lost.abort();
+    };
+    const every = { everyMs: RENEW_EVERY_MS, firstAfterMs: RENEW_EVERY_MS };
+    await using _renewing = keep({ name: 'claim of a call of a tool', ...every, run: renew }, logger);
+    const end = await callTool(call, { context, registry: await registry(), signal });
+    // Another process does it again, or its answer is not wanted.
+    if (signal.aborted) return;
+    await endCall(pool, call, end);
+    if (call.sessionID) tell(call.turnID);
+  }
+
+  async function goOn(turn: ClaimedTurn): Promise<void> {
+    const { answerID, tenantID, sessionID } = turn;
+    if (turn.isAsked) {
+      await endTurn(pool, turn);
+      return tell(answerID);
+    }
+    const described = await registry();
+    const allowed = await described.allowed(tenantID, await identifyNow(context, turn));
+    const tools = offersOf(described, allowed, await readFoundTools(pool, sessionID));
+    if (await offerStep(pool, turn, tools)) ask(turn);
+  }
+
+  function ask({ answerID, tenantID, caller, place, step }: ClaimedTurn): void {
+    const withdraw = new AbortController();
+    asked.set(answerID, { step, withdraw, isOver: false });
+    producer
+      .ask(
+        aiCalls,
+        { kind: 'chat', tenantID, caller, answerID, place, step },
+        { timeoutMs: CHAT_TIMEOUT_MS, limitKeys: { tenant: tenantID }, signal: withdraw.signal },
+      )
+      .catch((error) => failStep(pool, { answerID, step }, toAppError(error)))
+      .catch((error) => logger.warn({ err: error }, 'a step that was not begun is not marked; it ends with its time'))
+      .finally(() => {
+        if (asked.get(answerID)?.withdraw === withdraw) asked.delete(answerID);
+        tell(answerID);
+      });
+  }
+
+  /** A worker that is gone replies to nothing, and its question would keep its place. */
+  async function withdrawAsked(): Promise<void> {
+    if (asked.size === 0) return;
+    const wanted = new Map((await keepAsking(pool, [...asked.keys()])).map(({ id, step }) => [id, step]));
+    for (const [id, one] of asked) {
+      if (wanted.get(id) === one.step) continue;
+      if (one.isOver) one.withdraw.abort();
+      one.isOver = true;
+    }
+  }
+
+  function tell(answerID: string): void {
+    publish(CHAT_CHANNEL, { answerID });
+  }
+
+  function publish(channel: string, message: object): void {
+    backplane.messages
+      .publish(channel, message)
+      .catch((error) => logger.debug({ err: error }, 'processes not woken; they look by themselves'));
+  }
+
+  const looking = keep({ name: 'calls of tools', everyMs: LOOK_EVERY_MS, run: look }, logger);
+  const unsubscribe = backplane.messages.subscribe(TOOLS_CHANNEL, (message) => {
+    const { data } = ToolsSignal.safeParse(message);
+    if (data?.unwanted !== undefined) asked.get(data.unwanted)?.withdraw.abort();
+    else looking.now();
+  });
+  return {
+    async [Symbol.asyncDispose]() {
+      unsubscribe();
+      stopped.abort();
+      await looking[Symbol.asyncDispose]();
+      const patience = setTimeout(() => ending.abort(), PATIENCE_MS);
+      await Promise.all([...calls, ...turns]);
+      clearTimeout(patience);
+      for (const { withdraw } of asked.values()) withdraw.abort();
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { createServer as createHTTPServer, type RequestListener, type Server } from 'node:http';
+import express, { type Express } from 'express';
+import helmet from 'helmet';
+import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { devIssuerRoutes } from './dev-issuer-routes.ts';
+import type { ApiContext } from './open-context.ts';
+import { bodyReader } from '../http/request/body.ts';
+import { consolePages } from '../http/console/console.ts';
+import { crossOrigin } from '../http/response/cors.ts';
+import { answerErrors, unknownPath } from '../http/response/errors.ts';
+import { health, readiness } from '../http/response/health.ts';
+import { ICON_PATH, sendIcon } from '../http/response/icon.ts';
+import { mount } from '../http/serve/mount.ts';
+import { describingRoutes } from '../http/openapi/describe-routes.ts';
+import type { OpenAPI } from '../http/openapi/types.ts';
+import { reference } from '../http/reference/reference.ts';
+import { requestID } from '../http/request/request-id.ts';
+import type { RouteGroup } from '../http/route/route.ts';
+import { describeEvents } from '../realtime/describe-events.ts';
+import { otherMethods } from '../resources/webhooks/other-methods.ts';
+
+const timeouts = {
+  /** Longer than a load balancer keeps an idle connection, so that it never sends a request into a closed one. */
+  keepAliveTimeout: 75_000,
+  /** From the first byte of a request. Clients that send headers a byte at a time would hold connections for nothing. */
+  headersTimeout: 20_000,
+  connectionsCheckingInterval: 5_000,
+};
+
+/** The server, not listening yet. */
+export function createServer(listener: RequestListener, limits: Partial<typeof timeouts> = {}): Server {
+  return createHTTPServer({ ...timeouts, ...limits }, listener);
+}
+
+/** Everything that the service answers over HTTP. */
+export function createApp(context: ApiContext, groups: readonly RouteGroup[]): Express {
+  const { http } = context.config;
+  const served = context.devIssuer ? [...groups, devIssuerRoutes(context.devIssuer)] : groups;
+  // Describing the routes takes 0.3 s, in turns with other work, and most processes are never asked for it.
+  let description: Promise<OpenAPI> | undefined;
+  const document = () => {
+    description ??= inTurns(describingRoutes(served));
+    return description;
+  };
+  // Anyone may ask for it, and to write it takes 10 ms.
+  let text: Promise<Buffer> | undefined;
+  const documentText = () => {
+    text ??= document().then((whole) => Buffer.from(JSON.stringify(whole)));
+    return text;
+  };
+
+  const app = express();
+  app.disable('x-powered-by');
+  // Answers are private and change often; an ETag would cost more than it saves.
+  app.disable('etag');
+  app.set('trust proxy', [...http.trustedProxies]);
+  app.use(helmet());
+  app.use(requestID);
+  app.use(crossOrigin(http.corsOrigins));
+  app.get(ICON_PATH, sendIcon);
+  app.get('/health', health);
+  app.get('/ready', readiness(context));
+  app.get('/openapi.json', async (_request, response) => void response.type('json').send(await documentText()));
+  app.get('/asyncapi.json', (request, response) => void response.json(describeEvents(request.get('host'))));
+  app.use('/docs', reference(document));
+  app.use('/console', consolePages(context.config));
+  mount(
+    app,
+    served.flatMap(({ routes }) => routes),
+    { context, readBody: bodyReader({ maxBytes: http.maxBodyBytes }) },
+  );
+  app.use(otherMethods(context));
+  app.use(unknownPath);
+  app.use(answerErrors(context));
+  return app;
+}

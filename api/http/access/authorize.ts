@@ -1,0 +1,69 @@
+import { type Asker, type Extent, type Policy, seesSomething } from '#shared/access/policy/enforcer.ts';
+import { type Permission, type ResourcePermission, splitPermission } from '#shared/access/policy/permissions.ts';
+import type { Sight } from '#shared/access/policy/rule-index.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { type Condition, visibleRows } from '../../tenant/visible-rows.ts';
+import type { Access, Demand } from '../route/route.ts';
+
+/** Permission checks of one caller in one tenant. */
+export interface Authorizer {
+  /** Throws unless every access is allowed. */
+  require(access: readonly Demand[]): Promise<void>;
+  /** Throws if a rule denies an access to an object that the caller creates, and whose own rule is not committed yet. */
+  requireUndenied(access: readonly Demand[]): Promise<void>;
+  /** Throws unless the caller holds every permission, or the alternative, on at least one object; the handler does the rest. */
+  requireSome(access: readonly Access[], alternative?: Permission): Promise<void>;
+  /** A condition that narrows rows to those that the caller may see; `column` has the id of the object. */
+  visible(permission: Permission, column?: string): Promise<Condition>;
+  /** Whether the caller holds the permission on every object of its type, without a deny. */
+  holds(permission: Permission | ResourcePermission): Promise<boolean>;
+  /** On how many objects of its type the caller holds the permission. */
+  extent(permission: Permission): Promise<Extent>;
+}
+
+export function createAuthorizer(policy: Policy, asker: Asker): Authorizer {
+  function sights(permission: Permission | ResourcePermission) {
+    const [type, action] = splitPermission(permission);
+    return policy.sights({ ...asker, type, action });
+  }
+  return {
+    async visible(permission, column) {
+      return visibleRows(await sights(permission), column);
+    },
+    async holds(permission) {
+      return (await sights(permission)).every(isWhole);
+    },
+    async extent(permission) {
+      const found = await sights(permission);
+      if (found.every(isWhole)) return 'all';
+      return seesSomething(found) ? 'some' : 'none';
+    },
+    async require(access) {
+      for (const { permission, object } of access) {
+        const [, action] = splitPermission(permission);
+        if (!(await policy.can({ ...asker, object, action }))) throw denied();
+      }
+    },
+    async requireUndenied(access) {
+      for (const { permission, object } of access) {
+        const id = object.slice(object.indexOf(':') + 1);
+        const found = await sights(permission);
+        if (found.some(({ deny }) => deny.everything || deny.prefixes.some((prefix) => id.startsWith(prefix))))
+          throw denied();
+      }
+    },
+    async requireSome(access, alternative) {
+      if (alternative && seesSomething(await sights(alternative))) return;
+      for (const { permission } of access) if (!seesSomething(await sights(permission))) throw denied();
+    },
+  };
+}
+
+function isWhole({ allow, deny }: Sight): boolean {
+  return allow.everything && !deny.everything && deny.ids?.length === 0 && deny.prefixes.length === 0;
+}
+
+/** The same message for a caller who is not a member, for an unknown tenant, and for a member without the permission. */
+export function denied(reason: 'permission' | 'membership' = 'permission'): AppError {
+  return new AppError('PERMISSION_DENIED', 'You are not allowed to do this', { reason });
+}

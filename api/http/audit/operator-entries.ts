@@ -1,0 +1,89 @@
+import { type AuditRecord, wholeEntry } from '#shared/access/audit/records.ts';
+import { readable } from '#shared/access/audit/redact.ts';
+import { toAppError, toWireError } from '#shared/core/errors.ts';
+import { newID } from '#shared/core/ids.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { OperatorIdentity } from '../../auth/operator-session.ts';
+import type { Request, Response, Route } from '../route/route.ts';
+import { recordingChanges } from '../../audit/changes.ts';
+import type { RequestEntry } from '../route/audit-entry.ts';
+import { bodyOf, describeRequest, OUTCOME } from './request-entry.ts';
+import type { AuditTrail } from '../../audit/trail.ts';
+
+interface Asked {
+  route: Route;
+  request: Request;
+  response: Response;
+  operator: OperatorIdentity;
+}
+
+/** The entries of an operator's request in the trails of the tenants that it concerns. */
+export interface OperatorEntries extends Pick<RequestEntry, 'end' | 'fail'> {
+  /** Writes them before the request changes something of these tenants. */
+  concern(tenantIDs: readonly string[]): Promise<void>;
+  /** What the work changes in these tenants is recorded with it. */
+  recordingChanges<T>(work: () => T): T;
+}
+
+export function openOperatorEntries(trail: AuditTrail, { route, request, response, operator }: Asked): OperatorEntries {
+  const began = performance.now();
+  const ids = new Map<string, string>();
+
+  function entryIn(tenantID: string, id: string): AuditRecord {
+    const { ip: _ip, headers: _headers, ...shown } = describeRequest(route, request, response);
+    return wholeEntry({
+      id,
+      tenantID,
+      type: 'OPERATOR_REQUEST',
+      action: request.method,
+      path: request.path.slice(0, MAX_PATH_LENGTH),
+      status: null,
+      details: { operatorID: operator.operatorID, request: shown },
+    });
+  }
+
+  function finish(status: number, said: () => JsonObject): void {
+    const durationMs = Math.round(performance.now() - began);
+    const details = { response: { statusCode: status, ...said() } };
+    for (const [tenantID, entryID] of ids)
+      trail.note({
+        ...OUTCOME,
+        type: 'OPERATOR_REQUEST',
+        id: newID(),
+        tenantID,
+        entryID,
+        status,
+        durationMs,
+        details,
+        at: new Date(),
+      });
+    // A request that reads has written no entry before.
+    const { tenantID } = request.params;
+    if (request.method !== 'GET' || typeof tenantID !== 'string') return;
+    const entry = entryIn(tenantID, newID());
+    trail.note({ ...entry, status, durationMs, details: { ...entry.details, ...details } });
+  }
+
+  return {
+    async concern(tenantIDs) {
+      const entries = tenantIDs.flatMap((tenantID) => (ids.has(tenantID) ? [] : [entryIn(tenantID, newID())]));
+      for (const { tenantID, id } of entries) ids.set(tenantID, id);
+      await Promise.all(entries.map((entry) => trail.write(entry)));
+    },
+    recordingChanges(work) {
+      const entryOf = (tenantID: string | null) => {
+        const entryID = tenantID === null ? undefined : ids.get(tenantID);
+        return tenantID === null || entryID === undefined ? undefined : { tenantID, entryID };
+      };
+      return recordingChanges({ entryIn: entryOf, userID: null, apiKeyID: null }, work);
+    },
+    end: (status, answer) => finish(status, () => (answer === undefined ? {} : bodyOf(route, answer))),
+    fail(error) {
+      const known = toAppError(error);
+      const { code, message } = toWireError(known);
+      finish(known.status, () => ({ error: readable({ code, message }) }));
+    },
+  };
+}
+
+const MAX_PATH_LENGTH = 500;

@@ -1,0 +1,23 @@
+import type { ApiContext } from '../../app/open-context.ts';
+import type { Request, Response, Route } from '../route/route.ts';
+import { recordingChanges } from '../../audit/changes.ts';
+import type { RecordPublic } from '../route/audit-entry.ts';
+import { recordOutcome } from './outcome.ts';
+import { openEntry } from './request-entry.ts';
+
+/** Does the work once its entry is stored. What it changes is recorded with it. */
+export function createRecordPublic(
+  { audit }: Pick<ApiContext, 'audit'>,
+  asked: { route: Route; request: Request; response: Response },
+): RecordPublic {
+  return async ({ tenantID, caller, asset }, work) => {
+    const identity = {
+      userID: caller && (caller.userID ?? caller.id),
+      apiKeyID: caller?.type === 'apiKey' ? caller.id : null,
+    };
+    const entry = openEntry(audit, { ...asked, tenantID, identity, asset });
+    await entry.begin();
+    const by = { entryIn: () => ({ tenantID, entryID: entry.id }), ...identity };
+    return recordOutcome(entry, asked.response, () => recordingChanges(by, work));
+  };
+}

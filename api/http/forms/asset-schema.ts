@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { Message } from '../fields/response-parts.ts';
+import { formOf } from './form.ts';
+
+/** The schema of the config of a kind of assets. */
+export const AssetSchema = z.object({
+  schemas: z
+    .object({ assetType: z.string(), description: z.string(), schema: z.looseObject({}).describe('JSON Schema') })
+    .meta({ id: 'AssetSchema' }),
+  message: Message,
+});
+
+/** With the shape itself outermost, not a reference to it: forms begin there. */
+export function describeAsset(assetType: string, description: string, config: z.ZodType) {
+  const { $ref, $defs = {}, ...rest } = formOf(config).schema;
+  const name = $ref?.split('/').at(-1) ?? '';
+  const { [name]: shape, ...others } = $defs;
+  return { assetType, description, schema: shape ? { ...rest, ...shape, $defs: others } : { $defs, ...rest } };
+}

@@ -1,0 +1,123 @@
+import type { FieldGroup } from '#shared/core/schema/form-groups.ts';
+import type { Schema } from '../openapi/types.ts';
+
+/** A form for an editor: JSON Schema of the value, and JSONForms for the layout. */
+export interface Form {
+  schema: Schema;
+  uischema: Schema;
+}
+
+/** The order of the fields of a form: those that come first, the others, then groups of further ones. */
+export interface Grouping {
+  first?: readonly string[];
+  groups?: readonly FieldGroup[];
+}
+
+/** Adds the layout. Fields of the schema come in the order of the layout, for editors that do not read layouts. */
+export function layOut(schema: Schema, { first = [], groups = [] }: Grouping = {}): Form {
+  const last = groups.flatMap(({ fields }) => fields);
+  const all = Object.keys(schema.properties ?? {});
+  const others = all.filter((name) => !first.includes(name) && !last.includes(name));
+  const names = [...first, ...others, ...last].filter((name) => all.includes(name));
+  const properties = Object.fromEntries(names.map((name) => [name, schema.properties?.[name] ?? {}]));
+  const ordered = schema.properties ? { ...schema, properties } : schema;
+  return {
+    schema: ordered,
+    uischema: { type: 'VerticalLayout', elements: arranged(fieldsIn(ordered, '#', last), groups) },
+  };
+}
+
+/** A field at its place in a layout. */
+interface Placed {
+  name: string;
+  element: Schema;
+}
+
+/** Fields that depend on another one come behind it. `grouped` has the names of the fields that go to groups. */
+function fieldsIn(schema: Schema, scope: string, grouped: readonly string[]): Placed[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => [
+    ...placed(name, property, { scope, grouped }),
+    ...chosenBy(name, schema, { scope, grouped }),
+  ]);
+}
+
+function chosenBy(field: string, { allOf = [] }: Schema, { scope, grouped }: Around): Placed[] {
+  return allOf.flatMap(({ if: condition, then }) => {
+    const when = (condition as Schema | undefined)?.properties?.[field];
+    if (when === undefined) return [];
+    const rule = { effect: 'SHOW', condition: { scope: `${scope}/properties/${field}`, schema: when } };
+    const fields = fieldsOfChoice(then as Schema, scope, grouped);
+    return fields.map(({ name, element }) => ({ name, element: { ...element, rule } }));
+  });
+}
+
+/** A choice that consists of one object, such as `connectionDetails`, needs no heading: the field that chooses is one. */
+function fieldsOfChoice(then: Schema, scope: string, grouped: readonly string[]): Placed[] {
+  const [[name = '', only] = [], ...others] = Object.entries(then.properties ?? {});
+  if (!only?.properties || others.length > 0) return fieldsIn(then, scope, grouped);
+  return fieldsIn(only, `${scope}/properties/${name}`, grouped);
+}
+
+interface Around {
+  scope: string;
+  grouped: readonly string[];
+}
+
+/** A field, or those of an object that has only fields of groups. */
+function placed(name: string, property: Schema, { scope: within, grouped }: Around): Placed[] {
+  const scope = `${within}/properties/${name}`;
+  if (!property.properties) return [{ name, element: controlOf(scope, property) }];
+  if (Object.keys(property.properties).every((inner) => grouped.includes(inner)))
+    return fieldsIn(property, scope, grouped);
+  const elements = fieldsIn(property, scope, []).map(({ element }) => element);
+  return [{ name, element: { type: 'Group', label: property.title ?? name, elements } }];
+}
+
+function controlOf(scope: string, property: Schema): Schema {
+  const options = {
+    ...(property['x-secret'] === true && { format: 'password' }),
+    ...(property.type === 'string' && Number(property.maxLength) > LONG && { multi: true }),
+    ...languageOf(property),
+  };
+  return { type: 'Control', scope, ...(Object.keys(options).length > 0 && { options }) };
+}
+
+/** What is written in a field, for editors that know the language. An object without fields of its own is written as JSON. */
+function languageOf({ type, contentMediaType }: Schema): { language?: string } {
+  const language = type === 'object' ? 'json' : languages.get(contentMediaType);
+  return language === undefined ? {} : { language };
+}
+
+const languages = new Map<unknown, string>([
+  ['application/sql', 'sql'],
+  ['text/javascript', 'javascript'],
+  ['application/json', 'json'],
+]);
+
+/** Fields that allow longer texts get a multi-line input. */
+const LONG = 1_000;
+
+function arranged(fields: readonly Placed[], groups: readonly FieldGroup[]): Schema[] {
+  const last = groups.flatMap(({ fields: names }) => names);
+  const own = fields.filter(({ name }) => !last.includes(name)).map(({ element }) => element);
+  const ofGroups = groups.flatMap(({ label, fields: names }) =>
+    groupsOf(
+      label,
+      names.flatMap((wanted) => fields.filter(({ name }) => name === wanted).map(({ element }) => element)),
+    ),
+  );
+  return [...own, ...ofGroups];
+}
+
+/** One group; where every field depends on a choice, one for each choice, so that no empty group is shown. */
+function groupsOf(label: string, elements: readonly Schema[]): Schema[] {
+  if (elements.length === 0) return [];
+  if (elements.some(({ rule }) => rule === undefined)) return [{ type: 'Group', label, elements }];
+  const byRule = Map.groupBy(elements, ({ rule }) => JSON.stringify(rule));
+  return [...byRule.values()].map((ofChoice) => ({
+    type: 'Group',
+    label,
+    elements: ofChoice.map(({ rule: _, ...element }) => element),
+    rule: ofChoice[0]?.rule,
+  }));
+}

@@ -1,0 +1,35 @@
+import { AppError } from '#shared/core/errors.ts';
+import type { Backplane, Limiter } from '#shared/messaging/backplane/index.ts';
+import { networkOf } from '../../auth/network.ts';
+
+/** Counts requests to forms, whose callers do not sign in. All API processes count together. */
+export interface FormLimits {
+  /** Every request of one network, so that links cannot be guessed and nothing is computed for a flood. */
+  countNetwork(address: string | undefined): Promise<void>;
+  /** Requests with one link, from any network. */
+  countLink(collectionRequestID: string): Promise<void>;
+}
+
+const seconds = 60;
+const PER_NETWORK = 120;
+const PER_LINK = 30;
+
+export function createFormLimits(backplane: Backplane): FormLimits {
+  // People answer while the store is away as well: a link cannot be guessed in any number of attempts.
+  const whenAway = 'countHere';
+  const networks = backplane.limiter({ name: 'form.network', points: PER_NETWORK, seconds, whenAway });
+  const links = backplane.limiter({ name: 'form.link', points: PER_LINK, seconds, whenAway });
+  return {
+    countNetwork: (address = '') => count(networks, networkOf(address)),
+    countLink: (collectionRequestID) => count(links, collectionRequestID),
+  };
+}
+
+async function count(limiter: Limiter, key: string): Promise<void> {
+  const { allowed, resetSeconds } = await limiter.consume(key);
+  if (!allowed)
+    throw new AppError('RATE_LIMITED', 'Too many requests to forms', {
+      retryAfter: Math.max(resetSeconds, 1),
+      reason: 'forms',
+    });
+}

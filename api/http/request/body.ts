@@ -1,0 +1,112 @@
+import { isUtf8 } from 'node:buffer';
+import express, { type Request, type RequestHandler, type Response } from 'express';
+import { AppError } from '#shared/core/errors.ts';
+import { quote } from '#shared/core/quote.ts';
+import { describeSyntax } from './client-error.ts';
+import { findInexact } from './unsafe-integers.ts';
+import { isEncodedUTF8 } from './utf8.ts';
+
+export interface Body {
+  value: unknown;
+  bytes: number;
+}
+
+/** `mayParse` is asked with the length of the text when it has arrived: a slow sender does not hold up the bodies of others. */
+export type ReadBody = (
+  request: Request,
+  response: Response,
+  mayParse?: (bytes: number) => Promise<void> | undefined,
+) => Promise<Body>;
+
+/**
+ * Reads a JSON or URL-encoded body when a route asks for it, which is after authentication: an unauthenticated client neither
+ * learns the faults of a body nor makes us parse it.
+ */
+export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
+  // Noted and not thrown: the parser attaches the whole body to an error, which would be logged.
+  const broken = new WeakSet<object>();
+  const foreign = new WeakSet<object>();
+  const texts = new WeakMap<object, Buffer>();
+  const verifyJSON = (request: object, _response: unknown, bytes: Buffer, encoding: string) => {
+    if (!encoding.startsWith('utf-')) foreign.add(request);
+    if (encoding === 'utf-8' && !isUtf8(bytes)) broken.add(request);
+    texts.set(request, bytes);
+  };
+  const verifyForm = (request: object, _response: unknown, bytes: Buffer) => {
+    if (!isEncodedUTF8(bytes.toString('latin1'))) broken.add(request);
+  };
+  const readJSON = express.text({
+    limit: maxBytes,
+    type: ['application/json', 'application/*+json'],
+    verify: verifyJSON,
+  });
+  const readForm = express.urlencoded({ limit: maxBytes, extended: false, verify: verifyForm });
+
+  /** The text of JSON, which is left in `request.body`; undefined for another body. */
+  async function readText(request: Request, response: Response): Promise<Buffer | undefined> {
+    await run(readJSON, request, response);
+    if (foreign.has(request)) throw unreadable(request, 'the charset utf-8');
+    if (broken.has(request)) throw notUTF8();
+    return texts.get(request);
+  }
+
+  async function parseForm(request: Request, response: Response): Promise<Body> {
+    await run(readForm, request, response);
+    if (broken.has(request)) throw notUTF8();
+    // Ignoring it would start a run without the inputs that were sent.
+    if (request.body === undefined && hasBody(request)) throw unreadable(request, 'application/json');
+    return { value: request.body, bytes: 0 };
+  }
+
+  return async (request, response, mayParse = () => undefined) => {
+    const text = await readText(request, response);
+    await mayParse(text?.length ?? 0);
+    if (!text) return parseForm(request, response);
+    request.body = text.length === 0 ? {} : parse(request.body as string);
+    const number = await findInexact(text);
+    if (number) throw new AppError('VALIDATION_ERROR', `${number} is more than a JSON number holds: send it as a text`);
+    if (text.length > LARGE_BYTES) keepBeginning(response, text.subarray(0, BEGINNING).toString());
+    return { value: request.body, bytes: text.length };
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new AppError('INVALID_REQUEST', describeSyntax(error as SyntaxError));
+  }
+}
+
+function notUTF8(): AppError {
+  return new AppError('INVALID_REQUEST', 'The body is not valid UTF-8');
+}
+
+function unreadable(request: Request, expected: string): AppError {
+  const received = quote(request.get('content-type'));
+  return new AppError('INVALID_REQUEST', `Content-Type: expected ${expected}, received ${received}`);
+}
+
+/** Longer bodies are shown by the beginning of their text: even to list the keys of an object may take as long as to parse it. */
+export const LARGE_BYTES = 50_000;
+/** Twice what the audit trail shows, because it leaves out what it hides. */
+export const BEGINNING = 4_000;
+
+function keepBeginning({ locals }: Response, text: string): void {
+  locals.beginning = text;
+}
+
+/** The beginning of the text of a large body; undefined for another. */
+export function beginningOf({ locals }: Response): string | undefined {
+  return (locals as { beginning?: string }).beginning;
+}
+
+function run(parser: RequestHandler, request: Request, response: Response): Promise<void> {
+  return new Promise((resolve, reject) => {
+    void parser(request, response, (error?: unknown) => (error ? reject(error) : resolve()));
+  });
+}
+
+function hasBody({ headers }: Request): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { type Issue, invalid } from '#shared/core/schema/issues.ts';
+import { parseValue } from '#shared/core/schema/parse.ts';
+import { asIssues, type Handling, reportUnknown } from './unknown-field-policy.ts';
+import type { Parsed } from '../route/route.ts';
+import { findUnstorable, TOO_DEEP } from './storable.ts';
+import { findUnknownFields, knowsNoKey, type UnknownFields } from './unknown-fields.ts';
+
+/** A part of the request and its schema. */
+interface Check {
+  part: keyof Parsed<z.ZodType, z.ZodType, z.ZodType>;
+  schema: z.ZodType | undefined;
+  value: unknown;
+  /** Refuses a value with fields of which none is known: every field of an update is optional, so it would change nothing. */
+  isUpdate?: boolean;
+}
+
+/**
+ * Parses each value with its schema, in order, or throws one VALIDATION_ERROR that lists the first issues. Unknown fields go into
+ * the answer, or among the issues if the client wants strict handling.
+ */
+export function validate(checks: readonly Check[], handling: Handling): unknown[] {
+  return atOnce(validation(checks, handling));
+}
+
+/** `validate` in steps, each of which takes about as long as parsing the JSON of the values. */
+export function* validation(checks: readonly Check[], handling: Handling): Generator<void, unknown[]> {
+  const issues: Issue[] = [];
+  let unlisted = 0;
+  const values: unknown[] = [];
+  for (const check of checks) {
+    const { value, issues: own, count: found = own.length } = yield* read(check);
+    issues.push(...own);
+    unlisted += Math.max(found - own.length, 0);
+    yield;
+    const { fields, count } = refusedFields(check, handling);
+    issues.push(...asIssues(fields));
+    unlisted += count - fields.length;
+    values.push(value);
+  }
+  if (issues.length > 0) throw invalid(issues, { count: issues.length + unlisted });
+  return values;
+}
+
+function* read({ part, schema, value }: Check): Generator<void, { value?: unknown; issues: Issue[]; count?: number }> {
+  if (!schema) return { issues: [] };
+  const unstorable = findUnstorable(value);
+  if (unstorable) {
+    const path = unstorable.path.length > 0 ? unstorable.path : [part];
+    return { issues: [{ ...unstorable, path, type: 'custom' }] };
+  }
+  yield;
+  const result = refuseTooDeep(() => parseValue(schema, value));
+  if (result.success) return { value: result.data, issues: [] };
+  const issues = result.issues.map((issue) => (issue.path.length > 0 ? issue : { ...issue, path: [part] }));
+  return { issues, count: result.count };
+}
+
+/** Returns unknown fields that are errors; reports the others in the answer. */
+function refusedFields({ part, schema, value, isUpdate }: Check, handling: Handling): UnknownFields {
+  const none: UnknownFields = { fields: [], count: 0 };
+  // The path has only the parameters that its route names.
+  if (part === 'params' || (part === 'body' && !schema)) return none;
+  const reader = schema ?? NoFields;
+  const unknown = refuseTooDeep(() => findUnknownFields([reader], value));
+  if (handling.isStrict || (isUpdate && knowsNoKey(reader, value))) return unknown;
+  reportUnknown(handling, unknown);
+  return none;
+}
+
+/** For a route that takes no query. */
+const NoFields = z.object({});
+
+/** Turns a stack overflow in a recursive `work`, caused by a deeply nested body, into a 400. */
+export function refuseTooDeep<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new AppError('VALIDATION_ERROR', `body: ${TOO_DEEP}`, { cause: error });
+  }
+}

@@ -1,0 +1,19 @@
+import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
+import type { Reservation } from '#shared/concurrency/memory-budget.ts';
+import type { ApiContext } from '../../app/open-context.ts';
+import type { ReadBody } from '../request/body.ts';
+import type { Handling } from '../request/unknown-field-policy.ts';
+import type { Keys } from './idempotency.ts';
+import type { Request, Response } from '../route/route.ts';
+
+/** A request under way, of any realm. */
+export interface Exchange {
+  context: ApiContext;
+  readBody: ReadBody;
+  keys: Keys;
+  request: Request;
+  response: Response;
+  handling: Handling;
+  /** The bytes that the request holds until its answer is sent, and in whose turn it draws them. */
+  held?: { flow: FlowKey; bytes: Reservation };
+}

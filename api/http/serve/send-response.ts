@@ -1,0 +1,50 @@
+import { loopTurns } from '#shared/concurrency/event-loop-scheduler.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { hasMoreParts, type JsonObject } from '#shared/core/json.ts';
+import { LARGE_BYTES } from '../request/body.ts';
+import type { Exchange } from './request-context.ts';
+
+/** To check and to write more parts takes milliseconds each. */
+const LARGE_PARTS = 10_000;
+
+export function isLarge(answer: unknown): boolean {
+  return hasMoreParts(answer, LARGE_PARTS);
+}
+
+interface Patience {
+  /** For any answer, however slow its client is. */
+  leastMs: number;
+  bytesPerSecond: number;
+}
+
+const patience: Patience = { leastMs: 30_000, bytesPerSecond: 100_000 };
+
+type Sending = Pick<Exchange, 'request' | 'response' | 'held'>;
+
+/** Sends an answer of JSON. Its text counts among the bytes that the process holds until the client has taken it. */
+export async function sendAnswer(
+  { request, response, held }: Sending,
+  { status, fields }: { status: number; fields: JsonObject },
+  { leastMs, bytesPerSecond } = patience,
+): Promise<void> {
+  if (held && isLarge(fields)) await loopTurns.goOn(held.flow);
+  const text = JSON.stringify(fields);
+  if (text.length > LARGE_BYTES) {
+    // What has changed something is answered all the same.
+    if (held && !held.bytes.tryReserve(text.length) && request.method === 'GET') throw full(response);
+    const stalled = setTimeout(() => response.destroy(), leastMs + (text.length / bytesPerSecond) * 1_000);
+    response.once('close', () => clearTimeout(stalled));
+  }
+  response.status(status).type('json').send(text);
+}
+
+function full(response: Exchange['response']): AppError {
+  response.removeHeader('etag');
+  return new AppError(
+    'UNAVAILABLE',
+    'Answers that their clients have not taken hold the memory for this one; retry later',
+    {
+      retryAfter: 5,
+    },
+  );
+}

@@ -1,0 +1,152 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { CHAT_CHANNEL, CHAT_READER_MS, ChatSignal } from '#shared/apps/ai/chat.ts';
+import { keep } from '#shared/concurrency/periodic-task.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Messages } from '#shared/messaging/backplane/index.ts';
+import { requireStreamRoom, type StreamOwner } from './stream-capacity.ts';
+import { type AnswerState, endLostAnswer, keepReading, readAnswer } from '../ai/chat.ts';
+
+/** Sends answers of language models to clients, as the protocol of the AI SDK has it. */
+export interface AnswerStreams extends Disposable {
+  /**
+   * Sends an answer from its beginning until it is over or the client has gone. Throws the error of an answer that has failed before
+   * it said anything.
+   */
+  send(answer: SentAnswer, response: ServerResponse): Promise<void>;
+  /** Looks for more of an answer at once. */
+  wake(answerID: string): void;
+}
+
+interface SentAnswer extends StreamOwner {
+  answerID: string;
+  /** It goes on although no client reads it. */
+  isResumable: boolean;
+}
+
+interface Needs {
+  pool: Pool;
+  messages: Messages;
+  logger: Logger;
+  draining: AbortSignal;
+}
+
+const room = { ofCaller: 20, ofTenant: 200, ofUser: 400 };
+/** Messages may be lost. */
+const POLL_MS = 1_000;
+const HEARTBEAT_MS = 15_000;
+/** A client that takes nothing for so long is disconnected. */
+const STALLED_MS = 30_000;
+
+const headers = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-store',
+  connection: 'keep-alive',
+  'x-vercel-ai-ui-message-stream': 'v1',
+  'x-accel-buffering': 'no',
+};
+
+interface Reader extends SentAnswer {
+  wake: PromiseWithResolvers<void>;
+}
+
+export function createAnswerStreams({ pool, messages, logger, draining }: Needs): AnswerStreams {
+  const readers = new Set<Reader>();
+  const wake = (answerID: string) => {
+    for (const reader of readers) if (reader.answerID === answerID) reader.wake.resolve();
+  };
+  const unsubscribe = messages.subscribe(CHAT_CHANNEL, (message) => {
+    const { data } = ChatSignal.safeParse(message);
+    if (data) wake(data.answerID);
+  });
+  return {
+    wake,
+    async send(answer, response) {
+      requireStreamRoom([...readers], answer, room);
+      const reader: Reader = { ...answer, wake: Promise.withResolvers() };
+      readers.add(reader);
+      try {
+        await pour({ pool, logger }, { reader, response, draining });
+      } finally {
+        readers.delete(reader);
+      }
+    },
+    [Symbol.dispose]: unsubscribe,
+  };
+}
+
+interface Pouring {
+  reader: Reader;
+  response: ServerResponse;
+  draining: AbortSignal;
+}
+
+async function pour(
+  { pool, logger }: Pick<Needs, 'pool' | 'logger'>,
+  { reader, response, draining }: Pouring,
+): Promise<void> {
+  const { answerID, isResumable } = reader;
+  const gone = new AbortController();
+  const leave = () => gone.abort();
+  response.once('close', leave);
+  draining.addEventListener('abort', leave, { once: true });
+  const heartbeat = setInterval(
+    () => response.headersSent && !response.writableNeedDrain && response.write(':\n\n'),
+    HEARTBEAT_MS,
+  );
+  const say = { name: 'that an answer is read', everyMs: CHAT_READER_MS / 5, run: () => keepReading(pool, answerID) };
+  await using _reading = isResumable ? undefined : keep(say, logger);
+  try {
+    let after = 0;
+    while (!gone.signal.aborted) {
+      reader.wake = Promise.withResolvers();
+      const state = await readAnswer(pool, answerID, after);
+      for (const { number, chunks } of state?.rows ?? []) {
+        after = number;
+        await write(response, JSON.parse(chunks), gone.signal);
+      }
+      if (!state) return finish(response);
+      if (state.isOver) return await end(response, state, gone.signal);
+      if (state.isLost) await endLostAnswer(pool, answerID);
+      else if (state.rows.length === 0) await pause(reader, gone.signal);
+    }
+    if (response.headersSent) response.end();
+  } finally {
+    clearInterval(heartbeat);
+    response.off('close', leave);
+    draining.removeEventListener('abort', leave);
+  }
+}
+
+async function end(response: ServerResponse, { error }: AnswerState, gone: AbortSignal): Promise<void> {
+  if (error && !response.headersSent) throw error;
+  if (error) await write(response, [{ type: 'error', errorText: error.message }], gone);
+  finish(response);
+}
+
+function finish(response: ServerResponse): void {
+  begin(response);
+  response.end('data: [DONE]\n\n');
+}
+
+function begin(response: ServerResponse): void {
+  if (!response.headersSent) response.writeHead(200, headers).flushHeaders();
+}
+
+async function write(response: ServerResponse, chunks: readonly object[], gone: AbortSignal): Promise<void> {
+  begin(response);
+  const text = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
+  if (gone.aborted || response.write(text)) return;
+  const stalled = setTimeout(() => response.destroy(), STALLED_MS);
+  await once(response, 'drain', { signal: gone }).catch(() => {});
+  clearTimeout(stalled);
+}
+
+async function pause({ wake }: Reader, gone: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, POLL_MS);
+  gone.addEventListener('abort', () => resolve(), { once: true });
+  await Promise.race([wake.promise, promise]);
+  clearTimeout(timer);
+}
