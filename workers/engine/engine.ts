@@ -6,7 +6,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Publisher } from '#shared/messaging/realtime/publish.ts';
 import type { WorkerConfig } from '#shared/process/config.ts';
-import { MAX_OUTCOME_BYTES, type RunOutcome, type TellEnd } from '#shared/runs/completion-notices.ts';
+import { MAX_OUTCOME_BYTES, type RunOutcome, type NotifyCompletion } from '#shared/runs/completion-notices.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import type { RunSignal } from '#shared/runs/signals.ts';
 import type { NodeContext } from '../nodes/executor.ts';
@@ -33,11 +33,11 @@ import { createWaitsAgain } from './waits/waits-again.ts';
 
 export interface Engine {
   /**
-   * Claims the runs of a job, and holds each until it ends, parks, yields or is handed back. Resolves when they are claimed, and there is
-   * a place for another job.
+   * Claims the runs of a job, and owns each until it ends, parks, yields or is handed back. Resolves when they are claimed, and there is
+   * a permit for another job.
    */
   advance(job: RunsToClaim): Promise<ClaimOutcome>;
-  /** Claims a crash-suspected run and holds it until its interrupted nodes have ended. Answers whether there was one. */
+  /** Claims a crash-suspected run and owns it until its interrupted nodes have ended. Answers whether there was one. */
   advanceCrashSuspected(): Promise<boolean>;
   /** Reacts to a change of a run that may be owned here. */
   onSignal(signal: RunSignal): void;
@@ -60,10 +60,10 @@ export interface Engine {
   };
 }
 
-/** Runs that have left this process after a claim. */
+/** Runs that this process has released after a claim. */
 export interface ReleaseStats {
   readonly runs: Tally<'outcome'>;
-  /** Time between claim and leaving. */
+  /** Time between claim and release. */
   readonly seconds: Tally<never>;
   readonly tenant: TenantLabel;
 }
@@ -77,7 +77,7 @@ export interface EngineDependencies {
   rights: Rights;
   runs: Runs;
   publisher: Publisher;
-  tellEnd: TellEnd;
+  tellEnd: NotifyCompletion;
   nodes: NodeContext;
   config: WorkerConfig;
   lease: Pick<Lease, 'id' | 'isValid' | 'untilValid'>;
@@ -91,7 +91,7 @@ export interface EngineDependencies {
 
 const REFUSED_AGAIN_MS = 1_000;
 
-/** Holds claimed runs: executes nodes, commits, and takes the next nodes, until a run ends or can only wait. */
+/** Owns claimed runs: executes nodes, commits, and starts the next nodes, until a run ends or can only wait. */
 export function createEngine(dependencies: EngineDependencies): Engine {
   const { pool, runs, publisher, config, lease, logger, tenantLabel } = dependencies;
   const released: ReleaseStats = { runs: new Tally(), seconds: new Tally(), tenant: tenantLabel };
@@ -123,7 +123,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     },
     onBroken: (run, error) => {
       logger.error({ err: error, instanceID: run.id }, 'run is left to another claim');
-      // Still held in the database: the next renewals of the lease find it there and not here, and hand it back.
+      // Still owned in the database: the next renewals of the lease find it there and not here, and hand it back.
       releaseRun(run, 'fenced');
     },
     onRefused: (run, pending, cause) => {
@@ -182,7 +182,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     publisher.reminders(pending.reminders);
     if (pending.end) return onEnded(committed, pending.end);
     updateMemoryUse(run, pending.events);
-    if (pending.children.length > 0) void runs.handOver(pending.children.map(({ id }) => id));
+    if (pending.children.length > 0) void runs.dispatch(pending.children.map(({ id }) => id));
     for (const { id } of pending.maps) void maps.advance(id);
     if (pending.release !== 'none') return onReleased(run, pending.release, ready);
     if (run.releaseReason) return;
@@ -200,7 +200,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
 
   function onReleased(run: Run, how: 'park' | 'yield', ready: boolean): void {
     releaseRun(run, how === 'park' ? 'parked' : 'yielded');
-    if (how === 'park' && ready) void runs.handOver([run.id]);
+    if (how === 'park' && ready) void runs.dispatch([run.id]);
   }
 
   function onEnded({ run, awaitedBy, outputLength }: Committed, outcome: RunOutcome): void {
@@ -223,7 +223,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     dependencies.onFinished();
   }
 
-  /** Holds a claimed run. Resolves when it has left, or could not begin. */
+  /** Owns a claimed run. Resolves when it was released, or could not begin. */
   async function own(row: ClaimRow): Promise<void> {
     const began = performance.now();
     const outcome = (await begin(row)) ?? 'not begun';
@@ -270,7 +270,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       const mine = [...owned.values()].filter((run) => run.releaseReason === null);
       for (const run of mine) releaseRun(run, 'drained');
       await releaseAll(pool, leaseID(), logger);
-      await runs.refill().catch(() => undefined);
+      await runs.dispatchQueued().catch(() => undefined);
     },
     abandon() {
       for (const run of [...owned.values()]) releaseRun(run, 'fenced');

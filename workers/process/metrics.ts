@@ -184,7 +184,7 @@ function addSweepMetrics({ add }: Add, { stats }: Sweep): void {
   );
 }
 
-/** Facts about the whole deployment. One process tells them, or sums over processes would count them several times. */
+/** Samples of the whole deployment. One process tells them, or sums over processes would count them several times. */
 function addTotals(
   { add }: Add,
   { pool, backplane, stats }: Pick<WorkerSources, 'pool' | 'backplane'> & Pick<Sweep, 'stats'>,

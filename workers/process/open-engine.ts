@@ -12,7 +12,7 @@ import { type Backplane, createBackplane } from '#shared/messaging/backplane/ind
 import { createProducer, type Producer } from '#shared/messaging/producer.ts';
 import { createPublisher, type Publisher } from '#shared/messaging/realtime/publish.ts';
 import type { Config } from '#shared/process/config.ts';
-import { createRunEnds } from '#shared/runs/completion-notices.ts';
+import { createCompletionNotices } from '#shared/runs/completion-notices.ts';
 import { createFormLinks } from '#shared/runs/form-links.ts';
 import { createRuns, type Runs } from '#shared/runs/runs.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/runs/signals.ts';
@@ -119,7 +119,7 @@ export async function openEngine(
     rights,
     runs,
     publisher,
-    tellEnd: createRunEnds(messages, logger),
+    tellEnd: createCompletionNotices(messages, logger),
     nodes: {
       ...{ ...services, sandbox, queries, variables, ai },
       toolCalls: createToolCalls({ pool, messages, logger }),

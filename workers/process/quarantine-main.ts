@@ -5,7 +5,7 @@ import { createLogger } from '#shared/core/logger.ts';
 import { addProcessMetrics, createReportedMetrics } from '#shared/core/metrics.ts';
 import type { Config } from '#shared/process/config.ts';
 import { stopSignal } from '#shared/process/shutdown.ts';
-import { addHandOverMetrics } from '#shared/runs/dispatch/metrics.ts';
+import { addDispatchMetrics } from '#shared/runs/dispatch/metrics.ts';
 import type { QuarantineReport, QuarantineStart } from '../engine/recovery/quarantine.ts';
 import { addEngineMetrics } from './metrics.ts';
 import { type OpenEngine, openEngine } from './open-engine.ts';
@@ -37,7 +37,7 @@ async function runQuarantined(config: Config): Promise<void> {
   const { engine, lease, runs, pools } = opened;
   const metrics = createReportedMetrics();
   addEngineMetrics(metrics, opened);
-  addHandOverMetrics(metrics, runs);
+  addDispatchMetrics(metrics, runs);
   resources.use(addProcessMetrics(metrics, pools));
   const report = async () => {
     const message: QuarantineReport = { leaseID: lease.id, metrics: await metrics.report() };
@@ -71,7 +71,7 @@ async function open(config: Config): Promise<{ opened: OpenEngine; owned: AsyncD
     logger,
     name: 'gantry.suspect',
     leaseSlots: 1,
-    onFinished: (own) => void own.runs.refill().catch(() => undefined),
+    onFinished: (own) => void own.runs.dispatchQueued().catch(() => undefined),
   });
   await opened.lease.open();
   resources.use(opened.lease);

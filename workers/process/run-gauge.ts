@@ -5,7 +5,7 @@ import type { Pool } from '#shared/db/pool.ts';
 const SLICE = 5_000;
 /** Time for slices at one scrape. */
 const BUDGET_MS = 50;
-/** Scrapes of several systems that come together get the same count. */
+/** Scrapes of several systems at the same time get the same count. */
 const FRESH_MS = 1_000;
 /** READY and owned runs are counted at each scrape up to this number. */
 const MAX_EXACT = 5_000;

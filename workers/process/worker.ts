@@ -10,8 +10,8 @@ import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import type { Config } from '#shared/process/config.ts';
 import { type ProcessPages, servePages } from '#shared/process/health-server.ts';
 import { type Readiness, readReadiness } from '#shared/process/readiness.ts';
-import { createRunEnds } from '#shared/runs/completion-notices.ts';
-import { addHandOverMetrics } from '#shared/runs/dispatch/metrics.ts';
+import { createCompletionNotices } from '#shared/runs/completion-notices.ts';
+import { addDispatchMetrics } from '#shared/runs/dispatch/metrics.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import { createEvents } from '#shared/runs/send-event.ts';
 import { createTenantTurns } from '#shared/tenants/creators.ts';
@@ -120,7 +120,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   const dispatch = resources.use(createEventDispatch({ pool, producer, logger }));
   const { rights, sandbox, publisher } = opened;
   const buffers = resources.use(createBufferTrim(pool, logger));
-  const tellEnd = createRunEnds(messages, logger);
+  const tellEnd = createCompletionNotices(messages, logger);
   const { onFinished } = dispatch;
   const turns = createTenantTurns(pool);
   const events = createEventProcessing({
@@ -197,7 +197,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   const ofProcesses = withChild(metrics, { parent: 'worker', child: 'suspect', report });
   resources.use(addProcessMetrics(ofProcesses, opened.pools));
   addEngineMetrics(ofProcesses, opened);
-  addHandOverMetrics(ofProcesses, runs);
+  addDispatchMetrics(ofProcesses, runs);
   addHeldBytes(metrics, opened.bytes);
   if (owner) addOwnerMetrics(metrics, owner.stats);
   const { answering, jobs } = context;

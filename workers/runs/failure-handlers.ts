@@ -21,7 +21,7 @@ const MAX_MESSAGE = 2_000;
 
 interface Needs {
   pool: Pool;
-  runs: Pick<Runs, 'refill'>;
+  runs: Pick<Runs, 'dispatchQueued'>;
   rights: Rights;
 }
 
@@ -70,7 +70,7 @@ export function createFailureHandling({ pool, runs, rights, inFlight }: Handling
         for (const failed of locked) await handleOne({ client, rights }, failed);
         return locked.length;
       });
-      if (handled > 0) await runs.refill().catch(() => undefined);
+      if (handled > 0) await runs.dispatchQueued().catch(() => undefined);
       return handled > 0;
     },
   });

@@ -67,7 +67,7 @@ export function createBegin(dependencies: Dependencies): Begin {
     version: LoadedVersion,
     chunk: Chunk | null,
   ): Promise<{ run: Run; isIn: boolean } | null> {
-    // Claimed, or loaded, after `drain` has looked for runs to hand back.
+    // Claimed, or loaded, after `drain` has found the runs to hand back.
     if (isDraining()) {
       await release(pool, leaseID(), row);
       return null;
@@ -112,7 +112,7 @@ export function createBegin(dependencies: Dependencies): Begin {
 
   /**
    * For a run that this process has claimed before, under the same epoch and lease, by a claim that Postgres forgot in a crash. The
-   * fence cannot tell the two apart, so both end, and the next epoch decides.
+   * fence cannot tell one from the other, so both end, and the next epoch decides.
    */
   async function startOver(row: ClaimedRow, earlier: Run): Promise<void> {
     logger.warn(

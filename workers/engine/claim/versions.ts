@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import type { Actor } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -68,7 +68,7 @@ async function loadVersion(pool: Pool, versionID: string): Promise<{ loaded: Loa
   const saved = WorkflowNode.array().parse(row.nodes);
   const unknown = new Set(saved.map(({ type }) => type).filter((type) => !knownKinds.has(type)));
   if (unknown.size > 0) throw new UnknownKinds([...unknown]);
-  const graph = await inTurns(compileStored(saved, WorkflowEdge.array().parse(row.edges)));
+  const graph = await runCooperatively(compileStored(saved, WorkflowEdge.array().parse(row.edges)));
   const options = WorkflowOptions.parse(row.options);
   return {
     loaded: {

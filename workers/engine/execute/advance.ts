@@ -17,7 +17,7 @@ import { isShortNode, type Slots } from './slots.ts';
 import { createTask } from './task.ts';
 
 /**
- * A owned run yields after this time if other runs wait. Not after a number of nodes: a claim costs as much as a hundred of them, which take a
+ * An owned run yields after this time if other runs wait. Not after a number of nodes: a claim costs as much as a hundred of them, which take a
  * fraction of this time.
  */
 const QUANTUM_MS = 1000;
@@ -76,7 +76,7 @@ export function resumeRun(advance: Advance, run: Run, { ready, waits }: Restored
   advance.submit(run);
 }
 
-/** Continues the nodes of a owned run whose waits are over, after its waits were read again. */
+/** Continues the nodes of an owned run whose waits are over, after its waits were read again. */
 export function applyWaits(advance: Advance, run: Run, waits: readonly WaitRow[]): void {
   if (run.isOver) return;
   for (const { nodeID, path, waitResult, question } of waits) {

@@ -92,7 +92,7 @@ export class AttemptTask implements NodeRun {
     return this.#timeout ? AbortSignal.any([signal, this.#timeout.signal]) : signal;
   }
 
-  /** How the node waits for Postgres. Its logger is created on access: that costs 48 µs, more than a step without it. */
+  /** How the node waits for Postgres. Its logger is created on access: that costs 48 µs, more than a node without it. */
   waiting(more: Omit<Waiting, 'logger' | 'signal'>): Waiting {
     const logger = () => this.log;
     return {

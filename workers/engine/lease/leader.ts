@@ -34,7 +34,7 @@ interface LeaderOptions {
 
 /**
  * Elects the process that sweeps, by a row in Postgres. Every process ticks twice a second by a timer of its own: the leader so that
- * a long step of the sweep does not look like an outage, the others so that one of them leads within three seconds of its death.
+ * a long task of the sweep does not look like an outage, the others so that one of them leads within three seconds of its death.
  * Disposing gives up the lead.
  */
 export function createLeader({ pool, leaseMs, logger, onLead = () => undefined }: LeaderOptions): Leader {

@@ -13,7 +13,7 @@ interface MapToBegin extends MapPlan {
   scope: JsonObject;
 }
 
-/** Parks an activation that works off its items in chunks. Throws if there is no room for the items. */
+/** Parks an activation that works off its items in chunks. Throws if the items are too large. */
 export function parkMap(
   { nodeOutputMaxBytes }: { nodeOutputMaxBytes: number },
   run: Run,

@@ -7,7 +7,7 @@ import type { MapOutcome } from '../../nodes/executor.ts';
 
 export interface Maps {
   /**
-   * Counts the chunks of a map that have ended, starts as many others as there is room for, and wakes the run when the last has ended
+   * Counts the chunks of a map that have ended, starts as many others as its concurrency allows, and wakes the run when the last has ended
    * or too much has failed. Never throws: the sweep does it again.
    */
   advance(mapID: string): Promise<void>;
@@ -19,14 +19,14 @@ export interface Maps {
 
 interface Dependencies {
   pool: Pool;
-  runs: Pick<Runs, 'handOver' | 'wake' | 'end'>;
+  runs: Pick<Runs, 'dispatch' | 'wake' | 'end'>;
   logger: Logger;
 }
 
 const FORGOTTEN_LIMIT = 100;
 
 export function createMaps({ pool, runs, logger }: Dependencies): Maps {
-  // Ends of one turn, and those during the transaction before, are counted together.
+  // Ends of one round of the event loop, and those during the transaction before, are counted by one statement.
   const advances = batched(async (ids: string[]) => {
     for (const id of new Set(ids)) await advanceOne(id);
     return ids;
@@ -34,7 +34,7 @@ export function createMaps({ pool, runs, logger }: Dependencies): Maps {
 
   async function advanceOne(mapID: string): Promise<void> {
     const { started, wakes, stops } = await inTransaction(pool, (client) => count(client, mapID));
-    if (started.length > 0) await runs.handOver(started);
+    if (started.length > 0) await runs.dispatch(started);
     if (stops) await stop(mapID);
     if (wakes !== null) await runs.wake([wakes]);
   }

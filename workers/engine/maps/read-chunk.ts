@@ -11,7 +11,7 @@ export type ReadChunk = (run: { id: string; map_id: string }) => Promise<Chunk>;
 
 type Surroundings = Pick<Chunk, 'nodeID' | 'scope' | 'scopeLength' | 'plan'>;
 
-/** Length of the scopes that are kept, as JSON texts. */
+/** Length of the cached scopes, as JSON texts. */
 const MAX_LENGTH = 32_000_000;
 
 /** The scope around a map is read once in a process and not for each of its chunks: it often has the whole list. */

@@ -7,7 +7,7 @@ import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import type { Producer } from '#shared/messaging/producer.ts';
 import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import { FIND_FORGOTTEN } from '#shared/runs/accounting.ts';
-import { createEndEach } from '#shared/runs/end-isolated.ts';
+import { createEndIsolated } from '#shared/runs/end-isolated.ts';
 import { nodeEvents } from '#shared/runs/node-event-rows.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import { MAX_CRASHES } from '../claim/claim.ts';
@@ -29,7 +29,7 @@ interface Options {
   leaseMs: number;
 }
 
-/** Steps of the sweep that find runs which a crash, a lost message or a passed time has left behind. */
+/** Tasks of the sweep that find runs which a crash, a lost message or a passed time has left behind. */
 export interface Repairs {
   endLeases(): Promise<void>;
   releaseLost(): Promise<void>;
@@ -38,7 +38,7 @@ export interface Repairs {
   processOutbox(): Promise<void>;
   advanceMaps(): Promise<void>;
   handOverAgain(): Promise<void>;
-  refillQueues(): Promise<void>;
+  restoreQueues(): Promise<void>;
   lookForForgotten(): Promise<void>;
   /** Totals so far, for metrics. */
   readonly stats: { forgotten: number; repairs: Tally<'kind'> };
@@ -58,7 +58,7 @@ type Repair =
 export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs }: Options): Repairs {
   const stats = { forgotten: 0, repairs: new Tally<'kind'>() };
   const maps = createMaps({ pool, runs, logger });
-  const endEach = createEndEach(runs, logger);
+  const endIsolated = createEndIsolated(runs, logger);
   let lookedUpTo = FIRST_ID;
   let found = 0;
 
@@ -83,7 +83,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
       node_id: string | null;
       attempt: number | null;
       frame: JsonObject[] | null;
-    }>({ name: 'sweep_find_lost_runs', text: FIND_LOST, values: [BATCH, endEach.refused()] });
+    }>({ name: 'sweep_find_lost_runs', text: FIND_LOST, values: [BATCH, endIsolated.refused()] });
     for (const { id, parent_id, node_id, attempt, frame } of rows) {
       const error = {
         code: 'WORKER_LOST',
@@ -92,7 +92,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
         attempt,
         ...(node_id !== null && { frame: frame ?? [] }),
       };
-      if ((await endEach([id], { status: 'FAILED', error })).length > 0) continue;
+      if ((await endIsolated([id], { status: 'FAILED', error })).length > 0) continue;
       repaired('run failed', 1);
       if (parent_id) await runs.wake([parent_id]);
     }
@@ -102,14 +102,14 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     const { rows } = await pool.query<{ id: string; parent_id: string | null; is_queued: boolean }>({
       name: 'sweep_find_overdue_runs',
       text: FIND_OVERDUE,
-      values: [BATCH, endEach.refused()],
+      values: [BATCH, endIsolated.refused()],
     });
     if (rows.length === 0) return;
     for (const [isQueued, overdue] of Map.groupBy(rows, ({ is_queued }) => is_queued)) {
       const took = isQueued ? 'waited longer for its beginning' : 'took longer';
       const message = `The run ${took} than its workflow allows`;
       const error = { code: 'RUN_TIMEOUT', message, nodeID: null, attempt: null };
-      const refused = await endEach(
+      const refused = await endIsolated(
         overdue.map(({ id }) => id),
         { status: 'FAILED', error, namesNodes: true },
       );
@@ -124,11 +124,11 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     const { rows } = await pool.query<{ id: number; instance_id: string; kind: 'wake' | 'cancel' }>({
       name: 'sweep_find_notices',
       text: FIND_OUTBOX_ENTRIES,
-      values: [BATCH, endEach.refused()],
+      values: [BATCH, endIsolated.refused()],
     });
     if (rows.length === 0) return;
     const runsOf = (kind: string) => rows.filter((row) => row.kind === kind).map(({ instance_id }) => instance_id);
-    const refused = await endEach(runsOf('cancel'), { status: 'CANCELLED', error: null });
+    const refused = await endIsolated(runsOf('cancel'), { status: 'CANCELLED', error: null });
     await runs.wake(runsOf('wake'));
     const done = rows.filter(({ kind, instance_id }) => kind !== 'cancel' || !refused.includes(instance_id));
     repaired('notice', done.length);
@@ -166,7 +166,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
   }
 
   /** Repairs what only a crash or a lost queue leaves behind; every ten seconds. */
-  async function refillQueues(): Promise<void> {
+  async function restoreQueues(): Promise<void> {
     const known = await pool.query<{ value: string }>(
       `select value #>> '{}' as value from service_state where key = 'sentinel'`,
     );
@@ -223,7 +223,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     processOutbox,
     advanceMaps,
     handOverAgain,
-    refillQueues,
+    restoreQueues,
     lookForForgotten,
     stats,
   };

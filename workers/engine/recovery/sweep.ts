@@ -12,7 +12,7 @@ import { createWakeTimer } from './wake-timer.ts';
 import { createWithheldRuns } from './withheld-runs.ts';
 
 /** Runs that end within this time are replaced by one statement; the window exceeds the slots by a quarter to cover it. */
-const REFILL_MS = 4;
+const DISPATCH_MS = 4;
 
 export interface SweepOptions {
   pool: Pool;
@@ -34,7 +34,7 @@ export interface Sweep extends AsyncDisposable {
   /** Runs one round, if this process leads. */
   once(): Promise<void>;
   /** Fills the window again after a slot has become free; many calls are combined. */
-  refillSoon(): void;
+  dispatchSoon(): void;
   /** Totals so far, for metrics: always the same object, whose values go on. */
   readonly stats: { leads: boolean; forgotten: number; tasks: ReadonlyMap<string, TaskStats>; repairs: Tally<'kind'> };
 }
@@ -53,7 +53,7 @@ interface SweepTask {
 }
 
 /**
- * Continues runs, once a second in the process that leads, after a crash, a lost message or the end of a wait. The steps do not
+ * Continues runs, once a second in the process that leads, after a crash, a lost message or the end of a wait. The tasks do not
  * depend on each other: one that fails is tried again in the next round.
  */
 export function createSweep(options: SweepOptions): Sweep {
@@ -67,7 +67,7 @@ export function createSweep(options: SweepOptions): Sweep {
   let stopped = false;
   let round = 0;
   let running: Promise<void> = Promise.resolve();
-  let refilling = false;
+  let dispatching = false;
   let again = false;
   const stats = {
     leads: false,
@@ -119,10 +119,10 @@ export function createSweep(options: SweepOptions): Sweep {
       { name: 'tell of events', run: () => options.events.tellForgotten() },
       { name: 'advance maps', run: repairs.advanceMaps },
       { name: 'hand over again', run: repairs.handOverAgain },
-      { name: 'repair', isDue: round % 10 === 1, run: repairs.refillQueues },
+      { name: 'repair', isDue: round % 10 === 1, run: repairs.restoreQueues },
       { name: 'keep runs of paused workflows', run: () => withheldRuns.withholdRuns() },
       { name: 'let go on after pauses', run: () => withheldRuns.release() },
-      { name: 'refill', run: () => runs.refill() },
+      { name: 'refill', run: () => runs.dispatchQueued() },
       { name: 'look for forgotten runs', run: repairs.lookForForgotten },
     ];
     for (const { name, isDue = true, run } of tasks) {
@@ -141,28 +141,28 @@ export function createSweep(options: SweepOptions): Sweep {
     }
   }
 
-  function refillSoon(): void {
-    if (refilling || stopped) {
+  function dispatchSoon(): void {
+    if (dispatching || stopped) {
       again = true;
       return;
     }
-    refilling = true;
+    dispatching = true;
     again = false;
     setTimeout(async () => {
       try {
-        await runs.refill();
+        await runs.dispatchQueued();
       } catch (error) {
         logger.debug({ err: error }, 'refill is left to the sweep');
       }
-      refilling = false;
-      if (again) refillSoon();
-    }, REFILL_MS);
+      dispatching = false;
+      if (again) dispatchSoon();
+    }, DISPATCH_MS);
   }
 
   return {
     start,
     once,
-    refillSoon,
+    dispatchSoon,
     stats,
     async [Symbol.asyncDispose]() {
       stopped = true;

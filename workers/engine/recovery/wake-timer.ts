@@ -6,7 +6,7 @@ import type { Runs } from '#shared/runs/runs.ts';
 const AHEAD_MS = 1500;
 /** Runs woken by one statement. */
 const BATCH = 500;
-/** Waits that end within this time are ended together. */
+/** Waits that end within this time are ended by one statement. */
 const GROUP_MS = 20;
 
 export interface WakeTimer extends AsyncDisposable {

@@ -1,16 +1,16 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { QUEUED } from '#shared/runs/dispatch/dispatch-sql.ts';
-import { CREATOR, isIntake, isPaused, KEPT, LINE, WHILE_KEPT } from '#shared/runs/dispatch/dispatch-window.ts';
+import { CREATOR, isUnstartedRoot, isPaused, WITHHELD, QUEUE_ID, WITHHELD_EXTENSION } from '#shared/runs/dispatch/dispatch-window.ts';
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Paused workflows or tenants that a round looks at; the next one goes on behind them. */
 const AT_ONCE = 100;
 /** Runs that one statement takes out of the queue or puts into it. */
 const BATCH = 1_000;
-/** Statements of one kind in a round, so that a backlog does not hold up the other steps of the sweep. */
+/** Statements of one kind in a round, so that a backlog does not delay the other tasks of the sweep. */
 const MAX_BATCHES = 20;
 
-interface Line {
+interface WorkflowQueue {
   line_id: string;
   is_paused: boolean;
 }
@@ -28,7 +28,7 @@ export interface WithheldRuns {
  */
 export function createWithheldRuns(pool: Pool): WithheldRuns {
   const after = { workflow: FIRST_ID, tenant: FIRST_ID };
-  let afterLine = FIRST_ID;
+  let afterQueue = FIRST_ID;
 
   async function withholdOf(scope: 'workflow' | 'tenant'): Promise<number> {
     const statement = scope === 'workflow' ? WITHHOLD_OF_WORKFLOWS : WITHHOLD_OF_TENANTS;
@@ -48,7 +48,7 @@ export function createWithheldRuns(pool: Pool): WithheldRuns {
     return sum;
   }
 
-  async function releaseOf({ line_id }: Line): Promise<number> {
+  async function releaseOf({ line_id }: WorkflowQueue): Promise<number> {
     let sum = 0;
     for (let n = 0; n < MAX_BATCHES; n += 1) {
       const { rowCount } = await pool.query({ name: 'sweep_let_go', text: RELEASE, values: [line_id] });
@@ -61,14 +61,14 @@ export function createWithheldRuns(pool: Pool): WithheldRuns {
   return {
     withholdRuns: async () => (await withholdOf('workflow')) + (await withholdOf('tenant')),
     async release() {
-      const { rows } = await pool.query<Line>({
+      const { rows } = await pool.query<WorkflowQueue>({
         name: 'sweep_find_kept_lines',
-        text: FIND_LINES,
-        values: [afterLine],
+        text: FIND_QUEUES,
+        values: [afterQueue],
       });
       let sum = 0;
       for (const line of rows) if (!line.is_paused) sum += await releaseOf(line);
-      afterLine = (rows.length < AT_ONCE ? undefined : rows.at(-1)?.line_id) ?? FIRST_ID;
+      afterQueue = (rows.length < AT_ONCE ? undefined : rows.at(-1)?.line_id) ?? FIRST_ID;
       return sum;
     },
   };
@@ -82,7 +82,7 @@ with paused as materialized (${paused} order by 1 limit ${AT_ONCE}),
 found as materialized (
   select q.id from paused p cross join lateral (
     select id from workflow_instance q
-    where ${QUEUED} and (${place}) >= (${ofPaused}) and (${place}) <= (${ofPaused}) and ${isIntake('q')} limit ${BATCH}
+    where ${QUEUED} and (${place}) >= (${ofPaused}) and (${place}) <= (${ofPaused}) and ${isUnstartedRoot('q')} limit ${BATCH}
   ) q limit ${BATCH}
 ),
 locked as materialized (
@@ -92,7 +92,7 @@ locked as materialized (
 ),
 kept as (
   update workflow_instance i
-  set kept_since = ready_at, ready_at = null, wake_at = null, deadline_at = deadline_at + ${WHILE_KEPT}
+  set kept_since = ready_at, ready_at = null, wake_at = null, deadline_at = deadline_at + ${WITHHELD_EXTENSION}
   from unnest(array(select id from locked)) as locked(id) where i.id = locked.id returning i.id
 )
 select max(id::text)::uuid as last, count(*)::int as looked_at, (select count(*)::int from kept) as kept from paused`;
@@ -100,7 +100,7 @@ select max(id::text)::uuid as last, count(*)::int as looked_at, (select count(*)
 const WITHHOLD_OF_WORKFLOWS = keep(
   `select w.id, w.tenant_id as tenant, coalesce(t.creator_id, t.id) as creator from workflow w join tenant t on t.id = w.tenant_id
    where w.paused_at is not null and w.id > $1::uuid`,
-  `${CREATOR}, tenant_id, ${LINE}`,
+  `${CREATOR}, tenant_id, ${QUEUE_ID}`,
   'p.creator, p.tenant, p.id',
 );
 const WITHHOLD_OF_TENANTS = keep(
@@ -109,12 +109,12 @@ const WITHHOLD_OF_TENANTS = keep(
   'p.creator, p.tenant',
 );
 
-const FIND_LINES = `
+const FIND_QUEUES = `
 with recursive line as (
-  (select 1 as n, tenant_id, ${LINE} as line_id from workflow_instance where ${KEPT} and ${LINE} > $1::uuid order by ${LINE} limit 1)
+  (select 1 as n, tenant_id, ${QUEUE_ID} as line_id from workflow_instance where ${WITHHELD} and ${QUEUE_ID} > $1::uuid order by ${QUEUE_ID} limit 1)
   union all
   select n + 1, next.tenant_id, next.line_id from line l cross join lateral (
-    select tenant_id, ${LINE} as line_id from workflow_instance where ${KEPT} and ${LINE} > l.line_id order by ${LINE} limit 1
+    select tenant_id, ${QUEUE_ID} as line_id from workflow_instance where ${WITHHELD} and ${QUEUE_ID} > l.line_id order by ${QUEUE_ID} limit 1
   ) next where n < ${AT_ONCE}
 )
 select line_id, ${isPaused('line.tenant_id', 'line.line_id')} as is_paused from line order by line_id`;
@@ -122,9 +122,9 @@ select line_id, ${isPaused('line.tenant_id', 'line.line_id')} as is_paused from 
 // With the time at which it came, so it comes before those that were accepted later. Its time limit begins again.
 const RELEASE = `
 with next as materialized (
-  select id from workflow_instance where ${KEPT} and ${LINE} = $1
-  order by ${LINE}, kept_since, id limit ${BATCH} for no key update skip locked
+  select id from workflow_instance where ${WITHHELD} and ${QUEUE_ID} = $1
+  order by ${QUEUE_ID}, kept_since, id limit ${BATCH} for no key update skip locked
 )
 update workflow_instance i
-set ready_at = kept_since, kept_since = null, deadline_at = deadline_at - ${WHILE_KEPT} + (now() - kept_since)
+set ready_at = kept_since, kept_since = null, deadline_at = deadline_at - ${WITHHELD_EXTENSION} + (now() - kept_since)
 from unnest(array(select id from next)) as next(id) where i.id = next.id and case when i.completed_at is null then true else false end`;

@@ -6,7 +6,7 @@ import { failedExitOf, needsEdge } from '#shared/workflow/nodes/properties.ts';
 import type { NodePolicy } from '#shared/workflow/options.ts';
 import type { ErrorCause, ShownError } from '#shared/workflow/run-error.ts';
 
-/** Characters of details and of causes that are kept with an outcome. */
+/** Characters of details and of causes that are stored with an outcome. */
 const MAX_DETAILS = 4_000;
 /** A day, as for a delay. A server that asks for a longer pause is not asked again: its header may hold any date. */
 export const LONGEST_PAUSE_MS = 86_400_000;

@@ -17,12 +17,12 @@ export interface PendingCommit {
   children: PendingChild[];
   requests: PendingRequest[];
   maps: PendingMap[];
-  /** To be told to those who may answer, when the step is durable. */
+  /** Reminders to be told to those who may answer, when the commit is durable. */
   reminders: ReminderNotice[];
   release: 'none' | 'park' | 'yield';
   /** Set by the terminal commit. */
   end: { status: 'COMPLETED' | 'FAILED' | 'CANCELLED'; output: Json; error: RunError | null } | null;
-  /** JSON text of the run's state after this step, to be kept for a later restore. */
+  /** JSON text of the run's state after this commit, to be stored for a later restore. */
   checkpoint: string | null;
   /** Called once this step is durable. */
   next: (() => void)[];
@@ -116,7 +116,7 @@ export function hasWork({ events, waits, release, end, next }: PendingCommit): b
   return events.length > 0 || release !== 'none' || end !== null || waits.length > 0 || next.length > 0;
 }
 
-/** How many numbers the events of a step take. */
+/** How many numbers the events of a commit take. */
 export function numbersOf({ events }: PendingCommit): number {
   let count = events.length;
   for (const { started } of events) count += started.length;

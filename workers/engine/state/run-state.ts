@@ -144,7 +144,7 @@ export class RunState {
     return this.#outputLength;
   }
 
-  /** Counts the length of an output that is kept; one that is refused takes no room. */
+  /** Counts the length of an output that is stored; one that is refused does not count. */
   countOutput(length: number): void {
     this.#outputLength += length;
   }
@@ -209,7 +209,7 @@ export class RunState {
     return source;
   }
 
-  /** Takes the error of an output that was kept again. */
+  /** Takes the error of an output that was restored. */
   restorePassed({ nodeID, path }: ActivationKey, { error, attempt }: Failure, source: Source): void {
     const activation = this.find(nodeID, pathKey(path));
     if (!activation) return;
@@ -352,7 +352,7 @@ export class RunState {
     };
   }
 
-  /** Goes on from a checkpoint, in place of `begin`, before its outputs are kept again. Returns the activations that are ready. */
+  /** Goes on from a checkpoint, in place of `begin`, before its outputs are restored. Returns the activations that are ready. */
   load({
     passes,
     attempts,

@@ -21,7 +21,7 @@ import { type Wait, Waits } from './waits.ts';
 export interface LoadedVersion {
   /** The creator of its tenant, who has one share of a worker's places however many tenants and callers there are. */
   creatorID: string;
-  /** Who saved it. Null if it was saved before that was kept. */
+  /** The user or key that saved it. Null if it was saved before that was stored. */
   author: Actor | null;
   graph: Graph;
   options: WorkflowOptions;
@@ -43,18 +43,18 @@ export interface Attempt {
   attempt: number;
 }
 
-/** Why a run has left the process: it ended, waits, went to the end of the line, was taken away, or was handed back. */
+/** Why a process has released a run: it ended, waits, went to the end of the queue, was taken away, or was handed back. */
 export type ReleaseReason = 'done' | 'parked' | 'yielded' | 'fenced' | 'drained';
 
 /**
  * Events after which a commit carries a checkpoint. A restore reads at most about as many events as lie between two; a run that is
- * released is restored soon, one that is held only after a crash.
+ * released is restored soon, one that is owned on only after a crash.
  */
 const CHECKPOINT_EVERY = { none: 1000, yield: 100, park: 100 };
 
 /**
- * A run while this process holds it: where it is in its graph, what its nodes have produced, and the step that the next commit
- * writes. Every verb changes memory only. Nodes are executed by `advance.ts`; the committer takes the steps.
+ * A run while this process owns it: where it is in its graph, the outputs of its nodes, and the changes that the next commit
+ * writes. Every verb changes memory only. Nodes are executed by the dispatcher; the committer takes the pending commits.
  */
 export class Run {
   readonly id: string;
@@ -89,7 +89,7 @@ export class Run {
   #checkpointSeq = 0;
   /** The last commit of this owner is under way: no changes are added. */
   #isReleasing = false;
-  /** The database has refused a step, and the run fails. */
+  /** The database has refused a commit, and the run fails. */
   #isRefused = false;
   #releaseReason: ReleaseReason | null = null;
   /** Its last event says that it waits. */
@@ -132,12 +132,12 @@ export class Run {
     return this.#abort.signal;
   }
 
-  /** Resolves when the run has begun in this process, its earlier events and waits included, or has left. Until then it looks finished. */
+  /** Resolves when the run has begun in this process, its earlier events and waits included, or was released. Until then it looks finished. */
   get begun(): Promise<void> {
     return this.#begun.promise;
   }
 
-  /** Resolves when the run has left this process. */
+  /** Resolves when this process has released the run. */
   get released(): Promise<void> {
     return this.#released.promise;
   }
@@ -146,7 +146,7 @@ export class Run {
     return this.#releaseReason;
   }
 
-  /** Whether later outcomes are dropped: the run has left, is leaving, or has ended. */
+  /** Whether later outcomes are dropped: the run is released, is being released, or has ended. */
   get isOver(): boolean {
     return (
       this.#releaseReason !== null || this.#isReleasing || this.#abort.signal.aborted || this.#pending.end !== null
@@ -195,7 +195,7 @@ export class Run {
     return this.#waits.of(activation);
   }
 
-  /** Announces an attempt of an activation with the next step, as a start by `outcome` if that has made it ready. */
+  /** Announces an attempt of an activation with the next commit, as a start by `outcome` if that has made it ready. */
   launch(activation: Activation, outcome: PendingEvent | null): void {
     this.#running.add(activation);
     this.state.countAttempt(activation);
@@ -220,7 +220,7 @@ export class Run {
     this.#running.add(activation);
   }
 
-  /** Adds what a node did to the step. Returns the event. */
+  /** Adds the outcome of a node to the pending commit. Returns the event. */
   record(activation: Activation, outcome: Outcome): PendingEvent {
     this.#deleteEndedWait(activation);
     this.#running.delete(activation);
@@ -237,7 +237,7 @@ export class Run {
     this.#backlog.push(...activations);
   }
 
-  /** Begins a wait with the next step; `onDue` is called when its time comes, if the run is still held. */
+  /** Begins a wait with the next commit; `onDue` is called when its time comes, if the run is still owned. */
   wait(activation: Activation, wait: Wait, onDue: () => void): void {
     const { kind, ref = null, ms, child, request, map, awaited = null, reminded = 0 } = wait;
     if (child) this.#pending.children.push(child);
@@ -334,7 +334,7 @@ export class Run {
   }
 
   /**
-   * Fails the run after the database has refused a step. The failure replaces everything else that was to be written. Returns false if
+   * Fails the run after the database has refused a commit. The failure replaces everything else that was to be written. Returns false if
    * that failure is what was refused: it is to be written again.
    */
   refuse(pending: PendingCommit, error: AppError): boolean {
@@ -349,7 +349,7 @@ export class Run {
     return true;
   }
 
-  /** Hands the step over to the committer. After one that ends or releases the run, nothing is added. */
+  /** Gives the pending commit to the committer. After one that ends or releases the run, nothing is added. */
   takePending(): PendingCommit {
     const pending = this.#pending;
     this.#pending = emptyCommit();
@@ -369,12 +369,12 @@ export class Run {
     return pending;
   }
 
-  /** Takes note that the run waited when it was last held: its next event says that it goes on. */
+  /** Takes note that the run waited when it was last owned: its next event says that it goes on. */
   goOn(): void {
     this.#isPaused = true;
   }
 
-  /** Tells clients, with the first event of a step, that the run goes on, and with the last that it waits. */
+  /** Tells clients, with the first event of a commit, that the run goes on, and with the last that it waits. */
   #tellStatus(pending: PendingCommit): void {
     const [first] = pending.events;
     if (this.#isPaused && first) {
@@ -413,7 +413,7 @@ export class Run {
     this.#abort.abort(error);
   }
 
-  /** Ends the run in this process; false if it has left already. */
+  /** Releases the run from this process; false if it was released already. */
   release(reason: ReleaseReason): boolean {
     if (this.#releaseReason) return false;
     this.#releaseReason = reason;
@@ -464,7 +464,7 @@ export class Run {
     });
   }
 
-  /** The same step may hold a wait not yet written. */
+  /** The same commit may have a wait not yet written. */
   #deleteEndedWait(activation: Activation): void {
     if (!this.#ended.delete(activation)) return;
     this.#pending.waits = this.#pending.waits.filter((wait) => wait.activation !== activation);

@@ -1,12 +1,12 @@
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
-import { LINE } from '#shared/runs/dispatch/dispatch-window.ts';
+import { QUEUE_ID } from '#shared/runs/dispatch/dispatch-window.ts';
 import { BATCH, ofRuns, type Retention, retentions, secondsOf } from './tables.ts';
 
 /** Runs of one statement that looks for old ones. */
 const SLICE = 1_000;
 /** Limits of a tenant's own rule, for each visit: workflows, and runs of each. */
-const LINES = 20;
-const OF_LINE = 50;
+const MAX_QUEUES = 20;
+const PER_QUEUE = 50;
 const TENANTS = 100;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -96,8 +96,8 @@ async function visit(client: PoolClient, tenant: Visited, maxSeconds: number): P
   // Before the deletion: the accounting must not call a period complete that is not.
   if (old.length > 0) await client.query(NOTE_DELETION, [tenant.id, old]);
   const deleted = await deleteFamilies(client, old);
-  tenant.again ||= deleted > 0 && rows.some(({ ids }) => ids.length >= OF_LINE);
-  const isEnd = rows.length < LINES;
+  tenant.again ||= deleted > 0 && rows.some(({ ids }) => ids.length >= PER_QUEUE);
+  const isEnd = rows.length < MAX_QUEUES;
   tenant.upTo = isEnd ? (tenant.again ? FIRST_ID : LAST_ID) : (rows.at(-1)?.line ?? LAST_ID);
   if (isEnd) tenant.again = false;
   return deleted;
@@ -163,25 +163,25 @@ with recursive ruled as (
 )
 select id from ruled where id is not null`;
 
-const nextLine = (after: string) => `
-(select ${LINE} from workflow_instance where tenant_id = $1::uuid and ${ENDED} and ${LINE} > ${after} order by ${LINE} limit 1)`;
+const nextQueue = (after: string) => `
+(select ${QUEUE_ID} from workflow_instance where tenant_id = $1::uuid and ${ENDED} and ${QUEUE_ID} > ${after} order by ${QUEUE_ID} limit 1)`;
 
 // Each limit by itself: one of both may be set, and each has its own order.
-const inLine = `select id from workflow_instance i where i.tenant_id = $1::uuid and ${LINE} = rule.line and ${ENDED}`;
+const inQueue = `select id from workflow_instance i where i.tenant_id = $1::uuid and ${QUEUE_ID} = rule.line and ${ENDED}`;
 
 /** The next workflows of the tenant `$1` behind `$2`, each with old runs. `$3` is the longest period in seconds. */
 export const FIND_BY_RULE = `
 with recursive lines as (
-  select 1 as n, ${nextLine('$2::uuid')} as line
+  select 1 as n, ${nextQueue('$2::uuid')} as line
   union all
-  select n + 1, ${nextLine('lines.line')} from lines where line is not null and n < ${LINES}
+  select n + 1, ${nextQueue('lines.line')} from lines where line is not null and n < ${MAX_QUEUES}
 )
 select line, array(
   select id from (
-    (${inLine} and rule.days is not null and completed_at < now() - make_interval(secs => least(rule.days * ${DAY_SECONDS}::float8, $3::float8))
-     order by completed_at, id limit ${OF_LINE})
+    (${inQueue} and rule.days is not null and completed_at < now() - make_interval(secs => least(rule.days * ${DAY_SECONDS}::float8, $3::float8))
+     order by completed_at, id limit ${PER_QUEUE})
     union
-    (${inLine} and rule.runs is not null order by completed_at desc, id desc offset coalesce(rule.runs, 0) limit ${OF_LINE})
+    (${inQueue} and rule.runs is not null order by completed_at desc, id desc offset coalesce(rule.runs, 0) limit ${PER_QUEUE})
   ) old
 ) as ids
 from (

@@ -29,7 +29,7 @@ export function createBatchFilling(needs: FillNeeds): () => Promise<boolean> {
     next: { name: 'next_batches', text: NEXT_TENANT },
     async work({ tenantID }) {
       const filled = await inTransaction(pool, (client) => fillOldest(needs, client, tenantID));
-      if (filled && filled.done > 0) await runs.refill().catch(() => undefined);
+      if (filled && filled.done > 0) await runs.dispatchQueued().catch(() => undefined);
       return filled !== undefined && filled.found.length > 0;
     },
   });

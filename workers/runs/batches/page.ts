@@ -12,7 +12,7 @@ export const PAGE = 50;
 
 export interface FillNeeds {
   pool: Pool;
-  runs: Pick<Runs, 'end' | 'wake' | 'refill'>;
+  runs: Pick<Runs, 'end' | 'wake' | 'dispatchQueued'>;
   rights: Rights;
   inFlight: Pick<RunsInFlight, 'addMany'>;
 }

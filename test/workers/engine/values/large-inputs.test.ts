@@ -38,24 +38,24 @@ test('a claim leaves large inputs out, and they are read for one run of a creato
   const [first, second, third] = large as [ClaimRow, ClaimRow, ClaimRow];
   const lengths: number[] = [];
   const entering = Promise.withResolvers<void>();
-  const admit = ({ input }: { input: { text?: unknown } }) => void lengths.push(String(input.text).length);
+  const load = ({ input }: { input: { text?: unknown } }) => void lengths.push(String(input.text).length);
 
   const isFirstIn = withInput(first, 'one', async (row) => {
-    admit(row);
+    load(row);
     await entering.promise;
     return true;
   });
   await eventually(() => expect(lengths).toEqual([200_000]));
-  const isSecondIn = withInput(second, 'one', async (row) => admit(row) ?? true);
-  const ofAnother = withInput(third, 'another', async (row) => admit(row) ?? true);
-  const ofSmall = withInput(small, 'one', async (row) => admit(row) ?? true);
+  const isSecondIn = withInput(second, 'one', async (row) => load(row) ?? true);
+  const ofAnother = withInput(third, 'another', async (row) => load(row) ?? true);
+  const ofSmall = withInput(small, 'one', async (row) => load(row) ?? true);
   expect(await Promise.all([ofAnother, ofSmall])).toEqual([true, true]);
   // In vain: its turn does not come in time.
   expect(await isSecondIn).toBeUndefined();
 
   entering.resolve();
   expect(await isFirstIn).toBe(true);
-  expect(await withInput(second, 'one', async (row) => admit(row) ?? true)).toBe(true);
+  expect(await withInput(second, 'one', async (row) => load(row) ?? true)).toBe(true);
   expect(lengths.toSorted((a, b) => a - b)).toEqual([1_000, 200_000, 200_000, 200_000]);
 });
 
