@@ -1,9 +1,9 @@
 import { createServer as createHTTPServer, type RequestListener, type Server } from 'node:http';
 import express, { type Express } from 'express';
 import helmet from 'helmet';
-import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { devIssuerRoutes } from './dev-issuer-routes.ts';
-import type { ApiContext } from './open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import { bodyReader } from '../http/request/body.ts';
 import { consolePages } from '../http/console/console.ts';
 import { crossOrigin } from '../http/response/cors.ts';
@@ -35,11 +35,11 @@ export function createServer(listener: RequestListener, limits: Partial<typeof t
 /** Everything that the service answers over HTTP. */
 export function createApp(context: ApiContext, groups: readonly RouteGroup[]): Express {
   const { http } = context.config;
-  const served = context.devIssuer ? [...groups, devIssuerRoutes(context.devIssuer)] : groups;
+  const served = context.access.devIssuer ? [...groups, devIssuerRoutes(context.access.devIssuer)] : groups;
   // Describing the routes takes 0.3 s, in turns with other work, and most processes are never asked for it.
   let description: Promise<OpenAPI> | undefined;
   const document = () => {
-    description ??= inTurns(describingRoutes(served));
+    description ??= runCooperatively(describingRoutes(served));
     return description;
   };
   // Anyone may ask for it, and to write it takes 10 ms.

@@ -1,12 +1,13 @@
 import type { z } from 'zod';
-import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { mapPaths, type Path } from '#shared/core/schema/issues.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import type { Handling } from '../http/request/unknown-field-policy.ts';
-import type { Demand, Route, TenantInput } from '../http/route/route.ts';
+import type { Demand, TenantInput } from '../http/route/input.ts';
+import type { Route } from '../http/route/route.ts';
 import { validation } from '../http/request/validate.ts';
 
 /** The request that an import is a part of; its entity manager is in the transaction of the import. */
@@ -35,9 +36,9 @@ export interface Importing {
 interface Call {
   params?: Record<string, string>;
   body?: JsonObject;
-  /** Of the asset that is created. */
+  /** The id of the asset that is created. */
   id?: string;
-  /** Of the body in the request, and what it is of, for errors. */
+  /** The path of the body in the request, for errors. */
   at: Path;
   what: string;
 }
@@ -57,7 +58,7 @@ export async function callRoute(importing: Importing, route: Route, { params = {
       { part: 'params' as const, schema: route.params, value: params },
       { part: 'body' as const, schema: route.body, value: body },
     ];
-    const [parsedParams, parsedBody] = await inTurns(validation(checks, handling));
+    const [parsedParams, parsedBody] = await runCooperatively(validation(checks, handling));
     const parsed = { params: parsedParams, query: {}, body: parsedBody };
     await require(route.access(parsed));
     return await route.handle(

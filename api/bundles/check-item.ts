@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { compileGraph } from '#shared/workflow/graph/graph.ts';
 import { validation } from '../http/request/validate.ts';
@@ -8,14 +8,14 @@ import type { PlannedItem } from './plan-import.ts';
 import { without } from './save-item.ts';
 import { savers } from './savers.ts';
 
-/** What is wrong with the contents of an item, which the import would refuse; what else it needs is found when it is saved. */
+/** Faults in the contents of an item, which the import would refuse; its other needs are found when it is saved. */
 export async function faultsOf({ type, action, asset, resolved }: PlannedItem): Promise<string[]> {
   if (action === 'skip' || action === 'unchanged') return [];
   const { create, update, notOnCreate = [], notOnUpdate = [] } = savers[type];
   const [schema, fields] = asset ? [update.body, notOnUpdate] : [create.body, notOnCreate];
   const check = { part: 'body' as const, schema, value: without(resolved, fields) };
   try {
-    const [body] = await inTurns(validation([check], { isStrict: false, unknown: { fields: [], count: 0 } }));
+    const [body] = await runCooperatively(validation([check], { isStrict: false, unknown: { fields: [], count: 0 } }));
     // The body of the route that creates a workflow; that of the update has the same graph.
     if (type === 'workflow') await checkGraph(body as Partial<z.output<typeof WorkflowCreate>>);
     return [];
@@ -26,5 +26,5 @@ export async function faultsOf({ type, action, asset, resolved }: PlannedItem): 
 }
 
 async function checkGraph({ draft, nodes = [], edges = [] }: Partial<z.output<typeof WorkflowCreate>>): Promise<void> {
-  if (!draft && nodes.length + edges.length > 0) await inTurns(compileGraph(nodes, edges));
+  if (!draft && nodes.length + edges.length > 0) await runCooperatively(compileGraph(nodes, edges));
 }

@@ -1,5 +1,5 @@
 import type { Permission } from '#shared/access/policy/permissions.ts';
-import { inTurns, takingTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively, cooperative } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
@@ -32,8 +32,8 @@ export async function collect(
   for (let next = roots; next.length > 0; ) {
     const named: Reference[] = [];
     const variables = await variablesOf(reading.em, next);
-    for await (const asset of takingTurns(next)) {
-      const all = [...(await inTurns(referencesIn(asset.type, asset.payload))), ...variables(asset)];
+    for await (const asset of cooperative(next)) {
+      const all = [...(await runCooperatively(referencesIn(asset.type, asset.payload))), ...variables(asset)];
       const references = all.filter(({ type }) => type !== 'folder' || withFolders);
       found.set(asset.id, { ...asset, references });
       for (const one of references) if (!one.isGuess) named.push(one);
@@ -75,7 +75,7 @@ async function variablesOf(
   assets: readonly TenantAsset[],
 ): Promise<(asset: TenantAsset) => Reference[]> {
   const names = new Map<string, readonly string[]>();
-  for await (const { type, id, payload } of takingTurns(assets))
+  for await (const { type, id, payload } of cooperative(assets))
     if (type === 'workflow') names.set(id, variablesNamedIn(payload));
   const wanted = [...new Set([...names.values()].flat())];
   const rows = wanted.length > 0 ? await em.find(TenantVariable, { name: { $in: wanted } }, { fields: ['name'] }) : [];
@@ -99,7 +99,7 @@ interface Ordered {
   needs: readonly string[];
 }
 
-/** By their ids: each after what it needs, then by type and key. A circle is entered at its first. */
+/** Orders assets by their ids: each after those that it needs, then by type and key. A circle is entered at its first. */
 export function inOrder(assets: ReadonlyMap<string, Ordered>): string[] {
   const rank = (id: string) => bundledTypes.indexOf(assets.get(id)?.type ?? 'role');
   const keyOf = (id: string) => assets.get(id)?.key ?? '';

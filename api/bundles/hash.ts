@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 
 /** The same for equal values, also if their keys have another order. */
@@ -7,7 +7,7 @@ export async function hashOf(value: Json): Promise<string> {
   const parts: string[] = [];
   const digest = createHash('sha256');
   const take = () => digest.update(parts.splice(0).join(''));
-  await inTurns(write(value, parts, take));
+  await runCooperatively(write(value, parts, take));
   take();
   return digest.digest('hex');
 }
@@ -38,7 +38,7 @@ function* write(value: Json, parts: string[], take: () => void): Generator<void,
 /** A payload whose parts have sorted keys: the order in which a client has sent them does not show. */
 export async function sorted(payload: JsonObject): Promise<JsonObject> {
   const done: [string, Json][] = [];
-  for (const [field, value] of Object.entries(payload)) done.push([field, await inTurns(inKeyOrder(value))]);
+  for (const [field, value] of Object.entries(payload)) done.push([field, await runCooperatively(inKeyOrder(value))]);
   return Object.fromEntries(done);
 }
 

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
-import { takingTurns } from '#shared/concurrency/cooperative.ts';
+import { cooperative } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 import { changedPaths, type PathBudget, partOf } from '#shared/workflow/graph/changed-paths.ts';
 import { createTogether } from '../assets/created-together.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import { isAllowed } from '../http/access/grant.ts';
-import { tenantRoute } from '../http/route/route.ts';
+import { tenantRoute } from '../context/routes.ts';
 import type { ImportInput, Importing } from './call-route.ts';
 import { faultsOf } from './check-item.ts';
 import { hashOf } from './hash.ts';
@@ -38,7 +38,7 @@ export const previewImport = tenantRoute({
     const plan = await planImport(importing, input.body, { locks: false });
     const items = [];
     let valid = true;
-    for await (const item of takingTurns(plan.items)) {
+    for await (const item of cooperative(plan.items)) {
       const faults = await faultsOf(item);
       if (faults.length > 0) valid = false;
       items.push(presentItem(item, [...faults, ...(await denials(input, item))]));
@@ -62,7 +62,7 @@ export const planBundle = tenantRoute({
     const items = [];
     const budget = { characters: MAX_PATHS };
     let valid = true;
-    for await (const item of takingTurns(plan.items)) {
+    for await (const item of cooperative(plan.items)) {
       const hidden = await unreadable(input, item);
       const faults = await faultsOf(item);
       if (faults.length > 0) valid = false;
@@ -199,7 +199,7 @@ async function denials(input: ImportInput, { type, action, assetID }: PlannedIte
   return mayDo ? [] : [`You may not ${verb} this ${noun}`];
 }
 
-/** What the asset is now is shown to callers who may read it. */
+/** The present asset is shown to callers who may read it. */
 async function unreadable(input: ImportInput, { type, asset }: PlannedItem): Promise<string[]> {
   const { resource, noun, read: permission } = kinds[type];
   const isReadable = !asset || (await isAllowed(input, { permission, object: `${resource}:${asset.id}` }));

@@ -1,4 +1,4 @@
-import { inTurns, takingTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively, cooperative } from '#shared/concurrency/cooperative.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Path } from '#shared/core/schema/issues.ts';
@@ -24,7 +24,7 @@ export type Action = 'create' | 'update' | 'unchanged' | 'conflict' | 'skip';
 /** An item, and what an import would do with it. */
 export interface PlannedItem extends GivenItem {
   action: Action;
-  /** Of the asset in the tenant, also of one that is to be created. */
+  /** The id of the asset in the tenant, also of one that is to be created. */
   assetID: string;
   /** The payload with the ids of the tenant. */
   resolved: JsonObject;
@@ -34,7 +34,7 @@ export interface PlannedItem extends GivenItem {
   before: JsonObject | undefined;
   assetHash: string | undefined;
   itemHash: string;
-  /** Of `asset`. */
+  /** References of `asset`. */
   assetReferences: readonly Reference[];
   known: AssetKey | undefined;
   missing: { type: Reference['type']; id: string }[];
@@ -51,7 +51,7 @@ export interface Plan {
 export async function planImport(importing: Importing, body: ImportBody, { locks }: { locks: boolean }): Promise<Plan> {
   const { em, tenantID } = importing.input;
   const given = await readItems(body);
-  for await (const item of takingTurns(given))
+  for await (const item of cooperative(given))
     importing.input.reportUnknown(unknownIn(item), ['bundle', 'items', item.index, 'payload']);
   const known = await keysOfItems(onEntities(em), tenantID, given);
   const reading: Reading = { em, bytes: 0, locks };
@@ -72,7 +72,7 @@ export async function planImport(importing: Importing, body: ImportBody, { locks
   const skipped = findSkipped(given, { here, others });
 
   const planned = new Map<string, PlannedItem>();
-  for await (const item of takingTurns(given)) {
+  for await (const item of cooperative(given)) {
     const asset = here.get(placeOf(item));
     const assetID = ids.get(placeOf(item)) ?? item.id;
     const own = { item, asset, assetID, known: known.get(placeOf(item)) };
@@ -162,7 +162,7 @@ async function planItem(
   ];
   const action = isSkipped ? 'skip' : asset ? 'update' : 'create';
   const hashes = { itemHash: await hashOf(item.payload), assetHash: asset && (await hashOf(asset.payload)) };
-  const assetReferences = asset ? await inTurns(referencesIn(asset.type, asset.payload)) : [];
+  const assetReferences = asset ? await runCooperatively(referencesIn(asset.type, asset.payload)) : [];
   return {
     ...item,
     ...hashes,
@@ -204,7 +204,7 @@ async function compare(
   const stored = await keysOfAssets(onEntities(em), tenantID, [...new Set(named)]);
   const inBundle = new Map([...ids].map(([place, id]) => [id, place.slice(place.indexOf(':') + 1)]));
   const keyFor = ({ id }: Reference) => inBundle.get(id) ?? stored.get(id)?.key;
-  for await (const item of takingTurns(planned.values())) {
+  for await (const item of cooperative(planned.values())) {
     const { asset, known } = item;
     if (!asset || item.action === 'skip') continue;
     const shown = withIDs(withMissing(asset.payload, known?.missingSecrets), item.assetReferences, keyFor);

@@ -1,4 +1,4 @@
-import { takingTurns } from '#shared/concurrency/cooperative.ts';
+import { cooperative } from '#shared/concurrency/cooperative.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 import { type Reading, readAssets, type TenantAsset } from './read-assets.ts';
@@ -24,7 +24,7 @@ export function lacksItsSecret({ type, payload, secrets }: GivenItem): boolean {
 export async function warnOfVariables(em: EntityManager, items: readonly Planned[]): Promise<void> {
   const brought = new Set(items.filter(({ type, action }) => type === 'variable' && action !== 'skip').map(nameOf));
   const uses: { item: Planned; name: string }[] = [];
-  for await (const item of takingTurns(items))
+  for await (const item of cooperative(items))
     if (item.type === 'workflow')
       for (const name of variablesNamedIn(item.payload)) if (!brought.has(name)) uses.push({ item, name });
   const here = await idsOf(

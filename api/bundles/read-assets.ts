@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { nextRound } from '#shared/concurrency/cooperative.ts';
+import { yieldToEventLoop } from '#shared/concurrency/cooperative.ts';
 import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
@@ -44,7 +44,7 @@ export async function readAssets(
   for (let from = 0; from < ids.length; from += AT_ONCE) {
     for (const asset of await readPart(reading, { type, ids: ids.slice(from, from + AT_ONCE), where }))
       found.set(asset.id, asset);
-    await nextRound();
+    await yieldToEventLoop();
   }
   return ids.flatMap((id) => found.get(id) ?? []);
 }

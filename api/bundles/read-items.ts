@@ -1,4 +1,4 @@
-import { inTurns, takingTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively, cooperative } from '#shared/concurrency/cooperative.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { type Issue, invalid } from '#shared/core/schema/issues.ts';
@@ -37,7 +37,7 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
   const places = new Set<string>();
   const items: GivenItem[] = [];
   let named = 0;
-  for await (const [index, { type, id, payload: given }] of takingTurns(bundle.items.entries())) {
+  for await (const [index, { type, id, payload: given }] of cooperative(bundle.items.entries())) {
     const at = ['bundle', 'items', index];
     const title = given[kinds[type].title];
     if (typeof title !== 'string' || title === '')
@@ -50,7 +50,7 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
     places.add(placeOf({ type, id }));
     const payload = masked(type, given);
     const own = holders.has(type) ? secrets.filter((one) => one.id === id) : [];
-    const references = await inTurns(referencesIn(type, payload));
+    const references = await runCooperatively(referencesIn(type, payload));
     named += references.length;
     if (named > MAX_NAMED)
       throw invalid([{ path: [...at, 'payload'], message: `a bundle names other assets ${MAX_NAMED} times at most` }]);

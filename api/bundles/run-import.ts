@@ -1,4 +1,4 @@
-import { takingTurns } from '#shared/concurrency/cooperative.ts';
+import { cooperative } from '#shared/concurrency/cooperative.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Path } from '#shared/core/schema/issues.ts';
@@ -22,7 +22,7 @@ export type Change = {
   title: string;
   /** Null: the import has created the asset. */
   before: JsonObject | null;
-  /** Of the asset as the import has left it. */
+  /** The hash of the asset as the import has left it. */
   hash: string;
   keyBefore: AssetKey | null;
 };
@@ -117,7 +117,7 @@ async function noteChanges(
   const hashes = new Map<string, string>();
   for (const [type, items] of Map.groupBy(written, (item) => item.type)) {
     const ids = items.map(({ assetID }) => assetID);
-    for await (const { id, payload } of takingTurns(await readAssets(reading, type, ids)))
+    for await (const { id, payload } of cooperative(await readAssets(reading, type, ids)))
       hashes.set(id, await hashOf(payload));
   }
   const keys = written.map(({ type, id: key, assetID, itemHash }): AssetKey => {
@@ -154,7 +154,7 @@ const PORTION = 500_000;
 async function writeChanges(query: Query, importID: string, changes: readonly Change[]): Promise<void> {
   let portion: string[] = [];
   let length = 0;
-  for await (const change of takingTurns(changes)) {
+  for await (const change of cooperative(changes)) {
     const text = JSON.stringify(change);
     portion.push(text);
     length += text.length;

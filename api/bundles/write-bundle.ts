@@ -1,4 +1,4 @@
-import { takingTurns } from '#shared/concurrency/cooperative.ts';
+import { cooperative } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
@@ -26,7 +26,7 @@ export async function writeItems(
     }),
   );
   const items: BundleItem[] = [];
-  for await (const id of takingTurns(inOrder(ordered))) {
+  for await (const id of cooperative(inOrder(ordered))) {
     const asset = collected.get(id);
     if (!asset) continue;
     const { type, references } = asset;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LockMode } from '@mikro-orm/postgresql';
 import { objectType, splitPermission } from '#shared/access/policy/permissions.ts';
-import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
@@ -24,7 +24,7 @@ import { usesVariables } from '#shared/workflow/graph/variable-uses.ts';
 import { findNodeKind } from '#shared/workflow/nodes/index.ts';
 import { assetWords, type NamedAsset, type NamedResource, namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
-import type { Access } from '../http/route/route.ts';
+import type { Access } from '../http/route/input.ts';
 import { codeIssues } from './check-code.ts';
 
 export interface Graph {
@@ -77,8 +77,8 @@ export async function checkGraph(
   { nodes, edges }: Pick<Graph, 'nodes' | 'edges'>,
   self?: string,
 ): Promise<CompiledGraph> {
-  const graph = await inTurns(compileGraph(nodes, edges));
-  const unparsed = await inTurns(codeIssues(graph));
+  const graph = await runCooperatively(compileGraph(nodes, edges));
+  const unparsed = await runCooperatively(codeIssues(graph));
   if (unparsed.length > 0) throw invalid(unparsed);
 
   const { missing, unable } = await findAssetFaults(em, nodes, self);

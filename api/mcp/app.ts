@@ -3,10 +3,10 @@ import { toNodeHandler } from '@modelcontextprotocol/node';
 import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server';
 import express, { type Request, type Response } from 'express';
 import helmet from 'helmet';
-import { loopTurns } from '#shared/concurrency/event-loop-scheduler.ts';
+import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { Identified } from '../auth/identify.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import { denied } from '../http/access/authorize.ts';
 import { bodyReader } from '../http/request/body.ts';
 import { crossOrigin } from '../http/response/cors.ts';
@@ -44,7 +44,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
     described ??= createToolRegistry({ ...context, requestCount: countedBefore }, routeGroups);
     return described;
   }
-  context.toolRights.use(registry);
+  context.access.toolRights.use(registry);
   let isClosing = false;
   const handler = createMcpHandler(
     async ({ authInfo, era }) =>
@@ -54,7 +54,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
     },
   );
   const serve = toNodeHandler(handler);
-  const cancellations = createCancellations(context.backplane.messages);
+  const cancellations = createCancellations(context.messaging.backplane.messages);
   const readBody = bodyReader({ maxBytes: http.maxBodyBytes });
 
   const app = express();
@@ -91,7 +91,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
   async function readMessage(request: Request, response: Response, { caller, identity }: Session): Promise<unknown> {
     const flow = { tenantID: caller.tenantID, creatorID: identity.userID };
     await holdBytes({ context, request, response }, flow, http.maxBodyBytes);
-    return (await readBody(request, response, (bytes) => loopTurns.enter(flow, bytes))).value;
+    return (await readBody(request, response, (bytes) => eventLoop.start(flow, bytes))).value;
   }
 
   async function close(): Promise<void> {
@@ -105,7 +105,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
 
 /** Who is it, how often did they ask, are they a member: with every request, since keys are revoked and members leave. */
 async function admit(
-  { authenticator, requestCount }: ApiContext,
+  { access: { authenticator }, requests: { count: requestCount } }: ApiContext,
   request: Request,
   response: Response,
 ): Promise<Session> {

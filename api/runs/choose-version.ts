@@ -1,12 +1,13 @@
 import type { StandingWorkflow } from '#shared/access/account-status.ts';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { compileGraph } from '#shared/workflow/graph/graph.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import { accessTo, checkGraph, graphOf } from '../graphs/graph.ts';
-import { type Access, TENANT_PREFIX } from '../http/route/route.ts';
+import type { Access } from '../http/route/input.ts';
+import { TENANT_PREFIX } from '../http/route/route.ts';
 import { findLatestID, findVersionToRun, type VersionName } from '../graphs/workflow-versions.ts';
 import type { ExecutableVersion } from './executable-versions.ts';
 
@@ -26,7 +27,7 @@ interface Chosen {
 /** The version of a workflow to execute: the named one, else the published one. Throws if it cannot run, or not by this caller. */
 export async function chooseVersion(
   asking: Asking,
-  { pool, executableVersion }: Pick<ApiContext, 'pool' | 'executableVersion'>,
+  { pool, runs: { executableVersion } }: Pick<ApiContext, 'pool' | 'runs'>,
   name: VersionName | undefined,
 ): Promise<Chosen> {
   const { params, tenantID, workflow } = asking;
@@ -41,7 +42,7 @@ export async function chooseVersion(
 
   const version = await executableVersion({ tenantID, versionID });
   // A graph is checked when it is published. Without nodes, and as a draft, it gets the list of its faults here.
-  if (version.isEmpty) atOnce(compileGraph([], []));
+  if (version.isEmpty) runSync(compileGraph([], []));
   if (named && !named.isChecked) await checkDraft(asking.em, { versionID, workflowID });
   // The bound queries are not checked here: the right to execute a workflow includes the queries it was saved with.
   await asking.require(accessTo(version.assets));

@@ -1,10 +1,10 @@
 import { seesSomething } from '#shared/access/policy/enforcer.ts';
 import { splitPermission } from '#shared/access/policy/permissions.ts';
-import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { subjectsOf } from '#shared/core/caller.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { Identified } from '../auth/identify.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import { callerOf } from '../http/serve/mount.ts';
 import type { RouteGroup } from '../http/route/route.ts';
 import { callRouteTool } from './call-route.ts';
@@ -24,7 +24,7 @@ import type {
 
 export type Tool = RouteTool | ComposedTool;
 
-/** What programs that speak for a model may do in a tenant. */
+/** Tools with which programs that speak for a model act in a tenant. */
 export interface ToolRegistry {
   /** All of them, by name. */
   readonly tools: ReadonlyMap<string, Tool>;
@@ -42,7 +42,7 @@ export interface ToolRegistry {
 
 /** Gives way to other work, so that the first request of a model holds up no other. */
 export async function createToolRegistry(context: ApiContext, groups: readonly RouteGroup[]): Promise<ToolRegistry> {
-  const described: Tool[] = [...(await inTurns(describingTools(groups))), ...composedTools(context.config)];
+  const described: Tool[] = [...(await runCooperatively(describingTools(groups))), ...composedTools(context.config)];
   const tools = new Map(described.map((tool) => [tool.name, tool]));
   if (tools.size !== described.length) throw new Error('Two tools have the same name');
   const routes = groups
@@ -86,8 +86,8 @@ export async function createToolRegistry(context: ApiContext, groups: readonly R
         const answer =
           answers.get(key) ??
           (object === undefined
-            ? context.policy.sights({ ...asker, type, action }).then(seesSomething)
-            : context.policy.can({ ...asker, object, action }));
+            ? context.access.policy.sights({ ...asker, type, action }).then(seesSomething)
+            : context.access.policy.can({ ...asker, object, action }));
         answers.set(key, answer);
         return answer;
       };

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { requireQuota } from '#shared/access/quotas.ts';
-import { nextRound } from '#shared/concurrency/cooperative.ts';
+import { yieldToEventLoop } from '#shared/concurrency/cooperative.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
@@ -40,7 +40,7 @@ export async function saveNextVersion(
   const isSame = isDeepStrictEqual(before, after);
   if (!isSame) asset.versionNumber += 1;
   // A large content has been read and compared in this turn of the event loop, and is serialized twice in the next.
-  await nextRound();
+  await yieldToEventLoop();
   await em.flush();
   if (!isSame) await saveVersion(em, asset, { ...saving, ...after });
 }

@@ -3,7 +3,7 @@ import { findUnstorable } from '#api/http/request/storable.ts';
 import { checkSubmission } from '#api/resources/collection-requests/check-submission.ts';
 import { routeGroups } from '#api/app/routes.ts';
 import { describingTools } from '#api/tools/describe.ts';
-import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { Json, type JsonObject } from '#shared/core/json.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import { diffGraphs } from '#shared/workflow/graph/diff.ts';
@@ -103,7 +103,7 @@ async function givingWay(): Promise<Figure[]> {
     const hold = await longestHold(0, () => findInexact(bytes));
     figures.push(figureOf(`numbers of ${digits} digits are searched for inexact ones`, text, hold));
   }
-  const hold = await longestHold(0, () => inTurns(describingTools(routeGroups)));
+  const hold = await longestHold(0, () => runCooperatively(describingTools(routeGroups)));
   return [...figures, figureOf('the tools are described', list('1', 1_000_000), hold)];
 }
 

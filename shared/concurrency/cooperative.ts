@@ -1,54 +1,55 @@
-import { loopTurns } from './event-loop-scheduler.ts';
-import { turnOfWork } from './work-context.ts';
+import { eventLoop } from './event-loop-scheduler.ts';
+import { currentFlow } from './work-context.ts';
 
-/** Runs a long calculation, which yields where it may pause, and lets the event loop turn whenever it has held it for 10 ms. */
-export async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
-  const pauses = createPauses();
+/** Runs a long calculation, which yields where it may pause, and yields to the event loop after each time slice. */
+export async function runCooperatively<T>(steps: Generator<void, T>): Promise<T> {
+  const slice = createTimeSlice();
   for (;;) {
     const step = steps.next();
     if (step.done) return step.value;
-    if (pauses.isDue) await pauses.take();
+    if (slice.isOver) await slice.renew();
   }
 }
 
-/** The elements of a list for a loop that works on each: between two of them the event loop turns whenever it was held for 10 ms. */
-export async function* takingTurns<T>(elements: Iterable<T>): AsyncGenerator<T, void, void> {
-  const pauses = createPauses();
+/** The elements of a list for a loop that works on each: between two of them it yields to the event loop if its time slice is over. */
+export async function* cooperative<T>(elements: Iterable<T>): AsyncGenerator<T, void, void> {
+  const slice = createTimeSlice();
   for (const element of elements) {
-    if (pauses.isDue) await pauses.take();
+    if (slice.isOver) await slice.renew();
     yield element;
   }
 }
 
-/** Lets the event loop turn; other work that wants to go on has its turn first. */
-export function nextRound(): Promise<void> {
-  return loopTurns.goOn(turnOfWork());
+/** Yields to the event loop, and to other work that waits to go on. */
+export function yieldToEventLoop(): Promise<void> {
+  return eventLoop.yield(currentFlow());
 }
 
 /** Runs a calculation that is known to be short. */
-export function atOnce<T>(steps: Generator<void, T>): T {
+export function runSync<T>(steps: Generator<void, T>): T {
   let step = steps.next();
   while (!step.done) step = steps.next();
   return step.value;
 }
 
-/** For a long calculation: lets the event loop turn whenever the calculation has held it for 10 ms. */
-export interface Pauses {
-  /** Call it every thousand steps or so; the clock is cheap, but not free. */
-  readonly isDue: boolean;
-  take(): Promise<void>;
+/** The 10 ms for which a long calculation may occupy the event loop before it yields. */
+export interface TimeSlice {
+  /** Reads the clock, which is cheap but not free: ask every thousand steps or so. */
+  readonly isOver: boolean;
+  /** Yields to the event loop, and begins the next time slice. */
+  renew(): Promise<void>;
 }
 
-const HOLD_MS = 10;
+const SLICE_MS = 10;
 
-export function createPauses(): Pauses {
+export function createTimeSlice(): TimeSlice {
   let began = performance.now();
   return {
-    get isDue() {
-      return performance.now() - began >= HOLD_MS;
+    get isOver() {
+      return performance.now() - began >= SLICE_MS;
     },
-    async take() {
-      await nextRound();
+    async renew() {
+      await yieldToEventLoop();
       began = performance.now();
     },
   };

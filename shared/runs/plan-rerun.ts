@@ -1,4 +1,4 @@
-import { inTurns } from '../concurrency/cooperative.ts';
+import { runCooperatively } from '../concurrency/cooperative.ts';
 import { AppError } from '../core/errors.ts';
 import { quote } from '../core/quote.ts';
 import { invalidField } from '../core/schema/issues.ts';
@@ -104,5 +104,5 @@ async function readGraph(pool: Pool, tenantID: string, versionID: string): Promi
   );
   if (!rows[0]) throw new AppError('CONFLICT', 'The version of this run is no longer kept');
   const { nodes, edges } = rows[0];
-  return inTurns(compileStored(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
+  return runCooperatively(compileStored(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
 }

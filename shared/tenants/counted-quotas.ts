@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type QuotaName, quotaExceeded, readQuotas } from '../access/quotas.ts';
-import { nextRound } from '../concurrency/cooperative.ts';
+import { yieldToEventLoop } from '../concurrency/cooperative.ts';
 import type { AppError } from '../core/errors.ts';
 import { hasMoreParts, type JsonObject } from '../core/json.ts';
 import { upTo } from '../core/lru.ts';
@@ -64,7 +64,7 @@ export interface RunsInFlight {
 const MANY_PARTS = 1_000;
 
 async function sizeOf(inputs: readonly JsonObject[]): Promise<number> {
-  if (hasMoreParts(inputs, MANY_PARTS)) await nextRound();
+  if (hasMoreParts(inputs, MANY_PARTS)) await yieldToEventLoop();
   return inputs.reduce((sum, input) => sum + Buffer.byteLength(JSON.stringify(input)), 0);
 }
 

@@ -2,10 +2,10 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { routes } from '#api/app/routes.ts';
 import { validate } from '#api/http/request/validate.ts';
 import { readOptions } from '#api/resources/datasources/options.ts';
-import { routes } from '#api/app/routes.ts';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
@@ -122,7 +122,7 @@ const cases: Case[] = [
   ...nodes.map(({ kind, config }) => ({
     name: `a node ${kind}`,
     schema: config,
-    issuesOf: (data: unknown) => atOnce(checkNode({ id: 'a', type: kind, data: data as JsonObject })).issues,
+    issuesOf: (data: unknown) => runSync(checkNode({ id: 'a', type: kind, data: data as JsonObject })).issues,
   })),
   ...datasources.flatMap((definition) => [
     {
@@ -134,7 +134,7 @@ const cases: Case[] = [
       name: `a query of ${definition.type}`,
       schema: definition.query,
       issuesOf: (options: unknown) =>
-        atOnce(checkQuery(definition as Parameters<typeof checkQuery>[0], options as JsonObject)),
+        runSync(checkQuery(definition as Parameters<typeof checkQuery>[0], options as JsonObject)),
     },
   ]),
 ];

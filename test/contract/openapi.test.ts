@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { routeGroups, routes } from '#api/app/routes.ts';
+import { publicRoute } from '#api/context/routes.ts';
 import { describeRoutes } from '#api/http/openapi/describe-routes.ts';
 import type { Operation, Schema } from '#api/http/openapi/types.ts';
-import { publicRoute, type Route } from '#api/http/route/route.ts';
+import type { Route } from '#api/http/route/route.ts';
 import { exampleDatasourceCreate } from '#api/resources/datasources/examples.ts';
-import { routeGroups, routes } from '#api/app/routes.ts';
 import { exampleDataQueryCreate } from '#api/resources/queries/examples.ts';
 import { exampleWorkflowCreate } from '#api/resources/workflows/examples.ts';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { findDatasourceType } from '#shared/datasources/types/index.ts';
 import { checkGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 
@@ -62,7 +63,7 @@ describe('examples', () => {
 
   test('free-form objects accept the values of their types', () => {
     const { workflowNodes, workflowEdges } = exampleWorkflowCreate;
-    const graph = atOnce(
+    const graph = runSync(
       checkGraph(z.array(WorkflowNode).parse(workflowNodes), z.array(WorkflowEdge).parse(workflowEdges)),
     );
     const postgresql = findDatasourceType(exampleDatasourceCreate.datasourceType);

@@ -1,4 +1,4 @@
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
@@ -17,7 +17,7 @@ export function aClaimedRun(
   shape: { nodes: object[]; edges: object[] },
   { id = 'run', input = {}, chunk = null, creatorID = 'c' }: Claimed = {},
 ): Run {
-  const graph = atOnce(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges)));
+  const graph = runSync(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges)));
   const ids = {
     id,
     tenant_id: `tenant of ${creatorID}`,

@@ -1,4 +1,4 @@
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { bindQuery } from '#shared/datasources/queries/bind.ts';
@@ -56,7 +56,7 @@ export async function openDatasource(
     connection,
     test: () => connection.test(AbortSignal.timeout(10_000)),
     execute: (query, inputs = {}, run = {}) =>
-      connection.execute(atOnce(bindQuery(definition, query, inputs)) as never, {
+      connection.execute(runSync(bindQuery(definition, query, inputs)) as never, {
         signal: AbortSignal.timeout(10_000),
         maxRows: 1_000,
         idempotencyKey: null,

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { compileGraph, type Graph, type WorkflowEdge, type WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { withBodies } from './bodies.ts';
 
@@ -8,7 +8,10 @@ export const AFTER = 'success';
 const childWorkflowID = '01a20361-eaf3-7000-be68-4c6e95a38225';
 
 /** A part of a workflow: a node, two nodes side by side, or a node that repeats a body. */
-export type Item = { kind: 'node' } | { kind: 'pair' } | { kind: 'loop'; times: number; atOnce: boolean; body: Item[] };
+export type Item =
+  | { kind: 'node' }
+  | { kind: 'pair' }
+  | { kind: 'loop'; times: number; runSync: boolean; body: Item[] };
 
 export const { items } = fc.letrec<{ items: Item[]; item: Item }>((tie) => ({
   items: fc.array(tie('item'), { minLength: 1, maxLength: 3 }),
@@ -19,7 +22,7 @@ export const { items } = fc.letrec<{ items: Item[]; item: Item }>((tie) => ({
     fc.record({
       kind: fc.constant('loop' as const),
       times: fc.nat(3),
-      atOnce: fc.boolean(),
+      runSync: fc.boolean(),
       body: tie('items'),
     }),
   ),
@@ -27,7 +30,7 @@ export const { items } = fc.letrec<{ items: Item[]; item: Item }>((tie) => ({
 
 export interface Loop {
   times: number;
-  atOnce: boolean;
+  runSync: boolean;
 }
 
 export interface Drawing {
@@ -82,6 +85,6 @@ export function draw(all: Item[]): Drawing {
     const data = { childWorkflowID, outputVariable: `key${index % 3}`, mergeOutputs: index % 2 === 0 };
     return { id, type: 'subWorkflow', data };
   });
-  const divided = withBodies(atOnce(compileGraph(nodes, edges)), BODY, (id) => loops.has(id));
+  const divided = withBodies(runSync(compileGraph(nodes, edges)), BODY, (id) => loops.has(id));
   return { graph: divided, loops, frames: ['s 0', ...listing([])] };
 }

@@ -1,4 +1,4 @@
-import { createPauses, type Pauses } from '#shared/concurrency/cooperative.ts';
+import { createTimeSlice, type TimeSlice } from '#shared/concurrency/cooperative.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { type SqlToken, tokenize } from '#shared/datasources/queries/sql-tokens.ts';
 
@@ -12,11 +12,11 @@ interface SqlStatement {
 const STRIDE = 256;
 
 /** Shows the tokens of a text to `see`, until it says that it needs no more. Gives way to other work. */
-async function readTokens(sql: string, pauses: Pauses, see: (token: SqlToken) => boolean): Promise<void> {
+async function readTokens(sql: string, slice: TimeSlice, see: (token: SqlToken) => boolean): Promise<void> {
   let count = 0;
   for (const token of tokenize(sql, 'postgresql')) {
     count += 1;
-    if (count % STRIDE === 0 && pauses.isDue) await pauses.take();
+    if (count % STRIDE === 0 && slice.isOver) await slice.renew();
     if (!see(token)) return;
   }
 }
@@ -24,7 +24,7 @@ async function readTokens(sql: string, pauses: Pauses, see: (token: SqlToken) =>
 /** Splits SQL into its statements; empty ones are left out. Stops after `max + 1`. Gives way to other work. */
 export async function splitStatements(sql: string, max: number): Promise<SqlStatement[]> {
   const splitting = new Splitting(sql);
-  await readTokens(sql, createPauses(), (token) => {
+  await readTokens(sql, createTimeSlice(), (token) => {
     splitting.see(token);
     return splitting.statements.length <= max;
   });
@@ -106,10 +106,10 @@ const MAX_PARENTHESES = 200;
  * parentheses, begin a second statement, or hide what follows in a comment. Gives way to other work.
  */
 export async function requireExpressions(expressions: readonly Expression[]): Promise<void> {
-  const pauses = createPauses();
+  const slice = createTimeSlice();
   for (const { text, field } of expressions) {
     const open: string[] = [];
-    await readTokens(text, pauses, (token) => {
+    await readTokens(text, slice, (token) => {
       const fault = faultOf(token, open);
       if (fault) throw invalidField(field, fault);
       return true;

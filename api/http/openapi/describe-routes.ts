@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import type { Route, RouteGroup } from '../route/route.ts';
 import { type Components, createComponents, resolve } from './components.ts';
 import { exampleOf } from './example.ts';
@@ -23,7 +23,7 @@ import type { Content, OpenAPI, Operation, Parameter, Schema } from './types.ts'
 
 /** The route table as an OpenAPI document: nothing in it is written by hand, so nothing in it can be out of date. */
 export function describeRoutes(groups: readonly RouteGroup[]): OpenAPI {
-  return atOnce(describingRoutes(groups));
+  return runSync(describingRoutes(groups));
 }
 
 /** The same in steps, because all of it takes a third of a second. */

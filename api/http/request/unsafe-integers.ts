@@ -1,4 +1,4 @@
-import { nextRound } from '#shared/concurrency/cooperative.ts';
+import { yieldToEventLoop } from '#shared/concurrency/cooperative.ts';
 
 /** 5 ms of one turn of the event loop, before the compiler has seen the loop; 1 ms after it. */
 const PORTION = 400_000;
@@ -9,13 +9,13 @@ const PORTION = 400_000;
  */
 export async function findInexact(json: Buffer): Promise<string | undefined> {
   // The parser has held the event loop in this turn, with the same text.
-  if (json.length > PORTION) await nextRound();
+  if (json.length > PORTION) await yieldToEventLoop();
   if (!(await hasLongNumber(json))) return undefined;
   const text = json.toString('latin1');
   const scanner = new Scanner(text);
   try {
     for (let end = PORTION; ; end += PORTION) {
-      if (text.length > PORTION) await nextRound();
+      if (text.length > PORTION) await yieldToEventLoop();
       const found = scanner.findBefore(end);
       if (found || end >= text.length) return found;
     }
@@ -31,7 +31,7 @@ export async function findInexact(json: Buffer): Promise<string | undefined> {
  */
 async function hasLongNumber(json: Buffer): Promise<boolean> {
   for (let from = 0; from < json.length; from += PORTION) {
-    if (from > 0) await nextRound();
+    if (from > 0) await yieldToEventLoop();
     if (hasLongNumberWithin(json, from, Math.min(from + PORTION, json.length))) return true;
   }
   return false;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { type Issue, invalid } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import { asIssues, type Handling, reportUnknown } from './unknown-field-policy.ts';
-import type { Parsed } from '../route/route.ts';
+import type { Parsed } from '../route/input.ts';
 import { findUnstorable, TOO_DEEP } from './storable.ts';
 import { findUnknownFields, knowsNoKey, type UnknownFields } from './unknown-fields.ts';
 
@@ -22,7 +22,7 @@ interface Check {
  * the answer, or among the issues if the client wants strict handling.
  */
 export function validate(checks: readonly Check[], handling: Handling): unknown[] {
-  return atOnce(validation(checks, handling));
+  return runSync(validation(checks, handling));
 }
 
 /** `validate` in steps, each of which takes about as long as parsing the JSON of the values. */

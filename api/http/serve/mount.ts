@@ -1,8 +1,8 @@
 import type { IRouter, Request } from 'express';
 import { z } from 'zod';
-import { nextRound } from '#shared/concurrency/cooperative.ts';
+import { yieldToEventLoop } from '#shared/concurrency/cooperative.ts';
 import { IN_ORDER } from '#shared/concurrency/semaphore.ts';
-import { withReservation } from '#shared/concurrency/work-context.ts';
+import { withReservation } from '#shared/concurrency/work-services.ts';
 import { type Caller, subjectsOf } from '#shared/core/caller.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
@@ -21,65 +21,66 @@ import { originOf } from '../../auth/operator-session.ts';
 import { notFound } from '../../auth/user-token.ts';
 import { tenantEntityManager } from '../../tenant/entity-manager.ts';
 import { createAuthorizer, denied } from '../access/authorize.ts';
-import type { Exchange } from './request-context.ts';
+import type { RequestContext } from './request-services.ts';
 import { goneSignal, refuseGone } from '../request/request-signal.ts';
 import { describeUnknown, openHandling, reportUnknown } from '../request/unknown-field-policy.ts';
 import { ID, TenantID } from '../fields/id.ts';
 import { answerAtMostOnce, answerOnce, createKeys, noTenant, REPLAYED, readClaim } from './idempotency.ts';
 import { createMatch, etagOf } from '../request/if-match.ts';
 import { type AnyParsed, parseRequest, readFile } from './parse-request.ts';
-import type { OperatorInput, PublicInput, Route, TenantInput, UserInput } from '../route/route.ts';
+import type { OperatorInput, PublicInput, TenantInput, UserInput } from '../route/input.ts';
+import type { Route } from '../route/route.ts';
 import { createRouteIndex } from './route-index.ts';
 import { isLarge, sendAnswer } from './send-response.ts';
 import { asSpelled } from '../fields/field-aliases.ts';
 import { createTools, type Tools } from './handler-input.ts';
 import { validate } from '../request/validate.ts';
 
-type RouteOf<Realm extends Route['realm']> = Extract<Route, { realm: Realm }>;
+type RouteOf<Realm extends BoundRoute['realm']> = Extract<BoundRoute, { realm: Realm }>;
 
 /** Mounts the routes. Where several match a path, the first answers. */
-export function mount(
+export function mount<C extends HttpServices>(
   router: IRouter,
-  routes: readonly Route[],
-  service: Pick<Exchange, 'context' | 'readBody'>,
+  routes: readonly Route<C>[],
+  { context, readBody }: { context: C; readBody: ReadBody },
 ): void {
-  const keys = createKeys(service.context.pool, service.context.logger);
+  const services = { services: context, readBody, keys: createKeys(context.pool, context.logger) };
   const index = createRouteIndex(router);
-  for (const route of routes)
+  for (const route of routes.map((each) => bindRoute(each, context)))
     index.routerOf(route.path)[route.method](route.path, async (request, response) => {
       if (route.isSecret) response.setHeader('cache-control', 'no-store');
       const handling = openHandling(request, response);
-      const exchange: Exchange = { ...service, keys, request, response, handling };
-      const answer = await serve(route, exchange);
+      const requestContext: RequestContext = { ...services, request, response, handling };
+      const answer = await serve(route, requestContext);
       if (route.etag && !response.headersSent) response.setHeader('etag', etagOf(route.etag(answer.response)));
       if (response.headersSent) return noteAnswer(response);
       const fields = { success: true, ...answer.response };
-      await sendAnswer(exchange, { status: answer.status, fields }).catch((error) => failAnswer(response, error));
+      await sendAnswer(requestContext, { status: answer.status, fields }).catch((error) => failAnswer(response, error));
       noteAnswer(response, fields);
     });
 }
 
-function serve(route: Route, exchange: Exchange): Promise<StoredAnswer> {
-  if (route.realm === 'tenant') return serveTenant(route, exchange);
-  if (route.realm === 'user') return serveUser(route, exchange);
-  if (route.realm === 'operator') return serveOperator(route, exchange);
-  return servePublic(route, exchange);
+function serve(route: BoundRoute, requestContext: RequestContext): Promise<StoredAnswer> {
+  if (route.realm === 'tenant') return serveTenant(route, requestContext);
+  if (route.realm === 'user') return serveUser(route, requestContext);
+  if (route.realm === 'operator') return serveOperator(route, requestContext);
+  return servePublic(route, requestContext);
 }
 
 /** Who is it, are they a member, is the request well-formed, may they: in this order, so that a stranger learns nothing. */
-async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promise<StoredAnswer> {
-  const { context, request, handling } = exchange;
+async function serveTenant(route: RouteOf<'tenant'>, requestContext: RequestContext): Promise<StoredAnswer> {
+  const { services, request, handling } = requestContext;
   const tenant = TenantID.safeParse(request.params);
   const workflowID = route.withWorkflow ? WorkflowID.safeParse(request.params).data?.workflowID : undefined;
-  const identity = await identify(exchange, { tenantID: tenant.data?.tenantID, workflowID });
-  await context.requestCount.count(identity, exchange.response);
+  const identity = await identify(requestContext, { tenantID: tenant.data?.tenantID, workflowID });
+  await services.requests.count.count(identity, requestContext.response);
   if (!tenant.success) validate([{ part: 'params', schema: TenantID, value: request.params }], handling);
   if (!tenant.success || !identity.membership) throw denied('membership');
   const { tenantID } = tenant.data;
   const { membership } = identity;
-  const { response } = exchange;
-  const entry = openEntry(context.audit, { route, request, response, tenantID, identity });
-  return recordOutcome(entry, response, () => serveMember(route, exchange, { tenantID, identity, membership, entry }));
+  const { response } = requestContext;
+  const entry = openEntry(services.requests.audit, { route, request, response, tenantID, identity });
+  return recordOutcome(entry, response, () => serveMember(route, requestContext, { tenantID, identity, membership, entry }));
 }
 
 interface Member {
@@ -91,14 +92,14 @@ interface Member {
 
 async function serveMember(
   route: RouteOf<'tenant'>,
-  exchange: Exchange,
+  requestContext: RequestContext,
   { tenantID, identity, membership, entry }: Member,
 ): Promise<StoredAnswer> {
-  const { context, request, handling } = exchange;
+  const { services, request, handling } = requestContext;
   const caller = callerOf(identity);
 
-  const parsed = await parseRequest(route, exchange, { tenantID, creatorID: identity.userID });
-  const authorizer = createAuthorizer(context.policy, {
+  const parsed = await parseRequest(route, requestContext, { tenantID, creatorID: identity.userID });
+  const authorizer = createAuthorizer(services.access.policy, {
     tenantID,
     version: membership.policyVersion,
     subjects: subjectsOf(caller),
@@ -106,14 +107,14 @@ async function serveMember(
   const access = route.access(parsed);
   await (route.filter ? authorizer.requireSome(access, route.alternative) : authorizer.require(access));
 
-  const idempotency = readClaim(route, caller.id, { ...exchange, tenantID });
-  const tools = createTools(exchange, {
+  const idempotency = readClaim(route, caller.id, { ...requestContext, tenantID });
+  const tools = createTools(requestContext, {
     tenantID,
-    em: () => tenantEntityManager(context.orm.em, tenantID, identity.userID),
+    em: () => tenantEntityManager(services.orm.em, tenantID, identity.userID),
   });
   const { visible, require, requireUndenied, holds, extent } = authorizer;
-  const file = () => readFile(route, exchange);
-  const { response } = exchange;
+  const file = () => readFile(route, requestContext);
+  const { response } = requestContext;
   if (route.method !== 'get' && !route.writesEntry) await entry.begin();
   const own: Omit<TenantInput<z.ZodType, z.ZodType, z.ZodType>, keyof Tools | keyof AnyParsed> = {
     tenantID,
@@ -134,7 +135,7 @@ async function serveMember(
     response,
   };
   const input: TenantInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, own);
-  const work = () => handle(route, exchange, { input, tenantID, idempotency });
+  const work = () => handle(route, requestContext, { input, tenantID, idempotency });
   if (route.method === 'get') return work();
   const { userID, apiKeyID } = identity;
   return recordingChanges(
@@ -143,35 +144,35 @@ async function serveMember(
   );
 }
 
-async function serveUser(route: RouteOf<'user'>, exchange: Exchange): Promise<StoredAnswer> {
-  const identity = await identify(exchange);
+async function serveUser(route: RouteOf<'user'>, requestContext: RequestContext): Promise<StoredAnswer> {
+  const identity = await identify(requestContext);
   if (identity.apiKeyID) throw notFound('An API key is good for its tenant only: this needs the token of a user');
-  await exchange.context.requestCount.count(identity, exchange.response);
-  const parsed = await parseRequest(route, exchange, { tenantID: identity.userID });
-  const idempotency = readClaim(route, identity.userID, { ...exchange, tenantID: noTenant });
-  const tools = createTools(exchange, { em: () => exchange.context.orm.em.fork() });
+  await requestContext.services.requests.count.count(identity, requestContext.response);
+  const parsed = await parseRequest(route, requestContext, { tenantID: identity.userID });
+  const idempotency = readClaim(route, identity.userID, { ...requestContext, tenantID: noTenant });
+  const tools = createTools(requestContext, { em: () => requestContext.services.orm.em.fork() });
   const input: UserInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, { identity });
-  return handle(route, exchange, { input, tenantID: noTenant, idempotency });
+  return handle(route, requestContext, { input, tenantID: noTenant, idempotency });
 }
 
-async function serveOperator(route: RouteOf<'operator'>, exchange: Exchange): Promise<StoredAnswer> {
-  const { context, request } = exchange;
-  const operator = await context.operators.identify(request.headers.authorization);
-  const parsed = await parseRequest(route, exchange, { tenantID: operator.operatorID });
-  const idempotency = readClaim(route, operator.operatorID, { ...exchange, tenantID: noTenant });
-  const tools = createTools(exchange, { em: () => context.orm.em.fork() });
-  const { response } = exchange;
-  const entries = openOperatorEntries(context.audit, { route, request, response, operator });
+async function serveOperator(route: RouteOf<'operator'>, requestContext: RequestContext): Promise<StoredAnswer> {
+  const { services, request } = requestContext;
+  const operator = await services.access.operators.identify(request.headers.authorization);
+  const parsed = await parseRequest(route, requestContext, { tenantID: operator.operatorID });
+  const idempotency = readClaim(route, operator.operatorID, { ...requestContext, tenantID: noTenant });
+  const tools = createTools(requestContext, { em: () => services.orm.em.fork() });
+  const { response } = requestContext;
+  const entries = openOperatorEntries(services.requests.audit, { route, request, response, operator });
   const own = { operator, request, idempotency, concern: entries.concern };
   const input: OperatorInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, own);
-  const work = () => handle(route, exchange, { input, tenantID: noTenant, idempotency });
+  const work = () => handle(route, requestContext, { input, tenantID: noTenant, idempotency });
   const recorded = () => recordOutcome(entries, response, () => entries.recordingChanges(work));
   if (route.method === 'get') return recorded();
   const { tenantID } = request.params;
   if (typeof tenantID === 'string') await entries.concern([tenantID]);
   if (route.isRecordedByHandler) return recorded();
 
-  const noteOutcome = await context.operators.record(operator, 'REQUEST', originOf(request));
+  const noteOutcome = await services.access.operators.record(operator, 'REQUEST', originOf(request));
   return recorded().then(
     (answer) => {
       noteOutcome(answer.status);
@@ -184,17 +185,17 @@ async function serveOperator(route: RouteOf<'operator'>, exchange: Exchange): Pr
   );
 }
 
-async function servePublic(route: RouteOf<'public'>, exchange: Exchange): Promise<StoredAnswer> {
-  const { request, response } = exchange;
-  const parsed = await parseRequest(route, exchange, IN_ORDER);
-  const tools = createTools(exchange, { em: () => exchange.context.orm.em.fork() });
-  const recorded = createRecordPublic(exchange.context, { route, request, response });
+async function servePublic(route: RouteOf<'public'>, requestContext: RequestContext): Promise<StoredAnswer> {
+  const { request, response } = requestContext;
+  const parsed = await parseRequest(route, requestContext, IN_ORDER);
+  const tools = createTools(requestContext, { em: () => requestContext.services.orm.em.fork() });
+  const recorded = createRecordPublic(requestContext.services.requests, { route, request, response });
   const input: PublicInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, {
     request,
     response,
     recorded,
   });
-  return handle(route, exchange, { input, tenantID: noTenant, idempotency: undefined });
+  return handle(route, requestContext, { input, tenantID: noTenant, idempotency: undefined });
 }
 
 /** The caller of a request, as its runs and rows name it. */
@@ -208,11 +209,11 @@ export function callerOf({ userID, apiKeyID, boundBy }: Identity): Caller {
 const WorkflowID = z.object({ workflowID: ID });
 
 function identify(
-  { context, request }: Exchange,
+  { services, request }: RequestContext,
   place: { tenantID?: string | undefined; workflowID?: string | undefined } = {},
 ): Promise<Identified> {
   const { authorization } = request.headers;
-  return context.authenticator.identify(authorization, { apiKey: request.get('x-api-key'), ...place });
+  return services.access.authenticator.identify(authorization, { apiKey: request.get('x-api-key'), ...place });
 }
 
 interface Work {
@@ -222,13 +223,13 @@ interface Work {
 }
 
 async function handle(
-  route: Route,
-  { context, request, response, handling, held }: Exchange,
+  route: BoundRoute,
+  { services, request, response, handling, held }: RequestContext,
   { input, tenantID, idempotency }: Work,
 ): Promise<StoredAnswer> {
   const work = async () => {
     const answered = await runHandler();
-    if (isLarge(answered)) await nextRound();
+    if (isLarge(answered)) await yieldToEventLoop();
     return { status: route.status ?? 200, response: describe(answered) };
   };
   const claimed = { tenantID, claim: idempotency };
@@ -237,12 +238,12 @@ async function handle(
   const gone = route.method === 'get' ? () => goneSignal(response) : undefined;
   const answer = await (held ? withReservation(held.flow, held.bytes, runClaimed, gone) : runClaimed());
   if (!('complete' in route) || !route.complete) return answer;
-  const completed = await route.complete(answer.response, input, context).catch(endReplay);
+  const completed = await route.complete(answer.response, input).catch(endReplay);
   return { ...answer, response: describe(completed) };
 
   async function runHandler(): Promise<unknown> {
     try {
-      return await route.handle(input, context);
+      return await route.handle(input);
     } catch (error) {
       return endReplay(route.spellings ? asSpelled(error, route.spellings, fieldsOf(request)) : error);
     }
@@ -250,7 +251,7 @@ async function handle(
 
   function runClaimed(): Promise<StoredAnswer> {
     if (route.idempotent === 'transaction') return answerOnce(input.em, claimed, work);
-    if (route.idempotent === 'outside') return answerAtMostOnce(context, claimed, work);
+    if (route.idempotent === 'outside') return answerAtMostOnce(services, claimed, work);
     return work();
   }
 

@@ -1,15 +1,16 @@
 import type { z } from 'zod';
-import { atOnce, inTurns, nextRound } from '#shared/concurrency/cooperative.ts';
-import { loopTurns } from '#shared/concurrency/event-loop-scheduler.ts';
+import { runSync, runCooperatively, yieldToEventLoop } from '#shared/concurrency/cooperative.ts';
+import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
 import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
 import type { Reservation } from '#shared/concurrency/memory-budget.ts';
-import { withReservation } from '#shared/concurrency/work-context.ts';
+import { withReservation } from '#shared/concurrency/work-services.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { bodyReader, LARGE_BYTES } from '../request/body.ts';
-import type { Exchange } from './request-context.ts';
+import type { RequestContext } from './request-services.ts';
 import { refuseGone } from '../request/request-signal.ts';
 import { reportUnknown } from '../request/unknown-field-policy.ts';
-import type { Parsed, Route } from '../route/route.ts';
+import type { Parsed } from '../route/input.ts';
+import type { Route } from '../route/route.ts';
 import { readUpload, type UploadedFile } from '../request/upload.ts';
 import { isEncodedUTF8 } from '../request/utf8.ts';
 import { validate, validation } from '../request/validate.ts';
@@ -18,21 +19,21 @@ import { validate, validation } from '../request/validate.ts';
 export type AnyParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
 
 /** Checks the ids of the path before it reads the body, then query and body together. */
-export async function parseRequest(route: Route, exchange: Exchange, flow: FlowKey): Promise<AnyParsed> {
-  const { request, handling, context } = exchange;
+export async function parseRequest(route: BoundRoute, requestContext: RequestContext, flow: FlowKey): Promise<AnyParsed> {
+  const { request, handling, services } = requestContext;
   const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
   if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
-  if (route.realm === 'public') await route.admit?.({ params, request }, context);
-  const bytes = await holdBytes(exchange, flow, mostBytes(route, exchange));
-  exchange.held = { flow, bytes };
-  const { query, body } = await withReservation(flow, bytes, () => parseContent(route, exchange, flow));
+  if (route.realm === 'public') await route.admit?.({ params, request });
+  const bytes = await holdBytes(requestContext, flow, mostBytes(route, requestContext));
+  requestContext.held = { flow, bytes };
+  const { query, body } = await withReservation(flow, bytes, () => parseContent(route, requestContext, flow));
   return { params, query, body };
 }
 
-async function parseContent(route: Route, exchange: Exchange, flow: FlowKey): Promise<Omit<AnyParsed, 'params'>> {
-  const { request, response, handling } = exchange;
-  const readBody = isForStrangers(route) ? readStrangersBody : exchange.readBody;
-  const mayParse = (size?: number) => loopTurns.enter(flow, size)?.then(() => refuseGone(response));
+async function parseContent(route: BoundRoute, requestContext: RequestContext, flow: FlowKey): Promise<Omit<AnyParsed, 'params'>> {
+  const { request, response, handling } = requestContext;
+  const readBody = isUnauthenticated(route) ? readUnauthenticatedBody : requestContext.readBody;
+  const mayParse = (size?: number) => eventLoop.start(flow, size)?.then(() => refuseGone(response));
   if (!route.body) await mayParse();
   const { value, bytes } = route.body ? await readBody(request, response, mayParse) : { value: undefined, bytes: 0 };
   const isUpdate = route.method === 'patch' || route.method === 'put';
@@ -46,35 +47,35 @@ async function parseContent(route: Route, exchange: Exchange, flow: FlowKey): Pr
   // Each pass over such a body takes milliseconds: other requests have their turn between two of them.
   const isLarge = bytes > LARGE_BYTES;
   // The parser and the handler have turns of their own.
-  if (isLarge) await nextRound();
-  const [query, body] = isLarge ? await inTurns(steps) : atOnce(steps);
-  if (isLarge) await nextRound();
+  if (isLarge) await yieldToEventLoop();
+  const [query, body] = isLarge ? await runCooperatively(steps) : runSync(steps);
+  if (isLarge) await yieldToEventLoop();
   return { query, body };
 }
 
 /** An address with a password has a fiftieth of it. Requests without a credential could have five megabytes each, again and again. */
-const STRANGERS_BYTES = 20_000;
-const readStrangersBody = bodyReader({ maxBytes: STRANGERS_BYTES });
+const UNAUTHENTICATED_BYTES = 20_000;
+const readUnauthenticatedBody = bodyReader({ maxBytes: UNAUTHENTICATED_BYTES });
 
-function isForStrangers(route: Route): boolean {
+function isUnauthenticated(route: BoundRoute): boolean {
   return route.realm === 'public' && route.admit === undefined;
 }
 
 /** What a body of the route may have; 0 for one that is not read here, because no schema describes it. */
-function mostBytes(route: Route, { context }: Exchange): number {
+function mostBytes(route: BoundRoute, { services }: RequestContext): number {
   const { realm, body, upload } = route;
   if (upload) return upload.maxBytes;
   if (realm === 'public' && body === undefined) return 0;
-  return isForStrangers(route) ? STRANGERS_BYTES : context.config.http.maxBodyBytes;
+  return isUnauthenticated(route) ? UNAUTHENTICATED_BYTES : services.config.http.maxBodyBytes;
 }
 
 /** Draws the bytes of the body and of what is made from it, before they are read. They are given back when the answer is sent. */
 export async function holdBytes(
-  { context, request, response }: Pick<Exchange, 'context' | 'request' | 'response'>,
+  { services, request, response }: Pick<RequestContext, 'services' | 'request' | 'response'>,
   flow: FlowKey,
   maxBytes: number,
 ): Promise<Reservation> {
-  const bytes = context.bytes.openReservation(flow);
+  const bytes = services.requests.bytes.openReservation(flow);
   if (response.destroyed) bytes[Symbol.dispose]();
   else response.once('close', () => bytes[Symbol.dispose]());
   const isLengthKnown = request.headers['transfer-encoding'] === undefined && !request.headers['content-encoding'];
@@ -83,7 +84,7 @@ export async function holdBytes(
   return bytes;
 }
 
-export async function readFile({ upload, path }: Route, { request, handling }: Exchange): Promise<UploadedFile> {
+export async function readFile({ upload, path }: BoundRoute, { request, handling }: RequestContext): Promise<UploadedFile> {
   if (!upload) throw new Error(`${path} does not say that it takes a file`);
   const file = await readUpload(request, upload);
   const fields = file.otherParts.map((name) => ({ path: [name], message: 'not known here' }));

@@ -1,8 +1,8 @@
-import { loopTurns } from '#shared/concurrency/event-loop-scheduler.ts';
+import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { hasMoreParts, type JsonObject } from '#shared/core/json.ts';
 import { LARGE_BYTES } from '../request/body.ts';
-import type { Exchange } from './request-context.ts';
+import type { RequestContext } from './request-context.ts';
 
 /** To check and to write more parts takes milliseconds each. */
 const LARGE_PARTS = 10_000;
@@ -19,7 +19,7 @@ interface Patience {
 
 const patience: Patience = { leastMs: 30_000, bytesPerSecond: 100_000 };
 
-type Sending = Pick<Exchange, 'request' | 'response' | 'held'>;
+type Sending = Pick<RequestContext, 'request' | 'response' | 'held'>;
 
 /** Sends an answer of JSON. Its text counts among the bytes that the process holds until the client has taken it. */
 export async function sendAnswer(
@@ -27,7 +27,7 @@ export async function sendAnswer(
   { status, fields }: { status: number; fields: JsonObject },
   { leastMs, bytesPerSecond } = patience,
 ): Promise<void> {
-  if (held && isLarge(fields)) await loopTurns.goOn(held.flow);
+  if (held && isLarge(fields)) await eventLoop.yield(held.flow);
   const text = JSON.stringify(fields);
   if (text.length > LARGE_BYTES) {
     // What has changed something is answered all the same.
@@ -38,7 +38,7 @@ export async function sendAnswer(
   response.status(status).type('json').send(text);
 }
 
-function full(response: Exchange['response']): AppError {
+function full(response: RequestContext['response']): AppError {
   response.removeHeader('etag');
   return new AppError(
     'UNAVAILABLE',

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { isJsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { checkNode } from '#shared/workflow/graph/check-node.ts';
 import { WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import type { AnyNode } from '#shared/workflow/nodes/index.ts';
 
-/** What a bridge has to know of a node. */
+/** The part of a node that a bridge needs. */
 export interface GraphPart {
   kind: string;
   definition: AnyNode;
@@ -39,7 +39,7 @@ async function readParts(pool: Pool, tenantID: string, versionID: string) {
   const nodes = WorkflowNode.array().parse(rows[0]?.nodes ?? []);
   const parts = new Map<string, GraphPart>();
   for (const node of nodes) {
-    const { definition, config } = atOnce(checkNode(node));
+    const { definition, config } = runSync(checkNode(node));
     const name = isJsonObject(config) ? config.outputVariable : null;
     if (definition)
       parts.set(node.id, {

@@ -7,11 +7,11 @@ import {
   readChanges,
   readEntries,
 } from '#shared/access/audit/read-records.ts';
-import { nextRound } from '#shared/concurrency/cooperative.ts';
+import { yieldToEventLoop } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { exportFormats } from '../../http/response/export-formats.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { presentEntry } from './present.ts';
 import { ExportQuery } from './schemas.ts';
 
@@ -53,7 +53,7 @@ async function* portionsOf(pool: Pool, tenantID: string, filter: AuditFilter): A
   do {
     const { entries, next } = await readEntries(pool, { tenantID, filter, before }, { limit: PORTION });
     for (let from = 0; from < entries.length; from += SLICE) {
-      await nextRound();
+      await yieldToEventLoop();
       for await (const slice of withChanges(pool, entries.slice(from, from + SLICE)))
         yield slice.map((entry) => presentEntry(tenantID, entry));
     }

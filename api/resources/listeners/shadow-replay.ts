@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import { isJsonObject } from '#shared/core/json.ts';
@@ -13,7 +13,8 @@ import { findNodeKind } from '#shared/workflow/nodes/index.ts';
 import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { isTerminal } from '#shared/workflow/progress/status.ts';
-import { type Access, tenantRoute } from '../../http/route/route.ts';
+import type { Access } from '../../http/route/input.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { newTestRun } from '../../runs/test-run.ts';
 import { findLatestID, findVersionToRun, type VersionName } from '../../graphs/workflow-versions.ts';
 import { compareRuns } from './compare-runs.ts';
@@ -38,7 +39,7 @@ const replayInShadow = tenantRoute({
   idempotent: 'handler',
 
   async handle({ params, query, body, em, tenantID, caller, require, idempotency, signal }, context) {
-    const { pool, runs, awaitedRuns } = context;
+    const { pool, runs, runs: { awaited: awaitedRuns } } = context;
     const original = await findOriginal(em, params, body.actionID);
     const { workflowID } = original;
     await require([onWorkflow('workflow.read', workflowID), onWorkflow('workflow.test', workflowID)]);
@@ -131,7 +132,7 @@ async function findVersion(
 async function graphOf(version: WorkflowVersion) {
   // Written after the schemas of the same names.
   const [nodes, edges] = [version.nodes as WorkflowNode[], version.edges as WorkflowEdge[]];
-  await inTurns(compileGraph(nodes, edges));
+  await runCooperatively(compileGraph(nodes, edges));
   return { nodes, options: WorkflowOptions.parse(version.options) };
 }
 

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { type Issue, within } from '#shared/core/schema/issues.ts';
@@ -11,7 +11,7 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { definitionIssues } from '#shared/workflow/inputs.ts';
 import { typeAccess } from '../../assets/datasource-access.ts';
-import type { Access } from '../../http/route/route.ts';
+import type { Access } from '../../http/route/input.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/request/unknown-fields.ts';
 
 /** The target of a query as a client names it: a datasource, a type, or both. */
@@ -57,7 +57,7 @@ export async function checkTarget(
   const unknown = findUnknownFields([QueryOptions, definition.query], dataQueryOptions, ['dataQueryOptions']);
   const issues = within(
     ['dataQueryOptions'],
-    [...(await inTurns(checkQuery(definition, dataQueryOptions))), ...inputIssues(dataQueryOptions)],
+    [...(await runCooperatively(checkQuery(definition, dataQueryOptions))), ...inputIssues(dataQueryOptions)],
   );
   if (issues.length > 0) return { issues, unknown };
   return { unknown, target: { datasourceID: datasourceID ?? null, datasourceType: definition.type } };

@@ -9,7 +9,7 @@ import type { ReadListener } from '#shared/triggers/listeners/listener-reader.ts
 import { orderKeyOf } from '#shared/triggers/listeners/order-key.ts';
 import { runIDOf } from '#shared/triggers/listeners/run-id.ts';
 import { type WebhookConfig, webhook } from '#shared/triggers/listeners/types/webhook.ts';
-import type { ApiContext } from '../../app/open-context.ts';
+import type { ApiContext } from '../../context/context.ts';
 import { ID } from '../../http/fields/id.ts';
 import type { Request, Response } from '../../http/route/route.ts';
 import { acknowledge, replyOf, send } from './answer.ts';
@@ -22,13 +22,13 @@ export const PREFIX = '/webhooks/v1/inbound/';
 export async function receiveDelivery(request: Request, response: Response, context: ApiContext): Promise<void> {
   const { listener, params } = await findListener(request, context);
   const { tenantID } = listener;
-  await context.ingestion.pace(tenantID);
+  await context.runs.ingestion.deliveries.start({ tenantID });
   // Safe: both are what the type's own schemas have parsed.
   const options = listener.options as WebhookOptions;
   const config = webhook.config.parse(listener.config);
   requireMethod(request, response, options);
 
-  using held = context.bytes.openReservation({ tenantID });
+  using held = context.requests.bytes.openReservation({ tenantID });
   const { maxBodyBytes } = context.config.http;
   const body = await readRawBody(request, {
     maxBytes: Math.min(config.maxBodyBytes ?? maxBodyBytes, maxBodyBytes),
@@ -45,8 +45,8 @@ export async function receiveDelivery(request: Request, response: Response, cont
   const isHead = request.method === 'HEAD';
   const bound = config.answerMode === 'result' ? listener.actions.find(startsWorkflow) : undefined;
   if (!bound) {
-    const { eventID, duplicateOf } = await context.ingestion.recorder.record(event);
-    await context.ingestion.pace(tenantID);
+    const { eventID, duplicateOf } = await context.runs.ingestion.recorder.record(event);
+    await context.runs.ingestion.deliveries.start({ tenantID });
     const ids = { listenerID: listener.id, eventID, ...(duplicateOf && { duplicateOf }) };
     return send(response, acknowledge(config, ids), { isHead });
   }
@@ -58,7 +58,7 @@ function startsWorkflow({ actionType }: { actionType: string }): boolean {
 }
 
 /** By the id of a listener, or by its tenant and what matches its path. One answer for all that is not there. */
-async function findListener(request: Request, { ingestion }: ApiContext) {
+async function findListener(request: Request, { runs: { ingestion } }: ApiContext) {
   const segments = request.path.slice(PREFIX.length).split('/').map(decodeSegment);
   const [first, ...rest] = segments;
   const id = ID.safeParse(first).data;
@@ -114,7 +114,7 @@ function challengeOf({ body }: Delivery, { authType }: WebhookOptions): string |
 }
 
 /** A tenant at its limits is refused until some of its events are processed. */
-async function requireRoom({ ingestion }: ApiContext, tenantID: string, bytes: number): Promise<void> {
+async function requireRoom({ runs: { ingestion } }: ApiContext, tenantID: string, bytes: number): Promise<void> {
   const [events, ofBytes] = await Promise.all([
     ingestion.events.add(tenantID),
     ingestion.bytes.addMany(tenantID, Math.max(bytes, 1)),
@@ -210,7 +210,7 @@ interface Waiting {
 
 /** Records the event and waits for the run that it starts, or for that of the first delivery with its id. */
 async function waitForRun({ context, response, listener, config, event, actionID }: Waiting) {
-  const { awaitedRuns, ingestion } = context;
+  const { runs: { awaited: awaitedRuns, ingestion } } = context;
   const { tenantID } = listener;
   const gone = new AbortController();
   response.once('close', () => gone.abort());

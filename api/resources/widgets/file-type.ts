@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { takingTurns } from '#shared/concurrency/cooperative.ts';
+import { cooperative } from '#shared/concurrency/cooperative.ts';
 import { imageTypeOf } from '../../assets/image-type.ts';
 
 /** Types that a browser shows in place: it runs nothing in them. SVG and HTML can contain scripts. */
@@ -42,7 +42,7 @@ const OVERLAP = 128;
 /** Piece by piece: ten megabytes would hold the event loop for half a second. In UTF-8, what is looked for is the same byte by byte. */
 async function isPlain(bytes: Buffer): Promise<boolean> {
   const begins = Array.from({ length: Math.ceil(bytes.length / PIECE) }, (_, piece) => piece * PIECE);
-  for await (const begin of takingTurns(begins)) {
+  for await (const begin of cooperative(begins)) {
     const text = bytes.toString('latin1', begin, begin + PIECE + OVERLAP);
     if (CONTROL.test(text) || MARKUP.test(text)) return false;
   }

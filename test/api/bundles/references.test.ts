@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { BundledType } from '#api/bundles/bundle-types.ts';
 import { referencesIn, withIDs } from '#api/bundles/references.ts';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 
 function rewritten(type: BundledType, payload: JsonObject, ids: Record<string, string>): JsonObject {
-  return withIDs(payload, atOnce(referencesIn(type, payload)), ({ id }) => ids[id]);
+  return withIDs(payload, runSync(referencesIn(type, payload)), ({ id }) => ids[id]);
 }
 
 const [one, other] = [newID(), newID()];
@@ -39,7 +39,7 @@ test('roles that approve get other ids, and approvers that may be users are not 
   const workflowOf = (id: string) => ({
     workflowNodes: [{ id: 'a', type: 'approval', data: { message: 'Pay?', approvers: ['managers', id, 'a@b.test'] } }],
   });
-  const references = atOnce(referencesIn('workflow', workflowOf(one)));
+  const references = runSync(referencesIn('workflow', workflowOf(one)));
 
   expect(references).toMatchObject([{ type: 'role', id: one, isNeeded: false, isGuess: true }]);
   expect(rewritten('workflow', workflowOf(one), swapped)).toEqual(workflowOf(other));

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { routeGroups } from '#api/app/routes.ts';
 import { composedTools } from '#api/tools/composed.ts';
 import { describingTools } from '#api/tools/describe.ts';
-import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 
 /**
  * The tools of the contract with their inputs; `*` is required. Two inputs that the contract ignores are left out: `inputParams` of
@@ -64,7 +64,7 @@ const contract: Record<string, string> = {
 };
 
 const tools = [
-  ...(await inTurns(describingTools(routeGroups))),
+  ...(await runCooperatively(describingTools(routeGroups))),
   ...composedTools({ oauth: { publicURL: 'https://gantry.example.com' } as never }),
 ];
 

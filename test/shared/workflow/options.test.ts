@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { parseDuration } from '#shared/workflow/duration.ts';
@@ -7,7 +7,7 @@ import { compileGraph, type GraphNode } from '#shared/workflow/graph/graph.ts';
 import { nodePolicy, runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 
 function aNode(data: JsonObject, type = 'javascript'): GraphNode {
-  const { nodes } = atOnce(
+  const { nodes } = runSync(
     compileGraph(
       [
         { id: 's', type: 'start', data: {} },

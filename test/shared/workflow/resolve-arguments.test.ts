@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { compileGraph, type GraphNode } from '#shared/workflow/graph/graph.ts';
@@ -224,7 +224,7 @@ test('thousands of different templates are each resolved correctly', () => {
 });
 
 function aNode(type: string, data: JsonObject): GraphNode {
-  const { nodes } = atOnce(
+  const { nodes } = runSync(
     compileGraph(
       [
         { id: 's', type: 'start', data: {} },

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import type { ExecutedDrawing } from '../../support/executed-runs.ts';
@@ -72,7 +72,7 @@ export function drawGraph(all: readonly Part[]): ExecutedDrawing {
   add('end', { outputParameters: [{ name: 'seen', sourceVariable }] }, []);
   const shape = graph(nodes, edges);
   const compiled = compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges));
-  return { graph: atOnce(compiled), failing, late };
+  return { graph: runSync(compiled), failing, late };
 
   function append(list: readonly Part[]): void {
     for (const part of list) appendPart(part);

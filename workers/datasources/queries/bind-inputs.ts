@@ -1,4 +1,4 @@
-import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
 import { type BoundQuery, bindQuery } from '#shared/datasources/queries/bind.ts';
@@ -21,7 +21,12 @@ export async function bindInputs(query: LoadedQuery, values: JsonObject): Promis
   const inputs = resolveInputs(options.inputDefinitions, values, { field: 'inputValues' });
   const definition = definitionOf(query.datasourceType);
   try {
-    return { ...query, options, inputs, bound: await inTurns(bindQuery(definition, query.dataQueryOptions, inputs)) };
+    return {
+      ...query,
+      options,
+      inputs,
+      bound: await runCooperatively(bindQuery(definition, query.dataQueryOptions, inputs)),
+    };
   } catch (error) {
     throw queryError(error);
   }

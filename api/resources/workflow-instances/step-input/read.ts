@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { inTurns } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { quote } from '#shared/core/quote.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -10,7 +10,7 @@ import { templatesOf } from '#shared/workflow/graph/variable-uses.ts';
 import { isPure } from '#shared/workflow/nodes/properties.ts';
 import { expressionsOf } from '#shared/workflow/templates/templates.ts';
 import { isAllowed } from '../../../http/access/grant.ts';
-import { tenantRoute } from '../../../http/route/route.ts';
+import { tenantRoute } from '../../../context/routes.ts';
 import { findReadableRun } from '../../../runs/find-run.ts';
 import { fillSettings } from './fill-settings.ts';
 import { StepInput, StepInputQuery, StepOfInstance } from './schemas.ts';
@@ -82,7 +82,7 @@ async function readGraph(
   );
   const nodes = new Map<string, CheckedNode>();
   for (const node of rows[0]?.nodes ?? [])
-    nodes.set(node.id, await inTurns(checkNode({ ...node, data: node.data ?? {} })));
+    nodes.set(node.id, await runCooperatively(checkNode({ ...node, data: node.data ?? {} })));
   const into = Map.groupBy(rows[0]?.edges ?? [], ({ target }) => target);
   const sources = new Map([...into].map(([target, edges]) => [target, edges.map(({ source }) => source)]));
   return { nodes, sources };

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { createPauses } from '#shared/concurrency/cooperative.ts';
+import { createTimeSlice } from '#shared/concurrency/cooperative.ts';
 import { AppError, toWireError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
@@ -7,7 +7,8 @@ import { invalid, mapPaths } from '#shared/core/schema/issues.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
 import type { NewRun } from '#shared/runs/accept.ts';
 import type { BatchItem, ItemOutcome } from '#shared/runs/accept-batch.ts';
-import { TENANT_PREFIX, tenantRoute } from '../../../http/route/route.ts';
+import { TENANT_PREFIX } from '../../../http/route/route.ts';
+import { tenantRoute } from '../../../context/routes.ts';
 import { asSpelled } from '../../../http/fields/field-aliases.ts';
 import { chooseVersion } from '../../../runs/choose-version.ts';
 import { directRun } from '../../../runs/direct-run.ts';
@@ -74,11 +75,11 @@ interface Preparing {
 
 /** Items as runs, or as errors that name the field. Lets other requests have their turn in between. */
 async function prepareAll(given: readonly unknown[], preparing: Preparing): Promise<(BatchItem | AppError)[]> {
-  const pauses = createPauses();
+  const slice = createTimeSlice();
   const prepared: (BatchItem | AppError)[] = [];
   const keys = new Map<string, number>();
   for (const [index, item] of given.entries()) {
-    if (pauses.isDue) await pauses.take();
+    if (slice.isOver) await slice.renew();
     try {
       prepared.push(prepare(item, { ...preparing, index, keys }));
     } catch (error) {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { findInexact } from '#api/http/request/unsafe-integers.ts';
-import { loopTurns } from '#shared/concurrency/event-loop-scheduler.ts';
+import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
 
 const LOST = '12345678901234567890';
 
@@ -30,7 +30,7 @@ test.each([15, 16])(
   'a large text of numbers of %i digits is read in portions, between which the event loop turns',
   async (digits) => {
     const text = `[${`${'1234567890123456'.slice(0, digits)},`.repeat(290_000)}1]`;
-    using turns = vi.spyOn(loopTurns, 'goOn');
+    using turns = vi.spyOn(eventLoop, 'yield');
 
     await findInexact(Buffer.from(text));
 

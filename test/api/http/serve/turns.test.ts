@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { tenantRoute } from '#api/http/route/route.ts';
-import { loopTurns } from '#shared/concurrency/event-loop-scheduler.ts';
+import { tenantRoute } from '#api/context/routes.ts';
+import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { eventually } from '../../../support/settle.ts';
 import { type Client, type SmallApi, startSmallApi } from '../../../support/small-api.ts';
@@ -132,13 +132,16 @@ test('a client that goes away leaves the line for a connection, and what it aske
 });
 
 test('each body waits for a turn of its caller at the event loop, of its size', async () => {
-  using enter = vi.spyOn(loopTurns, 'enter');
+  using enter = vi.spyOn(eventLoop, 'enter');
   const body = JSON.stringify({ list: Array.from({ length: 40_000 }, () => ({ a: 1 })) });
 
   await Promise.all([busy.send('take', body), busy.send('take', body), other.send('take', { list: [] })]);
 
   const turns = enter.mock.calls.map(([{ creatorID }, bytes]) => ({ creatorID, bytes }));
-  const [large, small] = [turns.filter(({ bytes }) => bytes === body.length), turns.filter(({ bytes }) => bytes === 11)];
+  const [large, small] = [
+    turns.filter(({ bytes }) => bytes === body.length),
+    turns.filter(({ bytes }) => bytes === 11),
+  ];
   expect([large.length, small.length]).toEqual([2, 1]);
   expect(new Set(large.map(({ creatorID }) => creatorID))).not.toContain(small[0]?.creatorID);
 });

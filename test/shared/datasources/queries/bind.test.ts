@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { bindQuery, checkQuery } from '#shared/datasources/queries/bind.ts';
 import { type DatasourceDefinition, defineDatasource } from '#shared/datasources/types/define-datasource.ts';
@@ -31,7 +31,7 @@ const definition: DatasourceDefinition = defineDatasource({
 });
 
 const inputs: JsonObject = { n: 5, text: 'a"b\\c\n', dots: '..', path: 'x/../y?z#', list: [1, { a: null }] };
-const bound = (query: JsonObject) => atOnce(bindQuery(definition, query, inputs)).query as Record<string, unknown>;
+const bound = (query: JsonObject) => runSync(bindQuery(definition, query, inputs)).query as Record<string, unknown>;
 
 test('a field that is one template takes the value with its type, and the schema checks it', () => {
   expect(bound({ limit: '{{inputs.n}}' })).toMatchObject({ limit: 5 });
@@ -63,7 +63,7 @@ describe('JSON as text', () => {
 
 test('a value is one level of a topic or, alone, the whole topic, and never a wildcard', () => {
   const values = { id: 'a b', whole: 'a/b', one: '+', all: '#' };
-  const topicOf = (topic: string) => (atOnce(bindQuery(definition, { topic }, values)).query as JsonObject).topic;
+  const topicOf = (topic: string) => (runSync(bindQuery(definition, { topic }, values)).query as JsonObject).topic;
 
   expect(topicOf('rooms/{{inputs.id}}/+/#')).toBe('rooms/a b/+/#');
   expect(topicOf('{{inputs.whole}}')).toBe('a/b');
@@ -80,19 +80,19 @@ test('a value is one level of a topic or, alone, the whole topic, and never a wi
 test('a value is one segment of a path and cannot be ".."', () => {
   expect(bound({ path: '/a/{{inputs.path}}/b' })).toMatchObject({ path: '/a/x%2F..%2Fy%3Fz%23/b' });
   expect(() => bound({ path: '/a/{{inputs.dots}}/b' })).toThrow(/path: a value cannot be "." or "\.\."/);
-  expect(() => atOnce(bindQuery(definition, { path: '/a/.{{inputs.d}}' }, { d: '.' }))).toThrow(
+  expect(() => runSync(bindQuery(definition, { path: '/a/.{{inputs.d}}' }, { d: '.' }))).toThrow(
     /path: a value cannot be/,
   );
 });
 
 test('templates are refused in languages with their own parameters', () => {
-  const [issue] = atOnce(checkQuery(definition, { graph: '{ user(id: "{{inputs.n}}") }' }));
+  const [issue] = runSync(checkQuery(definition, { graph: '{ user(id: "{{inputs.n}}") }' }));
 
   expect(issue).toMatchObject({ path: ['graph'], message: '{{inputs.n}} must be a variable' });
 });
 
 test('errors are reported when the query is saved, with the path of the field', () => {
-  const messages = atOnce(
+  const messages = runSync(
     checkQuery(definition, {
       sql: 'select {{ctx.a}} from "{{inputs.b}}"',
       limit: 0,
@@ -114,7 +114,7 @@ test('errors are reported when the query is saved, with the path of the field', 
 
 test('a credential in the headers of a query is refused where it would be stored', () => {
   const faults = (key: string, value: string) =>
-    atOnce(
+    runSync(
       checkQuery(definition, {
         headers: [
           { key: 'x', value: 'y' },

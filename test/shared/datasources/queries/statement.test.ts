@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { bindStatement, renderStatement, statementFaults } from '#shared/datasources/queries/statement.ts';
 import type { Dialect } from '#shared/datasources/types/define-datasource.ts';
@@ -14,7 +14,7 @@ const scope: JsonObject = {
 };
 
 function render(sql: string, dialect: Dialect = 'postgresql'): { sql: string; params: Json[] } {
-  return renderStatement(atOnce(bindStatement(sql, dialect, scope)), (index) =>
+  return renderStatement(runSync(bindStatement(sql, dialect, scope)), (index) =>
     dialect === 'mysql' ? '?' : `$${index}`,
   );
 }
@@ -50,7 +50,7 @@ describe('a template is a bound parameter', () => {
     ["d + interval '{{inputs.id}}' day", 'mysql', 'd + interval ? day', ['7']],
     ["t.date = '{{inputs.id}}' at time zone '{{inputs.id}}'", 'postgresql', 't.date = $1 at time zone $2', ['7', '7']],
   ])('%s (%s)', (sql, dialect, expected, params) => {
-    expect(atOnce(statementFaults(sql, dialect))).toEqual([]);
+    expect(runSync(statementFaults(sql, dialect))).toEqual([]);
     expect(render(sql, dialect)).toEqual({ sql: expected, params });
   });
 });
@@ -71,7 +71,7 @@ describe('a template that cannot be a parameter is an error', () => {
     ["select U&'{{inputs.name}}'", 'postgresql', /prefix U&/],
     ["select x'{{inputs.name}}'", 'mysql', /prefix x/],
   ])('%s (%s)', (sql, dialect, fault) => {
-    expect(atOnce(statementFaults(sql, dialect)).join()).toMatch(fault);
+    expect(runSync(statementFaults(sql, dialect)).join()).toMatch(fault);
     expect(() => render(sql, dialect)).toThrow();
   });
 });
@@ -105,7 +105,7 @@ test('no value is ever in the SQL, with any text around it', () => {
   for (let round = 0; round < 20_000; round += 1) {
     const sql = Array.from({ length: 2 + next(9) }, () => pieces[next(pieces.length)]).join('');
     for (const dialect of ['postgresql', 'mysql', 'sqlite', 'duckdb'] as const) {
-      if (atOnce(statementFaults(sql, dialect)).length > 0) continue;
+      if (runSync(statementFaults(sql, dialect)).length > 0) continue;
       const rendered = render(sql, dialect);
       expect(rendered.sql).not.toContain('drop table');
       bound += rendered.params.length;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { checkGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { graph, noop } from '#test/support/graphs.ts';
 
@@ -8,7 +8,7 @@ const loop = (more: object = {}) => ({ type: 'loop', sourceVariable: '{{ctx.inpu
 
 function check(...of: Parameters<typeof graph>) {
   const { nodes, edges } = JSON.parse(JSON.stringify(graph(...of))) as ReturnType<typeof graph>;
-  const checked = atOnce(checkGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
+  const checked = runSync(checkGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
   return { ...checked, issues: checked.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) };
 }
 
@@ -105,7 +105,7 @@ describe('bodies in bodies', () => {
     const nodes = WorkflowNode.array().parse(shape.nodes);
     const edges = WorkflowEdge.array().parse(shape.edges);
 
-    expect(atOnce(checkGraph(nodes, edges)).issues.length).toBeGreaterThan(0);
+    expect(runSync(checkGraph(nodes, edges)).issues.length).toBeGreaterThan(0);
     expect(nested(3_000).length).toBeGreaterThan(0);
   });
 });

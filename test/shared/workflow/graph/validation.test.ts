@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { checkGraph, compileGraph, compileStored, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
@@ -19,7 +19,7 @@ function edge(source: string, target: string, sourceHandle?: string | null): Wor
 }
 
 function issuesOf(nodes: WorkflowNode[], edges: WorkflowEdge[]): string[] {
-  return atOnce(checkGraph(nodes, edges)).issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  return runSync(checkGraph(nodes, edges)).issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
 }
 
 /** The issues of one node after a start node, with paths inside its `data`. */
@@ -30,7 +30,7 @@ function issuesIn(type: string, data: JsonObject): string[] {
 
 /** The exit that the edge from the only middle node was compiled to. */
 function exitOf(type: string, data: JsonObject, handle?: string | null): string | undefined {
-  const { graph } = atOnce(
+  const { graph } = runSync(
     checkGraph([node('s', 'start'), node('n', type, data), node('e', 'end')], [edge('s', 'n'), edge('n', 'e', handle)]),
   );
   return graph?.edges[1]?.exit;
@@ -57,7 +57,7 @@ describe('wire shapes', () => {
 
 describe('a valid graph', () => {
   test('is compiled into nodes and edges that know each other by index', () => {
-    const graph = atOnce(
+    const graph = runSync(
       compileGraph(
         [
           node('s', 'start'),
@@ -85,17 +85,17 @@ describe('a valid graph', () => {
   });
 
   test('may be a start node alone', () => {
-    expect(atOnce(compileGraph([node('s', 'start')], [])).nodes).toHaveLength(1);
+    expect(runSync(compileGraph([node('s', 'start')], [])).nodes).toHaveLength(1);
   });
 
   test('may have two edges between the same nodes', () => {
     const both = [edge('s', 'j'), { ...edge('s', 'j'), id: 'again' }];
 
-    expect(atOnce(compileGraph([node('s', 'start'), script('j')], both)).nodes[1]?.incoming).toEqual([0, 1]);
+    expect(runSync(compileGraph([node('s', 'start'), script('j')], both)).nodes[1]?.incoming).toEqual([0, 1]);
   });
 
   test('says which nodes hold templates, code left aside', () => {
-    const { nodes } = atOnce(
+    const { nodes } = runSync(
       compileGraph(
         [
           node('s', 'start'),
@@ -110,7 +110,7 @@ describe('a valid graph', () => {
   });
 
   test('knows which nodes are disabled', () => {
-    const { nodes } = atOnce(compileGraph([node('s', 'start'), script('j', { isDisabled: true })], [edge('s', 'j')]));
+    const { nodes } = runSync(compileGraph([node('s', 'start'), script('j', { isDisabled: true })], [edge('s', 'j')]));
 
     expect(nodes[1]?.isDisabled).toBe(true);
   });
@@ -220,7 +220,7 @@ describe('refused graphs', () => {
   });
 
   test('one error names every path', () => {
-    const compile = () => atOnce(compileGraph([script('a', { code: '' })], [edge('a', 'b')]));
+    const compile = () => runSync(compileGraph([script('a', { code: '' })], [edge('a', 'b')]));
 
     expect(compile).toThrow(AppError);
     expect(compile).toThrow(
@@ -322,7 +322,7 @@ describe('configs', () => {
   });
 
   test('with such a template have their defaults, and keep the template in place', () => {
-    const { graph } = atOnce(
+    const { graph } = runSync(
       checkGraph(
         [
           node('s', 'start'),
@@ -480,15 +480,15 @@ describe('the graph of a stored version', () => {
     const nodes = [node('s', 'start'), node('n', 'condition', refused), node('e', 'end')];
     const edges = [edge('s', 'n'), edge('n', 'e', 'yes'), edge('n', 'e', 'else'), edge('n', 'e', 'error')];
 
-    expect(() => atOnce(compileGraph(nodes, edges))).toThrow(AppError);
+    expect(() => runSync(compileGraph(nodes, edges))).toThrow(AppError);
 
-    const compiled = atOnce(compileStored(nodes, edges));
+    const compiled = runSync(compileStored(nodes, edges));
     expect(compiled.edges.map(({ exit }) => exit)).toEqual(['output', 'yes', 'default', 'error']);
     // Its config is parsed, and refused, before it is executed.
     expect(compiled.nodes[1]).toMatchObject({ hasTemplates: true, isPure: false });
   });
 
   test('is refused all the same where its edges lead nowhere', () => {
-    expect(() => atOnce(compileStored([node('s', 'start')], [edge('s', 'gone')]))).toThrow('there is no node "gone"');
+    expect(() => runSync(compileStored([node('s', 'start')], [edge('s', 'gone')]))).toThrow('there is no node "gone"');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { checkGraph } from '#shared/workflow/graph/graph.ts';
 import { nodes } from '#shared/workflow/nodes/index.ts';
@@ -8,7 +8,7 @@ import { exitsOf } from '#shared/workflow/nodes/properties.ts';
 /** Templates may not read them. */
 const unreadable = ['__proto__', 'prototype', 'constructor'];
 
-/** Of each kind, configs that are refused, and the path of the fault inside the config. */
+/** Configs of each kind that are refused, and the path of the fault inside the config. */
 const wrong: Readonly<Record<string, [JsonObject, string][]>> = {
   start: [[{ title: 7 }, 'title']],
   end: [
@@ -128,7 +128,7 @@ function issuesOf(type: string, data: JsonObject): string[] {
   const graph = isStart ? [node] : [{ id: 's', type: 'start', data: {} }, node];
   const edges = isStart ? [] : [{ id: 'e', source: 's', target: 'n' }];
   const before = `workflowNodes.${graph.length - 1}.data.`;
-  return atOnce(checkGraph(graph, edges)).issues.map(({ path }) => path.join('.').replace(before, ''));
+  return runSync(checkGraph(graph, edges)).issues.map(({ path }) => path.join('.').replace(before, ''));
 }
 
 describe.each(Object.entries(wrong))('%s', (kind, cases) => {
@@ -149,7 +149,7 @@ test.each(nodes.map((definition) => [definition.kind, definition] as const))(
     const start = definition.begins ? [] : [{ id: 's', type: 'start', data: {} }];
     const entry = definition.begins ? [] : [{ id: 'in', source: 's', target: 'n' }];
     const edges = exits.map((exit, at) => ({ id: exit, source: 'n', target: `t${at}`, sourceHandle: exit }));
-    const { graph, issues } = atOnce(
+    const { graph, issues } = runSync(
       checkGraph([...start, { id: 'n', type: kind, data }, ...targets], [...entry, ...edges]),
     );
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph, type Graph, type WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { usualExitOf } from '#shared/workflow/nodes/properties.ts';
@@ -13,7 +13,7 @@ function draw(...arrows: string[]): Graph {
     return { id: arrow, source, sourceHandle, target };
   });
   const ids = new Set(['s', ...edges.flatMap(({ source, target }) => [source, target])]);
-  return atOnce(compileGraph([...ids].map(nodeCalled), edges));
+  return runSync(compileGraph([...ids].map(nodeCalled), edges));
 }
 
 function nodeCalled(id: string): WorkflowNode {
@@ -302,7 +302,7 @@ function compileDrawn({ joinModes, kinds, edges }: Drawn): Graph {
     target: `n${to}`,
     sourceHandle: exit,
   }));
-  return atOnce(compileGraph(nodes, links));
+  return runSync(compileGraph(nodes, links));
 }
 
 /** The expected nodes, computed afterwards: for joins of all, they follow from the exit that each node takes. */
@@ -326,7 +326,7 @@ function isTaken({ kinds, edges }: Drawn, { from, exit }: Drawn['edges'][number]
   return exit === (has ? choice : 'default');
 }
 
-/** What the engine settles a node by. */
+/** The exit by which the engine settles a node. */
 function exitOf(graph: Graph, node: number, choices: readonly string[]): string | null {
   const { definition, config, isDisabled } = graph.nodes[node] ?? expect.fail();
   const choice = choices[node] ?? 'x';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { compileGraph, type Graph, type WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { findReuse, outermostOf } from '#shared/workflow/progress/reuse.ts';
 import { withBodies } from '../../../support/bodies.ts';
@@ -80,5 +80,5 @@ test('a chain of 5,000 nodes is walked without recursion', () => {
 
 function compile({ nodes: all, edges: links }: ReturnType<typeof graph>): Graph {
   // Their data is written above as JSON.
-  return atOnce(compileGraph(all as WorkflowNode[], links));
+  return runSync(compileGraph(all as WorkflowNode[], links));
 }

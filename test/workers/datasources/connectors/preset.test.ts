@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { bindQuery } from '#shared/datasources/queries/bind.ts';
 import { airtable } from '#shared/datasources/types/presets/airtable.ts';
@@ -41,7 +41,7 @@ async function ask(
     { outbound: openOutbound, baseUrl: server.origin },
   );
   const run = { signal: AbortSignal.timeout(5_000), maxRows: 1_000, idempotencyKey: 'key' };
-  const result = await connection.execute(atOnce(bindQuery(definition, query, inputs)) as never, run);
+  const result = await connection.execute(runSync(bindQuery(definition, query, inputs)) as never, run);
   const [asked] = server.seen;
   if (!asked) throw new Error('nothing was asked');
   return { result, ...asked, seen: server.seen, line: `${asked.method} ${decodeURIComponent(asked.url)}` };
@@ -217,10 +217,10 @@ test('a value cannot change other parts of the request', async () => {
 });
 
 test('an unknown call, or one without a required field, is refused with the name of the field', () => {
-  expect(() => atOnce(bindQuery(stripe, { resource: 'payouts', operation: 'retrieve' }, {}))).toThrow(
+  expect(() => runSync(bindQuery(stripe, { resource: 'payouts', operation: 'retrieve' }, {}))).toThrow(
     /resourceId: is required/,
   );
-  expect(() => atOnce(bindQuery(stripe, { resource: 'balanceTransactions', operation: 'create' }, {}))).toThrow(
+  expect(() => runSync(bindQuery(stripe, { resource: 'balanceTransactions', operation: 'create' }, {}))).toThrow(
     /operation/,
   );
 });

@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
@@ -70,7 +70,7 @@ interface Breaking {
   reads: number;
   /** Codes of errors. */
   commits: string[];
-  /** Of commits: the statement takes effect, and its answer is lost. */
+  /** Commits whose statement takes effect, and whose answer is lost. */
   answers: number;
   publications: number;
 }
@@ -98,7 +98,7 @@ function breakable(pool: Pool, breaking: Breaking): Pool {
 /** A run as its holder sees it that has just claimed it. */
 function asHeld(id: string): Run {
   const { nodes, edges } = noops(2);
-  const graph = atOnce(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
+  const graph = runSync(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
   const row: ClaimedRow = {
     id,
     tenant_id: deployment.tenantID,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -27,7 +27,7 @@ describe('the counters of a map', () => {
   beforeAll(async () => {
     deployment = await startDeployment();
     const { pool, runs } = deployment;
-    maps = createMaps({ pool, runs: { ...runs, handOver: async () => undefined }, logger: testLogger });
+    maps = createMaps({ pool, runs: { ...runs, dispatch: async () => undefined }, logger: testLogger });
   });
   afterAll(() => deployment[Symbol.asyncDispose]());
 
@@ -107,7 +107,7 @@ describe('the counters of a map', () => {
   }
 
   const drawn = fc.record({
-    /** By chunk: its items, and how many of them fail. */
+    /** Chunks: their items, and how many of them fail. */
     chunks: fc.array(
       fc
         .tuple(fc.integer({ min: 1, max: 3 }), fc.nat(2))
@@ -173,7 +173,7 @@ describe('the counters of a map', () => {
   });
 
   const shape = graph({ start, map: map(), each: code('return 1') }, ['start>map', 'map:map>each']);
-  const whole = atOnce(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges)));
+  const whole = runSync(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges)));
   const place = { graph: whole, node: whole.nodes[1] as GraphNode };
 
   /** An outcome of the body in a chunk, as the engine writes it; also the start of the next item. */
@@ -300,7 +300,7 @@ describe('the counters of a map', () => {
     const explained: [name: string, rows: number][] = [];
     const own = createMaps({
       pool: explainedTransactions(pool, explained),
-      runs: { ...deployment.runs, handOver: async () => undefined },
+      runs: { ...deployment.runs, dispatch: async () => undefined },
       logger: testLogger,
     });
 
@@ -426,7 +426,7 @@ describe('a map with workers', () => {
     const items = Array.from({ length: 11 }, (_, index) => index);
     const { instanceID: id } = await deployment.runs.accept(deployment.newRun(versionID, { items }));
     {
-      await using worker = spawnNode(['workers/main.ts'], deployment.env);
+      await using worker = spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
       await eventually(() => expect(held.length).toBeGreaterThanOrEqual(3));
       await worker.kill('SIGKILL');
     }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { newID } from '#shared/core/ids.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
@@ -30,7 +30,7 @@ const shape = graph(
   ['start>outer', 'outer:body>inner', 'inner:body>ask'],
 );
 const nested = withBodies(
-  atOnce(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges))),
+  runSync(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges))),
   'body',
   (id) => id === 'outer' || id === 'inner',
 );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import type { Json } from '#shared/core/json.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { type ExecutedDrawing, Execution, type Mishap } from '#test/support/executed-runs.ts';
@@ -45,7 +45,7 @@ function draw(all: Item[]): ExecutedDrawing {
   append(all, ['start']);
   const shape = graph(nodes, edges);
   return {
-    graph: atOnce(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges))),
+    graph: runSync(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges))),
     failing,
   };
 

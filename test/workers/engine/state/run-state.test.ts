@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph, type GraphNode, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { pathKey } from '#shared/workflow/progress/activation.ts';
@@ -18,11 +18,11 @@ interface Row {
   nodeID: string;
   path: string;
   output: JsonObject;
-  /** Of a node that failed and was left all the same. */
+  /** The error of a node that failed and was left all the same. */
   error?: ShownError;
 }
 
-/** What the checkpoint says, as JSON. */
+/** The checkpoint as JSON. */
 function saved(state: RunState): Checkpoint {
   return JSON.parse(JSON.stringify(state.checkpoint({ retrying: [], isPaused: false })));
 }
@@ -49,9 +49,9 @@ class Execution {
   readonly rows: Row[] = [];
   readonly #drawing: Drawing;
   readonly #model = new Map<string, JsonObject>([['', { input: { from: 'input' } }]]);
-  /** By the same keys: frames that have failed, with their errors, the latest last. */
+  /** Activations that have failed, by the same keys, with their errors, the latest last. */
   readonly #failed = new Map<string, { activation: Activation; error: JsonObject }[]>([['', []]]);
-  /** By name of the loop's frame: iterations begun, and not over. */
+  /** Iterations begun, and not over, by name of the loop's activation. */
   readonly #loops = new Map<string, { begun: number; left: number }>();
   #ready: { nodeID: string; path: string }[] = [];
   #seq = 0;
@@ -68,10 +68,10 @@ class Execution {
     const [place] = this.#ready.splice(pick % Math.max(1, this.#ready.length), 1);
     if (!place) return false;
     const activation = this.#find(place);
-    const { times = 0, atOnce = false } = this.#drawing.loops.get(place.nodeID) ?? {};
+    const { times = 0, runSync = false } = this.#drawing.loops.get(place.nodeID) ?? {};
     this.#loops.set(nameOf(activation), { begun: 0, left: times });
     if (times === 0) this.#end(activation);
-    else for (let at = 0; at < (atOnce ? times : 1); at += 1) this.#open(activation);
+    else for (let at = 0; at < (runSync ? times : 1); at += 1) this.#open(activation);
     return true;
   }
 
@@ -192,14 +192,14 @@ test('a run continues from a checkpoint with the values of every open iteration,
 });
 
 test('a checkpoint refers to the outputs that still have a value, and to no others', () => {
-  const loop = draw([{ kind: 'loop', times: 3, atOnce: false, body: [{ kind: 'node' }, { kind: 'node' }] }]);
+  const loop = draw([{ kind: 'loop', times: 3, runSync: false, body: [{ kind: 'node' }, { kind: 'node' }] }]);
   const run = new Execution(loop);
   for (let at = 0; at < 3; at += 1) run.step(0);
   const [before] = saved(run.state).scopes ?? [];
   while (run.step(0));
 
   expect(before?.path).toEqual([{ nodeID: expect.any(String), iteration: 0 }]);
-  // Of the nodes in the three iterations, none.
+  // None of the nodes in the three iterations has a row.
   expect(run.rows).toHaveLength(8);
   expect(saved(run.state).outputs).toEqual([8]);
 });
@@ -213,7 +213,7 @@ test('an end that an iteration has reached counts after a checkpoint, though the
     },
     ['start>loop', 'loop:error>end'],
   );
-  const compiled = atOnce(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
+  const compiled = runSync(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
   const drawing = { graph: withBodies(compiled, 'error', (id) => id === 'loop') };
   const state = new RunState(drawing.graph, { from: 'input' });
   const [loop] = state.begin().flatMap((start) => state.settle(start, 'output'));

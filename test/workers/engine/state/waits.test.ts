@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { type Activation, Progress } from '#shared/workflow/progress/progress.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
@@ -225,13 +225,13 @@ test('a run that is woken while it parks is handed over at once', async () => {
   await using worker = await deployment.startWorker(longLease);
   let id = '';
   wakeBeforePark(worker, () => id);
-  const handedOver: string[] = [];
-  const { handOver } = worker.runs;
+  const dispatched: string[] = [];
+  const { dispatch } = worker.runs;
   const noting = (ids: readonly string[]) => {
-    handedOver.push(...ids);
-    return handOver(ids);
+    dispatched.push(...ids);
+    return dispatch(ids);
   };
-  Object.assign(worker.runs, { handOver: noting });
+  Object.assign(worker.runs, { dispatch: noting });
   const question = { type: 'dataCollection', fields: [{ key: 'answer' }] };
   const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, question }, ['start>question']));
   [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
@@ -239,13 +239,13 @@ test('a run that is woken while it parks is handed over at once', async () => {
   await eventually(async () =>
     expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', held_by: null, ready_at: null, epoch: 2 }),
   );
-  expect(handedOver).toEqual([id]);
+  expect(dispatched).toEqual([id]);
   await deployment.runs.stop(deployment.tenantID, id);
 });
 
 function anActivation(): Activation {
   const { nodes, edges } = noops(1);
-  const compiled = atOnce(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
+  const compiled = runSync(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
   const [activation] = new Progress(compiled).begin();
   return activation ?? expect.fail('no frame');
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { atOnce } from '#shared/concurrency/cooperative.ts';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph } from '#shared/workflow/graph/graph.ts';
 import { set } from '#shared/workflow/nodes/kinds/set.ts';
@@ -24,7 +24,7 @@ test('its value is an object of all values, and each is a key of ctx as well', a
 
   const start = { id: 's', type: 'start', data: {} };
   const edges = [{ id: 'e', source: 's', target: 'n' }];
-  const { nodes } = atOnce(compileGraph([start, { id: 'n', type: 'set', data }], edges));
+  const { nodes } = runSync(compileGraph([start, { id: 'n', type: 'set', data }], edges));
   const [, node = expect.fail()] = nodes;
   expect(contextPatch(node, config, { values, success: true })).toEqual({ values, ...values });
 });
