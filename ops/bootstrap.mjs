@@ -28,7 +28,7 @@ function isReady() {
 }
 
 async function installOnce() {
-  const release = await takeTurn();
+  const release = await acquireLock();
   if (!isReady()) await install({ needsDev });
   release();
 }
@@ -37,7 +37,7 @@ async function installOnce() {
  * One install at a time. The lock is an abstract Unix socket: the kernel frees it with its process, so it cannot go stale.
  * Systems without such sockets go unguarded.
  */
-async function takeTurn() {
+async function acquireLock() {
   const name = `\0gantry-install-${createHash('sha256').update(root).digest('hex')}`;
   for (let waiting = false; ; waiting = true) {
     const waiters = new Set();

@@ -3,7 +3,7 @@ import { createLogger } from '#shared/core/logger.ts';
 import { textArray } from '#shared/db/array.ts';
 import { createCommitPool, createDispatchPool, type PoolClient } from '#shared/db/pool.ts';
 import { acceptRuns, insertRuns, type NewRun } from '#shared/runs/accept.ts';
-import { createAdmission } from '#shared/runs/dispatch/dispatcher.ts';
+import { createDispatcher } from '#shared/runs/dispatch/dispatcher.ts';
 import { createClaims } from '#workers/engine/claim/claim.ts';
 import { COMMIT, COMMIT_ONE } from '#workers/engine/commit/sql.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';
@@ -27,7 +27,7 @@ interface BareStep {
 export const NUMBERS = 2;
 
 /** The fenced commit of one step of each of these runs. */
-export async function commitSteps(lane: PoolClient, leaseID: string, steps: readonly BareStep[]): Promise<void> {
+export async function commitSteps(client: PoolClient, leaseID: string, steps: readonly BareStep[]): Promise<void> {
   const events = steps.flatMap(({ id, from, nth, isLast }): BareEvent[] => {
     const outcome = { id, node: `n${nth}`, status: 'SUCCESS', exit: 'yes', payload: OUTPUT };
     const end = { id, node: null, status: 'COMPLETED', exit: null, payload: null, started: null, seq: from + NUMBERS };
@@ -35,7 +35,7 @@ export async function commitSteps(lane: PoolClient, leaseID: string, steps: read
       ? [{ ...outcome, started: null, seq: from + 1 }, end]
       : [{ ...outcome, started: JSON.stringify([`n${nth + 1}`]), seq: from + NUMBERS }];
   });
-  const { rowCount } = await lane.query(statementOf(leaseID, steps, events));
+  const { rowCount } = await client.query(statementOf(leaseID, steps, events));
   if (rowCount !== steps.length) throw new Error('The commit without an engine did not commit');
 }
 
@@ -124,27 +124,27 @@ function newRun({ tenantID }: BenchEnvironment, versionID: string): NewRun {
  */
 export async function grouped(
   { url, atOnce }: { url: string; atOnce: number },
-  write: (lane: PoolClient, members: number[]) => Promise<number[]>,
+  write: (client: PoolClient, members: number[]) => Promise<number[]>,
 ): Promise<number> {
   await using resources = new AsyncDisposableStack();
   const pool = createCommitPool({ url, poolSize: 2 }, logger, 'floor');
   resources.defer(() => pool.end());
-  const lanes = await Promise.all([pool.connect(), pool.connect()]);
+  const clients = await Promise.all([pool.connect(), pool.connect()]);
   resources.defer(() => {
-    for (const lane of lanes) lane.release();
+    for (const client of clients) client.release();
   });
   let idle = Array.from({ length: atOnce }, (_, i) => i);
   let left = atOnce;
   const began = performance.now();
   await Promise.all(
-    lanes.map(async (lane) => {
+    clients.map(async (client) => {
       while (left > 0) {
         const members = idle.splice(0, Math.max(1, Math.min(idle.length, atOnce / 2)));
         if (members.length === 0) {
           await new Promise((resolve) => setImmediate(resolve));
           continue;
         }
-        const goingOn = await write(lane, members);
+        const goingOn = await write(client, members);
         left -= members.length - goingOn.length;
         idle = idle.concat(goingOn);
       }
@@ -169,24 +169,24 @@ export async function bareRuns(
   const dispatchPool = createDispatchPool({ url, poolSize: 3 }, logger, 'floor');
   resources.defer(() => dispatchPool.end());
   const claims = createClaims(dispatchPool, () => leaseID);
-  const admitted: string[] = [];
-  const admission = createAdmission({
+  const dispatched: string[] = [];
+  const dispatcher = createDispatcher({
     pool: dispatchPool,
-    addJobs: async (more) => void admitted.push(...more.map(({ id }) => id)),
+    addJobs: async (more) => void dispatched.push(...more.map(({ id }) => id)),
     runs: { end: async () => undefined, wake: async () => undefined },
     logger,
   });
-  const places: ({ id: string; steps: number } | undefined)[] = Array.from({ length: atOnce }, () => undefined);
+  const slots: ({ id: string; steps: number } | undefined)[] = Array.from({ length: atOnce }, () => undefined);
   let unclaimed = runs;
 
   async function claimFor(empty: readonly number[]): Promise<void> {
-    if (admitted.length < Math.min(empty.length, unclaimed)) await admission.admit();
-    const ids = admitted.splice(0, empty.length);
+    if (dispatched.length < Math.min(empty.length, unclaimed)) await dispatcher.dispatch();
+    const ids = dispatched.splice(0, empty.length);
     unclaimed -= ids.length;
     const rows = await Promise.all(ids.map((instanceID) => claims.claim({ instanceID, epoch: 1 })));
     for (const [index, row] of rows.entries()) {
       if (!row) throw new Error('The claim without an engine did not claim');
-      places[empty[index] ?? -1] = { id: row.id, steps: 0 };
+      slots[empty[index] ?? -1] = { id: row.id, steps: 0 };
     }
   }
 
@@ -195,23 +195,23 @@ export async function bareRuns(
     pool,
     Array.from({ length: runs }, () => newRun(environment, versionID)),
   );
-  await grouped({ url, atOnce }, async (lane, members) => {
-    const empty = members.filter((member) => !places[member]);
+  await grouped({ url, atOnce }, async (client, members) => {
+    const empty = members.filter((member) => !slots[member]);
     if (empty.length > 0 && unclaimed > 0) await claimFor(empty);
-    const held = members.flatMap((member) => places[member] ?? []);
-    const written = held.map(({ id, steps: done }) => ({
+    const running = members.flatMap((member) => slots[member] ?? []);
+    const written = running.map(({ id, steps: done }) => ({
       id,
       from: done * NUMBERS,
       nth: done,
       isLast: done === steps - 1,
     }));
-    if (written.length > 0) await commitSteps(lane, leaseID, written);
+    if (written.length > 0) await commitSteps(client, leaseID, written);
     for (const member of members) {
-      const run = places[member];
+      const run = slots[member];
       if (run) run.steps += 1;
-      if (run?.steps === steps) places[member] = undefined;
+      if (run?.steps === steps) slots[member] = undefined;
     }
-    return members.filter((member) => places[member] || unclaimed > 0);
+    return members.filter((member) => slots[member] || unclaimed > 0);
   });
   return Math.round((runs * steps) / ((performance.now() - began) / 1000));
 }
@@ -230,19 +230,19 @@ export async function serialRun(
   resources.defer(() => dispatchPool.end());
   const pool = createCommitPool({ url, poolSize: 1 }, logger, 'floor');
   resources.defer(() => pool.end());
-  const lane = await pool.connect();
-  resources.defer(() => lane.release());
+  const client = await pool.connect();
+  resources.defer(() => client.release());
   const claims = createClaims(dispatchPool, () => leaseID);
   const times = { commits: [] as number[], runs: [] as number[] };
   for (let nth = 0; nth < SERIAL_RUNS; nth += 1) {
     const began = performance.now();
     // Handed over by the insert, since the fleet is idle. So no worker admits it, and no job is added.
-    const [accepted] = await acceptRuns(lane, [newRun(environment, versionID)]);
+    const [accepted] = await acceptRuns(client, [newRun(environment, versionID)]);
     const row = accepted && (await claims.claim({ instanceID: accepted.id, epoch: 1 }));
     if (!row) throw new Error('The claim without an engine did not claim');
     for (let step = 0; step < steps; step += 1) {
       const since = performance.now();
-      await commitSteps(lane, leaseID, [{ id: row.id, from: step * NUMBERS, nth: step, isLast: step === steps - 1 }]);
+      await commitSteps(client, leaseID, [{ id: row.id, from: step * NUMBERS, nth: step, isLast: step === steps - 1 }]);
       times.commits.push(performance.now() - since);
     }
     times.runs.push(performance.now() - began);

@@ -13,7 +13,7 @@ const LATER = 20;
 const LATER_SECONDS = 20;
 /** Time limit for setting the timers of the herd. */
 const LEAD_MS = 25_000;
-const PATIENCE_MS = 180_000;
+const TIMEOUT_MS = 180_000;
 /** The other tenant's jobs may begin so late. */
 const MARK_MS = 2_000;
 
@@ -34,9 +34,9 @@ export const herd: Row = async (environment) => {
   const missing = await untilNone(pool, 'cron_job where alarm_set_in is null', minute.getTime());
 
   await sleep(Math.max(0, minute.getTime() - Date.now()));
-  await untilNone(pool, 'cron_job where next_at <= now()', Date.now() + PATIENCE_MS);
+  await untilNone(pool, 'cron_job where next_at <= now()', Date.now() + TIMEOUT_MS);
   const takenUpMs = Date.now() - minute.getTime();
-  await untilNone(pool, `cron_tick where status = 'SCHEDULED'`, Date.now() + PATIENCE_MS);
+  await untilNone(pool, `cron_tick where status = 'SCHEDULED'`, Date.now() + TIMEOUT_MS);
   const endedMs = Date.now() - minute.getTime();
   const times = await readTimes(pool);
   const [ofHerd, atOnce, afterwards] = [

@@ -66,8 +66,8 @@ async function bareInsert({ pool, env }: BenchEnvironment): Promise<number> {
   await pool.query('create table bare_step (run uuid, seq bigint, payload jsonb, primary key (run, seq))');
   const ids = Array.from({ length: AT_ONCE }, () => newID());
   const seqs = new Array<number>(AT_ONCE).fill(0);
-  return stepsPerSecond(env.DATABASE_URL ?? '', 60_000, async (lane, members) => {
-    await lane.query({
+  return stepsPerSecond(env.DATABASE_URL ?? '', 60_000, async (client, members) => {
+    await client.query({
       name: 'bare',
       text: `insert into bare_step select * from unnest($1::uuid[], $2::bigint[], $3::jsonb[])`,
       values: [
@@ -93,14 +93,14 @@ async function fencedCommit(environment: BenchEnvironment, versionID: string): P
     [ids, tenantID, versionID, leaseID],
   );
   const steps = new Array<number>(AT_ONCE).fill(0);
-  const rate = await stepsPerSecond(env.DATABASE_URL ?? '', 30_000, async (lane, members) => {
+  const rate = await stepsPerSecond(env.DATABASE_URL ?? '', 30_000, async (client, members) => {
     const next = members.map((m) => ({
       id: ids[m] ?? '',
       from: (steps[m] ?? 0) * NUMBERS,
       nth: (steps[m] ?? 0) % STEPS,
     }));
     for (const m of members) steps[m] = (steps[m] ?? 0) + 1;
-    await commitSteps(lane, leaseID, next);
+    await commitSteps(client, leaseID, next);
   });
   await pool.query('update workflow_instance set completed_at = now(), held_by = null where held_by = $1', [leaseID]);
   await endLease(environment, leaseID);
@@ -110,12 +110,12 @@ async function fencedCommit(environment: BenchEnvironment, versionID: string): P
 async function stepsPerSecond(
   url: string,
   total: number,
-  write: (lane: PoolClient, members: number[]) => Promise<void>,
+  write: (client: PoolClient, members: number[]) => Promise<void>,
 ): Promise<number> {
   let left = total;
-  const seconds = await grouped({ url, atOnce: AT_ONCE }, async (lane, members) => {
+  const seconds = await grouped({ url, atOnce: AT_ONCE }, async (client, members) => {
     left -= members.length;
-    await write(lane, members);
+    await write(client, members);
     return left > 0 ? members : [];
   });
   return Math.round((total - left) / seconds);

@@ -16,7 +16,7 @@ const SETTINGS = { SANDBOX_PROCESSES: '2', OUTBOUND_ALLOW: '127.0.0.0/8' };
 /** A fifth of the slots is kept for short nodes, so this many leave `BUSY` for requests. */
 const SLOTS_WITH_RESERVE = { WORKER_SLOTS: '63' };
 /** A part that does not end within this time fails. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /**
  * What the runs of one tenant cost another: delays that end together, delays that end all the time, a no-op beside a wide run, and
@@ -173,9 +173,9 @@ function finished({ pool }: Pick<BenchEnvironment, 'pool'>, versionID: string, c
 }
 
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + TIMEOUT_MS;
   while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error(`There was not ${what} within ${PATIENCE_MS / 1000} s`);
+    if (Date.now() > deadline) throw new Error(`There was not ${what} within ${TIMEOUT_MS / 1000} s`);
     await sleep(200);
   }
 }

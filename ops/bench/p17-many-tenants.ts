@@ -78,22 +78,22 @@ async function measureAPI(environment: BenchEnvironment, tenants: readonly strin
   });
   await using running = api;
   const user = await signIn(running.url);
-  await environment.pool.query(ADMIT, [tenants]);
+  await environment.pool.query(DISPATCH, [tenants]);
   const restMB = megabytesOf(running.pid);
   const at = (id: string) => `${running.url}/api/v1/tenants/${id}`;
-  const inTurn = (ids: readonly string[], ask: (id: string) => Promise<unknown>) =>
+  const oneByOne = (ids: readonly string[], ask: (id: string) => Promise<unknown>) =>
     costOf(environment, running.pid, ids, ask);
   const again = (count: number) => (tenants.length > 1 ? tenants.slice(-count) : Array(200).fill(tenants[0]));
 
   const list = (id: string) => get(`${at(id)}/workflows`, user);
-  const cold = await inTurn(tenants, list);
-  const warm = await inTurn(again(1_000), list);
+  const cold = await oneByOne(tenants, list);
+  const warm = await oneByOne(again(1_000), list);
   const usedMB = megabytesOf(running.pid);
-  const write = await inTurn(again(WRITES), (id) =>
+  const write = await oneByOne(again(WRITES), (id) =>
     post(`${at(id)}/roles`, user, { roleName: `Role ${Math.random()}`, rolePermissions: [] }),
   );
   const known = await idsOfWorkflows(environment, again(WRITES));
-  const run = await inTurn(again(WRITES), (id) => post(`${at(id)}/workflows/${known.get(id)}/execute`, user, {}));
+  const run = await oneByOne(again(WRITES), (id) => post(`${at(id)}/workflows/${known.get(id)}/execute`, user, {}));
   // The sweep is measured beside the runs that wait, not beside these.
   await environment.pool.query(`delete from workflow_instance where status = 'PENDING'`);
   return { ...start, restMB, usedMB, cold, warm, write, run };
@@ -228,7 +228,7 @@ function sum(statements: readonly { ms: number }[]): number {
 }
 
 /** The person who measures is a member of each tenant, with all permissions. */
-const ADMIT = `
+const DISPATCH = `
 with person as (select id from app_user where email = 'bench@example.com'),
 membership as (
   insert into membership (tenant_id, user_id) select t.id, person.id from unnest($1::uuid[]) t(id), person on conflict do nothing)

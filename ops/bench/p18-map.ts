@@ -9,7 +9,7 @@ const ITEMS = Number(process.env.P18_ITEMS ?? 100_000);
 /** Iterations of the loop that is the floor. */
 const LOOPED = Math.min(ITEMS, 10_000);
 const CONCURRENCY = 50;
-const PATIENCE_MS = 600_000;
+const TIMEOUT_MS = 600_000;
 /** Between two runs of the stranger. */
 const EVERY_MS = 250;
 const START_MARK_MS = 1_000;
@@ -102,7 +102,7 @@ async function accept(
 }
 
 async function ended({ pool }: BenchEnvironment, id: string): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + TIMEOUT_MS;
   for (;;) {
     const { rows } = await pool.query<{ status: string; error: unknown }>(
       'select status, error from workflow_instance where id = $1 and completed_at is not null',
@@ -110,7 +110,7 @@ async function ended({ pool }: BenchEnvironment, id: string): Promise<void> {
     );
     if (rows[0]?.status === 'COMPLETED') return;
     if (rows[0]) throw new Error(`The run is ${rows[0].status}: ${JSON.stringify(rows[0].error)}`);
-    if (Date.now() > deadline) throw new Error(`The run has not ended within ${PATIENCE_MS / 1000} s`);
+    if (Date.now() > deadline) throw new Error(`The run has not ended within ${TIMEOUT_MS / 1000} s`);
     await sleep(50);
   }
 }

@@ -8,7 +8,7 @@ import { runAll } from './run-all.ts';
 
 const RUNS = Number(process.env.P4_RUNS ?? 10_000);
 const ANSWER_MS = 100;
-const PLACES = 100;
+const CALLS = 100;
 /** With so many slots the tenants of one creator get 100 for calls: a fifth is reserved for short nodes, and a fifth of the rest for other creators. */
 const SLOTS = 156;
 
@@ -31,7 +31,7 @@ export const p4: Row = async (environment) => {
   const seconds = await runAll(environment, versionID, RUNS);
   const gantry = figuresOf(await server.measure());
   await using clients = startClients();
-  const calls = { url: server.origin, method: 'GET' as const, headers: {}, clients: PLACES, seconds: 60, answer: '{}' };
+  const calls = { url: server.origin, method: 'GET' as const, headers: {}, clients: CALLS, seconds: 60, answer: '{}' };
   await clients.load({ ...calls, count: Math.ceil(RUNS / 5) });
   const bareClient = figuresOf(await server.measure());
   return [
@@ -58,9 +58,9 @@ function figuresOf({ seconds, answered, openSeconds, mostAtOnce }: Served) {
   return {
     callsPerSecond,
     /** Calls open at the server, on average, of those that may be. */
-    share: Number((openSeconds / seconds / PLACES).toFixed(3)),
+    share: Number((openSeconds / seconds / CALLS).toFixed(3)),
     /** The share of the calls that would fit if the server answered in time. */
-    ofExactAnswers: Number((callsPerSecond / ((PLACES * 1_000) / ANSWER_MS)).toFixed(3)),
+    ofExactAnswers: Number((callsPerSecond / ((CALLS * 1_000) / ANSWER_MS)).toFixed(3)),
     callMs: Number(((openSeconds / answered) * 1_000).toFixed(2)),
     mostAtOnce,
   };

@@ -7,7 +7,7 @@ import { spending } from './spending.ts';
 
 const CLIENTS = 200;
 const DELIVERIES = Number(process.env.BENCH_DELIVERIES ?? 10_000);
-const PATIENCE_SECONDS = 120;
+const TIMEOUT_SECONDS = 120;
 /** About what a payment service sends. */
 const BODY = JSON.stringify({ id: 'evt_1', type: 'payment.succeeded', data: { amount: 1999, note: 'x'.repeat(700) } });
 
@@ -24,7 +24,7 @@ export const p6: Row = async (environment) => {
       url,
       headers: {},
       clients: CLIENTS,
-      seconds: PATIENCE_SECONDS,
+      seconds: TIMEOUT_SECONDS,
       count,
       body: BODY,
       answer: '"eventID"',

@@ -24,11 +24,11 @@ function measure(
   globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;
   const began = performance.now();
-  const kept = Array.from({ length: tenants }, () => index(rules));
+  const retained = Array.from({ length: tenants }, () => index(rules));
   const buildMs = Math.round(performance.now() - began);
   globalThis.gc?.();
   const megabytes = Number(((process.memoryUsage().heapUsed - before) / 1024 / 1024).toFixed(1));
-  return { tenants: kept.length, rules, megabytes, buildMs };
+  return { tenants: retained.length, rules, megabytes, buildMs };
 }
 
 if (!globalThis.gc) throw new Error('Run it with --expose-gc');

@@ -6,7 +6,7 @@ import type { Session } from './session.ts';
 
 type Entry = Item<'listAuditLogs'>;
 
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 /** How many entries a look may bring; more since the last one are left out, and it is said. */
 const MOST = 500;
 
@@ -26,10 +26,10 @@ async function tail(session: Session, { limit, follow }: { limit: number; follow
   if (!follow) return;
   let known = new Set(latest.map(({ auditLogID }) => auditLogID));
   for (;;) {
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
     const entries = await session.list(MOST, 'listAuditLogs', { path: session.path });
     const added = entries.filter(({ auditLogID }) => !known.has(auditLogID)).reverse();
-    if (added.length === MOST) session.note(`More than ${MOST} entries in ${LOOK_MS / 1_000} s: some are left out`);
+    if (added.length === MOST) session.note(`More than ${MOST} entries in ${POLL_MS / 1_000} s: some are left out`);
     for (const entry of added) say(session, entry);
     known = new Set(entries.map(({ auditLogID }) => auditLogID));
   }

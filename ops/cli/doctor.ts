@@ -19,7 +19,7 @@ export interface Finding {
 
 type Judged = Omit<Finding, 'check'>;
 
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 const OLDEST_POSTGRES = 14;
 const OLDEST_REDIS = 7;
 const OLDEST_NODE = 26;
@@ -157,7 +157,7 @@ async function checkKeys(pool: Pool, { secrets }: Config): Promise<Judged> {
 
 async function checkRedis(redis: RedisConfig | undefined): Promise<Judged> {
   if (!redis) return { state: 'ok', found: 'not used: queues are in Postgres' };
-  const info = await readRedisInfo(redis, PATIENCE_MS);
+  const info = await readRedisInfo(redis, TIMEOUT_MS);
   const field = (name: string) => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? '?';
   const [version, policy, append] = [field('redis_version'), field('maxmemory_policy'), field('aof_enabled')];
   const persistence =

@@ -5,7 +5,7 @@ import type { Session } from './session.ts';
 
 type Line = Item<'getWorkflowInstanceLogs'>;
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 const ENDED: readonly string[] = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
 interface LogOptions {
@@ -40,7 +40,7 @@ async function followLogs({ gantry, ...session }: Session, { path, query }: Inpu
     // Log lines of a run are there when its end is.
     const { status } = await gantry.call('getWorkflowInstance', { path, query: { input: 'false' } });
     isEnded = ENDED.includes(status);
-    if (!isEnded) await sleep(LOOK_MS);
+    if (!isEnded) await sleep(POLL_MS);
   }
 }
 

@@ -115,7 +115,7 @@ async function explainRun(session: Session, instanceID: string): Promise<void> {
 function reasonsOf({ error, waitReason, waiting }: Run): string[] {
   const lines: string[] = [];
   for (let cause: Cause | undefined = error ?? undefined; cause && lines.length < 20; cause = cause.cause)
-    lines.push(`${lines.length > 0 ? 'because of ' : ''}${cause.code}: ${cause.message}${placeOf(cause)}`);
+    lines.push(`${lines.length > 0 ? 'because of ' : ''}${cause.code}: ${cause.message}${nodeOf(cause)}`);
   if (waitReason) lines.push(`${waitReason.code}: ${waitReason.message}`);
   if (waitReason?.position)
     lines.push(`position ${waitReason.position}, about ${textOf(waitReason.estimateSeconds)} s`);
@@ -131,7 +131,7 @@ interface Cause {
   cause?: Cause;
 }
 
-function placeOf({ nodeID, attempt }: Cause): string {
+function nodeOf({ nodeID, attempt }: Cause): string {
   if (!nodeID) return '';
   return attempt && attempt > 1 ? ` (node ${nodeID}, attempt ${attempt})` : ` (node ${nodeID})`;
 }

@@ -42,11 +42,11 @@ export async function writeWorkflow(dir: string, file: WorkflowFile): Promise<vo
   await rm(join(dir, CODE), { recursive: true, force: true });
   await mkdir(dir, { recursive: true });
   const nodes = [];
-  for (const node of file.workflowNodes) nodes.push(await withCodeApart(dir, node));
+  for (const node of file.workflowNodes) nodes.push(await withSeparateCode(dir, node));
   await writeFile(join(dir, FILE), stableJSON({ ...file, workflowNodes: nodes }));
 }
 
-async function withCodeApart(dir: string, node: Record<string, unknown>): Promise<Record<string, unknown>> {
+async function withSeparateCode(dir: string, node: Record<string, unknown>): Promise<Record<string, unknown>> {
   const data = node.data as Record<string, unknown> | undefined;
   const code = data?.code;
   if (typeof code !== 'string' || !/^[\w-]{1,100}$/.test(String(node.id))) return node;

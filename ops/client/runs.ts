@@ -31,18 +31,18 @@ export interface Runs {
 /** The service sends something every 15 s. */
 const SILENT_MS = 45_000;
 /** For how long the service may be away while a run is watched, such as while it is restarted. */
-const PATIENCE_MS = 60_000;
+const RECONNECT_MS = 60_000;
 
 export function createRuns(call: Call): Runs {
   /** Undefined: there is nothing after `lastSeq`, and the run has ended. Waits while the service is away, or has too many streams open. */
   async function openStream({ tenantID, instanceID, signal }: WatchedRun, lastSeq: number) {
-    const patience = performance.now() + PATIENCE_MS;
+    const deadline = performance.now() + RECONNECT_MS;
     const asked = { path: { tenantID, instanceID }, query: { lastSeq }, ...(signal && { signal }) };
     for (;;) {
       try {
         return await call('streamWorkflowInstance', asked);
       } catch (error) {
-        if (!isPassing(error) || performance.now() > patience) throw error;
+        if (!isPassing(error) || performance.now() > deadline) throw error;
       }
       await pause(1, signal);
     }

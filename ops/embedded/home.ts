@@ -26,7 +26,7 @@ export async function openHome(folder: string): Promise<Home> {
     const secretsKeys = await readOrMake(join(dir, SECRETS_KEYS_FILE));
     return {
       dir,
-      secretsKeys: asRing(secretsKeys),
+      secretsKeys: asKeyRing(secretsKeys),
       secret: (name) => readOrMake(join(dir, name)),
       [Symbol.asyncDispose]: async () => release?.(),
     };
@@ -42,11 +42,11 @@ export async function openHome(folder: string): Promise<Home> {
 /** For a command beside the Gantry that runs on the folder; undefined when none has yet. */
 export async function readSecretsKeys(dir: string): Promise<string | undefined> {
   const text = await readIfThere(join(dir, SECRETS_KEYS_FILE));
-  return text && asRing(text.trim());
+  return text && asKeyRing(text.trim());
 }
 
 /** The file holds the one key that was made for it, or the ring that a person has put in its place. */
-function asRing(text: string): string {
+function asKeyRing(text: string): string {
   return text.includes(':') ? text : `embedded:${text}`;
 }
 

@@ -16,13 +16,13 @@ export function tiedToParent(signal: 'INT' | 'KILL' | 'TERM', command: readonly 
 export async function endChild(
   child: ChildProcess,
   signals: readonly NodeJS.Signals[],
-  patienceMs = 10_000,
+  timeoutMs = 10_000,
 ): Promise<void> {
   for (const signal of signals) {
     if (hasExited(child)) return;
     const exited = once(child, 'exit');
     child.kill(signal);
-    await Promise.race([exited, sleep(patienceMs, undefined, { ref: false })]);
+    await Promise.race([exited, sleep(timeoutMs, undefined, { ref: false })]);
   }
 }
 
@@ -42,9 +42,9 @@ export async function processesIn(folder: string): Promise<number[]> {
 export async function endProcesses(
   find: () => Promise<number[]>,
   polite: NodeJS.Signals,
-  patienceMs = 10_000,
+  timeoutMs = 10_000,
 ): Promise<void> {
-  const deadline = Date.now() + patienceMs;
+  const deadline = Date.now() + timeoutMs;
   let signal: NodeJS.Signals | undefined = polite;
   for (let pids = await find(); pids.length > 0; pids = await find()) {
     if (signal !== undefined) for (const pid of pids) send(pid, signal);

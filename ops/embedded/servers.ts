@@ -39,47 +39,47 @@ export async function openServers({ databaseURL, redis }: EmbeddedConfig, homeDi
   };
 }
 
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 
 async function reachPostgres(url: string): Promise<string> {
   const client = openClient(url);
   const server = `${client.host}:${client.port}`;
-  const place = `${server}/${client.database}`;
+  const address = `${server}/${client.database}`;
   client.on('error', () => {});
   try {
     await client.connect();
   } catch (error) {
     if (codeOf(error) === '3D000')
       throw new Error(`DATABASE_URL: Postgres at ${server} has no database "${client.database}"; create it first`);
-    throw new Error(`DATABASE_URL: Postgres at ${place} cannot be used: ${reason(error)}`);
+    throw new Error(`DATABASE_URL: Postgres at ${address} cannot be used: ${reason(error)}`);
   } finally {
     await client.end().catch(() => {});
   }
-  return place;
+  return address;
 }
 
 /** Reads the certificates that the URL names. */
 function openClient(url: string): pg.Client {
   try {
-    return new pg.Client({ connectionString: url, connectionTimeoutMillis: PATIENCE_MS });
+    return new pg.Client({ connectionString: url, connectionTimeoutMillis: TIMEOUT_MS });
   } catch (error) {
     throw new Error(`DATABASE_URL: ${reason(error)}`);
   }
 }
 
 async function reachRedis(config: RedisConfig): Promise<string> {
-  const place = placeOf(config);
+  const address = addressOf(config);
   // Loaded only with a Redis.
   const { probeRedis } = await import('#shared/messaging/backplane/redis.ts');
   try {
-    await probeRedis(config, PATIENCE_MS);
+    await probeRedis(config, TIMEOUT_MS);
   } catch (error) {
-    throw new Error(`REDIS_URL: Redis at ${place} cannot be used: ${reason(error)}`);
+    throw new Error(`REDIS_URL: Redis at ${address} cannot be used: ${reason(error)}`);
   }
-  return `Redis at ${place}`;
+  return `Redis at ${address}`;
 }
 
-function placeOf({ url, sentinels, sentinelMaster }: RedisConfig): string {
+function addressOf({ url, sentinels, sentinelMaster }: RedisConfig): string {
   if (sentinels.length > 0)
     return `${sentinelMaster} of the Sentinels ${sentinels.map(({ host, port }) => `${host}:${port}`).join(', ')}`;
   const { hostname, port, pathname } = new URL(url);
@@ -93,7 +93,7 @@ const reasons: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the host name could not be resolved',
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network cannot be reached',
-  ETIMEDOUT: `no answer within ${PATIENCE_MS / 1000} s`,
+  ETIMEDOUT: `no answer within ${TIMEOUT_MS / 1000} s`,
   '28P01': 'the user name or the password is wrong',
 };
 
@@ -102,7 +102,7 @@ function reason(error: unknown): string {
   const known = reasons[codeOf(error) ?? ''];
   if (known) return known;
   const message = error instanceof Error ? error.message : String(error);
-  if (/timeout expired/i.test(message)) return `no answer within ${PATIENCE_MS / 1000} s`;
+  if (/timeout expired/i.test(message)) return `no answer within ${TIMEOUT_MS / 1000} s`;
   if (/^WRONGPASS|invalid password|invalid username-password/i.test(message)) return reasons['28P01'] ?? message;
   if (/^NOAUTH|client password must be a string/.test(message)) return 'it asks for a password';
   if (/RESP type|reply type byte/.test(message)) return 'it does not answer like Redis';

@@ -46,7 +46,7 @@ function ourselves(): ServiceUser {
 }
 
 function switched({ uid, gid }: Account, capability: string | undefined): ServiceUser {
-  const become = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...(capability ? lend(capability) : [])];
+  const become = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...(capability ? grant(capability) : [])];
   return {
     command: (signal, command) => ['setpriv', ...become, '--pdeathsig', signal, '--', ...command],
     own: (path) => chown(path, uid, gid),
@@ -54,7 +54,7 @@ function switched({ uid, gid }: Account, capability: string | undefined): Servic
 }
 
 /** access(2), by which initdb looks for its sibling, ignores a capability of an ordinary user unless no_setuid_fixup is set. */
-function lend(capability: string): string[] {
+function grant(capability: string): string[] {
   return [`--inh-caps=-all,+${capability}`, `--ambient-caps=-all,+${capability}`, '--securebits=+no_setuid_fixup'];
 }
 
@@ -62,7 +62,7 @@ async function accountFor(folder: string): Promise<Account> {
   const owner = await ownerOfNearest(folder);
   const wanted = owner === 0 ? ['postgres', 'gantry'] : [String(owner), 'postgres', 'gantry'];
   for (const key of wanted) {
-    const account = await lookUp(key);
+    const account = await findAccount(key);
     if (account) return account;
   }
   await exec('useradd', [
@@ -73,7 +73,7 @@ async function accountFor(folder: string): Promise<Account> {
     '/usr/sbin/nologin',
     'gantry',
   ]).catch(() => {});
-  const account = (await lookUp('gantry')) ?? (await lookUp('nobody'));
+  const account = (await findAccount('gantry')) ?? (await findAccount('nobody'));
   if (!account) throw new Error('Postgres refuses to run as root, and this system has no other user to run it as.');
   return account;
 }
@@ -86,7 +86,7 @@ async function ownerOfNearest(folder: string): Promise<number> {
 }
 
 /** initdb insists that its user has a name, so a bare uid will not do. */
-async function lookUp(key: string): Promise<Account | undefined> {
+async function findAccount(key: string): Promise<Account | undefined> {
   const entry = await exec('getent', ['passwd', key]).catch(() => undefined);
   const [name, , uid, gid] = entry?.stdout.split(':') ?? [];
   return name && uid && gid ? { name, uid: Number(uid), gid: Number(gid) } : undefined;

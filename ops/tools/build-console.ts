@@ -16,7 +16,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { setPriority } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
@@ -38,8 +37,6 @@ if (existsSync(join(folder, 'index.html'))) console.log(`The console is built al
 else await buildInto(folder);
 
 async function buildInto(target: string): Promise<void> {
-  // The processes that it runs beside come first.
-  setPriority(10);
   const stage = `${target}.${process.pid}`;
   mkdirSync(dirname(target), { recursive: true });
   process.on('exit', () => rmSync(stage, { recursive: true, force: true }));
@@ -58,18 +55,18 @@ async function buildInto(target: string): Promise<void> {
 }
 
 /** `place` has `node_modules` and `ops/console`. */
-async function build(place: string, outDir: string): Promise<void> {
-  const vite = pathToFileURL(join(place, 'node_modules/vite/dist/node/index.js')).href;
+async function build(base: string, outDir: string): Promise<void> {
+  const vite = pathToFileURL(join(base, 'node_modules/vite/dist/node/index.js')).href;
   const { build: run } = (await import(vite)) as typeof import('vite');
   await run({
-    root: join(place, 'ops/console'),
+    root: join(base, 'ops/console'),
     base: '/console/',
     configFile: false,
     logLevel: 'warn',
-    plugins: [ownSourcesOnly(join(place, 'ops/console'))],
+    plugins: [ownSourcesOnly(join(base, 'ops/console'))],
     resolve: {
       alias: [
-        { find: /^ajv$/, replacement: join(place, 'ops/console/ui/ajv.ts') },
+        { find: /^ajv$/, replacement: join(base, 'ops/console/ui/ajv.ts') },
         // Its replacement knows the formats.
         { find: /^ajv-formats$/, replacement: 'lodash/noop' },
       ],
@@ -83,7 +80,7 @@ async function build(place: string, outDir: string): Promise<void> {
       modulePreload: { polyfill: false },
       manifest: 'manifest.json',
       rolldownOptions: {
-        input: ['index.html', 'fleet.html'].map((page) => join(place, 'ops/console', page)),
+        input: ['index.html', 'fleet.html'].map((page) => join(base, 'ops/console', page)),
         // Packages for servers mark what runs in browsers; here all of it does.
         // What of these is not used does nothing; they do not say so, and would weigh 11 kB more, compressed.
         treeshake: { moduleSideEffects: [{ test: /node_modules\/(lodash|@jsonforms)\//, sideEffects: false }] },
@@ -93,7 +90,7 @@ async function build(place: string, outDir: string): Promise<void> {
   });
 }
 
-/** Of the rest of the tree the pages import types, which are gone by now: its code is not for browsers. */
+/** The pages import types from the rest of the tree, which are gone by now: its code is not for browsers. */
 function ownSourcesOnly(sources: string): import('vite').Plugin {
   return {
     name: 'own-sources-only',
@@ -107,9 +104,9 @@ function ownSourcesOnly(sources: string): import('vite').Plugin {
 /** Installs what the sources import, in the versions of the lockfile, for a clone that has only the packages that running needs. */
 function ownPackages(): string {
   const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
-  const place = join(home, `packages-${createHash('sha256').update(lock).digest('hex').slice(0, 16)}`);
-  if (!existsSync(place)) {
-    const stage = `${place}.${process.pid}`;
+  const base = join(home, `packages-${createHash('sha256').update(lock).digest('hex').slice(0, 16)}`);
+  if (!existsSync(base)) {
+    const stage = `${base}.${process.pid}`;
     mkdirSync(stage, { recursive: true });
     process.on('exit', () => rmSync(stage, { recursive: true, force: true }));
     const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -120,12 +117,12 @@ function ownPackages(): string {
     const args = ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
     const { status, error } = spawnSync('npm', args, { cwd: stage, stdio: ['ignore', 'inherit', 'inherit'] });
     if (status !== 0) throw new Error('The packages of the console could not be installed', { cause: error });
-    rename(stage, place);
+    rename(stage, base);
   }
-  const sources = join(place, 'ops/console');
+  const sources = join(base, 'ops/console');
   rmSync(sources, { recursive: true, force: true });
   cpSync(join(root, 'ops/console'), sources, { recursive: true });
-  return place;
+  return base;
 }
 
 function importedPackages(): ReadonlySet<string> {

@@ -43,8 +43,8 @@ let missing: string | undefined;
 
 try {
   await using servers = new AsyncDisposableStack();
-  const place = await placeForServers();
-  const dir = servers.adopt(await makeFolder(place), (path) => rm(path, { recursive: true, force: true }));
+  const parent = await folderForServers();
+  const dir = servers.adopt(await makeFolder(parent), (path) => rm(path, { recursive: true, force: true }));
   const [databaseURL, datasourceURL, tenantsURL] = await Promise.all([
     process.env.TEST_DATABASE_URL ?? startDatabase(servers, dir, 'postgres'),
     process.env.TEST_DATASOURCE_URL ?? startDatabase(servers, dir, 'datasources'),
@@ -85,16 +85,16 @@ function readArguments(args: string[]): {
  * In memory where there is enough of it: the servers hold up to 1 GB. On ext4, making the 300 files of a database takes 40 to
  * 100 ms of processor time, since the file system does not use again at once what was deleted lately; on a tmpfs 10 to 17 ms.
  */
-async function placeForServers(): Promise<string> {
+async function folderForServers(): Promise<string> {
   const { type, bavail, bsize } = await statfs(sharedMemory).catch(() => ({ type: 0, bavail: 0, bsize: 0 }));
   const isTmpfs = type === 0x01021994;
   return isTmpfs && Math.min(bavail * bsize, process.availableMemory() / 2) > 3e9 ? sharedMemory : tmpdir();
 }
 
 /** Its name tells the next run whether it was left behind by one that was killed. */
-async function makeFolder(place: string): Promise<string> {
+async function makeFolder(parent: string): Promise<string> {
   for (const folder of [tmpdir(), sharedMemory]) await removeLeftovers(folder);
-  const dir = await mkdtemp(join(place, `gantry-test-${process.pid}-`));
+  const dir = await mkdtemp(join(parent, `gantry-test-${process.pid}-`));
   await chmod(dir, 0o711); // As root, Postgres runs as another user and has to get through.
   return dir;
 }

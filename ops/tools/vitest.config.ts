@@ -33,8 +33,8 @@ class LongestFirst extends BaseSequencer {
 
 function rank({ project, moduleId }: TestSpecification): number {
   const nth = projects.findIndex(({ name }) => name === project.name);
-  const place = longestFirst.findIndex((file) => moduleId === join(root, file));
-  return nth * (longestFirst.length + 1) + (place < 0 ? longestFirst.length : place);
+  const at = longestFirst.findIndex((file) => moduleId === join(root, file));
+  return nth * (longestFirst.length + 1) + (at < 0 ? longestFirst.length : at);
 }
 
 /** A failure that names a seed is not tried again: another try would draw other cases, and hide what was found. */

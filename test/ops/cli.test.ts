@@ -43,9 +43,9 @@ function typing(command: string, steps: readonly (readonly [RegExp, string])[], 
     terminal.stdin.write(answer);
   });
   return new Promise<string>((resolve) => {
-    const patience = setTimeout(() => resolve(`${shown}still open`), 40_000);
+    const timeout = setTimeout(() => resolve(`${shown}still open`), 40_000);
     terminal.once('close', (code) => resolve(`${shown}ended with ${code}`));
-    terminal.once('close', () => clearTimeout(patience));
+    terminal.once('close', () => clearTimeout(timeout));
   }).finally(() => terminal.kill());
 }
 

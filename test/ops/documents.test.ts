@@ -159,8 +159,8 @@ test('the guide to datasources names every type, each once', () => {
 
 test('the guide to limits says how long the rows of every table are kept', () => {
   const { retention } = readConfig({ DATABASE_URL: 'postgres://db/gantry' }).worker;
-  const daysOf = (kept: { for: number | keyof typeof retention }) =>
-    typeof kept.for === 'number' ? kept.for : retention[kept.for] / 86_400_000;
+  const daysOf = (row: { for: number | keyof typeof retention }) =>
+    typeof row.for === 'number' ? row.for : retention[row.for] / 86_400_000;
   const [, section = ''] = read('ops/guides/limits.md').split('## How long rows are kept');
   const rows = [...section.matchAll(/^\|[^|]+\| (`.+?) \| (.+?) \|/gm)];
   const stated = rows.flatMap(([, tables = '', period = '']) =>
@@ -168,7 +168,7 @@ test('the guide to limits says how long the rows of every table are kept', () =>
   );
 
   expect(Object.fromEntries(stated)).toEqual(
-    Object.fromEntries(Object.entries(retentions).map(([table, kept]) => [table, daysOf(kept)])),
+    Object.fromEntries(Object.entries(retentions).map(([table, row]) => [table, daysOf(row)])),
   );
 });
 

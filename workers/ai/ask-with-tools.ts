@@ -23,7 +23,7 @@ interface ToolAsk {
     attempt: number;
     isDryRun: boolean;
   };
-  /** What the node names. */
+  /** Tools that the node names. */
   names: readonly string[];
   toolCalls: ToolCalls;
   signal: AbortSignal;
@@ -50,7 +50,7 @@ export async function describeNamed({ run, names, toolCalls, signal }: Omit<Tool
   return (JSON.parse(output ?? '{}') as { tools: OfferedTool[] }).tools;
 }
 
-/** By the rights of its caller alone, a run would do for the author of its nodes what the author may not do. */
+/** The author's rights are checked too: with those of its caller alone, a run would do for the author what the author may not do. */
 function callerOfTools({ caller, author }: ToolAsk['run']): Caller {
   if (author) return boundBy(caller, author);
   throw new AppError(

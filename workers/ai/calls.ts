@@ -27,14 +27,14 @@ export interface AI extends AsyncDisposable {
 }
 
 export interface AIRequest {
-  /** Of the call in the budget; absent: a new one. */
+  /** Id of the call in the budget; absent: a new one. */
   id?: string;
   tenantID: string;
   caller: Caller;
   purpose: AIPurpose;
   instructions: string;
   messages: readonly (AIMessage | ModelMessage)[];
-  /** What the model may ask for; default: nothing. */
+  /** Tools that the model may call; default: none. */
   tools?: readonly OfferedTool[];
   maxOutputTokens: number;
   signal: AbortSignal;
@@ -151,7 +151,7 @@ function tokensOf({ instructions, messages, tools = [] }: AIRequest): number {
 /** More than the context of any model. */
 const MAX_TOKENS = 100_000_000;
 
-/** What a provider says of its tokens, if it can be so. A provider of the tenant may say anything: less than nothing would be budget. */
+/** Token count of a provider, if it is plausible. A provider of the tenant may report anything: a negative count would add to the budget. */
 export function believable(tokens: number | undefined): number | undefined {
   return Number.isInteger(tokens) && tokens !== undefined && tokens >= 0 && tokens <= MAX_TOKENS ? tokens : undefined;
 }

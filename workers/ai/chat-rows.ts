@@ -12,7 +12,7 @@ export interface TakenStep {
   sessionID: string;
   messageID: string;
   step: number;
-  /** What the model may call. */
+  /** Tools that the model may call. */
   tools: OfferedTool[];
   /** Rows of chunks of earlier steps. */
   rows: number;
@@ -46,9 +46,9 @@ export async function renewStep(pool: Pool, { answerID, callID }: Taken): Promis
   return rowCount === 1;
 }
 
-const HELD = `where id = $1 and status = 'streaming' and call_id = $3`;
+const OWNED = `where id = $1 and status = 'streaming' and call_id = $3`;
 
-const RENEW = `update ai_answer set alive_until = now() + make_interval(secs => $2) ${HELD} and not is_unwanted and coalesce(read_until > now(), true)`;
+const RENEW = `update ai_answer set alive_until = now() + make_interval(secs => $2) ${OWNED} and not is_unwanted and coalesce(read_until > now(), true)`;
 
 interface NewChunks extends Taken {
   number: number;
@@ -64,7 +64,7 @@ export async function writeChunks(pool: Pool, { answerID, callID, number, chunks
 
 const WRITE = `
 with alive as (
-  update ai_answer set alive_until = now() + make_interval(secs => $2) ${HELD} returning tenant_id)
+  update ai_answer set alive_until = now() + make_interval(secs => $2) ${OWNED} returning tenant_id)
 insert into ai_chunk (answer_id, number, tenant_id, chunks) select $1, $4, tenant_id, $5 from alive`;
 
 /** A call that a model asks for. */
@@ -98,7 +98,7 @@ export function endStep(
 
 const STEP = `
 update ai_answer set status = 'calling', step = step + 1, restarts = 0, claimed_until = null,
-  alive_until = now() + make_interval(secs => $2 * 6) ${HELD}`;
+  alive_until = now() + make_interval(secs => $2 * 6) ${OWNED}`;
 
 async function addCall(
   query: Query,
@@ -137,4 +137,4 @@ export async function endAnswer(
   });
 }
 
-const END = `update ai_answer set status = $2, error = $4, ended_at = now() ${HELD}`;
+const END = `update ai_answer set status = $2, error = $4, ended_at = now() ${OWNED}`;

@@ -100,7 +100,7 @@ export async function answerChat(needs: Needs, question: ChatQuestion, signal: A
       messages: [{ role: 'user', content: JSON.stringify([conversation.messages, taken.tools]) }],
       ...{ maxOutputTokens: MAX_OUTPUT_TOKENS, signal: until },
     };
-    const answer = await whenThereIsRoom(until, () =>
+    const answer = await retryWhileBusy(until, () =>
       ai.counted(request, (call) => stream(call, request, { writer, taken, messages: conversation.messages })),
     );
     writer.speak();
@@ -121,17 +121,17 @@ export async function answerChat(needs: Needs, question: ChatQuestion, signal: A
   }
 }
 
-const ROOM_MS = 500;
-const MAX_LOOKS = 10;
+const RETRY_MS = 500;
+const MAX_ATTEMPTS = 10;
 
-/** The answer has a place, but the call of the one that it replaces may not have ended yet. */
-async function whenThereIsRoom<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
-  for (let look = 1; ; look += 1)
+/** The answer has its share of the quota, but the call of the one that it replaces may not have ended yet. */
+async function retryWhileBusy<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1)
     try {
       return await call();
     } catch (error) {
-      if (!(error instanceof AppError && error.reason === 'aiCalls') || look === MAX_LOOKS) throw error;
-      await sleep(ROOM_MS, undefined, { signal });
+      if (!(error instanceof AppError && error.reason === 'aiCalls') || attempt === MAX_ATTEMPTS) throw error;
+      await sleep(RETRY_MS, undefined, { signal });
     }
 }
 
@@ -214,7 +214,7 @@ async function stream(
 
 type Used = Parameters<CountedCall['note']>[0];
 
-/** Of the answer, what the provider does not say is estimated; of the question, what was reserved counts. */
+/** Tokens of the answer are estimated where the provider does not report them; those of the question count as they were reserved. */
 function usedIn(usage: Used, { said, calls }: { said: string; calls: readonly WantedCall[] }) {
   const written = calls.length === 0 ? said : said + JSON.stringify(calls);
   const inputTokens = believable(usage.inputTokens);
@@ -227,7 +227,7 @@ function usedIn(usage: Used, { said, calls }: { said: string; calls: readonly Wa
 const MAX_INPUT = 100_000;
 const MAX_NAME = 128;
 
-/** What is no JSON, or is too large, stays a text: the API refuses it. */
+/** Input that is no JSON, or is too large, stays a text: the API refuses it. */
 function wantedCall({
   toolName,
   input,

@@ -22,9 +22,9 @@ const silent: ReadonlySet<string> = new Set(['start', 'start-step']);
 
 /** Writes the chunks of a step as rows, several at once. */
 export class ChunkWriter {
-  /** What the model has said in this step. */
+  /** Text of the model in this step. */
   text = '';
-  /** What it has said to itself. */
+  /** Reasoning of the model in this step. */
   thought = '';
   readonly #needs: Needs;
   #pending: string[] = [];

@@ -13,7 +13,7 @@ import type { Pool } from '#shared/db/pool.ts';
 
 const MAX_MESSAGES = 60;
 const MAX_CHARACTERS = 300_000;
-/** What a model gets of results: the newest, up to so many characters. */
+/** Characters of results that a model gets: those of the newest. */
 const MAX_RESULTS = 200_000;
 const LEFT_OUT = 'This result is left out: newer ones fill the room. Call the tool again if you need it.';
 
@@ -26,7 +26,7 @@ interface Stored {
 export interface Conversation {
   /** As many of the last messages as a model is given. */
   messages: ModelMessage[];
-  /** Of the message that the answer writes, with the steps before. */
+  /** Parts of the message that the answer writes, with the steps before. */
   parts: StoredPart[];
 }
 
@@ -122,7 +122,7 @@ function resultOf(call: ToolCall, room: { left: number }): ToolResultPart {
   return { type: 'tool-result', toolCallId: call.id, toolName: call.tool, output };
 }
 
-/** What a tool has answered comes from anywhere: it is data. */
+/** The answer of a tool comes from anywhere: it is data. */
 export function said({
   tool,
   status,

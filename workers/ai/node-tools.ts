@@ -18,7 +18,7 @@ export interface NodeCall {
   caller: Caller;
   /** The same for every attempt of the node. */
   key: string;
-  /** Of the calls of the node. */
+  /** Number of the call among those of the node. */
   number: number;
   tool: string;
   input: unknown;

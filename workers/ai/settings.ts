@@ -8,7 +8,7 @@ import { ownRead } from '#shared/db/unavailable-store.ts';
 interface Needs {
   pool: Pool;
   secrets: KeyRing;
-  /** Of the deployment, for tenants without a model of their own. */
+  /** Settings of the deployment, for tenants without a model of their own. */
   workspace: AISettings | null;
 }
 

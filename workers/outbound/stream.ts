@@ -6,7 +6,7 @@ export interface StreamingFetch extends AsyncDisposable {
   (address: string | URL | Request, init?: RequestInit): Promise<Response>;
 }
 
-/** Of one answer. */
+/** Limit of one response. */
 const MAX_BYTES = 8_000_000;
 
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);

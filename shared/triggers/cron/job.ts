@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { JsonObject } from '../../core/json.ts';
 
-/** What becomes of a tick while the work of an earlier one goes on. */
+/** Policy for a tick that is due while the work of an earlier one goes on. */
 export const OverlapPolicy = z.enum(['allow', 'skip', 'queue-one', 'cancel-old']);
 export type OverlapPolicy = z.infer<typeof OverlapPolicy>;
 
-/** What becomes of ticks that were due while no worker could start them. */
+/** Policy for ticks that were due while no worker could start them. */
 export const MissedRunPolicy = z.enum(['skip', 'last', 'all']);
 export type MissedRunPolicy = z.infer<typeof MissedRunPolicy>;
 
@@ -15,7 +15,7 @@ export type CronJobType = z.infer<typeof CronJobType>;
 const ID = z.uuid().toLowerCase();
 const inputValues = JsonObject.default({});
 
-/** What a cron job does, as it is stored. */
+/** Config of each type of cron job, as it is stored. */
 export const configs = {
   workflow: z.object({ workflowID: ID, inputValues }),
   dataQuery: z.object({ dataQueryID: ID, inputValues }),
@@ -29,7 +29,7 @@ export interface CronTarget {
   inputValues: JsonObject;
 }
 
-/** What a job executes, and the permission that it needs. The config was parsed when it was stored. */
+/** Target that a job executes, and the permission that it needs. The config was parsed when it was stored. */
 export function targetOf(type: CronJobType, config: JsonObject): CronTarget {
   if (type === 'workflow') {
     const { workflowID: id, inputValues } = configs.workflow.parse(config);
@@ -46,6 +46,6 @@ export type TickStatus = z.infer<typeof TickStatus>;
 export const TriggerType = z.enum(['SCHEDULED', 'MANUAL', 'BACKFILL']);
 export type TriggerType = z.infer<typeof TriggerType>;
 
-/** What became of a tick. */
+/** Outcome of a tick. */
 export const TickOutcome = z.enum(['fired', 'queued', 'caughtUp', 'skipped', 'missed', 'refused']);
 export type TickOutcome = z.infer<typeof TickOutcome>;

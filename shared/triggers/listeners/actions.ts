@@ -189,7 +189,7 @@ export function findActionType(type: string): ActionDefinition | undefined {
 /** At least one, which the type of `z.enum` asks for. */
 export const ActionType = z.enum(actions.map(({ type }) => type) as [ActionType, ...ActionType[]]);
 
-/** What a config names, in lower case; undefined for a kind that names nothing. */
+/** Finds the asset that a config names, its id in lower case; undefined for a kind that names nothing. */
 export function namedIn({ names }: Pick<ActionDefinition, 'names'>, config: JsonObject) {
   const id = names && config[names.field];
   return names && typeof id === 'string' ? { ...names, id: id.toLowerCase() } : undefined;

@@ -43,7 +43,7 @@ interface Branch<T> {
 }
 
 export interface Endpoints<T> {
-  /** Of several paths that match, the one that has a literal where the others first have a parameter. */
+  /** Finds the path that matches; of several, the one that has a literal where the others first have a parameter. */
   find(segments: readonly string[]): { value: T; params: Record<string, string> } | undefined;
 }
 

@@ -22,7 +22,7 @@ export interface NewEvent {
   params?: JsonObject;
   /** Without credentials. */
   headers?: [string, string][];
-  /** What other types than webhooks say of it: a topic, a channel. */
+  /** Metadata that types other than webhooks add: a topic, a channel. */
   meta?: JsonObject;
   body: Buffer;
   dedup?: { key: string; bodyHash: string; windowSeconds: number } | undefined;

@@ -188,8 +188,8 @@ test('after disposal a returned connection is closed', async () => {
 
 test('work that waits for a new connection takes one that comes back before, and the new one is kept', async () => {
   await using pool = create();
-  const held = Promise.withResolvers<void>();
-  const first = pool.withConnection(never, () => held.promise);
+  const blocker = Promise.withResolvers<void>();
+  const first = pool.withConnection(never, () => blocker.promise);
   await afterwards();
   const { promise, resolve } = Promise.withResolvers<void>();
   room = promise;
@@ -197,7 +197,7 @@ test('work that waits for a new connection takes one that comes back before, and
   await afterwards();
   expect(opened).toHaveLength(1);
 
-  held.resolve();
+  blocker.resolve();
 
   expect(await second).toBe(opened[0]);
   await first;

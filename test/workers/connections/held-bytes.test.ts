@@ -13,7 +13,7 @@ const CELL = 20 * MB;
 const options = { connectionOption: 'connectionString', connectionString: testServers.datasourceURL };
 let datasources: OpenedDatasource[];
 beforeAll(async () => {
-  // Of a tenant each, so that none waits for a connection of another.
+  // Each belongs to a tenant of its own, so that none waits for a connection of another.
   datasources = await Promise.all(Array.from({ length: ANSWERS }, () => openDatasource(postgresql, options)));
 });
 afterAll(async () => {
@@ -46,8 +46,8 @@ test('answers at once take no more memory than may be held, and all of them arri
     Promise.all(
       datasources.map(async (datasource) => {
         const flow = { tenantID: newID() };
-        using held = account.openReservation(flow);
-        await withReservation(flow, held, () => readCell(datasource, CELL));
+        using reserved = account.openReservation(flow);
+        await withReservation(flow, reserved, () => readCell(datasource, CELL));
       }),
     ),
   );
@@ -62,8 +62,8 @@ test('an answer larger than one request may hold is refused before it arrives', 
   const growth = await growthOf(async () => {
     for (const datasource of datasources.slice(0, 3)) {
       const flow = { tenantID: newID() };
-      using held = account.openReservation(flow);
-      await expect(withReservation(flow, held, () => readCell(datasource, 100 * MB))).rejects.toMatchObject({
+      using reserved = account.openReservation(flow);
+      await expect(withReservation(flow, reserved, () => readCell(datasource, 100 * MB))).rejects.toMatchObject({
         code: 'PAYLOAD_TOO_LARGE',
         message: expect.stringContaining('HELD_MAX_BYTES'),
       });

@@ -134,7 +134,7 @@ function asMoment(text: string): Json {
   return `${date}T${time}${zone === '+00' ? 'Z' : /^.\d\d$/.test(zone) ? `${zone}:00` : zone}`;
 }
 
-/** By type OIDs, which are the same in every database; values of other types stay text. */
+/** Readers by type OIDs, which are the same in every database; values of other types stay text. */
 const readers: Readonly<Record<number, (text: string) => Json>> = {
   16: (text) => text === 't',
   17: asBytes,

@@ -78,12 +78,12 @@ export async function openImap(options: Options, outbound: Outbound, signal: Abo
 /** The library would open a socket of its own, past the gate. */
 function transportOn(socket: Socket, options: Options): ImapTransport {
   return {
-    connect(_place, onConnect) {
+    connect(_address, onConnect) {
       // It listens to errors when this has returned.
       setImmediate(onConnect);
       return socket;
     },
-    upgrade: (plain, _place, onSecure) => connectTLS({ ...tlsOptions(options.host, options), socket: plain }, onSecure),
+    upgrade: (plain, _address, onSecure) => connectTLS({ ...tlsOptions(options.host, options), socket: plain }, onSecure),
   };
 }
 

@@ -12,7 +12,7 @@ export const connectSyslog: Connector<typeof syslog> = ({ port }, { tenantID, sy
   async [Symbol.asyncDispose]() {},
 });
 
-/** Of two tenants with one port, one would get what is meant for the other. So an operator gives each port to one tenant. */
+/** An operator gives each port to one tenant: if two had the same port, one would receive the messages of the other. */
 export function requireOwnPort(
   port: number,
   { tenantID, syslogPorts }: { tenantID: string; syslogPorts: ReadonlyMap<number, string> },

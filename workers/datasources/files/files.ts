@@ -37,10 +37,10 @@ export async function createFiles({ pool, files: stored, logger }: Needs): Promi
     folder: store.folder,
     async read({ tenantID, filePaths, request, signal }) {
       signal.throwIfAborted();
-      using held = new DisposableStack();
+      using pinned = new DisposableStack();
       const files: ReadableFile[] = [];
       for (const filePath of filePaths) {
-        const { path, fileType } = held.use(await store.hold(tenantID, fileIDOf(filePath)));
+        const { path, fileType } = pinned.use(await store.pin(tenantID, fileIDOf(filePath)));
         files.push({ path, fileType });
       }
       return await readers.read({ tenantID, request: request(files), signal });

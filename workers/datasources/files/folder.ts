@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Of this process. */
+/** Folders of this process. */
 const folders = new Set<string>();
 
 /** Makes a folder that only this user can read, and removes those of processes of this machine that were killed. */

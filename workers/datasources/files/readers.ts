@@ -54,8 +54,8 @@ export function createReaders(
     const about = aboutOf(request);
     const idle = [...pool].filter(({ isBusy, process }) => !isBusy && process.isUsable);
     const own = idle.filter((reader) => reader.tenantID === tenantID);
-    const kept = own.find((reader) => reader.about === about) ?? own[0];
-    const reader = kept ?? open(tenantID);
+    const known = own.find((reader) => reader.about === about) ?? own[0];
+    const reader = known ?? open(tenantID);
     return Object.assign(reader, { about, isBusy: true });
   }
 

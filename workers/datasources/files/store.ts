@@ -12,7 +12,7 @@ import { ownRead } from '#shared/db/unavailable-store.ts';
 import { makeFolder, removeFolder } from './folder.ts';
 
 /** A file on the disk of this worker, which stays there until it is disposed of. */
-export interface HeldFile extends Disposable {
+export interface PinnedFile extends Disposable {
   readonly path: string;
   readonly fileType: string;
 }
@@ -21,14 +21,14 @@ export interface HeldFile extends Disposable {
 export interface FileStore extends AsyncDisposable {
   readonly folder: string;
   /** NOT_FOUND if the file does not exist or is another tenant's. */
-  hold(tenantID: string, fileID: string): Promise<HeldFile>;
+  pin(tenantID: string, fileID: string): Promise<PinnedFile>;
 }
 
 interface Copy {
   path: string;
   size: number;
   written: Promise<void>;
-  holders: number;
+  pins: number;
 }
 
 const MAX_COPIES_BYTES = 512 * 1024 * 1024;
@@ -43,14 +43,14 @@ export async function createFileStore(
   { maxBytes } = { maxBytes: MAX_COPIES_BYTES },
 ): Promise<FileStore> {
   const folder = await makeFolder();
-  /** By tenant and digest, the last used at the end. */
+  /** Copies by tenant and digest, the last used at the end. */
   const copies = new Map<string, Copy>();
 
-  function makeRoom(): void {
+  function evictUnused(): void {
     let total = copies.values().reduce((sum, { size }) => sum + size, 0);
     for (const [key, copy] of copies) {
       if (total <= maxBytes) return;
-      if (copy.holders > 0) continue;
+      if (copy.pins > 0) continue;
       copies.delete(key);
       total -= copy.size;
       void rm(copy.path, { force: true });
@@ -60,12 +60,12 @@ export async function createFileStore(
   function copyOf(tenantID: string, row: FileRow): Copy {
     const { digest, size } = row;
     const key = `${tenantID}-${digest}`;
-    const kept = copies.get(key);
+    const known = copies.get(key);
     copies.delete(key);
     const path = join(folder, key);
-    const copy = kept ?? { path, size, holders: 0, written: write(files, { ...row, tenantID }, path) };
+    const copy = known ?? { path, size, pins: 0, written: write(files, { ...row, tenantID }, path) };
     copies.set(key, copy);
-    if (!kept)
+    if (!known)
       copy.written.catch(() => {
         if (copies.get(key) === copy) copies.delete(key);
       });
@@ -74,25 +74,25 @@ export async function createFileStore(
 
   return {
     folder,
-    async hold(tenantID, fileID) {
-      // Read each time, so that a deleted file is gone at once, even if its copy is still here.
+    async pin(tenantID, fileID) {
+      // Read each time, so that a deleted file is not found any more, even if its copy is still here.
       const row = await findRow(pool, tenantID, fileID);
       const copy = copyOf(tenantID, row);
-      copy.holders += 1;
-      makeRoom();
+      copy.pins += 1;
+      evictUnused();
       try {
         await copy.written;
       } catch (error) {
-        copy.holders -= 1;
+        copy.pins -= 1;
         throw error;
       }
-      let isHeld = true;
+      let isPinned = true;
       return {
         path: copy.path,
         fileType: row.fileType,
         [Symbol.dispose]() {
-          if (isHeld) copy.holders -= 1;
-          isHeld = false;
+          if (isPinned) copy.pins -= 1;
+          isPinned = false;
         },
       };
     },

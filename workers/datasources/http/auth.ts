@@ -60,7 +60,7 @@ export interface ClientCredentials {
 
 interface Token {
   credentials: Credentials;
-  /** By the monotonic clock. */
+  /** Time by the monotonic clock. */
   expires: number;
 }
 

@@ -110,7 +110,7 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
     const stored = await rows.read(use.tenantID, use.oauthConnectionID);
     if (stored.status === 'broken') throw mustReconnect(stored);
     checkHost(known.get(stored.provider), use.url);
-    const verdict = judge(stored, open(stored.id, stored.tokens), refused);
+    const verdict = chooseToken(stored, open(stored.id, stored.tokens), refused);
     if (verdict.use !== undefined) return verdict.use;
     if (verdict.isOver) {
       await rows.end(stored, 'The access token has expired, and the provider has sent no refresh token');
@@ -180,7 +180,7 @@ interface Due {
 type Verdict = { use: string } | ({ use?: never; isOver?: never } & Due) | { use?: never; isOver: true };
 
 /** Decides whether the stored token is used. One that is due but not expired is the spare, if there is no new one. */
-function judge(stored: Stored, { accessToken, refreshToken }: Tokens, refused: string | null): Verdict {
+function chooseToken(stored: Stored, { accessToken, refreshToken }: Tokens, refused: string | null): Verdict {
   const isRefused = accessToken === refused;
   if (!isRefused && !stored.isDue) return { use: accessToken };
   if (isRefused && stored.isJustRefreshed) throw notAccepted(stored);

@@ -38,15 +38,15 @@ export function createRevocationKeeper(needs: Needs & { messages: Messages }): A
   const { messages, logger } = needs;
   const stopping = new AbortController();
   const step = { name: 'revoke tokens', everyMs: 10_000, run: () => revokeDue({ ...needs, signal: stopping.signal }) };
-  const kept = keep(step, logger);
+  const task = keep(step, logger);
   const subscriptions = [REVOCATIONS_CHANNEL, TENANT_DELETED_CHANNEL].map((channel) =>
-    messages.subscribe(channel, () => kept.now()),
+    messages.subscribe(channel, () => task.now()),
   );
   return {
     async [Symbol.asyncDispose]() {
       for (const unsubscribe of subscriptions) unsubscribe();
       stopping.abort();
-      await kept[Symbol.asyncDispose]();
+      await task[Symbol.asyncDispose]();
     },
   };
 }

@@ -103,7 +103,7 @@ export function createTokenEndpoint(provider: OAuthProvider, fetch: OutboundFetc
             signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
             additionalParameters: { token_type_hint: kind },
           });
-          if (!response.ok) await oauth.processRevocationResponse(response).catch(unlessGone);
+          if (!response.ok) await oauth.processRevocationResponse(response).catch(ignoreInvalidToken);
         }),
     }),
   };
@@ -166,7 +166,7 @@ function lifeOf({ expires_in }: oauth.TokenEndpointResponse): number | null {
 }
 
 /** Google's error for a token that is not valid any more, which the standard takes for success. */
-function unlessGone(error: unknown): void {
+function ignoreInvalidToken(error: unknown): void {
   if (!(error instanceof oauth.ResponseBodyError && error.error === 'invalid_token')) throw error;
 }
 

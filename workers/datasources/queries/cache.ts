@@ -16,8 +16,8 @@ export interface QueryCache {
   write(key: string, tenantID: string, result: QueryResult, seconds: number): Promise<void>;
 }
 
-/** Of a tenant; those that would be shown longest stay. */
-const BOUNDS: TrimBounds = { maxBytes: 256 * 1024 ** 2, maxRows: 50_000 };
+/** Limits of a tenant's results; those that expire last stay. */
+const LIMITS: TrimBounds = { maxBytes: 256 * 1024 ** 2, maxRows: 50_000 };
 
 interface Options {
   pool: Pool;
@@ -25,8 +25,8 @@ interface Options {
   logger: Logger;
 }
 
-export function createQueryCache({ pool, secrets, logger }: Options, bounds = BOUNDS): QueryCache {
-  const trim = createTrim({ pool, statement: TRIM, ...bounds, warn: createRareWarning(logger) });
+export function createQueryCache({ pool, secrets, logger }: Options, limits = LIMITS): QueryCache {
+  const trim = createTrim({ pool, statement: TRIM, ...limits, warn: createRareWarning(logger) });
   return {
     async read(key) {
       const { rows } = await ownRead(() => pool.query<{ sealed: string }>(READ, [key]));

@@ -90,6 +90,6 @@ async function explain(
   execution: ExecuteOptions,
 ): Promise<QueryResult> {
   if (!connection.explain) throw invalidField('datasourceType', 'a query of this type cannot be explained');
-  // As for `execute`: bound by the schema of the connection's type.
+  // The query is bound, as for `execute`, by the schema of the connection's type.
   return { data: await connection.explain(bound as never, execution) };
 }

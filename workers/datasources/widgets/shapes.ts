@@ -14,10 +14,10 @@ export interface BoundResult {
 
 type Shaper = (columns: readonly string[], bound: BoundResult) => Part;
 
-/** What one binding contributes; it depends on no other binding, so that one whose columns are wrong fails alone. */
+/** Part of the data that one binding contributes; it depends on no other binding, so that one whose columns are wrong fails alone. */
 export interface Part {
   dataset: Json;
-  /** Of `categories`. */
+  /** Values of `categories`. */
   values?: ReadonlyMap<string, Category>;
 }
 
@@ -71,19 +71,19 @@ const SHORT = ['x', 'y', 'r'] as const;
 
 /** Rows without a number are left out. */
 function pointsOf(columns: readonly string[], bound: BoundResult): Part {
-  const places = columns.map((name) => columnOf(name, bound));
+  const bindings = columns.map((name) => columnOf(name, bound));
   const data = rowsOf(bound).flatMap((row, at) => {
-    const values = places.map((place) => valueAt(row, place));
+    const values = bindings.map((binding) => valueAt(row, binding));
     if (values.some((value) => value === null)) return [];
-    return [Object.fromEntries(values.map((value, n) => [SHORT[n] ?? 'x', pointOf(value, places[n], at)]))];
+    return [Object.fromEntries(values.map((value, n) => [SHORT[n] ?? 'x', pointOf(value, bindings[n], at)]))];
   });
   return { dataset: { ...bound.parameters, label: bound.title, data } };
 }
 
 function textOf([name = '']: readonly string[], bound: BoundResult): Part {
-  const place = columnOf(name, bound);
+  const binding = columnOf(name, bound);
   const [row] = rowsOf(bound);
-  return { dataset: { ...bound.parameters, text: row === undefined ? '' : wordsOf(valueAt(row, place)) } };
+  return { dataset: { ...bound.parameters, text: row === undefined ? '' : wordsOf(valueAt(row, binding)) } };
 }
 
 function shownText({ dataset }: Part): string {
@@ -94,13 +94,13 @@ function shownText({ dataset }: Part): string {
 const MAX_ROWS = 50_000;
 const MAX_LABELS = 10_000;
 
-interface Place {
+interface BoundColumn {
   /** The name of the field in `datasetFields`. */
   field: string;
   column: string;
 }
 
-function columnOf(field: string, { datasetFields }: BoundResult): Place {
+function columnOf(field: string, { datasetFields }: BoundResult): BoundColumn {
   const column = Object.hasOwn(datasetFields, field) ? datasetFields[field] : undefined;
   if (!column) throw invalidField(`datasetFields.${field}`, 'is required: the name of a column of the result');
   return { field, column };
@@ -115,8 +115,8 @@ function rowsOf({ result }: BoundResult): JsonObject[] {
   throw invalidField('dataQueryID', `the result has ${rows.length} rows, and a widget shows at most ${MAX_ROWS}`);
 }
 
-function valueAt(row: JsonObject, place: Place | undefined): Json {
-  const { column = '', field = '' } = place ?? {};
+function valueAt(row: JsonObject, binding: BoundColumn | undefined): Json {
+  const { column = '', field = '' } = binding ?? {};
   if (Object.hasOwn(row, column)) return row[column] ?? null;
   const names = Object.keys(row).slice(0, 20).map(quote).join(', ');
   throw invalidField(
@@ -126,7 +126,7 @@ function valueAt(row: JsonObject, place: Place | undefined): Json {
 }
 
 /** A number that servers send as a text, such as a `numeric`, is a number here. Nothing counts as 0. */
-function numberOf(value: Json, { field, column }: Place, at: number): number {
+function numberOf(value: Json, { field, column }: BoundColumn, at: number): number {
   if (value === null) return 0;
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   if (typeof number === 'number' && Number.isFinite(number)) return number;
@@ -135,9 +135,9 @@ function numberOf(value: Json, { field, column }: Place, at: number): number {
 }
 
 /** An x may be a moment, which a chart reads as a text. */
-function pointOf(value: Json, place: Place | undefined, at: number): Json {
-  const isMoment = place?.field === 'xAxis' && typeof value === 'string' && /^\d{4}-\d\d/.test(value);
-  return isMoment || !place ? value : numberOf(value, place, at);
+function pointOf(value: Json, binding: BoundColumn | undefined, at: number): Json {
+  const isMoment = binding?.field === 'xAxis' && typeof value === 'string' && /^\d{4}-\d\d/.test(value);
+  return isMoment || !binding ? value : numberOf(value, binding, at);
 }
 
 function labelOf(value: Json): string | number {

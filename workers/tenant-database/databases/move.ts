@@ -55,7 +55,7 @@ export async function moveDatabase(
     throw new Error(`TENANT_DATABASES_URL does not name the server "${database.server}", where the database is`);
   if (from.name === to.name) throw new Error(`The database is on the server "${to.name}" already`);
   await requirePrograms(needs.programs ?? '', [from, to]);
-  // Of two moves the second waits, and finds the database where the first has put it.
+  // The second of two moves waits, and finds the database where the first has put it.
   await withTenantDatabaseLock(pool, tenantID, async () => {
     const now = await find(tenantID, needs);
     if (now.server !== from.name) throw new Error('The database was moved meanwhile');
@@ -145,7 +145,7 @@ async function copy(
   const { databaseName, roleName } = database;
   if (await hasPrepared(from.admin, databaseName))
     throw new Error('The database has prepared transactions, which a dump would lack; nothing was moved');
-  // Of an earlier move away from that server.
+  // The row may be of an earlier move away from that server.
   await pool.query('delete from tenant_database_removal where server = $1 and database_name = $2', [
     to.name,
     databaseName,

@@ -54,13 +54,13 @@ export function createKeeper({ pool, runs, servers, secrets, messages, logger }:
     { name: 'measure databases', everyMs: 60_000, run: () => measureDatabases({ pool, servers, secrets, logger }) },
     { name: 'drop databases', everyMs: 10_000, run: () => workOffRemovals({ pool, servers, logger }) },
   ];
-  const kept = steps.map((step) => keep(step, logger));
-  const removals = kept.at(-1);
+  const tasks = steps.map((step) => keep(step, logger));
+  const removals = tasks.at(-1);
   const unsubscribe = messages.subscribe(TENANT_DELETED_CHANNEL, () => removals?.now());
   return {
     async [Symbol.asyncDispose]() {
       unsubscribe();
-      await Promise.all(kept.map((step) => step[Symbol.asyncDispose]()));
+      await Promise.all(tasks.map((step) => step[Symbol.asyncDispose]()));
       await resources.disposeAsync();
     },
   };

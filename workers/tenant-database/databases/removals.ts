@@ -83,7 +83,7 @@ export async function dropRoleAndDatabase(
   if (role) await dropRole(connection, { server, oid: role.oid, name: roleName });
 }
 
-/** Of a database that was over its quota. */
+/** Drops the role of a database that was over its quota. */
 async function dropRoleWhenFull(connection: PoolClient, server: TenantServer, name: string): Promise<void> {
   const { rows } = await connection.query<{ oid: number }>('select oid from pg_roles where rolname = $1', [name]);
   if (rows[0]) await dropRole(connection, { server, oid: rows[0].oid, name });

@@ -24,7 +24,7 @@ export async function findColumnType(
   const parts = form.exec(type.trim())?.groups;
   if (!parts) throw noType(type, field);
   const { base = '', numbers = '', rest = '', list = '' } = parts;
-  const found = await lookUp(connection, `${base}${rest}`);
+  const found = await resolveType(connection, `${base}${rest}`);
   if (!found) throw noType(type, field);
   const modifier = numbers.replace(/\s/g, '');
   const name = modifier ? found.name.replace(/(?= with(?:out)? time zone$)|$/, modifier) : found.name;
@@ -36,7 +36,7 @@ const form =
   /^(?<base>(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_]*)(?:(?:\s*\.\s*|\s+)(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_]*))*?)(?<numbers>\s*\(\s*\d{1,6}\s*(?:,\s*-?\d{1,6}\s*)?\))?(?<rest>\s+with(?:out)?\s+time\s+zone)?(?<list>(?:\s*\[\s*\d{0,9}\s*\])*)$/iu;
 
 /** Lets the server parse the name; undefined if it is not a type. Pseudo-types cannot be column types. */
-async function lookUp(
+async function resolveType(
   connection: PostgresConnection,
   name: string,
 ): Promise<{ name: string; base: string } | undefined> {

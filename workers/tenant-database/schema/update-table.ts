@@ -63,8 +63,8 @@ async function columnActions(
 ): Promise<string[]> {
   const wanted = columns ?? [];
   const names = new Set(wanted.map(({ databaseTableColumnName }) => databaseTableColumnName));
-  const gone = current.columns.filter(({ name }) => !names.has(name));
-  const actions = gone.map(({ name }) => `drop column ${quoteName(name)}`);
+  const removed = current.columns.filter(({ name }) => !names.has(name));
+  const actions = removed.map(({ name }) => `drop column ${quoteName(name)}`);
   for (const [at, column] of wanted.entries()) {
     const field = `columns.${at}`;
     const existing = current.columns.find(({ name }) => name === column.databaseTableColumnName);

@@ -147,7 +147,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
         );
       const answering = await candidates();
       await inTransaction(pool, async (client) => {
-        // Of concurrent creations, each counts those before it.
+        // Each of several concurrent creations counts those before it.
         await client.query('select pg_advisory_xact_lock($1)', [ASSIGN_LOCK]);
         const [chosen] = emptiestFirst(await countDatabases(client), answering);
         if (!chosen) throw full(config.maxPerServer);

@@ -79,7 +79,7 @@ function versionOf({ cronJobType, workflow, versionID }: LockedJob) {
   return { versionID: workflow.versionID, options: WorkflowOptions.parse(workflow.options) };
 }
 
-/** What templates of the inputs may name: `{{cron.scheduledAt}}`. */
+/** Roots that templates of the inputs may name: `{{cron.scheduledAt}}`. */
 function describe(job: LockedJob, tick: OpenTick): JsonObject {
   return {
     scheduledAt: new Date(tick.scheduledAt).toISOString(),

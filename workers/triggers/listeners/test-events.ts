@@ -13,7 +13,7 @@ interface Tested extends RecordedEvent {
   attemptsBefore: number;
 }
 
-/** What the test room of a listener is sent of an event: once, with its first attempt. */
+/** Messages of an event for the test room of its listener: one, with the first attempt. */
 export function testsOf(
   { isTested, attempts, attemptsBefore, tenantID, listenerID }: Tested,
   event: JsonObject,

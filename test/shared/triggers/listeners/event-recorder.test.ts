@@ -197,7 +197,7 @@ test('the jobs of a tenant with many go behind those of others, however its even
   await deployment.pool.query('update listener_event set dispatched_at = null where id = any($1::uuid[])', [ids]);
   queue.first = [];
   await dispatchWaiting({ pool: deployment.pool, producer });
-  // Of the tenant eleven others have jobs.
+  // Eleven other events of the tenant have jobs.
   expect(firstOf(...small)).toBe(39);
 });
 
@@ -264,8 +264,8 @@ test('events of a key have jobs one after the other, in the order of their recei
 });
 
 /** A pool that holds its first statements until each is released. */
-function aHeldPool(held: number) {
-  const holds = Array.from({ length: held }, () => Promise.withResolvers<void>());
+function aBlockedPool(blocked: number) {
+  const holds = Array.from({ length: blocked }, () => Promise.withResolvers<void>());
   const state = { statements: 0, release: (nth: number) => holds[nth]?.resolve() };
   const pool = new Proxy(deployment.pool, {
     get(target, key) {
@@ -283,7 +283,7 @@ function aHeldPool(held: number) {
 
 test('an event waits while an earlier one of its key is recorded, and others do not', async () => {
   const { pool } = deployment;
-  const slow = aHeldPool(1);
+  const slow = aBlockedPool(1);
   await using recorder = recorderOf(aQueue().producer, { pool: slow.pool });
   const [tenantID, listenerID] = [newID(), newID()];
   const events = Array.from({ length: 620 }, (_, n) => anEvent({ tenantID, listenerID, orderKey: `k${n % 3}` }));
@@ -304,7 +304,7 @@ test('an event waits while an earlier one of its key is recorded, and others do 
 });
 
 test('a tenant does not wait for statements that another has filled', async () => {
-  const slow = aHeldPool(2);
+  const slow = aBlockedPool(2);
   await using recorder = recorderOf(aQueue().producer, { pool: slow.pool });
   const tenantID = newID();
   const many = Array.from({ length: 1_200 }, () => recorder.record(anEvent({ tenantID })));
@@ -324,7 +324,7 @@ test('a tenant does not wait for statements that another has filled', async () =
 
 test('with one lane the events of a tenant are recorded in their order, also those beside the lane', async () => {
   // The lane has the first statement, and the second is beside it.
-  const slow = aHeldPool(2);
+  const slow = aBlockedPool(2);
   await using recorder = recorderOf(aQueue().producer, { pool: slow.pool, maxConcurrent: 1 });
   const tenantID = newID();
   const order: number[] = [];

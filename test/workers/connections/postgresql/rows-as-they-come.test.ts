@@ -31,10 +31,10 @@ const types = {
 
 /** Counts the rows it gets, and does nothing else. */
 function aCounter() {
-  const counter = { rows: 0, portions: 0, onRows };
+  const counter = { rows: 0, batches: 0, onRows };
   async function onRows(rows: JsonObject[]): Promise<void> {
     counter.rows += rows.length;
-    counter.portions += 1;
+    counter.batches += 1;
   }
   return counter;
 }
@@ -80,7 +80,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
         maxRows: 2_000_000,
         onRows: async (rows) => {
           await counter.onRows(rows);
-          if (counter.portions % 10 === 0) most = Math.max(most, heapUsed());
+          if (counter.batches % 10 === 0) most = Math.max(most, heapUsed());
         },
       },
     );
@@ -92,25 +92,25 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
   test('rows are fetched only after the earlier ones were taken', async () => {
     const mark = newID();
     const { promise: taken, resolve } = Promise.withResolvers<void>();
-    let portions = 0;
+    let batches = 0;
     const answer = datasource.execute(
       { query: `select n, clock_timestamp() as at from generate_series(1, 1000) n /* ${mark} */` },
       {},
       {
         onRows: async () => {
-          portions += 1;
+          batches += 1;
           await taken;
         },
       },
     );
 
-    await eventually(() => expect(portions).toBe(1));
+    await eventually(() => expect(batches).toBe(1));
     await sleep(200);
-    expect(portions).toBe(1);
+    expect(batches).toBe(1);
     resolve();
 
     expect((await answer).rowCount).toBe(1_000);
-    expect(portions).toBeGreaterThan(1);
+    expect(batches).toBeGreaterThan(1);
   });
 
   test('at most the requested number is streamed, and the answer tells that there were more', async () => {
@@ -132,7 +132,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
   test('rows of growing size are not buffered', async () => {
     let largest = 0;
     let bytes = 0;
-    let portions = 0;
+    let batches = 0;
     const { rowCount } = await datasource.execute(
       {
         query: `select repeat('x', case when n < 20000 then 10 else 500000 end) as t from generate_series(1, 20300) n`,
@@ -144,7 +144,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
         onRows: async (rows) => {
           const size = rows.reduce((sum, { t }) => sum + String(t).length, 0);
           bytes += size;
-          portions += 1;
+          batches += 1;
           largest = Math.max(largest, size);
           await sleep(2);
         },
@@ -154,7 +154,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     // More than the size limit of a single answer.
     expect({ rowCount, bytes }).toEqual({ rowCount: 20_300, bytes: 19_999 * 10 + 301 * 500_000 });
     expect(largest).toBeLessThan(4 * 1024 * 1024);
-    expect(portions).toBeLessThan(150);
+    expect(batches).toBeLessThan(150);
   });
 
   test('a consumer that fails ends the query with its error, and its changes are rolled back', async () => {
@@ -182,7 +182,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
 
     expect(empty).toEqual({ data: [], columns: [{ name: 'n', type: 'integer' }], rowCount: 0 });
     expect(none).toEqual({ data: [], notices: ['seen'] });
-    expect(counter.portions).toBe(0);
+    expect(counter.batches).toBe(0);
   });
 
   test('an error among the rows arrives after the earlier rows', async () => {

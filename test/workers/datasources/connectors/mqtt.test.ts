@@ -19,7 +19,7 @@ import type { TiedServer } from '../../../servers/tied-server.ts';
 const found = await findMosquitto();
 if (found.path === null) process.stderr.write(`The tests of mqtt are skipped: ${found.reason}\n`);
 
-/** Of user `u`, password `right-secret`: PBKDF2 as `mosquitto_passwd` writes it, so that its tool is not needed. */
+/** Password file of user `u`, password `right-secret`: PBKDF2 as `mosquitto_passwd` writes it, so that its tool is not needed. */
 const passwords =
   'u:$7$101$Z2FudHJ5LXNhbHQh$8fHSu813PQxxfrhkDSLICGYOLONyeHDFg5a0/DpJpUDxRsvpoZUaEQcFDaQSf+CJJqa4mcbbRuAlUtT9/T+GcQ==\n';
 
@@ -366,7 +366,6 @@ describe('a server in the place of MQTT', () => {
           if (outcome.status === 'rejected') expect(outcome.reason.code).toMatch(/^(?:UPSTREAM_FAILED|DB_ERROR)$/);
       }
     },
-    60_000,
   );
 
   function anyPacket(): Buffer {

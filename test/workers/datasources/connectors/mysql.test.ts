@@ -507,8 +507,8 @@ describe.skipIf(found.path === null)('MySQL', () => {
         [5_000, undefined],
       ] as const) {
         let taken = 0;
-        const onRows = async (portion: JsonObject[]) => {
-          taken += portion.length;
+        const onRows = async (batch: JsonObject[]) => {
+          taken += batch.length;
         };
         const result = await datasource.execute(
           { query: 'select seq from seq_1_to_5000' },
@@ -581,7 +581,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
       ]),
     );
     expect(
-      columns?.map(({ name, type, details: facts }) => [name, type, facts?.isNullable, facts?.isPrimaryKey]),
+      columns?.map(({ name, type, details: about }) => [name, type, about?.isNullable, about?.isPrimaryKey]),
     ).toEqual([
       ['id', 'bigint(20)', false, true],
       ['name', 'varchar(40)', false, false],

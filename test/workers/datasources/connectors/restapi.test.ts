@@ -344,9 +344,9 @@ describe('failures', () => {
   });
 
   test('of a closed port', async () => {
-    await using gone = await startHTTP();
-    await gone[Symbol.asyncDispose]();
-    await using api = await openDatasource(restapi, { baseUrl: gone.origin });
+    await using closed = await startHTTP();
+    await closed[Symbol.asyncDispose]();
+    await using api = await openDatasource(restapi, { baseUrl: closed.origin });
     await expect(api.test()).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'unreachable' } });
   });
 

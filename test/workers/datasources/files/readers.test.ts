@@ -88,8 +88,8 @@ test('a result counts among the bytes that a worker holds before it is sent, and
 
   const account = createMemoryBudget({ maxBytes: 1_000_000 });
   const flow = { tenantID: 'tenant' };
-  using held = account.openReservation(flow);
-  await expect(withReservation(flow, held, () => readAlone(long(1_000_000)))).rejects.toMatchObject({
+  using pinned = account.openReservation(flow);
+  await expect(withReservation(flow, pinned, () => readAlone(long(1_000_000)))).rejects.toMatchObject({
     code: 'PAYLOAD_TOO_LARGE',
   });
   expect(await readAlone('select a from t')).toMatchObject({ data: [{ a: 1 }] });

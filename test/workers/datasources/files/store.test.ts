@@ -18,10 +18,10 @@ test('a file is written once for concurrent readers, whole and readable by this 
   const { fileID } = await world.upload('a.csv', table('a'));
   const again = await world.upload('b.csv', table('a'));
 
-  const held = await Promise.all([fileID, fileID, again.fileID].map((id) => store.hold(world.tenant.id, id)));
+  const pinned = await Promise.all([fileID, fileID, again.fileID].map((id) => store.pin(world.tenant.id, id)));
 
-  const [path = ''] = new Set(held.map((file) => file.path));
-  expect(new Set(held.map((file) => file.path)).size).toBe(1);
+  const [path = ''] = new Set(pinned.map((file) => file.path));
+  expect(new Set(pinned.map((file) => file.path)).size).toBe(1);
   expect(readFileSync(path, 'utf8')).toBe(table('a'));
   expect(statSync(store.folder).mode & 0o777).toBe(0o700);
   expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -32,28 +32,28 @@ test('the same bytes of another tenant are a separate copy, which only that tena
   const other = await aTenant(world.cluster);
   const mine = await world.upload('a.csv', table('a'));
   const theirs = await world.upload('a.csv', table('a'), other);
-  using held = await store.hold(world.tenant.id, mine.fileID);
+  using pinned = await store.pin(world.tenant.id, mine.fileID);
 
-  await expect(store.hold(other.id, mine.fileID)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-  using copy = await store.hold(other.id, theirs.fileID);
+  await expect(store.pin(other.id, mine.fileID)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  using copy = await store.pin(other.id, theirs.fileID);
 
-  expect(copy.path).not.toBe(held.path);
+  expect(copy.path).not.toBe(pinned.path);
 });
 
 test('a full store deletes files not in use, the least recently used first', async () => {
   await using store = await createFileStore(world.cluster.context, { maxBytes: 2_500 });
   const ids: string[] = [];
   for (const mark of ['1', '2', '3']) ids.push((await world.upload('a.csv', table(mark))).fileID);
-  const hold = (index: number) => store.hold(world.tenant.id, ids[index] ?? '');
-  const [first, second] = [await hold(0), await hold(1)];
+  const pin = (index: number) => store.pin(world.tenant.id, ids[index] ?? '');
+  const [first, second] = [await pin(0), await pin(1)];
   second[Symbol.dispose]();
 
-  using third = await hold(2);
+  using third = await pin(2);
 
   await expect.poll(() => existsSync(second.path)).toBe(false);
   expect([existsSync(first.path), existsSync(third.path)]).toEqual([true, true]);
   // A deleted file is downloaded again when it is needed.
-  using back = await hold(1);
+  using back = await pin(1);
   expect(readFileSync(back.path, 'utf8')).toBe(table('2'));
 });
 
@@ -86,5 +86,5 @@ test('a file with other bytes than the uploaded ones is not given out', async ()
   const { fileID } = await world.upload('a.csv', table('x'));
   await world.cluster.context.pool.query(`update tenant_file_chunk set bytes = 'y' where file_id = $1`, [fileID]);
 
-  await expect(store.hold(world.tenant.id, fileID)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(store.pin(world.tenant.id, fileID)).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });

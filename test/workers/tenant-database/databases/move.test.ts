@@ -251,8 +251,8 @@ test.each(['dumped', 'restored'])(
       const sql = `select from pg_stat_activity where datname = '${tenant.name}' and ${reached.sql}`;
       expect(await onServer(sql, reached)).toHaveLength(1);
     });
-    const held = run(tenant.id, 'insert into kept values (7000)', AbortSignal.timeout(300)).catch((error) => error);
-    expect(await held).toBeInstanceOf(Error);
+    const blocked = run(tenant.id, 'insert into kept values (7000)', AbortSignal.timeout(300)).catch((error) => error);
+    expect(await blocked).toBeInstanceOf(Error);
 
     mover.kill('SIGKILL');
     await once(mover, 'exit');
@@ -267,8 +267,8 @@ test.each(['dumped', 'restored'])(
     await run(tenant.id, 'drop table checked');
     expect(await once(startMove(), 'exit')).toEqual([0, null]);
     expect(await serverOf(tenant)).toBe('b');
-    const kept = `select count(*)::int as n, count(*) filter (where id = 7000)::int as held from kept`;
-    expect((await run(tenant.id, kept)).rows).toEqual([{ n: 1001, held: 0 }]);
+    const count = `select count(*)::int as n, count(*) filter (where id = 7000)::int as held from kept`;
+    expect((await run(tenant.id, count)).rows).toEqual([{ n: 1001, blocked: 0 }]);
   },
 );
 

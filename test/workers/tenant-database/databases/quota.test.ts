@@ -45,7 +45,7 @@ async function isFull(tenantID: string): Promise<boolean> {
   return rows[0].full;
 }
 
-/** What a tenant could have prepared before it was over its quota. */
+/** Objects that a tenant could have prepared before it was over its quota. */
 const PREPARED = `
 create table big (word text); create table small (id int primary key); insert into small select generate_series(1, 9);
 create table log (n int); create table guarded (n int); insert into guarded values (1);

@@ -14,7 +14,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 interface Tenant {
   id: string;
-  /** Of the role and the database. */
+  /** Name of the role and the database. */
   name: string;
 }
 

@@ -210,8 +210,8 @@ test('a truncated result says so', async () => {
 
   const whole = await run('select * from generate_series(1, 20) as n', { maxRows: 20 });
   expect(whole.results[0]).toMatchObject({ truncated: false, rowCount: 20 });
-  const portions = await run('select * from generate_series(1, 900) as n');
-  expect(portions.results[0]).toMatchObject({ truncated: false, rowCount: 900 });
+  const batches = await run('select * from generate_series(1, 900) as n');
+  expect(batches.results[0]).toMatchObject({ truncated: false, rowCount: 900 });
 });
 
 test('of a million rows only the first are fetched, and fewer of large ones', async () => {

@@ -44,24 +44,24 @@ test('a slot of PostgreSQL moves when its changes are stored and not before', as
   await using resources = new AsyncDisposableStack();
   const pool = resources.adopt(createPool({ url, poolSize: 1 }, testLogger), (one) => one.end());
   await pool.query('create table orders (id bigserial primary key, note text)');
-  const place = async () =>
+  const flushedTo = async () =>
     (await pool.query<{ at: string }>('select confirmed_flush_lsn as at from pg_replication_slots')).rows[0]?.at;
   const options = { connectionOption: 'connectionString', connectionString: url };
   await using received = await receiveEvents('postgresql', {
     ...{ options, config: { source: 'changes', tables: 'public.orders' }, isStored: false },
   });
   await received.ready;
-  const before = await place();
+  const before = await flushedTo();
   await pool.query(`insert into orders (note) values ('a'), ('b')`);
   await eventually(() => expect(received.events).toHaveLength(2));
-  expect(await place()).toBe(before);
+  expect(await flushedTo()).toBe(before);
 
   received.store();
-  await eventually(async () => expect(await place()).not.toBe(before));
+  await eventually(async () => expect(await flushedTo()).not.toBe(before));
   expect(received.events).toHaveLength(2);
   await received[Symbol.asyncDispose]();
   await received.remove();
-  expect(await place()).toBeUndefined();
+  expect(await flushedTo()).toBeUndefined();
 });
 
 test('a message of a stream of NATS is acknowledged when it is stored and not before; one that is refused ends the connection', async () => {

@@ -1,4 +1,4 @@
-/** What a connection reads while events cannot be stored, against real servers. */
+/** Checks, against real servers, what a connection reads while events cannot be stored. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';

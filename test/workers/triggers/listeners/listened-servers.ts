@@ -28,7 +28,7 @@ import { startOwnPostgres } from '../../../support/own-postgres.ts';
 
 /** A listener type with a server, for tests that are the same for all types. */
 export interface Listened {
-  /** Of the case, in messages of tests. */
+  /** Name of the case, in messages of tests. */
   name: string;
   type: string;
   options: JsonObject;
@@ -45,7 +45,7 @@ export interface ListenedServers extends AsyncDisposable {
   listened: readonly Listened[];
   /** Kills every server and starts it again. */
   restart(): Promise<void>;
-  /** What listeners have made at their servers, other than consumer groups of streams. */
+  /** Remote resources of listeners at their servers, other than consumer groups of streams. */
   remoteResources(): Promise<string[]>;
   /** Settings of the workers of a tenant that listens. */
   settingsFor(tenantID: string): Record<string, string>;
@@ -177,7 +177,7 @@ async function startForRedis(dir: string): Promise<Started> {
 }
 
 async function startForMqtt(dir: string): Promise<Started> {
-  // What it keeps for a session must outlive `kill -9`, and be as much as a test sends meanwhile.
+  // Messages that it keeps for a session must outlive `kill -9`, and be as much as a test sends meanwhile.
   const kept = `persistence true\npersistence_location ${dir}/\nautosave_on_changes true\nautosave_interval 1`;
   const server = await startMosquitto({ dir, config: `allow_anonymous true\nmax_queued_messages 0\n${kept}` });
   const options = { brokerUrl: `mqtt://127.0.0.1:${server.port}` };

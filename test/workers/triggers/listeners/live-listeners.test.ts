@@ -64,7 +64,7 @@ async function areRunning(): Promise<void> {
   });
 }
 
-/** Of its own for each try of a test: listeners still have what an earlier one has sent. */
+/** A text of its own for each try of a test: listeners still have the messages of an earlier one. */
 function aText(): string {
   return `text n${newID().slice(-8)}`;
 }
@@ -78,7 +78,7 @@ async function recorded({ id }: { id: string }): Promise<string[]> {
   return rows.map(({ text }) => /text \w+/.exec(text)?.[0] ?? text);
 }
 
-/** What a listener says of itself, and how many events there are of all of them. */
+/** State of a listener, and the number of events of all listeners. */
 async function described({ id }: { id: string }): Promise<string> {
   const { rows } = await cluster.pool.query('select state, count(*) from listener_event group by state');
   return JSON.stringify({ now: new Date(), listener: (await connections())[id], events: rows });
@@ -103,7 +103,7 @@ test('events flow, also after the server was killed and started again', async ()
     cases.map(async (one) => {
       await one.send(first);
       await hasRecorded(one, [first]);
-      // What filters of the config leave out comes before it. The server of the websocket greets.
+      // Messages that filters of the config leave out come before it. The server of the websocket greets.
       const others = (await recorded(one)).filter((text) => !/^(?:text n|hello)/.test(text));
       expect(others, one.name).toEqual([]);
     }),
@@ -274,7 +274,7 @@ test('what listeners have left is removed, although no worker had them when they
   const { pool } = cluster;
   const api = cluster.as(tenant.creator).in(tenant);
   for (const { id } of cases) await api.post(`T/listeners/${id}/deactivate`);
-  const leaving = cases.filter(({ keeps }) => keeps);
+  const withResources = cases.filter(({ keeps }) => keeps);
   const first = await startOwner();
   await eventually(async () => expect(await servers.remoteResources()).toEqual([]));
   const doomed = await aTenant(cluster);
@@ -282,8 +282,8 @@ test('what listeners have left is removed, although no worker had them when they
     const datasource = await aDatasource(cluster, { tenant: owner, type, options });
     return { datasource, ...(await aListener(cluster, { tenant: owner, datasource, config })) };
   };
-  const created = await Promise.all(leaving.map((one) => create(tenant, one)));
-  const ofDoomed = await Promise.all(leaving.map((one) => create(doomed, one)));
+  const created = await Promise.all(withResources.map((one) => create(tenant, one)));
+  const ofDoomed = await Promise.all(withResources.map((one) => create(doomed, one)));
   const ids = [...created, ...ofDoomed].map(({ id }) => id);
   await eventually(async () => {
     const { rows } = await pool.query<{ state: string }>(

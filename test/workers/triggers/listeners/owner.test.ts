@@ -224,7 +224,7 @@ test('two owners share 1,000 listeners of many tenants evenly, also when a third
     await leases.begin(id);
     owned.set(id, []);
   };
-  /** What an owner does once in a while: see `balance`. */
+  /** Balances the load, as an owner does in each round: see `balance`. */
   const balance = async (id: string, own: string[]) => {
     const share = shareOf(id, await leases.load());
     if (own.length > share) await leases.release(id, own.splice(share));
@@ -297,7 +297,7 @@ test('an owner that waits for a connection to end keeps its lease, and with it a
   await eventually(async () => expect([...(await owners()).values()]).toEqual([4]));
   const [first] = (await owners()).keys();
   await eventually(() => expect(sockets.size).toBe(4));
-  // What its earlier topics have left at the broker is removed first.
+  // The session of its earlier topics at the broker is removed first.
   await pool.query(`update listener set listener_config = '{"topics": "b", "qos": 1}' where id = any($1::uuid[])`, [
     ids,
   ]);
@@ -348,7 +348,7 @@ test('what an owner says is written only of listeners that are its own, and a us
   // One that was stopped for another reason than its connection has no connection.
   await pool.query(`update listener set status = 'error' where id = $1`, [own]);
   expect(await rows()).toContainEqual({ id: own, status: 'error', last_error: null, state: null });
-  // What it has at its server stays.
+  // Its remote resource stays.
   expect(await remoteResourcesOf([own, stopped])).toMatchObject([{ listenerID: stopped }]);
 });
 

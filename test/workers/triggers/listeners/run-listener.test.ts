@@ -14,7 +14,7 @@ import { type RunnerNeeds, runListener } from '#workers/triggers/listeners/owner
 import { websocketSource } from '#workers/triggers/listeners/sources/websocket.ts';
 
 let server: WebSocketServer;
-/** What the server does with each connection. */
+/** Behaviour of the server for each connection. */
 let greet: (socket: WebSocket) => void;
 // For each test, so that a connection that is still on its way from the one before is not counted.
 beforeEach(async () => {
@@ -52,7 +52,7 @@ function run({ provenMs }: Pick<RunnerNeeds, 'provenMs'> = {}) {
     options: { url: `ws://127.0.0.1:${port}`, headers: [], sslVerify: true },
     config: { orderBy: '', parseAsJSON: true },
   };
-  // Of a listener the runner reads these fields.
+  // The runner reads these fields of a listener.
   const runner = runListener({ listener: listener as never, source: websocketSource as never, cursor: null }, needs);
   return { [Symbol.asyncDispose]: () => runner.stop() };
 }

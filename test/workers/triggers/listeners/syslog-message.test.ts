@@ -51,10 +51,10 @@ test.each([
 test('a stream is split by lengths and by lines, wherever it was cut', () => {
   const stream = Buffer.from('11 <13>a\nb cdef<14>line\n\n8 <15>last<16>end\n');
   for (let cut = 0; cut <= stream.length; cut += 1) {
-    const frames: string[] = [];
-    const feed = createMessageSplitter((bytes) => void frames.push(String(bytes)));
+    const split: string[] = [];
+    const feed = createMessageSplitter((bytes) => void split.push(String(bytes)));
     expect([feed(stream.subarray(0, cut)), feed(stream.subarray(cut))]).toEqual([true, true]);
-    expect(frames).toEqual(['<13>a\nb cde', 'f<14>line', '<15>last', '<16>end']);
+    expect(split).toEqual(['<13>a\nb cde', 'f<14>line', '<15>last', '<16>end']);
   }
   const feed = createMessageSplitter(() => undefined);
   expect(feed(Buffer.alloc(70_000, 'x'))).toBe(false);

@@ -86,7 +86,7 @@ test('over two workers a tenant with few events passes one with thousands', asyn
   await Promise.all(Array.from({ length: OF_THE_OTHER }, (_, n) => deliver(beside, { key: `k${n}`, n })));
   await eventually(async () => expect(await done(beside)).toBe(OF_THE_OTHER));
 
-  // By what happened meanwhile, not by the time that it took.
+  // The test compares what happened meanwhile, not the time that it took.
   const { rows } = await pool.query<{ passed: number }>(
     `select count(*)::int as passed from listener_event e, (
        select min(received_at) as first, max(finished_at) as last from listener_event where listener_id = $2) o

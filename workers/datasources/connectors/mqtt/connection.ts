@@ -34,7 +34,7 @@ export interface MqttMessage {
 /** A connection that the server has accepted. */
 export interface MqttConnection {
   /** Aborted when the connection has ended. */
-  readonly gone: AbortSignal;
+  readonly closed: AbortSignal;
   /** Whether the server has kept the session of an earlier connection, with its subscriptions. */
   readonly isResumed: boolean;
   /** Resolves when the server has taken the message, as far as the quality of service confirms that. */
@@ -42,7 +42,7 @@ export interface MqttConnection {
   subscribe(filter: { topic: string; qos: QoS }, onMessage?: (message: MqttMessage) => void): Promise<void>;
   /** Resolves when the server has read everything that was sent before. */
   ping(): Promise<void>;
-  /** Draws what arrives from the bytes of one piece of work. */
+  /** Counts what arrives for the reservation of one piece of work. */
   countFor(reservation: Reservation | undefined): void;
   close(): void;
 }
@@ -63,7 +63,7 @@ export async function openMqttConnection(
   const { protocolVersion, keepAlive } = greeting;
   const packets = parser({ protocolVersion });
   const backPressure = createBackPressure();
-  const gone = new AbortController();
+  const closed = new AbortController();
   const replies = new Map<string, Reply>();
   const pings: Reply[] = [];
   /** Received messages of QoS 2, which may come again until the server sends PUBREL. */
@@ -74,14 +74,14 @@ export async function openMqttConnection(
   let lastID = 0;
 
   function end(error: unknown): void {
-    if (gone.signal.aborted) return;
-    gone.abort(error instanceof AppError ? error : upstreamError('lost', where, error));
+    if (closed.signal.aborted) return;
+    closed.abort(error instanceof AppError ? error : upstreamError('lost', where, error));
     clearInterval(beat);
     socket.destroy();
   }
 
   function send(packet: Packet): void {
-    if (!gone.signal.aborted) socket.write(generate(packet, { protocolVersion }));
+    if (!closed.signal.aborted) socket.write(generate(packet, { protocolVersion }));
   }
 
   async function reply(key: string, packet: Packet): Promise<Packet> {
@@ -89,7 +89,7 @@ export async function openMqttConnection(
     replies.set(key, waiting);
     try {
       send(packet);
-      return await unlessAborted(gone.signal, waiting.promise);
+      return await unlessAborted(closed.signal, waiting.promise);
     } finally {
       replies.delete(key);
     }
@@ -105,7 +105,7 @@ export async function openMqttConnection(
     const waiting = Promise.withResolvers<Packet>();
     pings.push(waiting);
     send({ cmd: 'pingreq' });
-    await unlessAborted(gone.signal, waiting.promise);
+    await unlessAborted(closed.signal, waiting.promise);
   }
 
   function receive(packet: Packet): void {
@@ -160,7 +160,7 @@ export async function openMqttConnection(
   });
 
   const connection = (answer: Packet): MqttConnection => ({
-    gone: gone.signal,
+    closed: closed.signal,
     isResumed: answer.cmd === 'connack' && answer.sessionPresent,
     ping,
     async publish({ topic, payload, qos, retain }) {
@@ -192,7 +192,7 @@ export async function openMqttConnection(
     countFor: (reservation) => backPressure.assignTo(reservation),
     close() {
       backPressure.assignTo(undefined);
-      if (gone.signal.aborted) return;
+      if (closed.signal.aborted) return;
       send({ cmd: 'disconnect' });
       clearInterval(beat);
       socket.end();
@@ -227,7 +227,7 @@ function hello({ protocolVersion, clientId, username, password, keepAlive, sessi
   };
 }
 
-/** By the return codes of both protocol versions. */
+/** Reasons by the return codes of both protocol versions. */
 const reasonByCode: Readonly<Record<number, Reason>> = {
   3: 'busy',
   4: 'authentication',

@@ -30,7 +30,7 @@ export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
         const socket = await openStream(endpoint, outbound, signal);
         return await openMqttConnection(socket, { where, greeting: greetingOf(options, clientId) }, signal);
       },
-      isOpen: ({ gone }) => !gone.aborted,
+      isOpen: ({ closed }) => !closed.aborted,
       close: (connection) => connection.close(),
     });
   const shared = createConnectionAs(options.clientId || randomID());
@@ -42,7 +42,7 @@ export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
         await using own = createConnectionAs(options.clientId ? `${options.clientId}-${randomID()}` : randomID());
         return await own.use(signal, (connection) => {
           connection.countFor(currentReservation());
-          return unlessAborted(connection.gone, read(connection, query, maxRows));
+          return unlessAborted(connection.closed, read(connection, query, maxRows));
         });
       }
       const { topic, qos, retain } = query;
@@ -88,7 +88,7 @@ function invalid(what: string): AppError {
   return invalidField('datasourceOptions.brokerUrl', what);
 }
 
-/** Of letters and digits only, and short enough for every broker. */
+/** A client id of letters and digits only, and short enough for every broker. */
 export function randomID(): string {
   return `gantry${randomBytes(8).toString('hex')}`;
 }

@@ -113,7 +113,7 @@ function keysOf(fields: FieldPacket[]): string[] {
 }
 
 /** Server shutdown, or the connection was killed there. */
-const gone: ReadonlySet<number> = new Set([1053, 1152, 1184, 1927]);
+const connectionLost: ReadonlySet<number> = new Set([1053, 1152, 1184, 1927]);
 
 function usableError(error: unknown, endpoint: MySQLEndpoint, signal: AbortSignal): unknown {
   if (error instanceof AppError) return error;
@@ -132,7 +132,7 @@ const timeouts: ReadonlySet<number> = new Set([3024, 1969]);
 /** An error with the server's message; undefined for the driver's own errors, which have no number. */
 function databaseError(error: unknown): AppError | undefined {
   const { errno, sqlState, sqlMessage } = error as { errno?: number; sqlState?: string; sqlMessage?: string };
-  if (typeof errno !== 'number' || sqlMessage === undefined || gone.has(errno)) return undefined;
+  if (typeof errno !== 'number' || sqlMessage === undefined || connectionLost.has(errno)) return undefined;
   const line = / at line (\d+)$/.exec(sqlMessage)?.[1];
   const details = { errno, ...(sqlState && { sqlState }), ...(line && { line: Number(line) }) };
   return new AppError(timeouts.has(errno) ? 'UPSTREAM_TIMEOUT' : 'DB_ERROR', sqlMessage, { cause: error, details });

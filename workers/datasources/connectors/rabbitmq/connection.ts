@@ -11,7 +11,7 @@ import type { RabbitMQEndpoint } from './endpoint.ts';
 export interface RabbitMQConnection {
   readonly model: ChannelModel;
   /** Aborted when the connection has ended. */
-  readonly gone: AbortSignal;
+  readonly closed: AbortSignal;
   /** Allows one more message, because a call waits for it. */
   expect(): void;
   /** Reason of the end, when the server sent more than was asked for. */
@@ -83,9 +83,9 @@ async function openAt(address: string, endpoint: RabbitMQEndpoint, signal: Abort
 }
 
 function connectionOn(model: ChannelModel): RabbitMQConnection {
-  const gone = new AbortController();
+  const closed = new AbortController();
   model.on('error', () => undefined);
-  model.on('close', (error) => gone.abort(error ?? new Error('the connection has ended')));
+  model.on('close', (error) => closed.abort(error ?? new Error('the connection has ended')));
   const { connection } = model;
   if (!('stream' in connection) || !(connection.stream instanceof Socket))
     throw new Error('the driver does not keep its socket where it did');
@@ -96,12 +96,12 @@ function connectionOn(model: ChannelModel): RabbitMQConnection {
   stream.on('readable', () => {
     if (stream.bytesRead <= allowed) return;
     excess = tooLarge();
-    gone.abort(excess);
+    closed.abort(excess);
     stream.destroy(excess);
   });
   return {
     model,
-    gone: gone.signal,
+    closed: closed.signal,
     expect() {
       allowed = stream.bytesRead + MAX_INFLOW;
     },
@@ -117,7 +117,7 @@ function reasonFor(error: unknown): Reason {
   if (reason) return reason;
   const said = error instanceof Error ? error.message : '';
   if (/^Handshake terminated by server: (?:403|530)|^SASL mechanism/.test(said)) return 'authentication';
-  // By then only the virtual host can be refused.
+  // Only the virtual host can still be refused at this point.
   if (/^Expected ConnectionOpenOk; got <ConnectionClose/.test(said)) return 'not-found';
   return 'refused';
 }

@@ -31,7 +31,7 @@ export const connectRabbitmq: Connector<typeof rabbitmq> = (options, { outbound 
     createSharedConnection<RabbitMQConnection>({
       where,
       open: (signal) => openRabbitMQConnection(endpoint, outbound, signal),
-      isOpen: ({ gone }) => !gone.aborted,
+      isOpen: ({ closed }) => !closed.aborted,
       close: (connection) => void close(connection),
     });
   const shared = createOwnConnection();
@@ -72,15 +72,15 @@ async function onChannel<T>(
   work: (channel: ConfirmChannel) => Promise<T>,
 ): Promise<T> {
   const channelErrors: Error[] = [];
-  const { gone, model } = connection;
+  const { closed, model } = connection;
   connection.expect();
   try {
-    const channel = await unlessAborted(gone, model.createConfirmChannel());
+    const channel = await unlessAborted(closed, model.createConfirmChannel());
     channel.on('error', (error) => void channelErrors.push(error));
     try {
-      const result = await unlessAborted(gone, work(channel));
+      const result = await unlessAborted(closed, work(channel));
       // The answer shows that everything before it has been done.
-      await unlessAborted(gone, channel.close());
+      await unlessAborted(closed, channel.close());
       return result;
     } catch (error) {
       channel.close().catch(() => undefined);

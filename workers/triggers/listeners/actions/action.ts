@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { PagePush } from '#shared/messaging/realtime/listener-events.ts';
 import type { NewRun } from '#shared/runs/accept.ts';
 
-/** What actions need beside their config. */
+/** Context of an action, beside its config. */
 export interface ActionContext {
   eventID: string;
   actionID: string;
@@ -29,13 +29,13 @@ export interface BufferedEvent {
   receivedAt: Date;
   eventData: JsonObject;
   eventMeta: JsonObject;
-  /** Null: only the number of events limits how long it is kept. */
+  /** Null: only the number of events limits its retention. */
   retentionHours: number | null;
   maxEvents: number;
 }
 
 /**
- * What an action leads to. A run, a buffered event and a notice are written or sent when the attempt ends; an action with another effect
+ * Outcome of an action. A run, a buffered event and a page push are written or sent when the attempt ends; an action with another effect
  * has had it. `event` is another event for the actions that follow.
  */
 export interface ActionOutcome {

@@ -10,7 +10,7 @@ import { isCreatorRefused } from './creator-rights.ts';
 
 export type Runners = Record<ActionType, RunAction>;
 
-/** What has become of an action of an event. `waiting`: it has failed, and is tried again. */
+/** Record of an action of an event. `waiting`: it has failed, and is tried again. */
 export interface ActionRecord {
   type: string;
   state: 'done' | 'filtered' | 'waiting' | 'failed';
@@ -29,10 +29,10 @@ export interface Performed {
   saved: BufferedEvent[];
   pagePushes: PagePush[];
   isFiltered: boolean;
-  /** By the id of the action, those of earlier attempts included. */
+  /** Records by the id of the action, those of earlier attempts included. */
   records: ActionRecords;
   failures: AppError[];
-  /** What the first transform of this attempt has made of the event. */
+  /** Result of the first transform of this attempt. */
   transformed?: Transformed;
 }
 
@@ -44,7 +44,7 @@ export interface Transformed {
 
 interface Performing {
   runners: Runners;
-  /** Of earlier attempts. */
+  /** Records of earlier attempts. */
   before: ActionRecords;
   /** Writes what cannot be written together with the end of the attempt. */
   note(actionID: string, record: ActionRecord): Promise<void>;
@@ -167,7 +167,7 @@ function more({ run, result }: ActionOutcome): Pick<ActionRecord, 'instanceID' |
 }
 
 function add(performed: Performed, outcome: ActionOutcome): void {
-  const { runs, saved, pagePushes: pagePushes } = performed;
+  const { runs, saved, pagePushes } = performed;
   performed.isFiltered = outcome.isFiltered === true;
   if (outcome.run) runs.push(outcome.run);
   if (outcome.saved) saved.push(outcome.saved);

@@ -13,7 +13,7 @@ const MAX_PAUSES = 50;
 
 interface Needs {
   events: Pick<Events, 'send'>;
-  /** Of answers that are kept with their keys. */
+  /** Eviction of responses that are stored with their keys. */
   answers: Trim;
 }
 

@@ -19,7 +19,7 @@ export function createOwnLease({
   leaseMs: number;
 }): OwnLease {
   let id: string | undefined;
-  /** By both clocks: a machine may have been suspended. */
+  /** Time of the renewal by both clocks: a machine may have been suspended. */
   let renewedAt: { monotonic: number; ofDay: number } | undefined;
   let renewal = Promise.withResolvers<void>();
 

@@ -169,7 +169,7 @@ export function createListenerOwner({
     const before = one.running;
     const read = await reader.byID(listenerID, tenantID);
     if (!read) return;
-    // What was stored by an earlier version lacks newer fields.
+    // A config that was stored by an earlier version lacks newer fields.
     const config = Common.parse(findListenerType(read.type)?.config.parse(read.config));
     const listener = { ...read, config };
     const key = JSON.stringify([listener.type, listener.datasourceID, listener.config, listener.options]);

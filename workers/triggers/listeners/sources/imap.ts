@@ -17,7 +17,7 @@ const POLL_MS = 20_000;
 const MAX_MESSAGE_BYTES = MAX_ANSWER_BYTES / 2;
 const HEADS_AT_ONCE = 200;
 const BYTES_AT_ONCE = 1_000_000;
-/** Of what is not Base64, and is therefore read line by line, which holds up the worker for half a second a megabyte. */
+/** Limit for content that is not Base64, and is therefore read line by line, which blocks the worker for half a second a megabyte. */
 const MAX_LINES_BYTES = 500_000;
 
 export const imapSource: ImapSource = {
@@ -41,12 +41,12 @@ async function watch({ client, where }: ImapConnection, context: Context): Promi
     isDue = true;
     wake();
   });
-  let place = placeOf(context.cursor, mailbox);
-  context.keepCursor(cursorOf(place));
+  let position = startOf(context.cursor, mailbox);
+  context.keepCursor(cursorOf(position));
   context.ready();
   while (true) {
     isDue = false;
-    place = await readNew(client, { ...context, where }, place);
+    position = await readNew(client, { ...context, where }, position);
     if (isDue) continue;
     const { promise: rung, resolve } = Promise.withResolvers<void>();
     wake = resolve;
@@ -75,58 +75,58 @@ async function openMailbox(client: ImapFlow, { mailbox: name, markSeen }: Contex
   return mailbox;
 }
 
-/** Up to where the mailbox was read. */
-interface Place {
+/** Position up to which the mailbox was read. */
+interface MailboxCursor {
   /** UIDs are of messages only as long as it stays the same. */
   validity: string;
   lastUID: number;
-  /** Of the newest message that was read. */
+  /** Time of the newest message that was read. */
   receivedAt: string;
-  /** The mailbox was numbered anew: what has a smaller UID and was received before is known already. */
+  /** The mailbox was numbered anew: messages with a smaller UID that were received before are known already. */
   known?: { below: number; receivedAt: string };
 }
 
-/** Of a mailbox that was never read, only what comes from now on is new. */
-function placeOf(cursor: JsonObject | undefined, { uidValidity, uidNext }: MailboxObject): Place {
+/** Starts a mailbox that was never read at its end: only messages that arrive from now on are new. */
+function startOf(cursor: JsonObject | undefined, { uidValidity, uidNext }: MailboxObject): MailboxCursor {
   const validity = String(uidValidity);
   if (cursor === undefined) return { validity, lastUID: uidNext - 1, receivedAt: inSeconds(Date.now()) };
-  const before = cursor as unknown as Place;
+  const before = cursor as unknown as MailboxCursor;
   if (before.validity === validity) return before;
   const { receivedAt } = before;
   return { validity, lastUID: 0, receivedAt, known: { below: uidNext, receivedAt } };
 }
 
-function cursorOf({ known, ...place }: Place): JsonObject {
-  return known && place.lastUID < known.below - 1 ? { ...place, known } : place;
+function cursorOf({ known, ...position }: MailboxCursor): JsonObject {
+  return known && position.lastUID < known.below - 1 ? { ...position, known } : position;
 }
 
 type Reading = Context & { where: string };
 
-async function readNew(client: ImapFlow, context: Reading, from: Place): Promise<Place> {
+async function readNew(client: ImapFlow, context: Reading, from: MailboxCursor): Promise<MailboxCursor> {
   const { where, signal } = context;
-  let place = from;
-  const found = await answered(where, signal, client.search({ uid: `${place.lastUID + 1}:*` }, { uid: true }));
+  let position = from;
+  const found = await answered(where, signal, client.search({ uid: `${position.lastUID + 1}:*` }, { uid: true }));
   // The last message always belongs to a range that ends with *.
   const uids = (found || []).filter((uid) => uid > from.lastUID).sort((one, other) => one - other);
   for (let at = 0; at < uids.length; at += HEADS_AT_ONCE) {
     const range = uids.slice(at, at + HEADS_AT_ONCE);
     const query = { uid: true, size: true, internalDate: true, bodyStructure: true };
     const heads = await answered(where, signal, client.fetchAll(range.join(','), query, { uid: true }));
-    const isNew = (head: FetchMessageObject) => !isKnown(head, place);
+    const isNew = (head: FetchMessageObject) => !isKnown(head, position);
     for (const group of groupsOf(heads.filter(isNew))) {
       await context.untilCapacity();
-      await record(client, context, place.validity, group);
-      const newest = [place.receivedAt, ...group.map(receivedAt)].sort().at(-1) ?? place.receivedAt;
-      place = { ...place, lastUID: group.at(-1)?.uid ?? place.lastUID, receivedAt: newest };
-      context.keepCursor(cursorOf(place));
+      await record(client, context, position.validity, group);
+      const newest = [position.receivedAt, ...group.map(receivedAt)].sort().at(-1) ?? position.receivedAt;
+      position = { ...position, lastUID: group.at(-1)?.uid ?? position.lastUID, receivedAt: newest };
+      context.keepCursor(cursorOf(position));
     }
-    place = { ...place, lastUID: range.at(-1) ?? place.lastUID };
+    position = { ...position, lastUID: range.at(-1) ?? position.lastUID };
   }
-  return place;
+  return position;
 }
 
 /** Servers count in seconds. One of the same second is stored again rather than lost. */
-function isKnown(head: FetchMessageObject, { known }: Place): boolean {
+function isKnown(head: FetchMessageObject, { known }: MailboxCursor): boolean {
   return known !== undefined && head.uid < known.below && receivedAt(head) < known.receivedAt;
 }
 

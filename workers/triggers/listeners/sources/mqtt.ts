@@ -39,16 +39,16 @@ export const mqttSource: MqttSource = {
     let connection: MqttConnection | undefined;
     try {
       connection = await openMqttConnection(socket, { where, greeting, receiver }, connecting(signal));
-      const { gone } = connection;
+      const { closed } = connection;
       // Subscribing again would bring the retained messages again.
       if (!connection.isResumed)
         for (const topic of namesIn(config.topics))
-          await answered(where, signal, unlessAborted(gone, connection.subscribe({ topic, qos: config.qos })));
+          await answered(where, signal, unlessAborted(closed, connection.subscribe({ topic, qos: config.qos })));
       context.ready();
       const { ping } = connection;
       await unlessAborted(
-        gone,
-        untilSilent(where, { ...context, signal: AbortSignal.any([signal, gone]) }, { ask: ping }),
+        closed,
+        untilSilent(where, { ...context, signal: AbortSignal.any([signal, closed]) }, { ask: ping }),
       );
     } finally {
       connection?.close();

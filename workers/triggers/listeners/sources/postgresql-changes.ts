@@ -39,7 +39,7 @@ export async function readChanges(connection: PostgresConnection, context: Conte
   context.ready();
   while (true) {
     await context.untilCapacity();
-    const end = await look(connection, context, { slot, publication });
+    const end = await readSlot(connection, context, { slot, publication });
     if (end === undefined) await sleep(IDLE_MS, undefined, { signal });
     else
       await connection.query('select pg_catalog.pg_replication_slot_advance($1, $2::pg_catalog.pg_lsn)', [slot, end]);
@@ -75,8 +75,8 @@ async function prepare(
   if (!state.slot) await query(`select pg_catalog.pg_create_logical_replication_slot($1, 'pgoutput')`, [slot]);
 }
 
-/** Records what the slot has. Answers with the end of the last transaction; undefined if there is none. */
-async function look(
+/** Reads the slot and records its changes. Answers with the end of the last transaction; undefined if there is none. */
+async function readSlot(
   { query, types }: PostgresConnection,
   context: Context,
   { slot, publication }: Names,

@@ -25,9 +25,9 @@ export const rabbitmqSource: RabbitSource = {
     const where = formatAddress(endpoint.host, endpoint.port);
     const connection = await openRabbitMQConnection(endpoint, services.outbound, connecting(signal));
     try {
-      await unlessAborted(signal, unlessAborted(connection.gone, consume(connection, context, where)));
+      await unlessAborted(signal, unlessAborted(connection.closed, consume(connection, context, where)));
     } catch (error) {
-      throw connection.gone.aborted && !signal.aborted ? upstreamError('lost', where, error) : error;
+      throw connection.closed.aborted && !signal.aborted ? upstreamError('lost', where, error) : error;
     } finally {
       await close(connection);
     }

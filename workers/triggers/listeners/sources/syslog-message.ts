@@ -19,7 +19,7 @@ export interface SyslogMessage extends JsonObject {
   message: string;
 }
 
-/** Of messages without a priority, as RFC 3164 says: user, notice. */
+/** Priority of messages without one, as RFC 3164 says: user, notice. */
 const DEFAULT_PRIORITY = 13;
 
 /** Reads RFC 5424 and, as far as senders keep to it, RFC 3164. What is neither is a message as it is. */

@@ -57,7 +57,7 @@ async function pong(socket: WebSocket): Promise<void> {
   await promise;
 }
 
-/** By default what is JSON counts as such. */
+/** A text is taken for JSON if it is JSON, unless the config says otherwise. */
 function typeOf(isBinary: boolean, parseAsJSON: boolean): { contentType?: string } {
   if (isBinary) return { contentType: 'application/octet-stream' };
   return parseAsJSON ? {} : { contentType: 'text/plain' };

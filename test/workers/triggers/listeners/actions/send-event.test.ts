@@ -30,7 +30,7 @@ test('the answers that are kept for repeated attempts count towards what their t
         signal: new AbortController().signal,
       },
     );
-  const kept = async () => {
+  const storedAnswers = async () => {
     const text = 'select count(*)::int as n from idempotency where tenant_id = $1 and kept_bytes is not null';
     return (await pool.query<{ n: number }>(text, [tenantID])).rows[0]?.n;
   };
@@ -42,7 +42,7 @@ test('the answers that are kept for repeated attempts count towards what their t
 
   const first = await attempt(newID());
   expect(first.result).toMatchObject({ eventID: expect.any(String), reached: 0 });
-  await eventually(async () => expect(await kept()).toBe(32));
+  await eventually(async () => expect(await storedAnswers()).toBe(32));
   const repeated = newID();
   const answer = await attempt(repeated);
   expect(await attempt(repeated)).toEqual(answer);
