@@ -13,7 +13,7 @@ export function withBodies(graph: Graph, exit: string, repeats: (nodeID: string)
     nodes: nodes.map((node) => ({
       ...node,
       region: division.regionOf[node.index] ?? 0,
-      place: division.placeOf[node.index] ?? 0,
+      position: division.positionOf[node.index] ?? 0,
       body: bodies.get(node.index) ?? null,
     })),
   };

@@ -256,7 +256,7 @@ export class Execution {
       source.value = undefined;
     };
     // The pool is used for queries alone; values that were read are not kept for the next node.
-    return { pool: { query }, values: { keep } } as never;
+    return { pool: { query }, values: { retain: keep } } as never;
   }
 
   /** As `readIterations`, from the rows here. */

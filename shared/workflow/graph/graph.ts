@@ -226,7 +226,7 @@ function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[], 
       // Variables change between two times, and have to be read.
       isPure: variables === null && !isRefused && isPure(definition, config),
       region: division.regionOf[index] ?? 0,
-      position: division.placeOf[index] ?? 0,
+      position: division.positionOf[index] ?? 0,
       body: bodies.get(index) ?? null,
       incoming: indices(arriving.get(index)),
       exits: new Map([...exits].map(([exit, list]) => [exit, indices(list)])),

@@ -19,7 +19,7 @@ export interface Regions {
   readonly regions: readonly Region[];
   /** By node: its region, and its place in the region's `nodes`. */
   readonly regionOf: readonly number[];
-  readonly placeOf: readonly number[];
+  readonly positionOf: readonly number[];
   /** Edges from a body back to the node that repeats it, or to one around that. A branch of the body ends with them. */
   readonly returns: ReadonlySet<number>;
   /** Edges that lead into a body from outside of it, or back to a node that does not repeat the body. */
@@ -64,8 +64,8 @@ export function divide(count: number, edges: readonly Edge[], bodyOf: BodyOf): R
   const regions = [outermost, ...bodies].map(
     ({ container, entries }, at): Region => ({ container, entries, nodes: members.get(at) ?? [] }),
   );
-  const placeOf = new Array<number>(count).fill(0);
-  for (const { nodes } of regions) for (const [place, node] of nodes.entries()) placeOf[node] = place;
+  const positionOf = new Array<number>(count).fill(0);
+  for (const { nodes } of regions) for (const [position, node] of nodes.entries()) positionOf[node] = position;
   const isStray = ({ source, target, index }: Edge) =>
     returns.has(index)
       ? regions[regionOf[source] ?? 0]?.container !== target && source !== target
@@ -74,7 +74,7 @@ export function divide(count: number, edges: readonly Edge[], bodyOf: BodyOf): R
   return {
     regions,
     regionOf,
-    placeOf,
+    positionOf,
     returns,
     strays: edges.filter(isStray).map(({ index }) => index),
     tooDeep: regions.flatMap(({ container }, at) =>
@@ -88,7 +88,7 @@ function undivided(count: number): Omit<Regions, 'returns' | 'tooDeep'> {
   return {
     regions: [{ container: null, entries: [], nodes }],
     regionOf: new Array<number>(count).fill(0),
-    placeOf: nodes,
+    positionOf: nodes,
     strays: [],
   };
 }

@@ -29,7 +29,7 @@ interface Pass {
 export interface PassSnapshot {
   path: IterationPath;
   states: string;
-  pending: [place: number, edges: number][];
+  pending: [position: number, edges: number][];
 }
 
 /**
@@ -66,10 +66,10 @@ export class Progress {
   /** No edge of a node that is ready, settled or dead counts any more. */
   #partlyArrived({ nodes, state: states, pending }: Pass): PassSnapshot['pending'] {
     const found: PassSnapshot['pending'] = [];
-    for (const [place, index] of nodes.entries()) {
-      const isWaiting = states[place] === state.waiting || states[place] === state.called;
-      const edges = pending[place] ?? 0;
-      if (isWaiting && edges !== this.#node(index).incoming.length) found.push([place, edges]);
+    for (const [position, index] of nodes.entries()) {
+      const isWaiting = states[position] === state.waiting || states[position] === state.called;
+      const edges = pending[position] ?? 0;
+      if (isWaiting && edges !== this.#node(index).incoming.length) found.push([position, edges]);
     }
     return found;
   }
@@ -78,9 +78,9 @@ export class Progress {
   load(snapshot: readonly PassSnapshot[]): Activation[] {
     return snapshot.flatMap(({ path, states, pending }) => {
       const pass = this.#passAt(path);
-      for (const [place, digit] of [...states].entries()) pass.state[place] = Number(digit);
-      for (const [place, edges] of pending) pass.pending[place] = edges;
-      const ready = pass.nodes.filter((_, place) => pass.state[place] === state.ready);
+      for (const [position, digit] of [...states].entries()) pass.state[position] = Number(digit);
+      for (const [position, edges] of pending) pass.pending[position] = edges;
+      const ready = pass.nodes.filter((_, position) => pass.state[position] === state.ready);
       pass.unsettled = ready.length;
       return ready.map((index) => this.#activation(pass, this.#node(index)));
     });

@@ -53,7 +53,7 @@ test('a worker that is killed amid branches changes nothing of what they come to
   );
 
   {
-    await using worker = spawnNode(['workers/main.ts'], deployment.env);
+    await using worker = spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
     await eventually(() => expect(held).toHaveLength(1));
     await worker.kill('SIGKILL');
   }

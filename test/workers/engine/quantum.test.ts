@@ -60,7 +60,7 @@ describe('a run', () => {
     expect(await claimsOf(calls())).toBe(2);
   });
 
-  test('is held to its end while no other waits', async () => {
+  test('is owned to its end while no other waits', async () => {
     press(false);
 
     expect(await claimsOf(noops(450))).toBe(1);
@@ -68,7 +68,7 @@ describe('a run', () => {
   });
 });
 
-test('runs that find no room make those before them yield, and no more of them are handed over than the window takes', async () => {
+test('runs that get no memory make those before them yield, and no more of them are dispatched than the window takes', async () => {
   await using crowded = await startDeployment({ WORKER_SLOTS: '2' });
   const versionID = await crowded.saveVersion(calls());
   const ids = await crowded.runs.acceptMany(Array.from({ length: 8 }, () => crowded.newRun(versionID)));

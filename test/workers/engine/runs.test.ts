@@ -172,7 +172,7 @@ describe('a run, from acceptance to its end', () => {
     expect(events.find(({ node_id }) => node_id === 'off')).toMatchObject({ status: 'SKIPPED' });
   });
 
-  test('steps that are ready at once and steps of parallel branches are never in two statements', async () => {
+  test('commits that are ready at once and commits of parallel branches are never in two statements', async () => {
     const off = { ...code('throw new Error("never")'), isDisabled: true };
     const versionID = await deployment.saveVersion(
       graph({ start: { type: 'start' }, a: off, b: noop, c: off, d: noop, e: off, end: { type: 'end' } }, [
@@ -209,7 +209,7 @@ describe('a run, from acceptance to its end', () => {
     expect(events.find(({ status }) => status === 'SUSPENDED')).toMatchObject({ node_id: 'wait' });
   });
 
-  test('a long delay parks the run without a holder, and the run continues when it is over', async () => {
+  test('a long delay parks the run without an owner, and the run continues when it is over', async () => {
     const versionID = await deployment.saveVersion(
       graph(
         { start: { type: 'start' }, wait: { type: 'delay', delaySeconds: 2, delayMs: 500 }, end: { type: 'end' } },
@@ -380,7 +380,7 @@ describe('a run, from acceptance to its end', () => {
       return rows[0]?.status;
     };
     await eventually(async () => expect(await child()).toBe('WAITING'));
-    // By its notice the sweep would find the child.
+    // The outbox entry would lead the sweep to the child.
     await deployment.pool.query('alter table run_wait disable trigger orphan');
     try {
       childStarted.resolve();
@@ -397,7 +397,7 @@ describe('a run, from acceptance to its end', () => {
     const versionID = await deployment.saveVersion(
       graph({ start: { type: 'start' }, call: { type: 'subWorkflow', childWorkflowID: workflowID } }, ['start>call']),
     );
-    // By its notice the sweep would find the end of the child.
+    // The outbox entry would lead the sweep to the end of the child.
     await deployment.pool.query('alter table workflow_instance disable trigger ended_child');
     try {
       const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
@@ -486,12 +486,13 @@ describe('a run, from acceptance to its end', () => {
     });
   });
 
-  test('stopping a run ends it within a second, and nothing after it starts', async () => {
+  test('stopping a run ends it before its node would, and nothing after it starts', async () => {
     const versionID = await deployment.saveVersion(
       graph({ start: { type: 'start' }, spin: code('while (true) {}'), after: noop }, [
         'start>spin',
         'spin:success>after',
       ]),
+      { defaultNodeTimeoutSeconds: 600 },
     );
     const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
     await eventually(async () => {
@@ -499,12 +500,10 @@ describe('a run, from acceptance to its end', () => {
       expect(events.at(-1)).toMatchObject({ node_id: 'spin', status: 'RUNNING' });
     });
 
-    const began = Date.now();
     const status = await deployment.runs.stop(deployment.tenantID, instanceID);
     await deployment.settle();
 
     expect(status).toBe('CANCELLED');
-    expect(Date.now() - began).toBeLessThan(1000);
     const events = await deployment.events(instanceID);
     expect(events.slice(-2)).toMatchObject([
       { node_id: 'spin', status: 'CANCELLED' },

@@ -7,6 +7,9 @@ import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startTCPProxy } from '#test/support/tcp-proxy.ts';
 
+/** A connection without an answer for so long is dead. A busy machine must not seem to be. */
+const ANSWERS = { DATABASE_ANSWER_SECONDS: '3' };
+
 test('a worker whose connections to Postgres have silently died commits, sweeps and wakes on others', async () => {
   await using resources = new AsyncDisposableStack();
   const deployment = resources.use(await startDeployment());
@@ -17,7 +20,7 @@ test('a worker whose connections to Postgres have silently died commits, sweeps 
       answer = () => response.end('{}');
     }),
   );
-  const worker = await deployment.startWorker({ DATABASE_URL: proxy.url, DATABASE_ANSWER_SECONDS: '1' });
+  const worker = await deployment.startWorker({ DATABASE_URL: proxy.url, ...ANSWERS });
   const { runs, newRun } = deployment;
   const calling = await deployment.saveVersion(
     graph({ start: { type: 'start' }, call: { type: 'http', method: 'GET', url: server.origin }, after: noop }, [
@@ -52,18 +55,16 @@ test('a worker whose listening connections have silently died hears of jobs and 
   await using resources = new AsyncDisposableStack();
   const deployment = resources.use(await startDeployment());
   const proxy = resources.use(await startTCPProxy(deployment.config.db.url));
-  const worker = await deployment.startWorker({ DATABASE_URL: proxy.url, DATABASE_ANSWER_SECONDS: '1' });
+  const worker = await deployment.startWorker({ DATABASE_URL: proxy.url, ...ANSWERS });
   const versionID = await deployment.saveVersion(noops(1));
   const { runs } = deployment;
-  const msUntilDone = async () => {
-    const began = performance.now();
+  const runToTheEnd = async () => {
     const { instanceID } = await runs.accept(deployment.newRun(versionID));
     await eventually(async () => expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED' }));
-    return performance.now() - began;
   };
   const heard: unknown[] = [];
   worker.backplane.messages.subscribe('test.heard', (message) => heard.push(message));
-  await msUntilDone();
+  await runToTheEnd();
 
   proxy.lose();
 
@@ -71,10 +72,10 @@ test('a worker whose listening connections have silently died hears of jobs and 
     await deployment.backplane.messages.publish('test.heard', 'again');
     expect(heard).toContain('again');
   });
-  // BullMQ asks for jobs every five seconds, so one may come soon by chance: not five, one after the other.
+  // BullMQ asks for jobs every five seconds, and at the end of one: without a message five of them, one after the other, take 25 s.
   await eventually(async () => {
-    const times: number[] = [];
-    for (let n = 0; n < 5; n += 1) times.push(await msUntilDone());
-    expect(Math.max(...times)).toBeLessThan(2_000);
+    const began = performance.now();
+    for (let n = 0; n < 5; n += 1) await runToTheEnd();
+    expect(performance.now() - began).toBeLessThan(15_000);
   });
 });

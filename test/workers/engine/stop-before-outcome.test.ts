@@ -33,7 +33,7 @@ async function stopBeforeTheOutcome(
   );
   const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
   {
-    await using worker = spawnNode(['workers/main.ts'], { ...deployment.env, WORKER_SLOTS: '1' });
+    await using worker = spawnNode(['workers/main.ts', 'workflow.runs'], { ...deployment.env, WORKER_SLOTS: '1' });
     await eventually(async () => {
       expect(held).toHaveLength(1);
       expect(await isWaiting(instanceID)).toBe(true);

@@ -28,7 +28,7 @@ afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
 });
 
-/** What goes on because of runs: none of it may go on a second after their stop. */
+/** Work that goes on because of runs: none of it may go on a second after their stop. */
 interface Business {
   openRuns: number;
   nodes: number;
@@ -104,7 +104,7 @@ const lasting: Record<string, { nodes(): Promise<Record<string, Node>>; while: P
 };
 
 beforeEach(async () => {
-  // What an earlier test has left would count.
+  // Runs of an earlier test would count.
   const { rows } = await cluster.pool.query<{ id: string }>(
     'select id from workflow_instance where completed_at is null',
   );

@@ -163,7 +163,7 @@ test('a child that waits keeps its version while another one is published', asyn
       output: { data: { answer: 'old' } },
     }),
   );
-  // By the child's worker: the sweep would wake the parent two seconds later.
+  // The child's worker ends it: the sweep would wake the parent two seconds later.
   const { rows: ends } = await deployment.pool.query(
     `select parent.completed_at < child.completed_at + interval '2 seconds' as is_soon
      from workflow_instance child join workflow_instance parent on parent.id = child.parent_id where child.id = $1`,

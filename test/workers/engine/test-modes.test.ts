@@ -64,7 +64,7 @@ test('the worker that goes on with a test after a crash executes it by its mode'
   const { instanceID } = await deployment.runs.accept(run);
 
   {
-    await using worker = spawnNode(['workers/main.ts'], deployment.env);
+    await using worker = spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
     await eventually(() => expect(held).toHaveLength(1));
     await worker.kill('SIGKILL');
   }

@@ -125,7 +125,7 @@ test('what runs have done is counted, and the sweep is seen', async () => {
   expect(readSeries(text, 'gantry_hand_overs_total{process="api",kind="new",outcome="added"}')).toBe(1);
 });
 
-test('the oldest READY run is told by its age, handed over or not', async () => {
+test('the oldest READY run is told by its age, dispatched or not', async () => {
   const oldest = async () => readSeries((await scrape(worker.metricsPort)).text, 'gantry_oldest_ready_seconds');
   await eventually(async () => expect(await oldest()).toBeLessThan(60));
 
@@ -212,7 +212,7 @@ test('a question under way is seen at its worker, and its request among the reco
 });
 
 test('bytes that are held are seen, with what waits for some', async () => {
-  const { bytes, config } = cluster.context;
+  const { config, requests: { bytes } } = cluster.context;
   const held = async () => {
     const { text } = await scrape(cluster.apis[0]?.metricsPort);
     return ['gantry_held_bytes', 'gantry_held_bytes_waiting'].map((name) => readSeries(text, name));

@@ -6,7 +6,7 @@ import { explaining } from '../../support/explaining.ts';
 import { eventually } from '../../support/settle.ts';
 import { addWaitingRuns } from '../../support/waiting-runs.ts';
 
-/** Of fewer, the planner rather reads all and sorts them. */
+/** With fewer runs the planner rather reads all and sorts them. */
 const RUNS = 40_000;
 
 async function deploymentWithRuns(): Promise<Deployment> {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRetention } from '#workers/processors/job-retention.ts';
 
-test('all jobs of a quiet queue are kept, and one a minute removes those that are old', () => {
+test('all jobs of a quiet queue are retained, and one a minute removes those that are old', () => {
   let now = 0;
   const decide = createRetention(() => now);
 
@@ -15,7 +15,7 @@ test('all jobs of a quiet queue are kept, and one a minute removes those that ar
   expect(decided[0]).toEqual({ count: 1000, age: 3600 });
 });
 
-test('of a busy queue a sample is kept, and trimmed to a number often enough', () => {
+test('a sample of a busy queue is retained, and cut to a number often enough', () => {
   let now = 0;
   const decide = createRetention(() => now);
 

@@ -87,7 +87,7 @@ const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 40 });
 const fewRuns = { numRuns: 300, seed: 1 };
 
 describe('for any nesting of loops and maps', () => {
-  test('every frame runs once, in any order, to the end', () => {
+  test('every activation runs once, in any order, to the end', () => {
     fc.assert(
       fc.property(items, picks, (list, order) => {
         const drawing = draw(list);
@@ -148,7 +148,7 @@ describe('for any nesting of loops and maps', () => {
     );
   });
 
-  test('a run that is repeated from a frame keeps what does not come after it, and has that frame ready', () => {
+  test('a run that is repeated from an activation keeps what does not come after it, and has that activation ready', () => {
     fc.assert(
       fc.property(items, picks, fc.nat(), (list, order, pick) => {
         const sequential = list.map(inTurn);
@@ -168,7 +168,7 @@ describe('for any nesting of loops and maps', () => {
     );
   });
 
-  test('no two frames have the same node and key', () => {
+  test('no two activations have the same node and key', () => {
     fc.assert(
       fc.property(items, (list) => {
         const { frames } = draw(list);
@@ -244,7 +244,7 @@ test('outside of loops the key is 0 and the iteration 0; inside it has the index
   expect([pathKey(path), innermost(path)]).toEqual(['2.0', 0]);
 });
 
-test('every frame of a run has an idempotency key of its own, which outside of loops ends with 0', () => {
+test('every activation of a run has an idempotency key of its own, which outside of loops ends with 0', () => {
   const id = fc.string({ unit: fc.constantFrom('a', '.', '-', '0', '1'), minLength: 1, maxLength: 4 });
   const depths = fc.dictionary(id, fc.nat(3), { minKeys: 2, noNullPrototype: true });
   fc.assert(

@@ -55,7 +55,7 @@ describe('claiming a run', () => {
     expect(claimed.map((row) => row?.epoch ?? null)).toEqual([1, null]);
   });
 
-  test('locks the rows in the order of their ids, as a hand-over does, so that the two cannot deadlock', async () => {
+  test('locks the rows in the order of their ids, as a dispatch does, so that the two cannot deadlock', async () => {
     const ids = (await accepted(3)).sort();
     const [first, second = '', third] = ids;
     const holder = await deployment.pool.connect();

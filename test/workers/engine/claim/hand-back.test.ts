@@ -20,7 +20,7 @@ beforeEach(async () => {
   versionID = await deployment.saveVersion(noops(3));
 });
 
-/** What a run has after another worker has recorded its first two nodes and left. */
+/** A run of which another worker has recorded the first two nodes and left. */
 async function halfDone(handBacks = 0): Promise<string> {
   const id = newID();
   await deployment.pool.query(
@@ -73,7 +73,7 @@ test('a run whose version cannot be read for a moment waits, and then runs', asy
 test('a run that cannot be restored is given back, with longer and longer pauses, and then runs', async () => {
   const id = await halfDone();
   await without('column due_at', async () => {
-    await deployment.runs.handOver([id]);
+    await deployment.runs.dispatch([id]);
     const began = Date.now();
     await eventually(async () => expect(await stateOf(id)).toMatchObject({ status: 'RUNNING', times: 2 }));
     expect(Date.now() - began).toBeGreaterThan(900);
@@ -92,7 +92,7 @@ test.each([
 ])('after %i hand-backs a run pauses for %i seconds', async (handBacks, seconds) => {
   const id = await halfDone(handBacks);
   await without('column due_at', async () => {
-    await deployment.runs.handOver([id]);
+    await deployment.runs.dispatch([id]);
     await eventually(async () => expect(await stateOf(id)).toMatchObject({ times: handBacks + 1, pause: seconds }));
   });
   await deployment.runs.stop(deployment.tenantID, id);
@@ -101,7 +101,7 @@ test.each([
 test('the tenth time that a run cannot begin, it fails', async () => {
   const id = await halfDone(9);
   await without('column due_at', async () => {
-    await deployment.runs.handOver([id]);
+    await deployment.runs.dispatch([id]);
     const error = { code: 'INTERNAL_ERROR' };
     await eventually(async () => expect(await stateOf(id)).toMatchObject({ status: 'FAILED', error, held_by: null }));
   });
@@ -115,11 +115,11 @@ test('a run that cannot begin and fails wakes the run that waits for it', async 
     [parent],
   );
   await deployment.pool.query('update workflow_instance set parent_id = $2 where id = $1', [child, parent]);
-  // By its notice the sweep would find the end of the child.
+  // The outbox entry would lead the sweep to the end of the child.
   await deployment.pool.query('alter table workflow_instance disable trigger ended_child');
   try {
     await without('column due_at', async () => {
-      await deployment.runs.handOver([child]);
+      await deployment.runs.dispatch([child]);
       await eventually(async () => expect(await stateOf(child)).toMatchObject({ status: 'FAILED' }));
       await eventually(async () => expect(await deployment.read(parent)).toMatchObject({ wake_seq: 1 }));
     });
@@ -150,14 +150,14 @@ test('a run with a kind of node that no worker knows waits for one that does, ho
   // It knows the kind, and takes no runs.
   await aNewWorker({ slots: 0 });
   const instanceID = await halfDone();
-  await deployment.runs.handOver([instanceID]);
+  await deployment.runs.dispatch([instanceID]);
   await eventually(async () => expect(await stateOf(instanceID)).toMatchObject({ times: -1, held_by: null }));
 
   await deployment.pool.query(
     'update workflow_instance set hand_backs = -50, not_before = null, ready_at = now() where id = $1',
     [instanceID],
   );
-  await deployment.runs.handOver([instanceID]);
+  await deployment.runs.dispatch([instanceID]);
   await eventually(async () => expect(await stateOf(instanceID)).toMatchObject({ times: -51, later: true, pause: 60 }));
   expect(await stateOf(instanceID)).toMatchObject({ status: 'RUNNING', error: null });
 
@@ -168,7 +168,7 @@ test('a run with a kind of node that no worker knows waits for one that does, ho
       'update workflow_instance set version_id = $2, not_before = null, ready_at = now() where id = $1',
       [instanceID, known],
     );
-    await deployment.runs.handOver([instanceID]);
+    await deployment.runs.dispatch([instanceID]);
     await eventually(async () => expect(await stateOf(instanceID)).toMatchObject({ times: 1, held_by: null }));
   });
   await eventually(async () => expect(await stateOf(instanceID)).toMatchObject({ status: 'COMPLETED' }));
@@ -181,7 +181,7 @@ test('a run whose kinds another live worker knows is tried each second, and not 
   versionID = await deployment.saveVersion({ nodes: future, edges });
   await aNewWorker({ slots: 1 });
   const id = await halfDone(6);
-  await deployment.runs.handOver([id]);
+  await deployment.runs.dispatch([id]);
 
   for (const epoch of [2, 3]) {
     await eventually(async () => {

@@ -72,7 +72,7 @@ test.each([
   await eventually(() => expect(workers.map(({ engine }) => engine.owned.size)).toEqual([0, 0]));
 });
 
-test('a run whose claim Postgres forgot is handed over again under the id of the job that has ended and is kept', async () => {
+test('a run whose claim Postgres forgot is dispatched again under the id of the job that has ended and is retained', async () => {
   await using deployment = await startDeployment();
   const { pool } = deployment;
   await deployment.startWorker();

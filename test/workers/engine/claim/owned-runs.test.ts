@@ -27,7 +27,7 @@ async function run(state: string, values: readonly unknown[] = []): Promise<stri
 
 const heldBy = (leaseID: string) => run(`status = 'RUNNING', epoch = 1, held_by = $2, ready_at = null`, [leaseID]);
 
-test('a run that is released from a lost lease has no mark of an earlier hand-over', async () => {
+test('a run that is released from a lost lease has no mark of an earlier dispatch', async () => {
   const id = await run(
     `status = 'RUNNING', epoch = 1, held_by = $2, ready_at = null, dispatched_at = now() - interval '1 hour'`,
     [newID()],
@@ -41,7 +41,7 @@ test('a run that is released from a lost lease has no mark of an earlier hand-ov
   expect(await deployment.read(id)).toMatchObject({ dispatched_at: null });
 });
 
-test('a run that the database has and its holder does not know is released at the second look', async () => {
+test('a run that the database has and its owner does not know is released at the second comparison', async () => {
   const id = await heldBy(worker.leaseID);
   const look = (epoch: number) => worker.engine.reconcile([{ id, epoch, wake_seq: 0 }], Date.now());
 

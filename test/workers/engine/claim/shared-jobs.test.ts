@@ -42,7 +42,7 @@ function slow(): Promise<string> {
 }
 
 /** Runs that are handed over, whose job is not added. */
-async function handedOver(versions: readonly string[]): Promise<string[]> {
+async function dispatched(versions: readonly string[]): Promise<string[]> {
   const ids = await deployment.runs.acceptMany(versions.map((version) => deployment.newRun(version)));
   await deployment.pool.query('update workflow_instance set dispatched_at = now() where id = any($1::uuid[])', [ids]);
   return ids;
@@ -65,7 +65,7 @@ function statuses(ids: readonly string[]) {
   return Promise.all(ids.map(async (id) => (await deployment.read(id)).status));
 }
 
-test('runs that are handed over together share a job, which ends while a slow one of them goes on', async () => {
+test('runs that are dispatched at once share a job, which ends while a slow one of them goes on', async () => {
   const [slowID, quickID] = [await slow(), await deployment.saveVersion(noops(1))];
   await startWorker(20);
 
@@ -82,7 +82,7 @@ test('runs that are handed over together share a job, which ends while a slow on
 
 test('runs of a job for which a worker has no place are run by another', async () => {
   const version = await slow();
-  const ids = await handedOver([version, version, version, version]);
+  const ids = await dispatched([version, version, version, version]);
   const first = await startWorker(2);
   await addJob(ids);
   await eventually(() => expect(first.engine.owned.size).toBe(2));
@@ -96,7 +96,7 @@ test('runs of a job for which a worker has no place are run by another', async (
 
 test('a worker with one slot runs all runs of a job, one at a time', async () => {
   const version = await slow();
-  const ids = await handedOver([version, version, version]);
+  const ids = await dispatched([version, version, version]);
   const worker = await startWorker(1);
   await addJob(ids);
 
@@ -110,10 +110,10 @@ test('a worker with one slot runs all runs of a job, one at a time', async () =>
   for (const id of ids) expect(await deployment.read(id)).toMatchObject({ epoch: 1 });
 });
 
-test('while the queue is away, runs without a place are left to be handed over again', async () => {
+test('while the queue is away, runs without a permit are left to be dispatched again', async () => {
   const { config, pool } = deployment;
   const version = await deployment.saveVersion(noops(1));
-  const ids = await handedOver([version, version]);
+  const ids = await dispatched([version, version]);
   const away = await createBackplane(config.backplane, testLogger);
   await away[Symbol.asyncDispose]();
   const { messages } = away;

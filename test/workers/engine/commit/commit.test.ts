@@ -267,7 +267,7 @@ test.each([
   expect(await losses()).toEqual(held.map(() => ({ losses: 0, hand_backs: 0 })));
 });
 
-test('a step of a run that goes on names no column that a trigger watches', async () => {
+test('a commit of a run that goes on names no column that a trigger watches', async () => {
   const { held, committer, step } = await hold(1);
   const [run] = held as [Run];
   const { pool } = deployment;
@@ -376,7 +376,7 @@ test('an exception in a publication ends no commits', async () => {
   expect(broken).toEqual([]);
 });
 
-test('runs whose steps cannot be taken end neither the commits of others nor the process', async () => {
+test('runs whose commits cannot be taken end neither the commits of others nor the process', async () => {
   const { held, committer, committed, broken, step } = await hold(5);
   const [first, second, ...others] = held as [Run, Run, ...Run[]];
   const takeStep = () => {
@@ -439,7 +439,7 @@ test.each([
   expect(breaking.commits).toEqual([]);
 });
 
-test('steps that are large together are written by several statements, and all of them', async () => {
+test('commits that are large together are written by several statements, and all of them', async () => {
   const { held, committer, committed, refused, step } = await hold(12);
   const payload = JSON.stringify({ output: { text: 'x'.repeat(5_000_000) } });
 
@@ -452,7 +452,7 @@ test('steps that are large together are written by several statements, and all o
   expect(committer.stats.statements).toBeGreaterThanOrEqual(12);
 });
 
-test('a step that is larger than a statement of many may be is written alone, and no small one waits for it', async () => {
+test('a commit that is larger than a statement of many may be is written alone, and no small one waits for it', async () => {
   const { held, committer, committed, step } = await hold(2);
   const [large, small] = held as [Run, Run];
 
@@ -463,7 +463,7 @@ test('a step that is larger than a statement of many may be is written alone, an
   expect(committed.map(({ run }) => run)).toEqual([small, large]);
 });
 
-test('of large steps those of a creator with few do not wait for all of another', async () => {
+test('large commits of a creator with few do not wait for all of another', async () => {
   const { held, committer, committed, step } = await hold(12);
   const other = held[11] as Run;
   Object.assign(other, { flow: { tenantID: 'other', creatorID: 'other' } });

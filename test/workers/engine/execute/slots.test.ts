@@ -97,7 +97,7 @@ test('a node that has waited for a connection goes on under a valid lease, and e
 });
 
 test('a run is claimed and ends while the runs of another creator fill their part of a worker and are at silent servers', async () => {
-  // Of 5 slots, silent nodes get 4. Of the window's 7 places, a creator gets 6.
+  // Silent nodes get 4 of 5 slots. A creator gets 6 of the window's 7 runs.
   await using deployment = await startDeployment({ WORKER_SLOTS: '5' });
   await using server = await startHTTP(() => undefined);
   await deployment.startWorker();

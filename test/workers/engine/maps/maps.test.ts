@@ -229,7 +229,7 @@ describe('the counters of a map', () => {
     expect(results).toEqual(['a', failed, failed, failed] as Json[]);
   });
 
-  test('are kept by the sweep when the process that ended a chunk, or began a map, has died', async () => {
+  test('are advanced by the sweep when the process that ended a chunk, or began a map, has died', async () => {
     const { id, mapID } = await begin({ sizes: [1], concurrency: 1, tolerated: 0 });
     await deployment.pool.query(`update run_map set created_at = now() - interval '3 seconds' where id = $1`, [mapID]);
     expect(await maps.advanceForgotten()).toBe(1);
@@ -247,7 +247,7 @@ describe('the counters of a map', () => {
     expect(await maps.advanceForgotten()).toBe(0);
   });
 
-  test('are told in an event at most once a second, and not while a worker holds the run', async () => {
+  test('are told in an event at most once a second, and not while a worker owns the run', async () => {
     const { pool } = deployment;
     const { id, mapID } = await begin({ sizes: [2, 2, 2, 2], concurrency: 1, tolerated: null });
     await maps.advance(mapID);

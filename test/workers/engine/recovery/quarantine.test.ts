@@ -127,7 +127,24 @@ const completed = (ids: string[]) =>
     expect(rows).toEqual([{ status: 'COMPLETED', losses: 0, n: ids.length }]);
   });
 
-test('twenty suspects beside a long call run one at a time and delay no other run', async () => {
+// Before there is a worker, which would take it.
+test('a crash-suspected run takes no place in the queue: it is not dispatched, and its job claims nothing', async () => {
+  const [id = ''] = await suspects('/suspect', 1);
+  await deployment.pool.query(
+    `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 10, 'room')`,
+    [newID()],
+  );
+
+  await deployment.runs.dispatchQueued();
+  await deployment.runs.dispatch([id]);
+
+  expect(await deployment.read(id)).toMatchObject({ dispatched_at: null, losses: 1 });
+  const { claim } = createClaims(deployment.pool, () => newID());
+  expect(await claim({ instanceID: id, epoch: 3 })).toBeNull();
+  await deployment.pool.query(`delete from worker_session where version = 'room'`);
+});
+
+test('twenty crash-suspected runs beside a long call run one at a time and delay no other run', async () => {
   const worker = aWorker();
   const long = await deployment.runs.accept(deployment.newRun(await calling('/long')));
   await eventually(() => expect(isAsked('/long')).toBe(true));
@@ -171,7 +188,7 @@ test('twenty suspects beside a long call run one at a time and delay no other ru
   expect(await suspectProcesses(worker.pid)).toHaveLength(1);
 });
 
-test('a run that ends its process fails at the third loss, and neither the worker nor another suspect is blamed', async () => {
+test('a run that ends its process fails at the third crash, and neither the worker nor another run is blamed', async () => {
   const worker = aWorker();
   const [poison = ''] = await suspects('/poison', 1);
   const innocent = await suspects('/suspect', 3);
@@ -194,7 +211,7 @@ test('a run that ends its process fails at the third loss, and neither the worke
   });
 
   expect(killed.size).toBe(2);
-  // By the worker, at once: the sweep ends those that have expired.
+  // The worker ends them at once: the sweep ends those that have expired.
   const { rows: ended } = await deployment.pool.query(
     'select ended_at < expires_at as early from worker_session where id = any($1::uuid[])',
     [leases],
@@ -212,41 +229,7 @@ test('a run that ends its process fails at the third loss, and neither the worke
   expect(isAlive(worker.pid)).toBe(true);
 });
 
-test('when its worker is killed, the process for suspects hands its run back and ends', async () => {
-  const worker = aWorker();
-  const [id = ''] = await suspects('/suspect', 1);
-  await eventually(() => expect(isAsked('/suspect')).toBe(true));
-  const pid = await suspectProcess(worker.pid);
-
-  await worker.kill('SIGKILL');
-
-  await eventually(() => expect(isAlive(pid)).toBe(false));
-  expect(await deployment.read(id)).toMatchObject({
-    status: 'RUNNING',
-    held_by: null,
-    losses: 1,
-    ready_at: expect.any(Date),
-  });
-});
-
-test('a worker that stops ends its process for suspects, which hands its run back', async () => {
-  const worker = aWorker();
-  const [id = ''] = await suspects('/suspect', 1);
-  await eventually(() => expect(isAsked('/suspect')).toBe(true));
-  const pid = await suspectProcess(worker.pid);
-
-  expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null });
-
-  expect(isAlive(pid)).toBe(false);
-  expect(await deployment.read(id)).toMatchObject({
-    status: 'RUNNING',
-    held_by: null,
-    losses: 1,
-    ready_at: expect.any(Date),
-  });
-});
-
-test('a process for suspects that stops answering is killed, and its run is not left to it', async () => {
+test('a quarantine process that stops answering is killed, and its run is not left to it', async () => {
   const worker = aWorker();
   const [id = ''] = await suspects('/suspect', 1);
   await eventually(() => expect(isAsked('/suspect')).toBe(true));
@@ -262,23 +245,7 @@ test('a process for suspects that stops answering is killed, and its run is not 
   });
 });
 
-test('a suspect takes no place in the queue: it is not handed over, and its job claims nothing', async () => {
-  const [id = ''] = await suspects('/suspect', 1);
-  await deployment.pool.query(
-    `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 10, 'room')`,
-    [newID()],
-  );
-
-  await deployment.runs.refill();
-  await deployment.runs.handOver([id]);
-
-  expect(await deployment.read(id)).toMatchObject({ dispatched_at: null, losses: 1 });
-  const { claim } = createClaims(deployment.pool, () => newID());
-  expect(await claim({ instanceID: id, epoch: 3 })).toBeNull();
-  await deployment.pool.query(`delete from worker_session where version = 'room'`);
-});
-
-test('a suspect goes back to the workers when its interrupted node has ended', async () => {
+test('a crash-suspected run goes back to the workers when its interrupted node has ended', async () => {
   aWorker();
   const [id = ''] = await suspects('/suspect', 1, { next: '/next' });
   await eventually(() => expect(isAsked('/suspect')).toBe(true));
@@ -301,7 +268,41 @@ async function slotsOfHolder(id: string): Promise<number | undefined> {
   return rows[0]?.slots;
 }
 
-test('a process for suspects that reports is not killed, and one that finds none for some time ends with exit code 0', async () => {
+test('when its worker is killed, the quarantine process hands its run back and ends', async () => {
+  const worker = aWorker();
+  const [id = ''] = await suspects('/suspect', 1);
+  await eventually(() => expect(isAsked('/suspect')).toBe(true));
+  const pid = await suspectProcess(worker.pid);
+
+  await worker.kill('SIGKILL');
+
+  await eventually(() => expect(isAlive(pid)).toBe(false));
+  expect(await deployment.read(id)).toMatchObject({
+    status: 'RUNNING',
+    held_by: null,
+    losses: 1,
+    ready_at: expect.any(Date),
+  });
+});
+
+test('a worker that stops ends its quarantine process, which hands its run back', async () => {
+  const worker = aWorker();
+  const [id = ''] = await suspects('/suspect', 1);
+  await eventually(() => expect(isAsked('/suspect')).toBe(true));
+  const pid = await suspectProcess(worker.pid);
+
+  expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+
+  expect(isAlive(pid)).toBe(false);
+  expect(await deployment.read(id)).toMatchObject({
+    status: 'RUNNING',
+    held_by: null,
+    losses: 1,
+    ready_at: expect.any(Date),
+  });
+});
+
+test('a quarantine process that reports is not killed, and one that finds none for some time ends with exit code 0', async () => {
   const child = new QuarantineProcess(deployment.config);
   for (let report = 0; report < 3; report += 1) {
     const { metrics } = child;
@@ -313,7 +314,7 @@ test('a process for suspects that reports is not killed, and one that finds none
   expect(await child.ended).toBe('exit code 0');
 });
 
-test('a process for suspects that starts while Postgres is away waits, and ends with exit code 0 when it is told to', async () => {
+test('a quarantine process that starts while Postgres is away waits, and ends with exit code 0 when it is told to', async () => {
   await using proxy = await startStatementProxy(deployment.config.db.url);
   const { log, db } = deployment.config;
   const config = {

@@ -44,7 +44,7 @@ describe('after a crash at any point', () => {
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
   }
 
-  test('a run that was accepted and not handed over completes', async () => {
+  test('a run that was accepted and not dispatched completes', async () => {
     const id = await accepted();
     expect(await deployment.read(id)).toMatchObject({ status: 'PENDING' });
 
@@ -53,7 +53,7 @@ describe('after a crash at any point', () => {
     await completes(id);
   });
 
-  test('a run whose row is locked at the hand-over is handed over after the lock, not by the sweep', async () => {
+  test('a run whose row is locked at the dispatch is dispatched after the lock, not by the sweep', async () => {
     const id = await accepted();
     const leaseID = newID();
     await deployment.pool.query(
@@ -64,11 +64,11 @@ describe('after a crash at any point', () => {
     await watcher.query('begin');
     await watcher.query('update workflow_instance set watched_until = now() where id = $1', [id]);
 
-    const handedOver = deployment.runs.handOver([id]);
+    const dispatched = deployment.runs.dispatch([id]);
     await new Promise((resolve) => setTimeout(resolve, 50));
     await watcher.query('commit');
     watcher.release();
-    await handedOver;
+    await dispatched;
 
     expect((await deployment.read(id)).dispatched_at).not.toBeNull();
     await deployment.pool.query('delete from worker_session where id = $1', [leaseID]);
@@ -76,7 +76,7 @@ describe('after a crash at any point', () => {
     await completes(id);
   });
 
-  test('a run that was marked as handed over without a job completes', async () => {
+  test('a run that was marked as dispatched without a job completes', async () => {
     const id = await accepted();
     await deployment.pool.query(
       `update workflow_instance set dispatched_at = now() - interval '11 seconds' where id = $1`,
@@ -102,7 +102,7 @@ describe('after a crash at any point', () => {
     expect(worker.sweep.stats.repairs.samples).toEqual([{ labels: { kind: 'queues lost' }, value: 1 }]);
   });
 
-  test('the first sweep of an installation leaves the runs that were handed over before it in the window', async () => {
+  test('the first sweep of an installation leaves the runs that were dispatched before it in the window', async () => {
     const id = await accepted();
     await deployment.pool.query('update workflow_instance set dispatched_at = now() where id = $1', [id]);
     await deployment.pool.query(`delete from service_state where key = 'sentinel'`);
@@ -353,7 +353,7 @@ describe('after a crash at any point', () => {
   test('two concurrent refills hand over each run once', async () => {
     const worker = await work();
     const ids = await deployment.runs.acceptMany(Array.from({ length: 300 }, () => deployment.newRun(versionID)));
-    await Promise.all([deployment.runs.refill(), worker.runs.refill(), deployment.runs.refill()]);
+    await Promise.all([deployment.runs.dispatchQueued(), worker.runs.dispatchQueued(), deployment.runs.dispatchQueued()]);
 
     await deployment.settle();
 

@@ -9,9 +9,9 @@ import { explaining } from '../../../support/explaining.ts';
 import { addWaitingRuns } from '../../../support/waiting-runs.ts';
 
 const WAITING = 20_000;
-/** Of the window, which is full, a statement may read every run: 1.25 runs for each of 50 slots. */
+/** A statement may read every run of the window, which is full: 1.25 runs for each of 50 slots. */
 const MOST_ROWS = 300;
-/** Of the runs that only wait, a round looks at 500 and whether each has a wait. */
+/** A round reads 500 of the runs that only wait, and whether each has a wait. */
 const MOST_LOOKED_AT = 1_000;
 
 test('no statement of a round reads the runs that only wait', async () => {

@@ -114,14 +114,14 @@ test('slots that become free while the window is filled lead to one more filling
   await using deployment = await startDeployment();
   const { pool, runs, producer, backplane, config } = deployment;
   const filled: PromiseWithResolvers<number>[] = [];
-  const refill = () => {
+  const dispatchQueued = () => {
     const filling = Promise.withResolvers<number>();
     filled.push(filling);
     return filling.promise;
   };
   await using sweep = createSweep({
     ...{ pool, leasePool: pool, producer, backplane, logger: testLogger, leaseMs: config.worker.leaseMs },
-    runs: { ...runs, refill },
+    runs: { ...runs, dispatchQueued },
     events: createEvents({ pool, runs, rights: { may: async () => true } }),
     onPressure: () => undefined,
   });
@@ -175,7 +175,7 @@ test('no lease expires before Postgres has been up for the length of a lease', a
   expect(await lease(upMs)).toBe(true);
 });
 
-test('a run that cannot be ended keeps neither other steps nor other runs that are overdue from theirs', async () => {
+test('a run that cannot be ended keeps neither other tasks nor other runs that are overdue from theirs', async () => {
   await using deployment = await startDeployment();
   const { pool, runs, newRun } = deployment;
   const versionID = await deployment.saveVersion(noops(1));

@@ -30,7 +30,7 @@ beforeEach(async () => {
   ({ workflowID, versionID } = await deployment.saveWorkflow(noops(1)));
 });
 
-/** Of the window of 10 runs; one is kept for tenants that have nothing in flight. */
+/** The window has 10 runs; one is reserved for tenants that have nothing in flight. */
 const PLACES = 9;
 
 async function accept(count: number, more: Partial<NewRun> = {}): Promise<string[]> {
@@ -44,8 +44,8 @@ const resume = (what: 'workflow' | 'tenant' = 'workflow', id = workflowID) =>
   deployment.pool.query(`update ${what} set paused_at = null where id = $1`, [id]);
 
 /** Those that workers have been handed, in the order of their acceptance. */
-async function admitted(): Promise<string[]> {
-  await deployment.runs.refill().catch(() => undefined);
+async function dispatched(): Promise<string[]> {
+  await deployment.runs.dispatchQueued().catch(() => undefined);
   const { rows } = await deployment.pool.query<{ id: string }>(
     'select id from workflow_instance where dispatched_at is not null order by id',
   );
@@ -54,37 +54,37 @@ async function admitted(): Promise<string[]> {
 
 const withheldRuns = () => createWithheldRuns(deployment.pool);
 
-test('runs that come in during a pause are kept, and begin after it in their order, before later ones', async () => {
+test('runs that come in during a pause are withheld, and begin after it in their order, before later ones', async () => {
   await pause();
   const first = await accept(6);
   const single = await deployment.runs.accept(deployment.newRun(versionID, {}, { workflowID }));
   const second = await accept(5);
-  expect(await admitted()).toEqual([]);
+  expect(await dispatched()).toEqual([]);
 
   await resume();
   // It would pass those before it, if it were READY.
   const late = await accept(1);
-  expect(await admitted()).toEqual([]);
+  expect(await dispatched()).toEqual([]);
   expect(await withheldRuns().release()).toBe(13);
 
-  expect(await admitted()).toEqual([...first, single.instanceID, ...second.slice(0, 2)]);
+  expect(await dispatched()).toEqual([...first, single.instanceID, ...second.slice(0, 2)]);
   expect(late).toHaveLength(1);
 });
 
-test('runs that were in the queue before the pause are kept, however many, and find their places again', async () => {
+test('runs that were in the queue before the pause are withheld, however many, and find their places again', async () => {
   const ids = await accept(2_500);
   await pause();
   const later = await accept(1);
 
-  expect(await admitted()).toEqual([]);
+  expect(await dispatched()).toEqual([]);
   expect(await withheldRuns().withholdRuns()).toBe(2_500);
   expect(await withheldRuns().withholdRuns()).toBe(0);
   expect(await withheldRuns().release()).toBe(0);
-  expect(await admitted()).toEqual([]);
+  expect(await dispatched()).toEqual([]);
 
   await resume();
   expect(await withheldRuns().release()).toBe(2_501);
-  expect(await admitted()).toEqual(ids.slice(0, PLACES));
+  expect(await dispatched()).toEqual(ids.slice(0, PLACES));
   expect(later).toHaveLength(1);
 });
 
@@ -116,17 +116,17 @@ test('runs that have begun go on, and so do those that they start', async () => 
   await pause();
   await withheldRuns().withholdRuns();
 
-  expect(await admitted()).toEqual([begun, child]);
+  expect(await dispatched()).toEqual([begun, child]);
   expect((await deployment.read(fresh)).ready_at).toBeNull();
 });
 
-test('a run that has begun and is woken is handed over at once', async () => {
+test('a run that has begun and is woken is dispatched at once', async () => {
   const [begun = '', fresh = ''] = await accept(2);
   await deployment.pool.query('update workflow_instance set started_at = now() where id = $1', [begun]);
   await pause();
 
-  await deployment.runs.handOver([fresh]);
-  await deployment.runs.handOver([begun]);
+  await deployment.runs.dispatch([fresh]);
+  await deployment.runs.dispatch([begun]);
 
   expect((await deployment.read(begun)).dispatched_at).not.toBeNull();
   expect((await deployment.read(fresh)).dispatched_at).toBeNull();
@@ -138,7 +138,7 @@ test('the intake of a tenant is that of all its workflows; one that is paused it
   const [queued = ''] = await accept(1);
   await pause('tenant', tenantID);
   await pause();
-  const kept = await accept(1);
+  const withheld = await accept(1);
   const ofOther = await accept(1, { workflowID: other.workflowID, versionID: other.versionID });
   const ofNone = await accept(1, { workflowID: null });
   const stranger = newID();
@@ -146,17 +146,17 @@ test('the intake of a tenant is that of all its workflows; one that is paused it
   const free = await accept(1, { tenantID: stranger, workflowID: null });
 
   expect(await withheldRuns().withholdRuns()).toBe(1);
-  expect(await admitted()).toEqual(free);
+  expect(await dispatched()).toEqual(free);
 
   await resume('tenant', tenantID);
   expect(await withheldRuns().release()).toBe(2);
-  expect(await admitted()).toEqual([...ofOther, ...ofNone, ...free]);
+  expect(await dispatched()).toEqual([...ofOther, ...ofNone, ...free]);
   await resume();
   expect(await withheldRuns().release()).toBe(2);
-  expect(await admitted()).toEqual([queued, ...kept, ...ofOther, ...ofNone, ...free]);
+  expect(await dispatched()).toEqual([queued, ...withheld, ...ofOther, ...ofNone, ...free]);
 });
 
-test('a run whose time to begin comes during a pause is kept, and rings no alarm again', async () => {
+test('a run whose time to begin comes during a pause is withheld, and rings no alarm again', async () => {
   const [id = ''] = await accept(1, { startAt: new Date(Date.now() + 3_600_000) });
   await pause();
   await deployment.pool.query(`update workflow_instance set wake_at = now() where id = $1`, [id]);
@@ -175,13 +175,13 @@ test('a run whose time to begin comes during a pause is kept, and rings no alarm
   await wakeTimer.fireDue();
 
   expect(woken).toEqual([[id]]);
-  expect(await admitted()).toEqual([]);
+  expect(await dispatched()).toEqual([]);
   await resume();
   await withheldRuns().release();
-  expect(await admitted()).toEqual([id]);
+  expect(await dispatched()).toEqual([id]);
 });
 
-test('the time limit of a kept run begins after the pause', async () => {
+test('the time limit of a withheld run begins after the pause', async () => {
   const [before = ''] = await accept(1);
   await pause();
   const [during = ''] = await accept(1);
@@ -208,19 +208,19 @@ test('the time limit of a kept run begins after the pause', async () => {
   }
 });
 
-test('a cancelled run does not come back, and kept ones are not taken for forgotten', async () => {
+test('a cancelled run does not come back, and withheld ones are not taken for forgotten', async () => {
   await pause();
-  const [cancelled = '', kept = ''] = await accept(2);
+  const [cancelled = '', withheld = ''] = await accept(2);
   await deployment.runs.stop(deployment.tenantID, cancelled);
   const { rows } = await deployment.pool.query(FIND_FORGOTTEN, ['00000000-0000-0000-0000-000000000000', 5_000]);
-  expect(rows).toMatchObject([{ last: kept, looked_at: 1, forgotten: 0, ids: null }]);
+  expect(rows).toMatchObject([{ last: withheld, looked_at: 1, forgotten: 0, ids: null }]);
 
   await resume();
   expect(await withheldRuns().release()).toBe(1);
-  expect(await admitted()).toEqual([kept]);
+  expect(await dispatched()).toEqual([withheld]);
 });
 
-test('an admission, a round of the sweep and accepting read none of 20,000 kept runs', async () => {
+test('an admission, a round of the sweep and accepting read none of 20,000 withheld runs', async () => {
   const { pool, producer, backplane } = deployment;
   await pause();
   await pool.query(
@@ -237,7 +237,7 @@ test('an admission, a round of the sweep and accepting read none of 20,000 kept 
   const dependencies = { dispatchPool: explained, producer, messages: backplane.messages, logger: testLogger };
   const runs = createRuns({ pool: explained, ...dependencies });
 
-  await runs.refill().catch(() => undefined);
+  await runs.dispatchQueued().catch(() => undefined);
   const sweep = createWithheldRuns(explained);
   await sweep.withholdRuns();
   await sweep.release();
@@ -245,13 +245,13 @@ test('an admission, a round of the sweep and accepting read none of 20,000 kept 
 
   expect(rowsRead.size).toBeGreaterThan(4);
   expect([...rowsRead].filter(([, rows]) => rows > 300)).toEqual([]);
-  expect(await admitted()).toEqual(ids.slice(0, PLACES));
+  expect(await dispatched()).toEqual(ids.slice(0, PLACES));
 });
 
 /** `KEPT_RUNS=100000` for the figure of the guide. */
 const KEPT_RUNS = Number(process.env.KEPT_RUNS ?? 20_000);
 
-test('statements that were planned beside empty tables find queued and kept runs by their own indexes', async () => {
+test('statements that were planned beside empty tables find queued and withheld runs by their own indexes', async () => {
   await using young = await startDeployment();
   const { pool, tenantID } = young;
   const rowsRead = new Map<string, number>();
@@ -267,7 +267,7 @@ test('statements that were planned beside empty tables find queued and kept runs
   );
   await sweep.withholdRuns();
   await sweep.release();
-  await runs.handOver([newID()]);
+  await runs.dispatch([newID()]);
   await pool.query('delete from workflow_instance');
   await pool.query('vacuum analyze workflow_instance');
 

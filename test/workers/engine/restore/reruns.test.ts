@@ -24,7 +24,7 @@ test('a worker that is killed during a re-run repeats no effect whose result was
     ]),
   );
   const requests = (path: string) => server.seen.filter(({ url }) => url === `/${path}`).length;
-  await using doomed = spawnNode(['workers/main.ts'], deployment.env);
+  await using doomed = spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
   const source = deployment.newRun(versionID, { n: 1 });
   const { instanceID: rerunOf } = await deployment.runs.accept(source);
   await eventually(async () => expect(await deployment.read(rerunOf)).toMatchObject({ status: 'FAILED' }));

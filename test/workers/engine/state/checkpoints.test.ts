@@ -61,7 +61,7 @@ test('a chain of 4,000 nodes with 10 yields reads less than a twentieth of its e
   expect(await checkpointOf(instanceID)).toBeUndefined();
 });
 
-test('a run that is held has a checkpoint for each thousand numbers of events', async () => {
+test('a run that is owned has a checkpoint for each thousand numbers of events', async () => {
   const answers: (() => void)[] = [];
   await using server = await startHTTP((_request, response) => void answers.push(() => response.end('{}')));
   const { nodes, edges } = noops(600);
@@ -141,7 +141,7 @@ test('a run continues from its checkpoint with its values and the ends that it h
     status: 'COMPLETED',
     output: { early: 1, late: 1, why: 'Error: no luck (line 1) at attempt 2' },
   });
-  // Of the value, of the failure, and of the end.
+  // One row each for the value, the failure, and the end.
   expect(rowsRead).toBe(3);
 });
 

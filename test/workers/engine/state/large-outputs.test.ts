@@ -172,7 +172,7 @@ test('code that may read all of ctx gets every value, and keys that the values o
   expect(reads.flatMap(({ name, key }) => (name === 'read_value' ? [key] : []))).toEqual(['a', 'values']);
 });
 
-test('outputs that an earlier version has written are kept apart as well', async () => {
+test('outputs that an earlier version has written are offloaded as well', async () => {
   const id = await begin(asking('return ctx.b.text.length;'));
   await untilWaiting(id);
   await deployment.pool.query('update run_event set brief = null where instance_id = $1', [id]);

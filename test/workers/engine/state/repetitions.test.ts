@@ -82,7 +82,7 @@ const restores = fc.array(fc.constantFrom<Mishap>('none', 'replaced', 'replaced 
   maxLength: 40,
 });
 
-test('in any order, and whenever it is restored, a run with loops executes the same frames with the same outcomes', async () => {
+test('in any order, and whenever it is restored, a run with loops executes the same activations with the same outcomes', async () => {
   let completed = 0;
   await fc.assert(
     fc.asyncProperty(items, picks, restores, async (list, order, lost) => {

@@ -10,7 +10,7 @@ function activationOf(run: Run, nodeID: string): Activation {
   return run.state.find(nodeID, '0') ?? expect.fail(`there is no node ${nodeID}`);
 }
 
-test('a wait that ends in the step in which it began leaves no row', () => {
+test('a wait that ends in the commit in which it began leaves no row', () => {
   const run = aClaimedRun(noops(2));
   const [first, second] = [activationOf(run, 'n1'), activationOf(run, 'n2')];
   const wait = { kind: 'time', purpose: 'park', ms: 60_000 } as const;

@@ -89,7 +89,7 @@ async function answer(instanceID: string): Promise<void> {
 // Renewed every hundred seconds.
 const longLease = { WORKER_SESSION_SECONDS: '600' };
 
-test('the holder of a run that is woken is told, and goes on while another node of the run is in flight', async () => {
+test('the owner of a run that is woken is told, and goes on while another node of the run is in flight', async () => {
   await using server = await startHTTP(({ url }, response) => void (url !== '/first' && response.end('{}')));
   await using _worker = await deployment.startWorker(longLease);
   const instanceID = await heldWithQuestion(server.origin);
@@ -101,7 +101,7 @@ test('the holder of a run that is woken is told, and goes on while another node 
   await deployment.runs.stop(deployment.tenantID, instanceID);
 });
 
-test('a wake whose message is lost is noticed by the next commit of a held run, long before the lease is renewed', async () => {
+test('a wake whose message is lost is noticed by the next commit of an owned run, long before the lease is renewed', async () => {
   const answers: ServerResponse[] = [];
   await using server = await startHTTP(({ url }, response) => void (url === '/first' && answers.push(response)));
   await using worker = await deployment.startWorker(longLease);
@@ -221,7 +221,7 @@ function wakeBeforePark({ commitPool: pool }: WorkerContext, instanceID: () => s
   Object.assign(pool, { query: waking });
 }
 
-test('a run that is woken while it parks is handed over at once', async () => {
+test('a run that is woken while it parks is dispatched at once', async () => {
   await using worker = await deployment.startWorker(longLease);
   let id = '';
   wakeBeforePark(worker, () => id);
@@ -265,7 +265,7 @@ test.each([
   waits.stopTimers();
 });
 
-test('a delay until a moment tells how long it was, whether its run was held or parked', async () => {
+test('a delay until a moment tells how long it was, whether its run was owned or parked', async () => {
   await using _worker = await deployment.startWorker();
   const until = { type: 'delay', delayType: 'until', untilTime: '{{ctx.input.moment}}' };
   const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, until }, ['start>until']));

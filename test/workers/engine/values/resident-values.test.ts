@@ -22,7 +22,7 @@ function give(run: Run, key: string, length: number): Source {
   return run.state.store(activation, { outputVariable: key }, { output: { [key]: value }, length });
 }
 
-/** Of the empty input. */
+/** Characters of the empty input. */
 const GIVEN = '{}'.length;
 
 const isResident = (source: Source) => source.value !== undefined;
@@ -72,7 +72,7 @@ test('an output that another replaces is not counted, and a run that leaves coun
   expect(values.length).toBe(0);
 });
 
-test('a process that holds too much takes no run, and its largest make room, but for the last', () => {
+test('a process without memory claims no run, and releases its largest, but for the last', () => {
   const values = createResidentValues(100 + 2 * GIVEN);
   const [large, small] = [aRun('large'), aRun('small')];
   give(large, 'a', 90);
@@ -142,7 +142,7 @@ test('inputs count', () => {
   expect([values.isFull, run.state.residentLength]).toEqual([true, JSON.stringify({ text: 'x'.repeat(100) }).length]);
 });
 
-test('what is around a map counts once for all of its chunks that are held', async () => {
+test('the scope around a map counts once for all of its chunks that are owned', async () => {
   const values = createResidentValues(3_000 + 4 * LARGE_LENGTH);
   const scope = { input: { list: 'x'.repeat(2_000) } };
   const scopeLength = JSON.stringify(scope).length;

@@ -285,7 +285,7 @@ test('a worker that is killed while its run waits loses neither the wait nor the
   const { pool, runs, tenantID } = apart;
   const own = createEvents({ pool, runs, rights: { may: async () => true } });
   {
-    await using process = spawnNode(['workers/main.ts'], apart.env);
+    await using process = spawnNode(['workers/main.ts', 'workflow.runs'], apart.env);
     await eventually(async () => {
       expect(held).toHaveLength(1);
       expect((await pool.query('select from event_wait')).rowCount).toBe(1);

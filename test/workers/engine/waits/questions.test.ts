@@ -162,7 +162,7 @@ describe('the question of a run', () => {
     expect((await questionsOf(id)).sort()).toEqual(['COMPLETED', 'EXPIRED']);
   });
 
-  describe('while another branch keeps the run held', () => {
+  describe('while another branch keeps the run owned', () => {
     const wait = { type: 'delay', delaySeconds: 1, delayMs: 500 };
     const busy = (question: typeof ask) =>
       graph({ start: { type: 'start' }, ask: question, wait }, ['start>ask', 'start>wait']);

@@ -62,7 +62,7 @@ async function reminders(id: string): Promise<unknown[]> {
   return events.flatMap(({ payload }) => payload?.reminder ?? []);
 }
 
-/** By the messages that the run waits: in how many minutes the question ends. */
+/** The minutes until the question ends, as the messages that the run waits say. */
 async function minutesTold(id: string): Promise<number[]> {
   const events = await deployment.events(id);
   return events.flatMap(({ payload }) => {
@@ -132,12 +132,12 @@ test('an answer ends the reminders', async () => {
   expect(await reminders(id)).toEqual([]);
 });
 
-test('a worker that is killed between two reminders, while it holds the run, repeats none and leaves out none', async () => {
+test('a worker that is killed between two reminders, while it owns the run, repeats none and leaves out none', async () => {
   const held: ServerResponse[] = [];
   await using server = await startHTTP((_request, response) => void held.push(response));
   let id = '';
   {
-    await using process = spawnNode(['workers/main.ts'], deployment.env);
+    await using process = spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
     id = await begun(shape({ call: { type: 'http', url: server.origin } }));
     await eventually(async () => {
       expect(held).toHaveLength(1);

@@ -59,7 +59,7 @@ test('wakes that come while the waits of a run are read share one more read, and
   await eventually(() => expect(seen.applied).toBe(3));
 });
 
-test('of the waits of a held run those that are over or have reminders are read, and those for events', async () => {
+test('of the waits of an owned run those that are over or have reminders are read, and those for events', async () => {
   const { pool, tenantID } = deployment;
   const versionID = await deployment.saveVersion(noops(1));
   const [parent = '', ended = '', open = ''] = await deployment.runs.acceptMany([
