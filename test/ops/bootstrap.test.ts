@@ -280,7 +280,7 @@ test('the programs of node_modules come first on the PATH', async () => {
   expect(await run('path.ts')).toMatchObject({ stdout: `${join(project, 'node_modules/.bin')}\n` });
 });
 
-test('compiled code is kept in node_modules, unless the environment names a place', async () => {
+test('compiled code is stored in node_modules, unless the environment names a folder', async () => {
   await writeFile(join(project, 'cache.ts'), "console.log(process.getBuiltinModule('module').getCompileCacheDir());");
   const dirIn = async (child: ChildProcess) => (await outcome(child)).stdout;
 

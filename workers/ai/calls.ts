@@ -71,7 +71,7 @@ interface Needs {
   logger: Logger;
 }
 
-/** Longer than any call: after it, a call whose worker has died has no place any more. */
+/** Longer than any call: after it, a call whose worker has died does not count any more. */
 const MAX_CALL_MS = 330_000;
 
 export function createAI({ pool, secrets, workspace, outbound, logger }: Needs): AI {

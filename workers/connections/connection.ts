@@ -5,7 +5,7 @@ import type { AnyDatasource } from '#shared/datasources/types/index.ts';
 
 /** Options of the execution of a query. */
 export interface ExecuteOptions {
-  /** Aborted at the time limit, at the end of the process, and when the client has gone: all work must stop, at the server too. */
+  /** Aborted at the time limit, at the end of the process, and when the client has disconnected: all work must stop, at the server too. */
   signal: AbortSignal;
   maxRows: number;
   /** The same for every attempt at the same work, for servers that accept a key; null for none. */

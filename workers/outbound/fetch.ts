@@ -44,7 +44,7 @@ const MAX_RESPONSE_BYTES = 10_000_000;
 const MAX_REDIRECTS = 10;
 /**
  * Connections to one origin, in one process. The tenants of a creator who is alone there may have four fifths of them, more than the slots of
- * a worker allow by default. Creators share them, so that slow answers to one do not hold up another's.
+ * a worker allow by default. Creators share them, so that slow answers to one do not delay another's.
  */
 const CONNECTIONS = { permits: 128, dynamicLimit: 4 };
 

@@ -8,7 +8,7 @@ interface SqlStatement {
   words: string[];
 }
 
-/** Tokens between two looks at the clock. */
+/** Tokens between two readings of the clock. */
 const STRIDE = 256;
 
 /** Shows the tokens of a text to `see`, until it says that it needs no more. Gives way to other work. */

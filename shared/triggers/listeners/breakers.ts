@@ -78,7 +78,7 @@ delete from listener_breaker b where not exists (select from listener l where l.
 
 export const COUNT_BREAKERS = 'select count(*)::int as count from listener_breaker where opened_at is not null';
 
-/** Stops listeners whose creators may not do what they do. Events that come are kept. */
+/** Stops listeners whose creators may not do what they do. Events that come are deferred. */
 export const STOP_LISTENERS = `
 update listener l set status = 'error', last_error = r.error
 from json_to_recordset($1::json) as r(listener_id uuid, error text)

@@ -68,7 +68,7 @@ const ENQUEUE_TIMEOUT_MS = 2_000;
 
 /**
  * Records events of all tenants together: those that arrive while `maxConcurrent` statements are under way share the next one,
- * in which tenants take turns. Events of tenants with none under way do not wait for statements that others have filled: they share a small one
+ * in which a fair queue orders the tenants. Events of tenants with none under way do not wait for statements that others have filled: they share a small one
  * beside those. If a statement is refused for its data, its halves are tried until the one event at fault is alone.
  */
 export function createEventRecorder({
@@ -104,12 +104,12 @@ export function createEventRecorder({
   }
 
   async function drain(): Promise<void> {
-    // Others of this turn of the event loop come along.
+    // Events that arrive in the same iteration of the event loop share the statement.
     await new Promise((resolve) => setImmediate(resolve));
     while (queue.size > 0) {
       beginStatement();
       const batch = nextBatch({ maxRows: MAX_ROWS, isAmong: ({ tenantID }) => !beside.has(tenantID) });
-      // Another lane goes on with them.
+      // Another statement takes the others.
       if (batch.length === 0) break;
       await recordBatch(batch);
     }

@@ -39,7 +39,7 @@ function open(): Counted {
   return connection;
 }
 
-/** When the server has room for another connection. */
+/** Resolves when the server can take another connection. */
 let room: Promise<void> = Promise.resolve();
 
 function create({ maxConnections = 2, maxWaitingPerConnection = Number.POSITIVE_INFINITY } = {}) {
@@ -57,7 +57,7 @@ function create({ maxConnections = 2, maxWaitingPerConnection = Number.POSITIVE_
 /** Waits until the pool has handled the returned connection. */
 const afterwards = () => sleep(5);
 
-test('a connection is reset after its work and lent again', async () => {
+test('a connection is reset after its work and checked out again', async () => {
   await using pool = create();
 
   for (const n of [1, 2, 3]) {
@@ -79,7 +79,7 @@ test('a connection is returned also after failed work', async () => {
   expect(opened[0]?.calls).toEqual(['reset']);
 });
 
-test('work beyond the limit waits for its turn, and is refused when too much waits', async () => {
+test('work beyond the limit waits in a queue, and is refused when too much waits', async () => {
   await using pool = create({ maxConnections: 1, maxWaitingPerConnection: 1 });
   const { promise: over, resolve } = Promise.withResolvers<void>();
   const first = pool.withConnection(never, () => over);
@@ -113,7 +113,7 @@ test('work that waits too long gets an error that says it was not begun', async 
   expect(isBegun).toBe(false);
 });
 
-test('aborted work is cancelled at the server, and its connection is not lent again', async () => {
+test('aborted work is cancelled at the server, and its connection is not checked out again', async () => {
   await using pool = create({ maxConnections: 1 });
   const stop = new AbortController();
   const work = pool.withConnection(stop.signal, () => new Promise(() => undefined));
@@ -149,7 +149,7 @@ test('connections of a former source are closed at the next request for the new 
   ]);
 });
 
-test('an idle connection that broke is not lent', async () => {
+test('an idle connection that broke is not checked out', async () => {
   await using pool = create();
   await pool.withConnection(never, async () => undefined);
   await afterwards();
@@ -186,7 +186,7 @@ test('after disposal a returned connection is closed', async () => {
   expect(opened[0]?.isOpen).toBe(false);
 });
 
-test('work that waits for a new connection takes one that comes back before, and the new one is kept', async () => {
+test('work that waits for a new connection takes one that is checked in before, and the new one stays idle', async () => {
   await using pool = create();
   const blocker = Promise.withResolvers<void>();
   const first = pool.withConnection(never, () => blocker.promise);

@@ -40,7 +40,7 @@ async function growthOf(work: () => Promise<unknown>): Promise<number> {
   }
 }
 
-test('answers at once take no more memory than may be held, and all of them arrive', async () => {
+test('concurrent answers take no more memory than the budget, and all of them arrive', async () => {
   const account = createMemoryBudget({ maxBytes: 50 * MB, maxWaitMs: 50_000 });
   const growth = await growthOf(() =>
     Promise.all(
@@ -57,7 +57,7 @@ test('answers at once take no more memory than may be held, and all of them arri
   expect(growth).toBeLessThan(4 * 50 * MB);
 });
 
-test('an answer larger than one request may hold is refused before it arrives', async () => {
+test('an answer larger than one request may reserve is refused before it arrives', async () => {
   const account = createMemoryBudget({ maxBytes: 50 * MB });
   const growth = await growthOf(async () => {
     for (const datasource of datasources.slice(0, 3)) {

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { readConfig } from '#shared/process/config.ts';
 import { createOutbound, type Outbound } from '#workers/outbound/gate.ts';
 import type { Lookup } from '#workers/outbound/names.ts';
-import { deniedBy } from '#workers/outbound/own-places.ts';
+import { deniedBy } from '#workers/outbound/own-addresses.ts';
 
 const outboundWith = (OUTBOUND_ALLOW: string) =>
   createOutbound(readConfig({ DATABASE_URL: 'postgres://u:p@h/d', OUTBOUND_ALLOW }).outbound);
@@ -113,7 +113,7 @@ test.each(['10.0.0.0/33', 'example.com', '10.0.0.0/8/8', '10.0.0.0/', '::1/129',
   },
 );
 
-describe('a place of the deployment', () => {
+describe('an address of the deployment', () => {
   /** The gate of a deployment that allows every address. */
   function gateOf(settings: Record<string, string>, names: Record<string, string[]> = {}) {
     const config = readConfig({
@@ -154,8 +154,8 @@ describe('a place of the deployment', () => {
     ['the Redis with TLS', { REDIS_URL: 'rediss://:p@[fd00::2]:6380/1' }, 'fd00::2', 6380],
     ['a Sentinel', { REDIS_URL: 'redis://x', REDIS_SENTINELS: 'a.internal:26379,b.internal' }, '10.0.0.4', 26379],
     ['the public URL', { PUBLIC_URL: 'https://front.internal' }, '10.0.0.5', 443],
-    ['a place of OUTBOUND_DENY', { OUTBOUND_DENY: 'front.internal:9999' }, '10.0.0.5', 9999],
-    ['an IPv6 place of OUTBOUND_DENY', { OUTBOUND_DENY: '[fd00::9]:80' }, 'fd00::9', 80],
+    ['a server of OUTBOUND_DENY', { OUTBOUND_DENY: 'front.internal:9999' }, '10.0.0.5', 9999],
+    ['an IPv6 server of OUTBOUND_DENY', { OUTBOUND_DENY: '[fd00::9]:80' }, 'fd00::9', 80],
     ['an address of OUTBOUND_DENY', { OUTBOUND_DENY: '8.8.8.8' }, '8.8.8.8', 53],
     ['a network of OUTBOUND_DENY', { OUTBOUND_DENY: '10.96.0.0/12, fd00::/8' }, '10.100.0.1', 1],
   ])('is refused: %s', async (_what, settings, host, port) => {

@@ -28,7 +28,7 @@ const long = (unit: string) => unit.repeat(LENGTH / unit.length);
 
 describe('two hundred thousand characters', () => {
   test.each([';', '(', 'a,', "'' ", '$a$ ', '--\n', 'select 1;', '/'])(
-    'of %j are read with pauses in which the event loop turns',
+    'of %j are read with pauses for the event loop',
     async (unit) => {
       using turns = vi.spyOn(eventLoop, 'yield');
       const clock = vi.spyOn(performance, 'now');
@@ -38,7 +38,7 @@ describe('two hundred thousand characters', () => {
       await splitStatements(long(unit), 200);
       clock.mockRestore();
 
-      // A look at the clock, which says that it is time, after each 256 tokens.
+      // The clock is read after each 256 tokens, and says that it is time.
       expect(turns.mock.calls.length).toBeGreaterThan(0);
     },
   );

@@ -177,7 +177,7 @@ class Portal implements Submittable {
     return this.#result.rowCount === 0 ? maxBytes > 0 : this.#result.bytes + bytes <= maxBytes;
   }
 
-  /** The rows are larger than earlier ones, so the requested batch is too large to hold. */
+  /** The rows are larger than earlier ones, so the requested batch is too large for memory. */
   #pause(): void {
     const stream = this.#connection?.stream;
     stream?.pause();
@@ -216,7 +216,7 @@ class Portal implements Submittable {
     this.#isOver = true;
     this.#settle.reject(this.#copyError ?? error);
     this.#sync(connection);
-    // No consumer takes the rows that are held back.
+    // No consumer takes the rows that are not passed on.
     connection.stream.resume();
   }
 

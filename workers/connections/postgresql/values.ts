@@ -34,7 +34,7 @@ interface TypeRow extends PostgresType {
   name: string | null;
 }
 
-/** Types can be renamed while a connection is kept, so names are read again after this time. */
+/** Types can be renamed while a connection is open, so names are read again after this time. */
 const FRESH_MS = 60_000;
 
 export function createTypes(): Types {

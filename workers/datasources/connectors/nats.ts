@@ -25,7 +25,7 @@ interface Server {
 
 interface WatchedConnection {
   connection: NatsConnection;
-  /** Subjects for which the server has refused a message; it reports that apart from the message. */
+  /** Subjects for which the server has refused a message; it reports that separately from the message. */
   refused: Set<string>;
 }
 

@@ -59,7 +59,7 @@ export const connectWebsocket: Connector<typeof websocket> = (options, { outboun
       stream.on('data', (part: Buffer) => backPressure.arrived(part.length, stream));
       return await work(socket, signal);
     } catch (error) {
-      // The meter has ended the stream.
+      // The back-pressure has ended the stream.
       throw stream.errored instanceof AppError ? stream.errored : error;
     } finally {
       backPressure.assignTo(undefined);

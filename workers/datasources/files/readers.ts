@@ -10,7 +10,7 @@ export interface ReadTask {
   signal: AbortSignal;
 }
 
-/** The processes that read files: few, each for one tenant only, kept for a while for the tenant's next request. */
+/** The processes that read files: few, each for one tenant only, and reused by the tenant's next request within an idle time. */
 export interface Readers extends AsyncDisposable {
   read(request: ReadTask): Promise<ReadResult>;
 }

@@ -27,7 +27,7 @@ export function isBelow(url: URL, base: URL): boolean {
   return url.origin === base.origin && (url.pathname === base.pathname || url.pathname.startsWith(`${root}/`));
 }
 
-/** Also looks at the decoded segment: some servers decode it before they look for `..`. */
+/** Also checks the decoded segment: some servers decode it before they look for `..`. */
 function isStep(segment: string): boolean {
   return decoded(segment)
     .split(/[/\\]/)

@@ -15,7 +15,7 @@ export interface LoadedQuery {
   dataQueryOptions: JsonObject;
 }
 
-/** The stored query, or the one that the request itself holds. */
+/** The stored query, or the one in the request itself. */
 export async function loadQuery(pool: Pool, { tenantID, query }: QueryRequest): Promise<LoadedQuery> {
   if (query.kind === 'given') {
     const { datasourceID, datasourceType, dataQueryOptions } = query;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Json } from '#shared/core/json.ts';
 import type { queryRuns } from '#shared/messaging/queues/query-runs.ts';
 
-/** For whom a result is kept. */
+/** Scope of a cached result. */
 export interface Reuse {
   seconds: number;
   /** Part of the key: results of one scope are not used in another. */

@@ -47,7 +47,7 @@ async function readOrExecute(context: QueryContext, query: RunnableQuery, reques
   const cached = request.isFresh ? undefined : await context.cache.read(key);
   if (cached) return { result: cached, isCached: true };
   const result = await executeOnDatasource(context, query, request);
-  // The query was executed: it does not fail because its answer could not be kept.
+  // The query was executed: it does not fail because its result could not be cached.
   await context.cache
     .write(key, request.tenantID, result, request.reuse?.seconds ?? query.options.cacheSeconds)
     .catch((error: unknown) => context.logger.warn({ err: error }, 'the answer of a query is not cached'));

@@ -18,7 +18,7 @@ export interface LoadedWidget {
 
 type Question = Pick<z.output<typeof widgetData.question>, 'tenantID' | 'widget'>;
 
-/** The stored widget, or the one that the question itself holds. */
+/** The stored widget, or the one in the RPC request itself. */
 export async function loadWidget(pool: Pool, { tenantID, widget }: Question): Promise<LoadedWidget> {
   if (widget.kind === 'given')
     return { widgetType: widget.widgetType, bindings: inOrder(widget.dataQueries), reuse: undefined };

@@ -18,7 +18,7 @@ interface Context {
 
 type Question = z.output<typeof widgetData.question> & { signal: AbortSignal };
 
-/** Queries of one widget at once: each holds a connection to a server of the tenant. */
+/** Queries of one widget at once: each occupies a connection to a server of the tenant. */
 const AT_ONCE = 4;
 /** For all queries of a widget together. A query that is slower is stopped, and fails alone. */
 const MAX_MS = 30_000;

@@ -39,7 +39,7 @@ async function versionOf(program: string, folder: string): Promise<number> {
   return Number(/(\d+)(\.\d+|devel|beta\d+|rc\d+)/.exec(stdout)?.[1] ?? 0);
 }
 
-/** The image keeps the libraries of the programs apart. */
+/** The image has the libraries of the programs in a folder of their own. */
 const environment = {
   PATH: '/usr/local/bin:/usr/bin:/bin',
   LC_ALL: 'C',

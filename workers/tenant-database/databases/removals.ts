@@ -26,7 +26,7 @@ const MAX_ENTRIES = 50;
 
 /**
  * Drops the databases and roles on the list `tenant_database_removal`. An entry that fails stays on the list for a later round and
- * holds up no other. Returns the number of entries that are done.
+ * delays no other. Returns the number of entries that are done.
  */
 export async function workOffRemovals(needs: Needs): Promise<number> {
   let done = 0;

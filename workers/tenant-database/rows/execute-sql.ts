@@ -61,7 +61,7 @@ async function execute(connection: PostgresConnection, operation: Execution): Pr
 
 const CONTROL = new Set(['BEGIN', 'START', 'COMMIT', 'END', 'ROLLBACK', 'ABORT', 'SAVEPOINT', 'RELEASE', 'PREPARE']);
 
-/** Uses the server's count of rows, which for rows read in portions is only that of the last portion. */
+/** Uses the server's count of rows, which for rows read in batches is only that of the last batch. */
 function summaryOf({ fields, rows, tag, isCut }: RawResult) {
   const { command, count } = tag === null ? { command: isCut ? 'SELECT' : null, count: null } : readTag(tag);
   return { command, rowCount: fields ? Math.max(count ?? 0, rows.length) : count, truncated: isCut };

@@ -31,7 +31,7 @@ export function createCatalogGuard({ admin }: Pick<TenantServer, 'admin'>, limit
   };
 }
 
-// Objects and grants, whose rows are in pg_shdepend, take more room in the tenant's own database.
+// Objects and grants, whose rows are in pg_shdepend, take more space in the tenant's own database.
 const CATALOGS = `array['pg_shdescription', 'pg_db_role_setting', 'pg_authid', 'pg_auth_members', 'pg_database']::regclass[]`;
 
 const SIZE = `select sum(pg_total_relation_size(catalog))::bigint as bytes from unnest(${CATALOGS}) as catalog`;

@@ -11,7 +11,7 @@ interface Server {
 
 /**
  * The connections of this process to databases of tenants, reported to the other workers. A statement of a tenant may outlive its
- * request: it can catch the cancel, switch off its own time limits, and need not notice that its client has gone.
+ * request: it can catch the cancel, switch off its own time limits, and need not notice that its client has disconnected.
  */
 export interface OpenConnections extends AsyncDisposable {
   /** Reports the connection while it is open. After the grace of a cancel it is terminated. */

@@ -176,10 +176,10 @@ update cron_job j set next_at = r."nextAt", due_at = r."dueAt", stopped_at = r."
 from jsonb_to_recordset($1::jsonb) as r(id uuid, "nextAt" timestamptz, "dueAt" timestamptz, "stoppedAt" timestamptz, "stopReason" text)
 where j.id = r.id`;
 
-/** Ticks of a job that are kept. */
+/** Ticks of a job that are retained. */
 export const MAX_TICKS_PER_JOB = 1_000;
 
-/** Deletes the oldest ticks of jobs that have more than are kept. */
+/** Deletes the oldest ticks of jobs that have more than are retained. */
 export async function trimTicks(client: PoolClient, jobIDs: readonly string[]): Promise<void> {
   if (jobIDs.length > 0) await client.query(TRIM, [jobIDs]);
 }

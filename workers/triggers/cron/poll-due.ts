@@ -52,7 +52,7 @@ export async function pollJobs(needs: PollNeeds, ids: readonly string[]): Promis
   try {
     return await inTransaction(needs.pool, (client) => pollPage(needs, client, ids));
   } catch (error) {
-    // One job that Postgres refuses to write must not hold up the others.
+    // One job that Postgres refuses to write must not delay the others.
     if (ids.length === 1 || !isRefusedStatement(error)) throw error;
     const middle = ids.length >> 1;
     const halves = [await pollJobs(needs, ids.slice(0, middle)), await pollJobs(needs, ids.slice(middle))];

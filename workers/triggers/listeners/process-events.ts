@@ -1,18 +1,18 @@
 import type { z } from 'zod';
 import type { Rights } from '#shared/access/policy/rights.ts';
-import { batched, batchedInTurns } from '#shared/concurrency/batcher.ts';
+import { createBatcher, createFairBatcher } from '#shared/concurrency/batcher.ts';
 import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
 import type { MemoryBudget, Reservation } from '#shared/concurrency/memory-budget.ts';
 import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import { createRareWarning } from '#shared/core/throttled-warning.ts';
-import { createAnswerTrim } from '#shared/db/idempotency.ts';
+import { createThrottledWarning } from '#shared/core/throttled-warning.ts';
+import { createResponseEviction } from '#shared/db/idempotency.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import { storableJSON } from '#shared/db/storable.ts';
 import type { listenerEvents } from '#shared/messaging/queues/listener-events.ts';
 import type { Publisher } from '#shared/messaging/realtime/publish.ts';
-import type { TellEnd } from '#shared/runs/completion-notices.ts';
+import type { NotifyCompletion } from '#shared/runs/completion-notices.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import type { Events } from '#shared/runs/send-event.ts';
 import { createCountedQuota } from '#shared/tenants/counted-quotas.ts';
@@ -63,7 +63,7 @@ interface Needs {
   reader: ListenerReader;
   bytes: MemoryBudget;
   turns: TenantTurns;
-  tellEnd: TellEnd;
+  tellEnd: NotifyCompletion;
   /** An event is finished, so that its tenant may have headroom for others. */
   onFinished(): void;
   releaseNext: ReleaseNext;
@@ -73,7 +73,7 @@ interface Needs {
 /** Events at once whose actions wait for code, queries or runs. A creator whose servers are slow must leave permits for others. */
 const SLOW = { permits: 160, maxPerTenant: 40, dynamicLimit: 1 };
 const PUT_BACK_SECONDS = 0.5;
-/** Statements at once for events with large bodies, tenants in turn: each has its own, and connections are lent in the order of arrival. */
+/** Statements at once for events with large bodies, tenants in fair order: each has its own, and connections are checked out in the order of arrival. */
 const LARGE = { permits: 2 };
 /** Bodies of events that share a statement. */
 const MAX_BYTES = 256 * 1024;
@@ -89,14 +89,14 @@ export function createEventProcessing(needs: Needs): EventProcessing {
   const requireActiveCreator = createRequireActiveCreator(pool);
   const slow = createSemaphore(SLOW);
   const large = createSemaphore(LARGE);
-  const load = batched((ids: string[]) => readEvents(pool, ids));
-  const readBodies = batchedInTurns((ids: string[]) => readBodiesOf(pool, ids), { maxBytes: MAX_BYTES });
-  const endInBatch = batchedInTurns(
+  const load = createBatcher((ids: string[]) => readEvents(pool, ids));
+  const readBodies = createFairBatcher((ids: string[]) => readBodiesOf(pool, ids), { maxBytes: MAX_BYTES });
+  const endInBatch = createFairBatcher(
     async (ends: AttemptEnd[]) => {
       const written = await endAttempts(runs, ends);
       return ends.map(({ eventID }) => written.has(eventID));
     },
-    { maxBytes: MAX_BYTES, isFaultOfOne: isRefusedStatement },
+    { maxBytes: MAX_BYTES, isItemError: isRefusedStatement },
   );
 
   async function attempt(recorded: OpenEvent, listener: ReadListener, signal: AbortSignal): Promise<Attempted> {
@@ -217,7 +217,7 @@ function createRunners({ pool, rights, sandbox, queries, events, logger }: Needs
     trigger_query: createRunQuery({ queries, rights }),
     save_to_buffer: createSaveToBuffer(createCountedQuota(pool, 'listenerBufferBytes')),
     push_to_app_page: pushToPage,
-    send_event: createSendEvent({ events, answers: createAnswerTrim(pool, createRareWarning(logger)) }),
+    send_event: createSendEvent({ events, answers: createResponseEviction(pool, createThrottledWarning(logger)) }),
   };
 }
 
@@ -228,7 +228,7 @@ interface Ended {
 }
 
 /** The client that waits for a run is told if there will be none. */
-function tellAwaiting(tellEnd: TellEnd, { found, listener, ended }: Ended): void {
+function tellAwaiting(tellEnd: NotifyCompletion, { found, listener, ended }: Ended): void {
   const { id, awaitedBy } = found;
   const bound = listener?.actions.find(({ actionType }) => actionType === 'trigger_workflow');
   if (awaitedBy === null || ended.state === 'pending' || !bound) return;

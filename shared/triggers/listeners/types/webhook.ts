@@ -3,7 +3,7 @@ import { Json } from '../../../core/json.ts';
 import { orderBy } from '../order-key.ts';
 import { defineListener } from './define-listener.ts';
 
-/** A week, which is how long events are kept. */
+/** A week, which is the retention of events. */
 const MAX_WINDOW_MINUTES = 10_080;
 
 /** Deliveries to an address of this service. How they prove where they come from is an option of the datasource. */

@@ -227,7 +227,7 @@ test('events of a key have jobs one after the other, in the order of their recei
   await record(third, stuck);
   await added(stuck);
   await dispatchWaiting(needs);
-  // An attempt that has failed holds its place.
+  // An event whose attempt has failed stays first of its key.
   await end([first.id], { state: 'pending' });
   expect(await free()).toBe(0);
   await dispatchWaiting(needs);
@@ -241,7 +241,7 @@ test('events of a key have jobs one after the other, in the order of their recei
   expect(await Promise.all([free(), free(), releaseFirstOfKeys(needs)]).then(([x, y]) => x + y)).toBeLessThanOrEqual(1);
   await added(third);
 
-  // A dead letter that is processed again is the last of its line.
+  // A dead letter that is processed again is the last of its key.
   await pool.query(`update listener_event set state = 'dead' where id = $1`, [first.id]);
   await record(fourth);
   await pool.query(REDRIVE, [tenantID, listenerID, null, null, null, null, null]);
@@ -263,7 +263,7 @@ test('events of a key have jobs one after the other, in the order of their recei
   await expect(dispatched).rejects.toThrow('listener_event_turn');
 });
 
-/** A pool that holds its first statements until each is released. */
+/** A pool that blocks its first statements until each is released. */
 function aBlockedPool(blocked: number) {
   const holds = Array.from({ length: blocked }, () => Promise.withResolvers<void>());
   const state = { statements: 0, release: (nth: number) => holds[nth]?.resolve() };

@@ -198,7 +198,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     expect(counter.rows).toBeLessThan(500);
   });
 
-  test('an error behind rows that are held back leaves the connection usable', async () => {
+  test('an error behind rows that are not passed on leaves the connection usable', async () => {
     const query = `select case when n = 4 then (1 / (n - 4))::text else repeat('x', 800000) end as t
                    from generate_series(1, 10) n`;
     const began = performance.now();

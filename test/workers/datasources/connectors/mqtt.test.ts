@@ -289,7 +289,7 @@ describe.skipIf(found.path === null)('mqtt', () => {
   });
 });
 
-describe('a server in the place of MQTT', () => {
+describe('a program that answers as an MQTT broker', () => {
   const welcome = { '3.1.1': Buffer.from([0x20, 2, 0, 0]), '5': Buffer.from([0x20, 3, 0, 0, 0]) };
   const suback = { '3.1.1': Buffer.from([0x90, 3, 0, 1, 0]), '5': Buffer.from([0x90, 4, 0, 1, 0, 0]) };
   const quick = { signal: AbortSignal.timeout(60_000) };

@@ -26,7 +26,7 @@ const options: Record<string, JsonObject> = {
   jira: { host: 'example.atlassian.net', email: 'a@example.com', apiToken: 'jr-token' },
 };
 
-/** Executes one query against a server in the vendor's place. Answers with the result and the request. */
+/** Executes one query against a server instead of the vendor's. Answers with the result and the request. */
 async function ask(
   definition: PresetDefinition,
   query: JsonObject,

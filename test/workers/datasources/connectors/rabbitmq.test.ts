@@ -149,7 +149,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     ]);
   });
 
-  test('peeking leaves every message in its place', async () => {
+  test('peeking leaves every message in its position', async () => {
     for (const n of [1, 2, 3]) await publish(n);
 
     const { data, truncated } = await run({ operation: 'peek', queue: 'q', messageCount: 2 });
@@ -329,7 +329,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
   });
 });
 
-describe('a server in the place of RabbitMQ', () => {
+describe('a program that answers as RabbitMQ', () => {
   const openAt = (port: number) =>
     openDatasource(rabbitmq, {
       connectionOption: 'connectionDetails',

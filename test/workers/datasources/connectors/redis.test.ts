@@ -181,7 +181,7 @@ describe.skipIf(found.path === null)('redis', () => {
     expect(await data({ operation: 'get', key: 'n1' })).toBe('1');
   });
 
-  test('a silent server holds the caller no longer than its time limit', async () => {
+  test('a silent server delays the caller no longer than its time limit', async () => {
     await using silent = await startTCP();
     await using stuck = await openDatasource(redis, details({ port: silent.port }));
     await expect(

@@ -206,7 +206,7 @@ test('a connection lost after the message began leaves the outcome unknown, and 
   await expect.poll(() => server.ended()).toBe(1);
 });
 
-test('a silent server holds the caller no longer than its time limit, and sees the connection end', async () => {
+test('a silent server delays the caller no longer than its time limit, and sees the connection end', async () => {
   await using silent = await startTCP();
   await using mail = await open(silent.port, { security: 'none' });
 

@@ -33,7 +33,7 @@ afterEach(async () => {
   await readers[Symbol.asyncDispose]();
 });
 
-/** As a worker runs it: the turn of the work is that of the tenant's creator. */
+/** Runs the work as a worker does, in the flow of the tenant's creator. */
 function read(flow: FlowKey, sql = 'select a from t') {
   const files = [{ path: join(folder, 'a.csv'), fileType: fileTypes.csv, name: 't' }];
   const request = { kind: 'duckdb' as const, files, sql, params: [], maxRows: 10 };
@@ -76,7 +76,7 @@ test('a tenant in constant use keeps its process beside tenants that come and go
   expect(all).toContain(own);
 });
 
-test('a result counts among the bytes that a worker holds before it is sent, and one that is too large is refused', async () => {
+test('a result counts in the memory budget of a worker before it is sent, and one that is too large is refused', async () => {
   const long = (length: number) => `select repeat('x', ${length}) as text from t`;
   const readAlone = (sql: string) => {
     const files = [{ path: join(folder, 'a.csv'), fileType: fileTypes.csv, name: 't' }];

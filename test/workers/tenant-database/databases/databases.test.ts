@@ -89,7 +89,7 @@ describe('a database of its own', () => {
     await expect(nameOf(tenantID)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  test('is deleted when an interrupted deletion of the tenant is resumed, also if parts of it are gone', async () => {
+  test('is deleted when an interrupted deletion of the tenant is resumed, also if parts of it do not exist any more', async () => {
     const { pool, runs } = database.deployment;
     const [whole, half] = [await aTenant(), await aTenant()];
     const names = [await nameOf(whole), await nameOf(half)];

@@ -118,7 +118,7 @@ test('everything is moved, and moved back, and the old database is dropped', asy
     await move(tenant, to);
 
     expect(await serverOf(tenant)).toBe(to);
-    // A client that knows the password would write where nothing is kept.
+    // A client that knows the password would write to a database that is dropped.
     expect(await signIns(from, tenant)).toEqual([{ rolcanlogin: false }]);
     expect((await run(tenant.id, content)).rows).toEqual(before);
     const settings = `select current_setting('search_path') as path, current_setting('lc_monetary') as money`;
@@ -129,7 +129,7 @@ test('everything is moved, and moved back, and the old database is dropped', asy
   }
 });
 
-test('what is written during the move is held back and not lost', async () => {
+test('writes during the move wait and are not lost', async () => {
   const tenant = await aTenant();
   let written = 0;
   let isOver = false;

@@ -73,7 +73,7 @@ test("rights that other tenants grant to a tenant's role do not keep it from bei
   expect(await listed()).toEqual([]);
 });
 
-test('rights on a table that its owner keeps locked hold up the role for seconds, and nothing else', async () => {
+test('rights on a table that its owner keeps locked delay the role for seconds, and nothing else', async () => {
   const [hostile, gone] = [await aTenant(), await aTenant()];
   await run(hostile.id, `create table t (id int); grant all on t to "${gone.name}"`);
   await database.databases.withConnection(hostile.id, never, async (client) => {
@@ -110,7 +110,7 @@ test('an entry is due from the moment that it is listed', async () => {
   expect(attempts).toEqual(Array(30).fill({ attempts: 1 }));
 });
 
-test('one that cannot be dropped stays on the list and holds up no other', async () => {
+test('one that cannot be dropped stays on the list and delays no other', async () => {
   const [held, free] = [await aTenant(), await aTenant()];
   await database.deployment.pool.query(`update tenant_database set server = 'elsewhere' where tenant_id = $1`, [held.id]);
 
@@ -161,7 +161,7 @@ test('a database that is being created waits for the end of the creation', async
   });
 });
 
-test('a tenant whose rows cannot be deleted holds up no other', async () => {
+test('a tenant whose rows cannot be deleted delays no other', async () => {
   const { pool, runs } = database.deployment;
   const [stuck, next] = [await aTenant(), await aTenant()];
   await pool.query(`create function refuse() returns trigger language plpgsql as $$ begin raise 'stuck'; end $$`);

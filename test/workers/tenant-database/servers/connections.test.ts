@@ -83,7 +83,7 @@ describe('a statement that catches its cancel', () => {
     await eventually(async () => expect(await working(mark)).toBe(0));
   });
 
-  test('ends although its worker is gone, while those of live workers go on', async () => {
+  test('ends although its worker has died, while those of live workers go on', async () => {
     await using other = databasesOf(database.deployment);
     const [lost, owned] = [newID(), newID()];
     const client = await signIn();
@@ -224,7 +224,7 @@ describe('connections to one server', () => {
     return rows[0]?.n;
   }
 
-  test('are limited over all tenants, which take turns; idle ones are closed for those that wait', async () => {
+  test('are limited over all tenants, in fair order; idle ones are closed for those that wait', async () => {
     await using few = await aTenantDatabases({ TENANT_DATABASES_CONNECTIONS: '2' });
     const tenants = await tenantsOf(few, 6);
     const order: string[] = [];
@@ -243,7 +243,7 @@ describe('connections to one server', () => {
     await Promise.all([...flood, ...others.map((tenantID) => work(tenantID))]);
 
     expect(most).toBe(2);
-    // Each of the five others had its turn long before the flood ended.
+    // Each of the five others was served long before the flood ended.
     expect(Math.max(...others.map((tenantID) => order.indexOf(tenantID)))).toBeLessThan(25);
   });
 
@@ -254,7 +254,7 @@ describe('connections to one server', () => {
     const tenants = await tenantsOf(few, 8, creatorID);
     const [own = ''] = await tenantsOf(few, 1);
     const pidOf = (client: PostgresConnection) => client.query('select pg_backend_pid() as pid');
-    /** As a worker runs it: the turn of the work is that of the tenant's creator. */
+    /** Runs the work as a worker does, in the flow of the tenant's creator. */
     const withConnection = <T>(flow: FlowKey, work: (client: PostgresConnection) => Promise<T>) =>
       new Permit(createSemaphore({ permits: 1 }), flow).run(() => few.databases.withConnection(flow.tenantID, never, work));
     // The first use creates the databases.
@@ -288,7 +288,7 @@ describe('connections to one server', () => {
     expect(few.databases.servers.get('tenants').permits.waiting).toBe(0);
   });
 
-  test('serve waiting work of their own tenant when they come back and no other work would get their place', async () => {
+  test('serve waiting work of their own tenant when they are checked in and no other work would get their permit', async () => {
     await using few = await aTenantDatabases({ TENANT_DATABASES_CONNECTIONS: '4' });
     const creatorID = newID();
     const own = (await tenantsOf(few, 2, creatorID)).map((tenantID) => ({ tenantID, creatorID }));

@@ -63,7 +63,7 @@ describe('a new database', () => {
     });
   });
 
-  test('takes the room of one that waits to be dropped only when that is gone', async () => {
+  test('takes the capacity of one that waits to be dropped only when that is dropped', async () => {
     await using tested = await aTenantDatabases({ TENANT_DATABASES_URL: a, TENANT_DATABASES_PER_SERVER: '1' });
     const [first, second] = [await aTenant(tested), await aTenant(tested)];
     await serverOf(tested, first);
@@ -106,7 +106,7 @@ describe('a new database', () => {
   });
 });
 
-test('a database from before there were servers apart stays on the server of DATABASE_URL', async () => {
+test('a database from before there were separate servers stays on the server of DATABASE_URL', async () => {
   await using tested = await aTenantDatabases({ TENANT_DATABASES_URL: 'DATABASE_URL' });
   const tenantID = await aTenant(tested);
   await serverOf(tested, tenantID);

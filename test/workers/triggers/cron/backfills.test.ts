@@ -122,7 +122,7 @@ test('a backfill waits neither for those of another tenant, nor for those of its
   for (let n = 0; n < 3; n += 1) await fill();
 
   expect(await Promise.all(others.map(backfill))).toMatchObject([{ found: 100 }, { found: 100 }]);
-  // Two laps look at all backfills of the tenant.
+  // Two rounds examine all backfills of the tenant.
   while (await fill());
   await fill();
   expect(await backfill(own)).toMatchObject({ found: 100 });

@@ -43,7 +43,7 @@ describe('by the clock', () => {
     expect(decide({ nextAt: at('09:30') }, '08:25')).toMatchObject({ ticks: [], nextAt: '09:30' });
   });
 
-  test('the night in which an hour is repeated has one tick of a named time, wherever the clock stands when it is looked at', () => {
+  test('the night in which an hour is repeated has one tick of a named time, wherever the clock stands when it is polled', () => {
     const nightly = {
       cronJobSchedule: '30 2 * * *',
       timezone: 'Europe/Berlin',

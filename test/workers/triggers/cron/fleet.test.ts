@@ -51,7 +51,7 @@ test('over workers that are killed at random, and with a Redis that loses its da
   const columns = { creator_id: tenant.creator.id, missed_run_policy: 'all' };
   const settings = { tenantID: tenant.id, workflowID, schedule: '* * * * *', dueAgo: 60 * (MINUTES - 1), columns };
   await Promise.all(Array.from({ length: JOBS }, () => aCronJob(cluster, settings)));
-  // Half of them are looked at only after the loss.
+  // Half of them are polled only after the loss.
   await pool.query(`update cron_job set due_at = 'infinity' where id in (select id from cron_job limit $1)`, [
     JOBS / 2,
   ]);
@@ -72,7 +72,7 @@ test('over workers that are killed at random, and with a Redis that loses its da
   await pool.query('update cron_job set cron_job_enabled = false, next_at = null, due_at = null');
   await eventually(async () => expect(await count(`cron_tick where status = 'SCHEDULED'`)).toBe(0));
 
-  // Disabled above: a minute that begins while ticks are looked at would bring others.
+  // Disabled above: a minute that begins while ticks are read would bring others.
   const { rows } = await pool.query<{ id: string; minutes: number; ticks: number; first: Date; last: Date }>(
     `select cron_job_id as id, count(*)::int as ticks, count(distinct scheduled_at)::int as minutes,
        min(scheduled_at) as first, max(scheduled_at) as last from cron_tick group by cron_job_id`,

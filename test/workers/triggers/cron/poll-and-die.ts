@@ -1,4 +1,4 @@
-/** Looks at cron jobs and is killed at the given point, as a worker may be: argv is the point. */
+/** Polls cron jobs and is killed at the given point, as a worker may be: argv is the point. */
 
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
@@ -23,7 +23,7 @@ pool.on('connect', (client) => {
 const scheduler = createCronScheduler({
   pool,
   runs: {
-    async refill() {
+    async dispatchQueued() {
       die();
       return 0;
     },

@@ -54,7 +54,7 @@ async function end(instanceID: string | null | undefined, status: 'COMPLETED' | 
   );
 }
 
-/** The ticker looks at jobs by the clock of the database: this makes attempts due that wait for their time. */
+/** The scheduler polls jobs by the clock of the database: this makes attempts due that wait for their time. */
 async function passTime(): Promise<void> {
   await deployment.pool.query(`update cron_tick set start_at = now() where start_at is not null`);
   await deployment.pool.query(`update cron_job set due_at = now() where due_at is not null`);
@@ -186,7 +186,7 @@ describe('a job', () => {
     expect(await runs()).toEqual([]);
   });
 
-  test('goes on after ticks that could not begin: a disabled workflow, wrong inputs, no room', async () => {
+  test('goes on after ticks that could not begin: a disabled workflow, wrong inputs, a quota that is used up', async () => {
     const disabled = await deployment.saveWorkflow(noops(1));
     await deployment.pool.query('update workflow set is_disabled = true where id = $1', [disabled.workflowID]);
     const typed = await deployment.saveWorkflow(noops(1), {
@@ -322,14 +322,14 @@ test('a row of the ledger that exists keeps its tick from being started again', 
   expect(await runs()).toHaveLength(1);
 });
 
-test('tenants take turns: the ticks of one with many jobs come between those of the others', async () => {
+test('tenants are interleaved: the ticks of one with many jobs come between those of the others', async () => {
   const other = newID();
   await deployment.pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'T', $1)`, [other]);
   for (let n = 0; n < 120; n += 1) await aJob({ dueAgo: 0 });
   // Due last, of a tenant that has no such workflow.
   const last = await aJob({ tenantID: other, dueAgo: 0 });
   const pages: number[] = [];
-  const watching = { ...deployment.runs, refill: async () => pages.push((await ticks(last)).length) };
+  const watching = { ...deployment.runs, dispatchQueued: async () => pages.push((await ticks(last)).length) };
 
   await poll({ runs: watching });
 
@@ -337,7 +337,7 @@ test('tenants take turns: the ticks of one with many jobs come between those of 
   expect((await deployment.pool.query('select from cron_tick')).rowCount).toBeGreaterThanOrEqual(121);
 });
 
-test('a job that becomes due while a herd is looked at does not wait for the rest of the herd', async () => {
+test('a job that becomes due while a herd is polled does not wait for the rest of the herd', async () => {
   const { pool } = deployment;
   const other = newID();
   await pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'T', $1)`, [other]);
@@ -349,13 +349,13 @@ test('a job that becomes due while a herd is looked at does not wait for the res
   const last = await aJob({ tenantID: other, dueAgo: 0 });
   await pool.query(`update cron_job set due_at = 'infinity' where id = $1`, [last]);
   let left = 0;
-  const refill = async () => {
+  const dispatchQueued = async () => {
     await pool.query(`update cron_job set due_at = now() where not isfinite(due_at)`);
     if ((await ticks(last)).length > 0 && left === 0)
       left = (await pool.query('select from cron_job where due_at <= now()')).rowCount ?? 0;
     return 0;
   };
-  const scheduler = aCronScheduler(deployment, { runs: { ...deployment.runs, refill }, pollMs: 0 });
+  const scheduler = aCronScheduler(deployment, { runs: { ...deployment.runs, dispatchQueued }, pollMs: 0 });
 
   await scheduler.poll();
 
@@ -392,7 +392,7 @@ test.each(['before-commit', 'after-commit'])(
   },
 );
 
-test('looks read the jobs that are due, and no others, also with plans made beside empty tables', async () => {
+test('polls read the jobs that are due, and no others, also with plans made beside empty tables', async () => {
   const { pool } = deployment;
   const rowsRead = new Map<string, number>();
   const scheduler = (rows: Map<string, number>) => aCronScheduler({ ...deployment, pool: explaining(pool, rows) });

@@ -38,7 +38,7 @@ async function loseQueues(): Promise<void> {
   redis.disconnect();
 }
 
-test('every job has an alarm at its next tick, which follows a changed calendar', async () => {
+test('every job has a timer at its next tick, which follows a changed calendar', async () => {
   const id = await aJob();
 
   expect(await timers().set()).toBe(1);
@@ -52,7 +52,7 @@ test('every job has an alarm at its next tick, which follows a changed calendar'
   expect(await timerOf(id)).toBe(calendarOf('0 0 29 2 *', 'Asia/Kathmandu').next(Date.now()));
 });
 
-test('a job that is disabled or stopped loses its alarm', async () => {
+test('a job that is disabled or stopped loses its timer', async () => {
   const ids = [await aJob(), await aJob()];
   await timers().set();
   await deployment.pool.query('update cron_job set cron_job_enabled = false where id = $1', [ids[0]]);
@@ -65,7 +65,7 @@ test('a job that is disabled or stopped loses its alarm', async () => {
   expect(rows).toEqual([]);
 });
 
-test('alarms are set again after the queues have lost their data', async ({ skip }) => {
+test('timers are set again after the queues have lost their data', async ({ skip }) => {
   if (!redisURL) skip('on Postgres the queues are lost only with the rows');
   const ids = [await aJob(), await aJob()];
   await timers().set();
@@ -79,7 +79,7 @@ test('alarms are set again after the queues have lost their data', async ({ skip
   expect(await Promise.all(ids.map(timerOf))).toEqual([expect.any(Number), expect.any(Number)]);
 });
 
-test('an alarm has the jobs that are due looked at, and that of a deleted job ends', async () => {
+test('a timer polls the jobs that are due, and that of a deleted job ends', async () => {
   const { pool, backplane } = deployment;
   const ids = [await aJob(), await aJob()];
   await timers().set();
@@ -88,7 +88,7 @@ test('an alarm has the jobs that are due looked at, and that of a deleted job en
   const poll = async () => {
     rings += 1;
   };
-  // The processor of alarms uses no other part.
+  // The processor of ticks uses no other part.
   const context = { cron: { poll }, backplane, pool } as unknown as ProcessorContext;
   const { signal } = new AbortController();
   const outcomes: string[] = [];
@@ -115,7 +115,7 @@ test('an alarm has the jobs that are due looked at, and that of a deleted job en
   expect(await timerOf(ids[1] ?? '')).toBeUndefined();
 });
 
-test('looking for missing alarms reads no others, also with a plan made beside an empty table', async () => {
+test('the search for missing timers reads no others, also with a plan made beside an empty table', async () => {
   const { pool } = deployment;
   const rowsRead = new Map<string, number>();
   const set = () => createCronTimers({ ...deployment, pool: explaining(pool, rowsRead) }).set();

@@ -70,7 +70,7 @@ test('a channel of Redis is not read while its events are not stored, and then n
   expect(received.events.map(({ body }) => body.toString())).toEqual(texts);
 });
 
-/** Until a number has not changed in 50 turns of the event loop. */
+/** Resolves when a number has not changed in 50 iterations of the event loop. */
 async function untilStill(number: () => number): Promise<void> {
   for (let [still, before] = [0, -1]; still < 50; still += 1) {
     await new Promise((resolve) => setTimeout(resolve, 2));
@@ -81,7 +81,7 @@ async function untilStill(number: () => number): Promise<void> {
   expect(number()).toBeGreaterThan(0);
 }
 
-test('a server whose answer cannot be read because nothing is read is not taken for gone', async () => {
+test('a server whose answer cannot be read because nothing is read is not taken for lost', async () => {
   const ended = new AbortController();
   let isPaused = true;
   let asked = 0;

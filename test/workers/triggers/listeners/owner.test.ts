@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { inTransaction } from '#shared/db/pool.ts';
@@ -74,7 +74,7 @@ test('the wait after a failure doubles up to a minute', () => {
   expect(backoffMs(1, 1_000, 0)).toBe(500);
 });
 
-test('a tenant that fills its room waits, and no other does', async () => {
+test('a tenant that uses up its capacity waits, and no other does', async () => {
   const capacity = createCapacity({ bytes: 100, bytesPerTenant: 60, bytesForEach: 10 });
   capacity.add('a', 60);
   expect([capacity.isFull('a'), capacity.isFull('b')]).toEqual([true, false]);
@@ -102,7 +102,7 @@ test('a tenant that fills its room waits, and no other does', async () => {
   expect(capacity.isFull('a')).toBe(false);
 });
 
-test('room is given back whether an event was stored or refused', async () => {
+test('capacity is released whether an event was stored or refused', async () => {
   const capacity = createCapacity({ bytes: 100, bytesPerTenant: 2, bytesForEach: 1 });
   let isRefused = false;
   const quota = { add: async () => undefined, addMany: async () => ({}) } as never;
@@ -162,7 +162,7 @@ test('leases end when their owner is dead, and none after an outage until all ha
   await pool.query('delete from listener');
 });
 
-test('tenants are claimed in turn, by statements that read what they claim', async () => {
+test('tenants are claimed in fair order, by statements that read what they claim', async () => {
   const { pool } = deployment;
   const many = await wanted(1_000);
   const few = await wanted(2);
@@ -274,7 +274,7 @@ test('an owner that waits for a connection to end keeps its lease, and with it a
   // The leaders tick, so leases that are not renewed end.
   const tick = () =>
     pool.query(`update sweep set last_tick = now(), streak_started_at = now() - interval '100 seconds'`);
-  const leader = keep({ name: 'tick', everyMs: 200, run: tick }, testLogger);
+  const leader = startPeriodicTask({ name: 'tick', everyMs: 200, run: tick }, testLogger);
   resources.use(leader);
   const secrets = createKeyRing(deployment.config.secrets.keys);
   const own = () =>
@@ -368,7 +368,7 @@ test('what ends a listener notes what it may have left, also with its datasource
   await pool.query(`update listener set status = 'inactive' where id = $1`, [inactive]);
   expect(await remoteResourcesOf([inactive])).toHaveLength(1);
   await pool.query('delete from listener where id = any($1::uuid[])', [[deleted, inactive]]);
-  // In this order the datasource is gone when the listener is deleted.
+  // In this order the datasource does not exist any more when the listener is deleted.
   await inTransaction(pool, async (client) => {
     await client.query('delete from datasource where id = (select datasource_id from listener where id = $1)', [
       withDatasource,
@@ -404,7 +404,7 @@ test('a listener is not connected while what it has left is being removed, and n
   await pool.query('delete from listener');
 });
 
-test('tenants take turns in removals, and none is read that is not due', async () => {
+test('removals are in fair order of the tenants, and none is read that is not due', async () => {
   const { pool } = deployment;
   await pool.query('delete from listener_residue');
   const add = (tenantID: string, count: number, readySeconds: number) =>

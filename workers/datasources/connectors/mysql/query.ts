@@ -53,7 +53,7 @@ function bound(value: Json): unknown {
 
 type Command = ReturnType<MySQLConnection['driver']['query']>;
 
-/** Rows are handed over, or kept up to about this much. */
+/** Size of a batch: rows are passed on, or collected, up to about this much. */
 const BATCH_BYTES = 1024 * 1024;
 const BATCH_ROWS = 1_000;
 

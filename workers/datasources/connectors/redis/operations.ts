@@ -39,7 +39,7 @@ async function plain(query: Plain, call: Call): Promise<QueryResult> {
 const reads: ReadonlySet<Query['operation']> = new Set(['get', 'hget', 'lpop', 'rpop']);
 const writes: ReadonlySet<Query['operation']> = new Set(['del', 'expire', 'hset', 'hdel', 'sadd', 'srem']);
 
-/** Arguments of the command, each sent apart, so that no value is read as a command. */
+/** Arguments of the command, each sent separately, so that no value is read as a command. */
 function wordsOf(query: Plain): (string | Buffer)[] {
   if (query.operation === 'publish') return [String(query.channel), bytesOf('value', query.value, query.encoding)];
   const keys = several(query.key).map(String);

@@ -17,7 +17,7 @@ export function writtenIntegers(bytes: Uint8Array): (cell: IntegerCell) => strin
   return ({ row, column, value }) => {
     found ??= findIntegers(bytes);
     const written = found.get(`${columnName(column)}${row + 1}`) ?? new Set();
-    // All sheets are searched, so another sheet may have another number in the same place.
+    // All sheets are searched, so another sheet may have another number in the same cell.
     const [digits, ...others] = [...written].filter((text) => Number(text) === value);
     return digits !== undefined && others.length === 0 ? digits : String(value);
   };

@@ -145,7 +145,7 @@ export function errorOfAction(thrown: unknown): AppError {
   const error = toAppError(thrown);
   if (error.code === 'UNAVAILABLE' || isCreatorRefused(thrown)) throw thrown;
   if (thrown instanceof AppError || isRefusedStatement(thrown)) return error;
-  // A fault of ours may pass too. After the last attempt the event is kept with its stack.
+  // A fault of ours may pass too. After the last attempt the event is a dead letter with its stack.
   return new AppError(error.code, error.message, { cause: thrown, retry: true });
 }
 

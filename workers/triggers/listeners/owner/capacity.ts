@@ -19,7 +19,7 @@ export interface CapacityLimits {
 
 const LIMITS: CapacityLimits = { bytes: 64_000_000, bytesPerTenant: 8_000_000, bytesForEach: 500_000 };
 
-/** A slow record holds up the connections of those who send much, and not of other tenants. */
+/** A slow record pauses the connections of tenants that send much, and not of other tenants. */
 export function createCapacity({ bytes: max, bytesPerTenant, bytesForEach }: CapacityLimits = LIMITS): Capacity {
   const byTenant = new Map<string, number>();
   const waiting = new Map<string, Set<() => void>>();

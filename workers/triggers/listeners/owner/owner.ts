@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -25,7 +25,7 @@ const Common = z.looseObject({ orderBy });
 
 /** Listeners that a worker takes in one round, so that it reads and connects them in turn. */
 const CLAIMED_AT_ONCE = 100;
-/** Connections that are being made at once; of one tenant, so that servers that do not answer hold up no other tenant. */
+/** Connections that are being made at once; of one tenant, so that servers that do not answer delay no other tenant. */
 const CONNECTING = { permits: 50, maxPerTenant: 5 };
 /** A worker whose round takes longer is stuck: others are to have its listeners. */
 const MAX_ROUND_MS = 60_000;
@@ -255,8 +255,8 @@ export function createListenerOwner({
   }
 
   const everyMs = leaseMs / 6;
-  const rounds = keep({ name: 'own listeners', everyMs, run: round }, logger);
-  const meanwhile = keep({ name: 'renew the lease of listeners', everyMs, run: renewMeanwhile }, logger);
+  const rounds = startPeriodicTask({ name: 'own listeners', everyMs, run: round }, logger);
+  const meanwhile = startPeriodicTask({ name: 'renew the lease of listeners', everyMs, run: renewMeanwhile }, logger);
 
   return {
     stats,

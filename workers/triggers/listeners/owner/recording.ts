@@ -11,7 +11,7 @@ import { unlessAborted } from '../../../outbound/unless-aborted.ts';
 import type { Arrival, Pausable } from '../sources/source.ts';
 import type { Capacity } from './capacity.ts';
 
-/** A larger event is recorded without its body, so that it does not hold up those behind it. */
+/** A larger event is recorded without its body, so that it does not delay those behind it. */
 const MAX_BODY_BYTES = 10_000_000;
 /** Limits of one connection. Beyond them nothing is read. */
 const MAX_UNDER_WAY = { bytes: 256_000, events: 200 };
@@ -159,7 +159,10 @@ export function createRecording({ recorder, capacity, events, bytes, untilOwned 
   };
 }
 
-function eventOf({ body, contentType, meta, key }: Arrival, { tenantID, listenerID, type, orderBy }: RecordingOf): NewEvent {
+function eventOf(
+  { body, contentType, meta, key }: Arrival,
+  { tenantID, listenerID, type, orderBy }: RecordingOf,
+): NewEvent {
   const isTooLarge = body.length > MAX_BODY_BYTES;
   const mime = contentType ?? (isJSON(body) ? 'application/json' : undefined);
   const event = {

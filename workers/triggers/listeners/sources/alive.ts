@@ -4,7 +4,7 @@ import { unlessAborted } from '../../../outbound/unless-aborted.ts';
 import { upstreamError } from '../../../outbound/upstream-error.ts';
 import type { SourceContext } from './source.ts';
 
-/** A server that has not answered for so long is taken for gone. */
+/** A connection whose server has not answered for so long is taken for lost. */
 const ANSWER_MS = 15_000;
 const EVERY_MS = 20_000;
 const CONNECT_MS = 20_000;
@@ -26,7 +26,7 @@ export function connecting(signal: AbortSignal): AbortSignal {
 
 /**
  * Asks the server for a sign of life from time to time, until the signal is aborted or the server does not answer. A connection that is
- * only listened to would not notice that the other side has gone. While nothing is read, an answer cannot arrive: then it is asked again.
+ * only listened to would not notice that the other side has ended. While nothing is read, an answer cannot arrive: then it is asked again.
  */
 export async function untilSilent(
   where: string,

@@ -6,7 +6,7 @@ interface Limits {
   maxAttachmentBytes: number;
 }
 
-/** Deeper messages, and those with more headers, are made to hold up their reader. */
+/** Deeper messages, and those with more headers, are made to block their reader. */
 const PARSING = { maxNestingDepth: 50, maxHeadersSize: 100_000, forceRfc822Attachments: true };
 
 /** A message as an event. What cannot be parsed has only what the server says of it. */

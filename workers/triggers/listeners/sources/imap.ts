@@ -12,7 +12,7 @@ import type { SourceOf } from './source.ts';
 type ImapSource = SourceOf<typeof imapDatasource, typeof imap>;
 type Context = Parameters<ImapSource['receive']>[0];
 
-/** A server that says nothing is asked so often: it may not tell of new messages, and it may be gone. */
+/** A server that says nothing is asked so often: it may not tell of new messages, and the connection may be lost. */
 const POLL_MS = 20_000;
 const MAX_MESSAGE_BYTES = MAX_ANSWER_BYTES / 2;
 const HEADS_AT_ONCE = 200;
@@ -139,7 +139,7 @@ function inSeconds(ms: number): string {
   return new Date(Math.floor(ms / 1_000) * 1_000).toISOString();
 }
 
-/** In the order of their UIDs: as many as may be in memory, and at least one. Of one with many lines only the first are read. */
+/** Groups of messages in the order of their UIDs: as many as may be in memory, and at least one. Only the first lines of a long message are read. */
 function groupsOf(heads: readonly FetchMessageObject[]): FetchMessageObject[][] {
   const groups: FetchMessageObject[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
@@ -182,6 +182,6 @@ async function record(
       await store({ body, meta, contentType: 'application/json', key: `${config.mailbox} ${validity} ${message.uid}` });
     }),
   );
-  // Its refusal is not looked at: the message may have been deleted by now.
+  // A refusal is ignored: the message may have been deleted by now.
   if (config.markSeen) await answered(where, signal, client.messageFlagsAdd(range, ['\\Seen'], { uid: true }));
 }

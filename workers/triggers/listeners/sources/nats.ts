@@ -53,7 +53,7 @@ export const natsSource: NatsSource = {
   },
 };
 
-/** The stream or the consumer is gone. */
+/** The stream or the consumer does not exist any more. */
 function isNotFound(error: unknown): boolean {
   return error instanceof Error && 'status' in error && error.status === 404;
 }

@@ -12,9 +12,9 @@ import type { Arrival, SourceContext } from './source.ts';
 type Config = z.output<(typeof postgresql)['config']>;
 type Context = SourceContext<unknown, Config>;
 
-/** Between two looks at a server that has nothing new. */
+/** Time between two polls of a server that has nothing new. */
 const IDLE_MS = 500;
-/** The server ends a look with the transaction that exceeds this. */
+/** The server ends a poll with the transaction that exceeds this. */
 const CHANGES_AT_ONCE = 1_000;
 const FETCHED_AT_ONCE = 200;
 
@@ -27,7 +27,7 @@ export function publicationOf({ publication }: Config, listenerID: string): stri
 }
 
 /**
- * Looks at the changes of a slot, records them, and then moves the slot on: so the server keeps what is not recorded. Looking again
+ * Polls the changes of a slot, records them, and then moves the slot on: so the server keeps what is not recorded. Polling again
  * and again costs a moment more than streaming. But it goes through an ordinary connection, takes no more than fits, and what is
  * acknowledged is exactly what was recorded.
  */

@@ -49,7 +49,7 @@ function queueOf(listenerID: string): string {
   return `gantry.${listenerID}`;
 }
 
-/** The broker sends no more than `prefetch` messages that are not acknowledged, so nothing else has to hold it back. */
+/** The broker sends no more than `prefetch` messages that are not acknowledged, so no other back-pressure is needed. */
 async function consume(connection: RabbitMQConnection, context: Context, where: string): Promise<never> {
   const { config, signal, listenerID } = context;
   const { failed: refused, fail: reject } = untilFailed();

@@ -42,7 +42,7 @@ interface Bound {
   close(): Promise<void>;
 }
 
-/** Nothing can hold a sender back, so what comes while too much is on its way is lost, as it would be in a full buffer. */
+/** UDP has no back-pressure, so messages that come while too much is on its way are lost, as they would be in a full buffer. */
 async function bindUDP(context: Context): Promise<Bound> {
   const socket = createSocket('udp4');
   const { failed, fail: reject } = untilFailed();

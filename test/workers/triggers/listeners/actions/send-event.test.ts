@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { createAnswerTrim } from '#shared/db/idempotency.ts';
+import { createResponseEviction } from '#shared/db/idempotency.ts';
 import { createEvents } from '#shared/runs/send-event.ts';
 import { createSendEvent } from '#workers/triggers/listeners/actions/send-event.ts';
 import { type Deployment, startDeployment } from '../../../../support/deployment.ts';
@@ -12,11 +12,11 @@ beforeAll(async () => {
 });
 afterAll(() => deployment[Symbol.asyncDispose]());
 
-test('the answers that are kept for repeated attempts count towards what their tenant may keep', async () => {
+test('the responses that are stored for repeated attempts count in the limit of their tenant', async () => {
   const { pool, runs, tenantID } = deployment;
   const events = createEvents({ pool, runs, rights: { may: async () => true } });
   const faults: unknown[] = [];
-  const answers = createAnswerTrim(pool, (error) => void faults.push(error), { maxBytes: 1_000_000, maxRows: 32 });
+  const answers = createResponseEviction(pool, (error) => void faults.push(error), { maxBytes: 1_000_000, maxRows: 32 });
   const send = createSendEvent({ events, answers });
   const listenerID = newID();
   const attempt = (eventID: string) =>
