@@ -1,4 +1,4 @@
-import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
+import { retryUntilAvailable } from '#shared/concurrency/retry-until-available.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { type QueueName, queues } from '#shared/messaging/queues/index.ts';
 import { readConfig } from '#shared/process/config.ts';
@@ -16,7 +16,7 @@ for (const name of names)
 const stop = stopSignal(config.shutdownMs, logger);
 const pages = config.metrics && (await servePages(config.metrics, logger));
 const options = { config, logger, pages, ...(names.length > 0 && { queueNames: names as QueueName[] }) };
-const start = untilReachable(() => createWorker(options), { logger, onAway: () => pages?.noteAway() });
+const start = retryUntilAvailable(() => createWorker(options), { logger, onUnavailable: () => pages?.noteAway() });
 // Stopped before it is ready, it has nothing to hand back.
 const worker = (await Promise.race([start, stop])) ?? process.exit(0);
 logger.info({ leaseID: worker.leaseID, queues: names.length > 0 ? names : 'all' }, 'worker is taking jobs');

@@ -1,10 +1,10 @@
 import { CHAT_CHANNEL, CHAT_TIMEOUT_MS, TOOLS_CHANNEL, ToolsSignal } from '#shared/apps/ai/chat.ts';
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { aiCalls } from '#shared/messaging/queues/ai-calls.ts';
-import type { ApiContext } from '../app/open-context.ts';
-import type { ToolRegistry } from '../tools/registry.ts';
 import { failStep } from '../ai/chat.ts';
+import type { ApiContext } from '../context/context.ts';
+import type { ToolRegistry } from '../tools/registry.ts';
 import { callTool } from './call.ts';
 import {
   type ClaimedCall,
@@ -48,7 +48,11 @@ interface Asked {
  * leaves behind, another goes on with.
  */
 export function startToolCalls(context: ApiContext, registry: () => Promise<ToolRegistry>): AsyncDisposable {
-  const { pool, logger, producer, backplane } = context;
+  const {
+    pool,
+    logger,
+    messaging: { producer, backplane },
+  } = context;
   const stopped = new AbortController();
   const ending = new AbortController();
   const calls = new Set<Promise<void>>();
@@ -89,7 +93,7 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
       )
       .finally(() => {
         running.delete(done);
-        looking.now();
+        looking.trigger();
       });
     running.add(done);
   }
@@ -101,7 +105,7 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
       if (!(await renewCall(pool, call))) lost.abort();
     };
     const every = { everyMs: RENEW_EVERY_MS, firstAfterMs: RENEW_EVERY_MS };
-    await using _renewing = keep({ name: 'claim of a call of a tool', ...every, run: renew }, logger);
+    await using _renewing = startPeriodicTask({ name: 'claim of a call of a tool', ...every, run: renew }, logger);
     const end = await callTool(call, { context, registry: await registry(), signal });
     // Another process does it again, or its answer is not wanted.
     if (signal.aborted) return;
@@ -159,11 +163,11 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
       .catch((error) => logger.debug({ err: error }, 'processes not woken; they look by themselves'));
   }
 
-  const looking = keep({ name: 'calls of tools', everyMs: LOOK_EVERY_MS, run: look }, logger);
+  const looking = startPeriodicTask({ name: 'calls of tools', everyMs: LOOK_EVERY_MS, run: look }, logger);
   const unsubscribe = backplane.messages.subscribe(TOOLS_CHANNEL, (message) => {
     const { data } = ToolsSignal.safeParse(message);
     if (data?.unwanted !== undefined) asked.get(data.unwanted)?.withdraw.abort();
-    else looking.now();
+    else looking.trigger();
   });
   return {
     async [Symbol.asyncDispose]() {

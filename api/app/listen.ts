@@ -1,23 +1,24 @@
 import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
+import { retryUntilAvailable } from '#shared/concurrency/retry-until-available.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { addHeldBytes, createMetrics } from '#shared/core/metrics.ts';
 import type { Config } from '#shared/process/config.ts';
 import { serveMetrics } from '#shared/process/health-server.ts';
 import { startToolCalls } from '../ai-tools/runner.ts';
 import { startImportJobs } from '../bundles/jobs/runner.ts';
-import { type ApiContext, createApiContext, type OwnedApiContext } from './open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import { type ConnectionLimit, limitConnections } from '../http/limits/connections.ts';
-import type { RouteGroup } from '../http/route/route.ts';
 import { createStartingAnswers } from '../http/response/starting.ts';
 import { answerTooMany, answerUnreadable } from '../http/response/unreadable.ts';
-import { addAPIMetrics } from './metrics.ts';
+import type { RouteGroup } from '../http/route/route.ts';
 import { createGateway } from '../realtime/gateway.ts';
+import type { ToolRegistry } from '../tools/registry.ts';
+import { addAPIMetrics } from './metrics.ts';
+import { createApiContext, type OwnedApiContext } from './open-context.ts';
 import { routeGroups } from './routes.ts';
 import { createApp, createServer } from './server.ts';
-import type { ToolRegistry } from '../tools/registry.ts';
 
 export interface Api extends AsyncDisposable {
   readonly port: number;
@@ -35,7 +36,7 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   const { server, connections, port } = early;
   const context = await early.openContext();
   const registry = openOnce(context, routeGroups);
-  context.toolRights.use(registry);
+  context.access.toolRights.use(registry);
   early.answerWith(createApp(context, routeGroups));
   resources.use(createGateway({ server, context, watch: context.watch, connections }));
   resources.use(startImportJobs(context));
@@ -53,7 +54,7 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
 }
 
 /** Loaded by the first answer of a model: most processes never have one. */
-function openOnce(context: ApiContext, groups: readonly RouteGroup[]): () => Promise<ToolRegistry> {
+function openOnce(context: ApiContext, groups: readonly RouteGroup<ApiContext>[]): () => Promise<ToolRegistry> {
   let opened: Promise<ToolRegistry> | undefined;
   return () => {
     opened ??= import('../tools/registry.ts').then(({ createToolRegistry }) => createToolRegistry(context, groups));
@@ -91,7 +92,7 @@ export async function listenEarly(
     if (connections.admits(request, response)) listener(request, response);
     else answerTooMany(response);
   });
-  const onRefused = () => opened?.refusals.note({ code: 'RATE_LIMITED', status: 429, reason: 'connections' });
+  const onRefused = () => opened?.requests.refusals.note({ code: 'RATE_LIMITED', status: 429, reason: 'connections' });
   const connections = limitConnections(server, config.http, onRefused);
   answerUnreadable(server);
   server.listen(port, host);
@@ -105,7 +106,7 @@ export async function listenEarly(
     port: (server.address() as AddressInfo).port,
     async openContext() {
       const open = () => createApiContext(config, logger);
-      opened = await untilReachable(open, { logger, onAway: starting.noteAway });
+      opened = await retryUntilAvailable(open, { logger, onUnavailable: starting.noteAway });
       return opened;
     },
     answerWith(next) {
@@ -121,7 +122,7 @@ export async function serveContextMetrics(
 ): Promise<{ port: number } | null> {
   const metrics = createMetrics(logger);
   resources.use(addAPIMetrics(metrics, name, context));
-  addHeldBytes(metrics, context.bytes);
+  addHeldBytes(metrics, context.requests.bytes);
   return config.metrics && resources.use(await serveMetrics(metrics, config.metrics, logger));
 }
 

@@ -1,18 +1,18 @@
 import { createTenantLabel } from '#shared/core/counter.ts';
 import { addProcessMetrics, inProcess, type Metrics } from '#shared/core/metrics.ts';
-import { addHandOverMetrics } from '#shared/runs/dispatch/metrics.ts';
+import { addDispatchMetrics } from '#shared/runs/dispatch/metrics.ts';
 import type { OwnedApiContext } from './open-context.ts';
 
 /** Adds what a process that serves clients knows about itself. */
 export function addAPIMetrics(
   metrics: Metrics,
   name: 'api' | 'mcp',
-  { config, pools, asks, refusals, runs, audit }: OwnedApiContext,
+  { config, pools, asks, runs, requests: { refusals, audit } }: OwnedApiContext,
 ): Disposable {
   const { add } = metrics;
   const { names: tenant } = createTenantLabel(config.metrics?.tenantIDs);
   const own = inProcess(metrics, name);
-  addHandOverMetrics(own, runs);
+  addDispatchMetrics(own, runs);
   add(
     {
       name: 'gantry_asks_total',

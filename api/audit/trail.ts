@@ -1,5 +1,5 @@
 import { type AuditRecord, insertAuditRecords } from '#shared/access/audit/records.ts';
-import { batched } from '#shared/concurrency/batcher.ts';
+import { createBatcher } from '#shared/concurrency/batcher.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -37,7 +37,7 @@ export function createAuditTrail({
   flushMs: number;
   logger: Logger;
 }): AuditTrail & AsyncDisposable {
-  const insert = batched(async (records: AuditRecord[]) => {
+  const insert = createBatcher(async (records: AuditRecord[]) => {
     await insertAuditRecords(pool, records);
     return records;
   }, isRefusedStatement);

@@ -1,6 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type KeyQuestion, type KeyStanding, readKeyPrefix, readKeys } from '#shared/access/account-status.ts';
-import { batched } from '#shared/concurrency/batcher.ts';
+import { createBatcher } from '#shared/concurrency/batcher.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
 
@@ -28,7 +28,7 @@ export interface KeyVerifier {
 
 /** `noteUse` is called with the id of each key that was used and whose use is to be written. */
 export function createKeyVerifier(pool: Pool, noteUse: (keyID: string) => void): KeyVerifier {
-  const find = batched((questions: KeyQuestion[]) => readKeys(pool, questions));
+  const find = createBatcher((questions: KeyQuestion[]) => readKeys(pool, questions));
 
   function admit(found: KeyStanding | undefined): Verified {
     if (!found) throw invalid();

@@ -10,7 +10,7 @@ import {
   type Standing,
   type StandingQuestion,
 } from '#shared/access/account-status.ts';
-import { batched } from '#shared/concurrency/batcher.ts';
+import { createBatcher } from '#shared/concurrency/batcher.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -70,8 +70,8 @@ export function createAuthenticator(
   const visits = createNotes((userIDs) => noteSeen(pool, userIDs), logger);
   const keyUses = createNotes((keyIDs) => noteKeyUse(pool, keyIDs), logger);
   const keys = createKeyVerifier(pool, (keyID) => keyUses.add(keyID));
-  const findStanding = batched((questions: StandingQuestion[]) => readStandings(pool, questions));
-  const findMembership = batched((questions: MembershipQuestion[]) => readMemberships(pool, questions));
+  const findStanding = createBatcher((questions: StandingQuestion[]) => readStandings(pool, questions));
+  const findMembership = createBatcher((questions: MembershipQuestion[]) => readMemberships(pool, questions));
 
   async function identifyPerson(person: Person, tenantID: string | null, workflowID?: string): Promise<Identified> {
     const question = { issuer: person.issuer, subject: person.subject, tenantID, workflowID };

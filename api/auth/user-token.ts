@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Person } from '#shared/access/account-status.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { upTo } from '#shared/core/lru.ts';
+import { maxEntries } from '#shared/core/lru.ts';
 import type { TrustedIssuer } from './trusted-issuer.ts';
 
 /** Answers with the user that a token names; throws the contract's 401 for an expired or invalid token. */
@@ -39,7 +39,7 @@ interface Verified {
 
 export function createTokenVerifier({ issuer, audience, keys }: TrustedIssuer): VerifyToken {
   const trusted = new LRUCache<string, Verified>({
-    ...upTo(maxTrusted),
+    ...maxEntries(maxTrusted),
     ttl: trustMs,
     ttlResolution: 0,
     perf: clock,

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { CHAT_CHANNEL, CHAT_READER_MS, ChatSignal } from '#shared/apps/ai/chat.ts';
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
-import { requireStreamRoom, type StreamOwner } from './stream-capacity.ts';
 import { type AnswerState, endLostAnswer, keepReading, readAnswer } from '../ai/chat.ts';
+import { requireStreamRoom, type StreamOwner } from './stream-capacity.ts';
 
 /** Sends answers of language models to clients, as the protocol of the AI SDK has it. */
 export interface AnswerStreams extends Disposable {
@@ -96,7 +96,7 @@ async function pour(
     HEARTBEAT_MS,
   );
   const say = { name: 'that an answer is read', everyMs: CHAT_READER_MS / 5, run: () => keepReading(pool, answerID) };
-  await using _reading = isResumable ? undefined : keep(say, logger);
+  await using _reading = isResumable ? undefined : startPeriodicTask(say, logger);
   try {
     let after = 0;
     while (!gone.signal.aborted) {

@@ -1,6 +1,6 @@
 /** The floor of P6: an Express route that records a body by a grouped insert, and nothing else. */
 import express from 'express';
-import { batched } from '#shared/concurrency/batcher.ts';
+import { createBatcher } from '#shared/concurrency/batcher.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
@@ -11,7 +11,7 @@ const pool = createPool(config.db, createLogger(config.log), { name: 'gantry.bar
 await pool.query(
   'create table if not exists bare_delivery (id uuid primary key, headers jsonb, body text, received_at timestamptz default now())',
 );
-const record = batched(async (rows: { id: string; headers: object; body: string }[]) => {
+const record = createBatcher(async (rows: { id: string; headers: object; body: string }[]) => {
   await pool.query({
     name: 'record',
     text: 'insert into bare_delivery (id, headers, body) select id, headers, body from json_to_recordset($1::json) as r(id uuid, headers jsonb, body text)',

@@ -1,46 +1,49 @@
 import type { Logger } from '../core/logger.ts';
 
-export interface Step {
+export interface PeriodicTaskOptions {
   name: string;
   everyMs: number;
-  /** When it begins; default: at once. */
+  /** Time until the first run; default: none. */
   firstAfterMs?: number;
   run(): Promise<unknown>;
 }
 
-export interface Kept extends AsyncDisposable {
-  /** Runs the step now, and again if it is running. */
-  now(): void;
+export interface PeriodicTask extends AsyncDisposable {
+  /** Runs the task now, or once more if it is running. */
+  trigger(): void;
 }
 
-/** Repeats a step by a timer of its own, which never runs twice at once. A step that fails is logged, and stops no other. */
-export function keep({ name, everyMs, firstAfterMs = 0, run }: Step, logger: Logger): Kept {
+/** Repeats a task by a timer of its own; it never runs twice at once. A task that fails is logged, and stops no other. */
+export function startPeriodicTask(
+  { name, everyMs, firstAfterMs = 0, run }: PeriodicTaskOptions,
+  logger: Logger,
+): PeriodicTask {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let isStopped = false;
-  let isWanted = false;
+  let isTriggered = false;
 
-  function now(): void {
-    isWanted = true;
+  function trigger(): void {
+    isTriggered = true;
     clearTimeout(timer);
-    if (!isStopped) running ??= rounds();
+    if (!isStopped) running ??= runWhileTriggered();
   }
 
-  async function rounds(): Promise<void> {
-    while (isWanted && !isStopped) {
-      isWanted = false;
+  async function runWhileTriggered(): Promise<void> {
+    while (isTriggered && !isStopped) {
+      isTriggered = false;
       await run().catch((error: unknown) =>
         logger.warn({ err: error, step: name }, 'a step failed; it is tried again'),
       );
     }
     running = undefined;
-    if (!isStopped) timer = setTimeout(now, everyMs * (0.8 + 0.4 * Math.random())).unref();
+    if (!isStopped) timer = setTimeout(trigger, everyMs * (0.8 + 0.4 * Math.random())).unref();
   }
 
-  if (firstAfterMs > 0) timer = setTimeout(now, firstAfterMs).unref();
-  else now();
+  if (firstAfterMs > 0) timer = setTimeout(trigger, firstAfterMs).unref();
+  else trigger();
   return {
-    now,
+    trigger,
     async [Symbol.asyncDispose]() {
       isStopped = true;
       clearTimeout(timer);

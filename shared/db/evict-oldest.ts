@@ -1,35 +1,35 @@
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../core/lru.ts';
+import { maxEntries } from '../core/lru.ts';
 import type { Warn } from '../core/throttled-warning.ts';
 import type { Pool } from './pool.ts';
 
-/** What a tenant may keep of rows that others can do without. */
-export interface TrimBounds {
+/** The most that a table keeps of one tenant, of rows that it can do without. */
+export interface EvictionLimits {
   maxBytes: number;
   maxRows: number;
 }
 
-interface Options extends TrimBounds {
+interface Options extends EvictionLimits {
   pool: Pool;
-  /** Removes what is beyond the bounds, oldest first: of tenant `$1`, beyond `$2` bytes or `$3` rows. */
+  /** Removes what is beyond the limits, oldest first: of tenant `$1`, beyond `$2` bytes or `$3` rows. */
   statement: string;
   warn: Warn;
 }
 
-export interface Trim {
-  /** Counts a row of the tenant. Resolves when old ones are removed, if it was time to look. Never rejects. */
+export interface RowEviction {
+  /** Counts a row of the tenant. Resolves when old ones are removed, if a look was due. Never rejects. */
   wrote(tenantID: string, bytes: number): Promise<void>;
 }
 
-/** A look costs a pass over the tenant's rows, so it is shared by the writes that add a sixteenth of the bounds. */
+/** A look costs a pass over the tenant's rows, so it is shared by the writes that add a sixteenth of the limits. */
 const SHARE = 16;
 
 /**
- * Bounds what each tenant keeps in a table by removing the oldest. Each process looks at its first write of a tenant and after each
- * sixteenth, so the table may have as much beyond the bounds as there are processes.
+ * Limits what a table keeps of each tenant by removing the oldest rows. Each process looks at its first write of a tenant and after each
+ * sixteenth, so the table may have as much beyond the limits as there are processes.
  */
-export function createTrim({ pool, statement, maxBytes, maxRows, warn }: Options): Trim {
-  const written = new LRUCache<string, { bytes: number; rows: number }>(upTo(10_000));
+export function createRowEviction({ pool, statement, maxBytes, maxRows, warn }: Options): RowEviction {
+  const written = new LRUCache<string, { bytes: number; rows: number }>(maxEntries(10_000));
 
   return {
     async wrote(tenantID, bytes) {

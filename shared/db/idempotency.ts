@@ -1,7 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Warn } from '../core/throttled-warning.ts';
-import { createTrim, type Trim, type TrimBounds } from './evict-oldest.ts';
+import { createRowEviction, type EvictionLimits, type RowEviction } from './evict-oldest.ts';
 import type { Pool } from './pool.ts';
 import type { Query } from './query.ts';
 
@@ -36,7 +36,7 @@ export function notKept(): AppError {
   return new AppError('CONFLICT', 'The earlier request with this Idempotency-Key is done; its answer was not kept');
 }
 
-/** What a claim found: a key that is now its own, a request with the key that is at work, or the answer of an earlier one. */
+/** The result of a claim: a key that is now its own, a request with the key that is at work, or the response to an earlier one. */
 export type Claimed = 'claimed' | 'underWay' | StoredAnswer;
 
 /**
@@ -115,12 +115,12 @@ const STORE = `
 update idempotency set status = $5, response = $6, sealed = $7, kept_bytes = $8::int
 where tenant_id = $1 and principal = $2 and route = $3 and key = $4`;
 
-/** What a tenant's answers may take up; most are a few hundred bytes, one of a large workflow is 5 MB. */
-const BOUNDS: TrimBounds = { maxBytes: 256 * 1024 ** 2, maxRows: 100_000 };
+/** Bounds of a tenant's responses; most are a few hundred bytes, one of a large workflow is 5 MB. */
+const BOUNDS: EvictionLimits = { maxBytes: 256 * 1024 ** 2, maxRows: 100_000 };
 
 /** Drops the oldest answers of a tenant that has too many. Their keys stay, so that no work is done twice. */
-export function createAnswerTrim(pool: Pool, warn: Warn, bounds = BOUNDS): Trim {
-  return createTrim({ pool, statement: TRIM_ANSWERS, ...bounds, warn });
+export function createResponseEviction(pool: Pool, warn: Warn, bounds = BOUNDS): RowEviction {
+  return createRowEviction({ pool, statement: TRIM_ANSWERS, ...bounds, warn });
 }
 
 export const TRIM_ANSWERS = `

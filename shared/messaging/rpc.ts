@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { createKeyedSemaphores, IN_ORDER } from '../concurrency/semaphore.ts';
 import { currentReservation } from '../concurrency/work-context.ts';
-import { createTenantLabel, Tally, type TenantLabel } from '../core/counter.ts';
+import { Counter, createTenantLabel, type TenantLabel } from '../core/counter.ts';
 import { AppError, reviveError, toAppError, WireError } from '../core/errors.ts';
 import { newID } from '../core/ids.ts';
 import { OwnJson } from '../core/json.ts';
@@ -37,8 +37,8 @@ export interface Asking extends AsyncDisposable {
 
 export interface AskStats {
   /** By queue, and `answered` or the code of the error. */
-  readonly ended: Tally<'queue' | 'outcome'>;
-  readonly seconds: Tally<'queue'>;
+  readonly ended: Counter<'queue' | 'outcome'>;
+  readonly seconds: Counter<'queue'>;
   /** Under way, by queue. */
   readonly waiting: ReadonlyMap<string, number>;
 }
@@ -78,8 +78,8 @@ export function createAsking({
     waiting.get(askID)?.(reply);
   });
 
-  const ended = new Tally<'queue' | 'outcome'>();
-  const seconds = new Tally<'queue'>();
+  const ended = new Counter<'queue' | 'outcome'>();
+  const seconds = new Counter<'queue'>();
   const underWay = new Map<string, number>();
 
   async function countedAsk(definition: AnyAsk, question: unknown, options: AskOptions): Promise<unknown> {

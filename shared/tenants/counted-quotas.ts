@@ -3,7 +3,7 @@ import { type QuotaName, quotaExceeded, readQuotas } from '../access/quotas.ts';
 import { yieldToEventLoop } from '../concurrency/cooperative.ts';
 import type { AppError } from '../core/errors.ts';
 import { hasMoreParts, type JsonObject } from '../core/json.ts';
-import { upTo } from '../core/lru.ts';
+import { maxEntries } from '../core/lru.ts';
 import type { Pool } from '../db/pool.ts';
 import { onPool } from '../db/query.ts';
 
@@ -71,7 +71,7 @@ async function sizeOf(inputs: readonly JsonObject[]): Promise<number> {
 /** See `createRunsInFlight`, of which this is the general form. */
 export function createCountedQuota(pool: Pool, quota: QuotaName): CountedQuota {
   const counts = new LRUCache<string, Counted>({
-    ...upTo(10_000),
+    ...maxEntries(10_000),
     async fetchMethod(tenantID): Promise<Counted | undefined> {
       const [state] = await readQuotas(onPool(pool), [quota], tenantID);
       return state && { max: state.max, used: state.used, countedAt: performance.now() };

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { batched } from '../concurrency/batcher.ts';
+import { createBatcher } from '../concurrency/batcher.ts';
 import type { FlowKey } from '../concurrency/fair-queue.ts';
-import { upTo } from '../core/lru.ts';
+import { maxEntries } from '../core/lru.ts';
 import type { Pool } from '../db/pool.ts';
 
 /** Finds the turn of work for a tenant: its creator is read once, because it never changes. */
@@ -12,8 +12,8 @@ export interface TenantTurns {
 const MAX_REMEMBERED = 100_000;
 
 export function createTenantTurns(pool: Pool): TenantTurns {
-  const creators = new LRUCache<string, string>(upTo(MAX_REMEMBERED));
-  const read = batched((tenantIDs: string[]) => readCreators(pool, tenantIDs));
+  const creators = new LRUCache<string, string>(maxEntries(MAX_REMEMBERED));
+  const read = createBatcher((tenantIDs: string[]) => readCreators(pool, tenantIDs));
 
   async function creatorOf(tenantID: string): Promise<string | undefined> {
     const known = creators.get(tenantID);

@@ -1,12 +1,12 @@
 import type { Rights } from '#shared/access/policy/rights.ts';
 import type { MemoryBudget } from '#shared/concurrency/memory-budget.ts';
-import { Tally, type TenantLabel } from '#shared/core/counter.ts';
+import { Counter, type TenantLabel } from '#shared/core/counter.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Publisher } from '#shared/messaging/realtime/publish.ts';
 import type { WorkerConfig } from '#shared/process/config.ts';
-import { MAX_OUTCOME_BYTES, type RunOutcome, type NotifyCompletion } from '#shared/runs/completion-notices.ts';
+import { MAX_OUTCOME_BYTES, type NotifyCompletion, type RunOutcome } from '#shared/runs/completion-notices.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import type { RunSignal } from '#shared/runs/signals.ts';
 import type { NodeContext } from '../nodes/executor.ts';
@@ -62,9 +62,9 @@ export interface Engine {
 
 /** Runs that this process has released after a claim. */
 export interface ReleaseStats {
-  readonly runs: Tally<'outcome'>;
+  readonly runs: Counter<'outcome'>;
   /** Time between claim and release. */
-  readonly seconds: Tally<never>;
+  readonly seconds: Counter<never>;
   readonly tenant: TenantLabel;
 }
 
@@ -94,7 +94,7 @@ const REFUSED_AGAIN_MS = 1_000;
 /** Owns claimed runs: executes nodes, commits, and starts the next nodes, until a run ends or can only wait. */
 export function createEngine(dependencies: EngineDependencies): Engine {
   const { pool, runs, publisher, config, lease, logger, tenantLabel } = dependencies;
-  const released: ReleaseStats = { runs: new Tally(), seconds: new Tally(), tenant: tenantLabel };
+  const released: ReleaseStats = { runs: new Counter(), seconds: new Counter(), tenant: tenantLabel };
   const leaseID = () => lease.id;
   const owned = new Map<string, Run>();
   const claims = createClaims(dependencies.dispatchPool, leaseID);
@@ -150,7 +150,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     owned,
     isBusy: (run) => committer.isBusy(run),
     reread,
-    onGone: (run) => releaseRun(run, 'fenced'),
+    onLost: (run) => releaseRun(run, 'fenced'),
     release: (rows) => releaseFenced(pool, leaseID(), rows),
   });
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { batched } from '#shared/concurrency/batcher.ts';
+import { createBatcher } from '#shared/concurrency/batcher.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -46,7 +46,7 @@ export function createTenantVariables({
   const cached = new LRUCache<string, CachedVariables>({ maxSize: MAX_BYTES, sizeCalculation: ({ length }) => length });
 
   /** Nodes that ask in the same moment share a statement, also those of other tenants. */
-  const readVersion = batched(async (tenantIDs: string[]) => {
+  const readVersion = createBatcher(async (tenantIDs: string[]) => {
     const { rows } = await pool.query<{ id: string; version: string }>(VERSIONS, [[...new Set(tenantIDs)]]);
     const versions = new Map(rows.map(({ id, version }) => [id, version]));
     return tenantIDs.map((id) => versions.get(id) ?? '');

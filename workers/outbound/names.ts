@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import { currentFlow } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { upTo } from '#shared/core/lru.ts';
+import { maxEntries } from '#shared/core/lru.ts';
 import { type Hosts, namesToTry, parseHosts, parseSearch, type Search } from './resolver-files.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
@@ -34,8 +34,12 @@ const CACHE = { max: 10_000, minMs: 1_000, maxMs: 300_000, noneMs: 5_000 };
  * hosts file and the search list as `getaddrinfo` does; modules of nsswitch are not asked.
  */
 export function createNames({ servers, timeoutMs = 5_000, maxConcurrent = 64 }: NameOptions = {}): Lookup {
-  const lookups = createSemaphore({ permits: maxConcurrent, maxPerTenant: Math.ceil(maxConcurrent / 4), dynamicLimit: 1 });
-  const known = new LRUCache<string, Found>(upTo(CACHE.max));
+  const lookups = createSemaphore({
+    permits: maxConcurrent,
+    maxPerTenant: Math.ceil(maxConcurrent / 4),
+    dynamicLimit: 1,
+  });
+  const known = new LRUCache<string, Found>(maxEntries(CACHE.max));
   const underWay = new Map<string, Promise<Found>>();
   const files = rememberFiles();
 

@@ -1,5 +1,5 @@
 import type { Semaphore } from '#shared/concurrency/semaphore.ts';
-import type { Tally } from '#shared/core/counter.ts';
+import type { Counter } from '#shared/core/counter.ts';
 import type { Metrics, Sample } from '#shared/core/metrics.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
@@ -99,16 +99,16 @@ interface WorkerSources {
   backplane: Backplane;
   answering: Semaphore;
   jobs: JobStats;
-  deliveries: Tally<'outcome'>;
+  deliveries: Counter<'outcome'>;
   deadLetters: { readonly count: number };
-  held: { readonly openBreakers: number };
+  deferred: { readonly openBreakers: number };
   cron: Pick<CronScheduler, 'stats'>;
 }
 
 /** Adds what a worker knows beside its engine, and, while it leads the sweep, about all runs. */
 export function addWorkerMetrics(
   metrics: Add,
-  { pool, sweep, backplane, answering, jobs, deliveries, deadLetters, held, cron }: WorkerSources,
+  { pool, sweep, backplane, answering, jobs, deliveries, deadLetters, deferred, cron }: WorkerSources,
 ): void {
   const { add } = metrics;
   const tenant = jobs.tenant.names;
@@ -136,7 +136,7 @@ export function addWorkerMetrics(
   const ofDead = 'Dead letters of listeners, up to 10,000; 0 unless this worker sweeps';
   add({ name: 'gantry_dead_letters', help: ofDead, kind: 'gauge' }, () => one(deadLetters.count));
   const ofBreakers = 'Listeners whose events are held because their target keeps failing; 0 unless this worker sweeps';
-  add({ name: 'gantry_open_breakers', help: ofBreakers, kind: 'gauge' }, () => one(held.openBreakers));
+  add({ name: 'gantry_open_breakers', help: ofBreakers, kind: 'gauge' }, () => one(deferred.openBreakers));
   addSweepMetrics(metrics, sweep);
   addCronMetrics(metrics, cron.stats);
   addTotals(metrics, { pool, backplane, stats: sweep.stats });
@@ -215,9 +215,9 @@ function addTotals(
     const { rows } = await pool.query<{ held: number; free: number }>(LISTENER_LEASES);
     return rows.flatMap((row) => Object.entries(row).map(([state, value]) => ({ labels: { state }, value })));
   });
-  const ofResidues = 'Listeners that are gone and may have left something at their server, up to 10,000';
-  add({ name: 'gantry_listener_residues', help: ofResidues, kind: 'gauge' }, async () =>
-    leads() ? (await pool.query<{ value: number }>(RESIDUES)).rows : [],
+  const ofCleanUps = 'Listeners that are gone and may have left something at their server, up to 10,000';
+  add({ name: 'gantry_listener_residues', help: ofCleanUps, kind: 'gauge' }, async () =>
+    leads() ? (await pool.query<{ value: number }>(CLEAN_UPS)).rows : [],
   );
   add({ name: 'gantry_leases', help: 'Leases of workers', kind: 'gauge', labels: ['state'] }, async () => {
     if (!leads()) return [];
@@ -257,7 +257,7 @@ const LISTENER_LEASES = `
 select count(*) filter (where held_by is not null)::int as held, count(*) filter (where held_by is null)::int as free
 from listener_lease`;
 
-const RESIDUES = 'select count(*)::int as value from (select from listener_residue limit 10000) as left_behind';
+const CLEAN_UPS = 'select count(*)::int as value from (select from listener_residue limit 10000) as left_behind';
 
 const CRON_DUE = `
 select count(*)::int as value from (select from cron_job where due_at <= now() limit 10000) as due`;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
+import { retryUntilAvailable } from '#shared/concurrency/retry-until-available.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { addProcessMetrics, createReportedMetrics } from '#shared/core/metrics.ts';
 import type { Config } from '#shared/process/config.ts';
@@ -28,7 +28,7 @@ process.exit(0);
 /** Claims one crash-suspected run after the other, until there has been none for some time. */
 async function runQuarantined(config: Config): Promise<void> {
   await using resources = new AsyncDisposableStack();
-  const found = await untilReachable(() => open(config), { logger, signal: stopping.signal }).catch((error) => {
+  const found = await retryUntilAvailable(() => open(config), { logger, signal: stopping.signal }).catch((error) => {
     if (!stopping.signal.aborted) throw error;
   });
   if (!found) return;

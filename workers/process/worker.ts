@@ -19,7 +19,7 @@ import { createEventRecorder } from '#shared/triggers/listeners/event-recorder.t
 import { createListenerReader } from '#shared/triggers/listeners/listener-reader.ts';
 import { createReleaseNext } from '#shared/triggers/listeners/release-next.ts';
 import { createGarbageCollector } from '../datasources/files/collect-garbage.ts';
-import { createRevocationKeeper } from '../datasources/oauth/revocations.ts';
+import { createRevocationJob } from '../datasources/oauth/revocations.ts';
 import { consumersFor } from '../engine/claim/run-permits.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Lease } from '../engine/lease/lease.ts';
@@ -33,11 +33,11 @@ import { createCancels } from '../processors/cancels.ts';
 import { consume, type Processor, type ProcessorContext } from '../processors/consume.ts';
 import { processors } from '../processors/index.ts';
 import { createJobStats } from '../processors/job-stats.ts';
-import { createBatchKeeper } from '../runs/batches/reconcile.ts';
-import { createCompletionKeeper } from '../runs/completion-webhooks.ts';
-import { createFailureKeeper } from '../runs/failure-handlers.ts';
-import { createKeeper } from '../tenant-database/databases/reconcile.ts';
-import { createCronKeeper } from '../triggers/cron/reconcile-jobs.ts';
+import { createBatchReconciler } from '../runs/batches/reconcile.ts';
+import { createCompletionWebhooks } from '../runs/completion-webhooks.ts';
+import { createFailureHandlers } from '../runs/failure-handlers.ts';
+import { createTenantDatabaseReconciler } from '../tenant-database/databases/reconcile.ts';
+import { createCronReconciler } from '../triggers/cron/reconcile-jobs.ts';
 import { createCronScheduler } from '../triggers/cron/scheduler.ts';
 import { createCronTimers } from '../triggers/cron/timers.ts';
 import { createBufferTrim } from '../triggers/listeners/actions/trim-buffers.ts';
@@ -175,19 +175,19 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
       createListenerOwner({ pool, leasePool, services, reader, recorder, secrets, leaseMs, logger }),
     );
   }
-  resources.use(createKeeper({ pool, runs, servers, secrets, messages: backplane.messages, logger }));
-  resources.use(createBatchKeeper({ pool, runs, rights: opened.rights, logger }));
-  resources.use(createFailureKeeper({ pool, runs, rights: opened.rights, logger }));
+  resources.use(createTenantDatabaseReconciler({ pool, runs, servers, secrets, messages: backplane.messages, logger }));
+  resources.use(createBatchReconciler({ pool, runs, rights: opened.rights, logger }));
+  resources.use(createFailureHandlers({ pool, runs, rights: opened.rights, logger }));
   const completions = resources.use(
-    createCompletionKeeper({ pool, outbound: services.outbound, variables: opened.variables, bytes, logger }),
+    createCompletionWebhooks({ pool, outbound: services.outbound, variables: opened.variables, bytes, logger }),
   );
-  resources.use(createRevocationKeeper({ pool, messages, oauthConnections: services.oauthConnections, logger }));
+  resources.use(createRevocationJob({ pool, messages, oauthConnections: services.oauthConnections, logger }));
   resources.use(createGarbageCollector(opened.stored, logger));
   const leads = () => sweep.stats.leads;
   const deadLetters = resources.use(createDeadLetterBoard({ pool, backplane, leads, logger }));
-  const held = resources.use(createDeferredRelease({ pool, producer, leads, logger }));
+  const deferred = resources.use(createDeferredRelease({ pool, producer, leads, logger }));
   const timers = createCronTimers({ pool, backplane });
-  resources.use(createCronKeeper({ scheduler: cron, timers, pool, leads, logger }));
+  resources.use(createCronReconciler({ scheduler: cron, timers, pool, leads, logger }));
   resources.use(createTrailSeals({ pool, leads, logger }));
   resources.use(createTrailRetention({ pool, settings: config.worker.retention, leads, logger }));
   resources.use(startRetention({ pool, settings: config.worker.retention, logger }));
@@ -201,7 +201,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   addHeldBytes(metrics, opened.bytes);
   if (owner) addOwnerMetrics(metrics, owner.stats);
   const { answering, jobs } = context;
-  const others = { deadLetters, held, cron };
+  const others = { deadLetters, held: deferred, cron };
   addWorkerMetrics(metrics, { pool, sweep, backplane, answering, jobs, deliveries: completions.stats, ...others });
   const served = pages ?? (config.metrics && resources.use(await servePages(config.metrics, logger)));
   let isDraining = false;

@@ -1,9 +1,9 @@
 import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
 import type { MemoryBudget } from '#shared/concurrency/memory-budget.ts';
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import { withReservation } from '#shared/concurrency/work-context.ts';
-import { Tally } from '#shared/core/counter.ts';
+import { Counter } from '#shared/core/counter.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { TenantVariables } from '../nodes/variables.ts';
@@ -35,21 +35,21 @@ interface Needs {
   logger: Logger;
 }
 
-export interface CompletionKeeper extends AsyncDisposable {
+export interface CompletionWebhooks extends AsyncDisposable {
   /** Attempts, by what followed. */
-  readonly stats: Tally<'outcome'>;
+  readonly stats: Counter<'outcome'>;
 }
 
 /** Tells receivers of the ends of runs. Every worker does so; they share the work by rows that they claim. */
-export function createCompletionKeeper({ outbound, variables, ...needs }: Needs): CompletionKeeper {
+export function createCompletionWebhooks({ outbound, variables, ...needs }: Needs): CompletionWebhooks {
   const sender = createSender({ outbound, variables });
-  const deliveries = createDeliveries({ ...needs, sender, onEnd: () => kept.now() });
+  const deliveries = createDeliveries({ ...needs, sender, onEnd: () => task.trigger() });
   const step = { name: 'tell the ends of runs', everyMs: 1_000, run: deliveries.begin };
-  const kept = keep(step, needs.logger);
+  const task = startPeriodicTask(step, needs.logger);
   return {
     stats: deliveries.stats,
     async [Symbol.asyncDispose]() {
-      await kept[Symbol.asyncDispose]();
+      await task[Symbol.asyncDispose]();
       await deliveries[Symbol.asyncDispose]();
       await sender[Symbol.asyncDispose]();
     },
@@ -59,7 +59,7 @@ export function createCompletionKeeper({ outbound, variables, ...needs }: Needs)
 interface Deliveries extends AsyncDisposable {
   /** Begins the deliveries that are due and have a permit, those of all workflows in turn. */
   begin(): Promise<void>;
-  readonly stats: Tally<'outcome'>;
+  readonly stats: Counter<'outcome'>;
 }
 
 interface Delivering extends Pick<Needs, 'pool' | 'bytes' | 'logger'> {
@@ -81,7 +81,7 @@ const FIRST: Position = { tenant_id: FIRST_ID, workflow_id: FIRST_ID };
 
 export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Delivering): Deliveries {
   const permits = createSemaphore(CONCURRENCY);
-  const stats = new Tally<'outcome'>();
+  const stats = new Counter<'outcome'>();
   const closing = new AbortController();
   const underWay = new Set<Promise<void>>();
   const ofWorkflow = new Map<string, number>();

@@ -1,5 +1,5 @@
 import type { Rights } from '#shared/access/policy/rights.ts';
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
@@ -26,22 +26,22 @@ interface Needs {
 }
 
 /** Starts the workflows that handle failed runs. Every worker does so; they share the work by rows that they lock. */
-export function createFailureKeeper({ logger, ...needs }: Needs & { logger: Logger }): AsyncDisposable {
-  const handle = createFailureHandling({ ...needs, inFlight: createRunsInFlight(needs.pool) });
-  const kept = keep(
+export function createFailureHandlers({ logger, ...needs }: Needs & { logger: Logger }): AsyncDisposable {
+  const handle = createFailureRounds({ ...needs, inFlight: createRunsInFlight(needs.pool) });
+  const task = startPeriodicTask(
     {
       name: 'handle failed runs',
       everyMs: 1_000,
       async run() {
-        if (await handle()) kept.now();
+        if (await handle()) task.trigger();
       },
     },
     logger,
   );
-  return kept;
+  return task;
 }
 
-type Handling = Needs & { inFlight: Pick<RunsInFlight, 'addMany'> };
+type FailureRounds = Needs & { inFlight: Pick<RunsInFlight, 'addMany'> };
 
 interface Failed {
   id: string;
@@ -58,10 +58,10 @@ interface Failed {
 }
 
 /** Handles failures of the tenant whose turn it is. Answers whether there may be more to do at once. */
-export function createFailureHandling({ pool, runs, rights, inFlight }: Handling): () => Promise<boolean> {
-  return inLaps<Turn>({
+export function createFailureRounds({ pool, runs, rights, inFlight }: FailureRounds): () => Promise<boolean> {
+  return inLaps<TenantRow>({
     pool,
-    next: { name: 'next_failures', text: NEXT_TURN },
+    next: { name: 'next_failures', text: NEXT_TENANT },
     async work({ tenantID, count }) {
       // Failures for which the tenant has no capacity wait.
       const { granted } = await inFlight.addMany(tenantID, count);
@@ -76,7 +76,7 @@ export function createFailureHandling({ pool, runs, rights, inFlight }: Handling
   });
 }
 
-interface Turn {
+interface TenantRow {
   tenantID: string;
   count: number;
 }
@@ -121,7 +121,7 @@ async function start({ client, rights }: { client: PoolClient; rights: Rights },
   return id;
 }
 
-const NEXT_TURN = `
+const NEXT_TENANT = `
 select tenant_id as "tenantID", (
   select count(*)::int from (select from run_failure f where f.handled_at is null and f.tenant_id = next.tenant_id limit ${BATCH}) counted
 ) as count

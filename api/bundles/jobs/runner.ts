@@ -1,8 +1,8 @@
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { isJsonObject } from '#shared/core/json.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import type { ApiContext } from '../../app/open-context.ts';
+import type { ApiContext } from '../../context/context.ts';
 import type { InProcess } from '../../tools/in-process.ts';
 import { applyImport, executeImport } from '../import.ts';
 import { type Progress, watchingImport } from '../progress.ts';
@@ -11,8 +11,8 @@ import { type ClaimedJob, claimJob, endJob, giveUpJobs, type JobAnswer, postpone
 import { startTelling } from './tell.ts';
 
 /** Jobs at once in this process. Each holds a transaction, and its bundle. */
-const PLACES = 2;
-const LOOK_EVERY_MS = 1_000;
+const MAX_CONCURRENT = 2;
+const POLL_EVERY_MS = 1_000;
 const RENEW_EVERY_MS = 2_000;
 /** After an answer that says that it may be repeated. */
 const POSTPONED_SECONDS = 10;
@@ -32,9 +32,9 @@ export function startImportJobs(context: ApiContext): AsyncDisposable {
     return inProcess;
   }
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     await giveUpJobs(pool);
-    while (running.size < PLACES && !stopped.signal.aborted) {
+    while (running.size < MAX_CONCURRENT && !stopped.signal.aborted) {
       const job = await claimJob(pool);
       if (!job) return;
       const work = run(job).finally(() => running.delete(work));
@@ -51,7 +51,7 @@ export function startImportJobs(context: ApiContext): AsyncDisposable {
       if (!(await renewJob(pool, job, progress))) lost.abort();
     };
     const every = { everyMs: RENEW_EVERY_MS, firstAfterMs: RENEW_EVERY_MS };
-    await using _renewing = keep({ name: 'claim of an import job', ...every, run: renew }, logger);
+    await using _renewing = startPeriodicTask({ name: 'claim of an import job', ...every, run: renew }, logger);
     try {
       const answer = await watchingImport(
         (now) => {
@@ -70,7 +70,7 @@ export function startImportJobs(context: ApiContext): AsyncDisposable {
     }
   }
 
-  const looking = keep({ name: 'import jobs', everyMs: LOOK_EVERY_MS, run: look }, logger);
+  const looking = startPeriodicTask({ name: 'import jobs', everyMs: POLL_EVERY_MS, run: poll }, logger);
   return {
     async [Symbol.asyncDispose]() {
       stopped.abort();

@@ -4,11 +4,11 @@ import type { Request, Response } from 'express';
 import { AppError, type ErrorCode, reviveError, toWireError, WireError } from '#shared/core/errors.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import { createRareWarning } from '#shared/core/throttled-warning.ts';
-import type { Trim } from '#shared/db/evict-oldest.ts';
+import { createThrottledWarning } from '#shared/core/throttled-warning.ts';
+import type { RowEviction } from '#shared/db/evict-oldest.ts';
 import {
   claimKey,
-  createAnswerTrim,
+  createResponseEviction,
   forgetKey,
   type IdempotencyClaim,
   NOT_KEPT,
@@ -21,8 +21,8 @@ import {
 import type { Pool } from '#shared/db/pool.ts';
 import { inEntityTransaction, onEntities, onPool } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
-import type { Route } from '../route/route.ts';
 import { refuseTooDeep } from '../request/validate.ts';
+import type { Route } from '../route/route.ts';
 
 /** Takes the place of the tenant in requests outside every tenant. */
 export const noTenant = '00000000-0000-0000-0000-000000000000';
@@ -31,14 +31,14 @@ const maxKeyLength = 255;
 
 export const REPLAYED = 'idempotency-replayed';
 
-/** What a process has of keys. */
+/** The keys of a process. */
 export interface Keys {
   waits: KeyWaits;
-  answers: Trim;
+  answers: RowEviction;
 }
 
 export function createKeys(pool: Pool, logger: Logger): Keys {
-  return { waits: createKeyWaits(), answers: createAnswerTrim(pool, createRareWarning(logger)) };
+  return { waits: createKeyWaits(), answers: createResponseEviction(pool, createThrottledWarning(logger)) };
 }
 
 /** The claim of a request's `Idempotency-Key`; undefined without one, and on routes that do not honour it. */

@@ -1,5 +1,5 @@
 import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
-import { batched } from '../../concurrency/batcher.ts';
+import { createBatcher } from '../../concurrency/batcher.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type Counted, createLocalCount } from './local-count.ts';
@@ -76,7 +76,7 @@ function createExactLimiter(store: RateLimiterAbstract, limit: Limit, logger: Lo
     return new Map([...sums].map(([key, sum]) => [key, local.add(key, sum)]));
   }
 
-  const count = batched(async (takes: Take[]) => {
+  const count = createBatcher(async (takes: Take[]) => {
     const sums = new Map<string, number>();
     // The sum of each take and of earlier takes with its key.
     const upTo = takes.map(({ key, points }) => {

@@ -3,9 +3,9 @@ import { createAdapter } from '@socket.io/postgres-adapter';
 import { createPostgresBackend, type PgPool, type Queue, runMigrations, type Worker, withBackend } from 'bullmq';
 import pg from 'pg';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
-import { batched } from '../../concurrency/batcher.ts';
+import { createBatcher } from '../../concurrency/batcher.ts';
 import type { Logger } from '../../core/logger.ts';
-import { createRareWarning, type Warn } from '../../core/throttled-warning.ts';
+import { createThrottledWarning, type Warn } from '../../core/throttled-warning.ts';
 import { limitAnswers, surviveLostConnections } from '../../db/pool.ts';
 import { createLimiter } from './limiter.ts';
 import { createChannels } from './postgres-channels.ts';
@@ -46,7 +46,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
   const socketPools: { pool: SocketPool; sending: pg.Pool }[] = [];
   const queues = new Map<string, Queue>();
   const limiters: Limiter[] = [];
-  const warnRarely = createRareWarning(logger);
+  const warnRarely = createThrottledWarning(logger);
   let isClosed = false;
   const warn: Warn = (...warning) => {
     // Connections that are closed say so.
@@ -112,7 +112,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
   function gather(name: string, job: NewJob): Promise<void> {
     const known = gathering.get(name);
     if (known) return known(job);
-    const add = batched<NewJob, void>(async (jobs) => {
+    const add = createBatcher<NewJob, void>(async (jobs) => {
       await addTogether(name, jobs);
       return jobs.map(() => undefined);
     });

@@ -4,7 +4,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Namespace } from 'socket.io';
 import type { Logger } from '../../core/logger.ts';
-import { createRareWarning } from '../../core/throttled-warning.ts';
+import { createThrottledWarning } from '../../core/throttled-warning.ts';
 import { endingRedis } from './ending-redis.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
@@ -33,7 +33,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
   const queues = new Map<string, Queue>();
   const limiters: Limiter[] = [];
   const { prefix } = config;
-  const warnRarely = createRareWarning(logger);
+  const warnRarely = createThrottledWarning(logger);
   let isClosed = false;
   const warn: typeof warnRarely = (...warning) => {
     // Connections that are closed say so.

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Tally } from '../../core/counter.ts';
+import { Counter } from '../../core/counter.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Pool } from '../../db/pool.ts';
-import { createEndEach } from '../end-isolated.ts';
+import { createEndIsolated } from '../end-isolated.ts';
 import type { Ending } from '../end-tree.ts';
-import { ADMIT, type AdmissionRow, HAS_QUEUED } from './dispatch-sql.ts';
+import { DISPATCH, type DispatchRow, HAS_QUEUED } from './dispatch-sql.ts';
 
-/** A run that has been handed over, before its job is added. */
-export interface Admitted {
+/** A run whose row says that it is dispatched, before its job is added. */
+export interface DispatchedRun {
   id: string;
   tenantID: string;
   class: string;
@@ -23,33 +23,41 @@ interface EndsRuns {
 interface Dependencies {
   /** See `createDispatchPool`. */
   pool: Pool;
-  addJobs(admitted: readonly Admitted[]): Promise<void>;
+  addJobs(dispatched: readonly DispatchedRun[]): Promise<void>;
   runs: EndsRuns;
   logger: Logger;
 }
 
-/** Admissions of one call that go on because the ones before found more to do, or because other lines have not been visited. */
+/** Dispatches of one call that follow because the ones before found more to do, or because other queues have not been visited. */
 const MAX_ROUNDS = 50;
-const MAX_FURTHER = 4;
-/** When another process admits: what this one wants admitted may have come too late for that. */
+const MAX_UNVISITED = 4;
+/** Retries while another process dispatches: it may have read the queue before the runs of this process were in it. */
 const MAX_WAITS = 3;
 const WAIT_MS = 5;
-/** Runs that cannot be handed over at once are admitted together after this time. */
+/** Runs that cannot be dispatched directly are dispatched together after this time. */
 const SOON_MS = 2;
 
-/** Admissions by what has become of runs, for metrics. */
-export type Admissions = Tally<'outcome'>;
+/** Runs by the outcome of their dispatch, for metrics. */
+export type DispatchCounts = Counter<'outcome'>;
 
-/** Hands over READY runs while the window has room, and ends those whose key has no place and shall not wait for one. */
-export function createAdmission({ pool, addJobs, runs, logger }: Dependencies) {
-  const counts: Admissions = new Tally();
-  const endEach = createEndEach(runs, logger);
+export interface Dispatcher {
+  /** Dispatches READY runs until the window is full; one process at a time. Returns their number. */
+  dispatch(): Promise<number>;
+  /** Does so a little later, for the runs of one moment together. */
+  dispatchSoon(): void;
+  readonly counts: DispatchCounts;
+}
+
+/** Dispatches READY runs while the window has capacity, and ends those whose key is at its limit and which shall not wait for it. */
+export function createDispatcher({ pool, addJobs, runs, logger }: Dependencies): Dispatcher {
+  const counts: DispatchCounts = new Counter();
+  const endIsolated = createEndIsolated(runs, logger);
   let running: Promise<number> | undefined;
   let next: Promise<number> | undefined;
   let soon: NodeJS.Timeout | undefined;
 
-  /** For all calls during an admission there is one more, which sees what they want admitted. */
-  function admit(): Promise<number> {
+  /** All calls during a dispatch share the next one, which sees their runs. */
+  function dispatch(): Promise<number> {
     if (!running) return begin();
     next ??= running
       .catch(() => 0)
@@ -61,43 +69,46 @@ export function createAdmission({ pool, addJobs, runs, logger }: Dependencies) {
   }
 
   function begin(): Promise<number> {
-    const own = admitNow().finally(() => {
+    const own = dispatchAll().finally(() => {
       if (running === own) running = undefined;
     });
     running = own;
     return own;
   }
 
-  async function admitNow(): Promise<number> {
-    const left = { rounds: MAX_ROUNDS, further: MAX_FURTHER, waits: MAX_WAITS };
+  async function dispatchAll(): Promise<number> {
+    const left = { rounds: MAX_ROUNDS, unvisited: MAX_UNVISITED, waits: MAX_WAITS };
     let count = 0;
     for (;;) {
-      const { admitted, goesOn } = await admitOnce();
-      count += admitted;
-      if (!goesOn || left[goesOn] === 0) return count;
-      left[goesOn] -= 1;
-      if (goesOn === 'waits') await sleep(WAIT_MS);
+      const { dispatched, again } = await dispatchOnce();
+      count += dispatched;
+      if (!again || left[again] === 0) return count;
+      left[again] -= 1;
+      if (again === 'waits') await sleep(WAIT_MS);
     }
   }
 
-  /** Answers whether there is a reason for another one. */
-  async function admitOnce(): Promise<{ admitted: number; goesOn: GoesOn | null }> {
+  /** Dispatches once; returns the reason to dispatch again, if any. */
+  async function dispatchOnce(): Promise<{ dispatched: number; again: NextReason | null }> {
     const queued = await pool.query<{ waits: boolean }>({ name: 'has_queued_runs', text: HAS_QUEUED });
-    if (!queued.rows[0]?.waits) return { admitted: 0, goesOn: null };
-    const { rows } = await pool.query<AdmissionRow>({ name: 'admit_runs', text: ADMIT });
-    const admitted = rows.filter(({ what }) => what === 'admitted').map(toAdmitted);
-    for (const { what } of rows) if (outcomes.has(what)) counts.add({ outcome: what });
+    if (!queued.rows[0]?.waits) return { dispatched: 0, again: null };
+    const { rows } = await pool.query<DispatchRow>({ name: 'dispatch_runs', text: DISPATCH });
+    const dispatched = rows.filter(({ outcome }) => outcome === 'dispatched').map(toDispatchedRun);
+    for (const { outcome } of rows) {
+      const label = LABELS[outcome];
+      if (label) counts.add({ outcome: label });
+    }
     // Committed above: a job is added only for a row that says so. If this add fails, the sweep adds it again.
-    if (admitted.length > 0) await addJobs(admitted);
+    if (dispatched.length > 0) await addJobs(dispatched);
     const ended = await endRefused(rows);
     return {
-      admitted: admitted.length,
-      goesOn: ended ? 'rounds' : reasonToGoOn(new Set(rows.map(({ what }) => what))),
+      dispatched: dispatched.length,
+      again: ended ? 'rounds' : nextReasonOf(new Set(rows.map(({ outcome }) => outcome))),
     };
   }
 
-  /** The next admission finds again what could not be ended. Answers whether any was. */
-  async function endRefused(rows: readonly AdmissionRow[]): Promise<boolean> {
+  /** Ends runs that their key refuses; the next dispatch finds those again that could not be ended. Returns whether any was ended. */
+  async function endRefused(rows: readonly DispatchRow[]): Promise<boolean> {
     const refusals = rows.flatMap((row) => {
       const refusal = refusalOf(row);
       return refusal && row.id ? [{ id: row.id, refusal }] : [];
@@ -105,7 +116,7 @@ export function createAdmission({ pool, addJobs, runs, logger }: Dependencies) {
     const left = new Set<string>();
     for (const [first, ...others] of Map.groupBy(refusals, ({ refusal }) => JSON.stringify(refusal)).values()) {
       if (!first) continue;
-      for (const id of await endEach([first.id, ...others.map(({ id }) => id)], first.refusal)) left.add(id);
+      for (const id of await endIsolated([first.id, ...others.map(({ id }) => id)], first.refusal)) left.add(id);
     }
     const ended = refusals.flatMap(({ id }) => (left.has(id) ? [] : [id]));
     if (ended.length === 0) return false;
@@ -115,39 +126,45 @@ export function createAdmission({ pool, addJobs, runs, logger }: Dependencies) {
   }
 
   return {
-    admit,
-    /** The runs of one moment are admitted together. */
-    admitSoon() {
+    dispatch,
+    dispatchSoon() {
       if (soon) return;
       soon = setTimeout(() => {
         soon = undefined;
-        admit().catch((error) => logger.debug({ err: error }, 'admission is left to the sweep'));
+        dispatch().catch((error) => logger.debug({ err: error }, 'dispatch is left to the sweep'));
       }, SOON_MS).unref();
     },
     counts,
   };
 }
 
-type GoesOn = 'rounds' | 'further' | 'waits';
+type NextReason = 'rounds' | 'unvisited' | 'waits';
 
-function reasonToGoOn(found: ReadonlySet<AdmissionRow['what']>): GoesOn | null {
-  if (found.has('taken')) return 'waits';
-  if (found.has('more')) return 'rounds';
-  return found.has('further') ? 'further' : null;
+function nextReasonOf(found: ReadonlySet<DispatchRow['outcome']>): NextReason | null {
+  if (found.has('lock-busy')) return 'waits';
+  if (found.has('partial')) return 'rounds';
+  return found.has('unvisited') ? 'unvisited' : null;
 }
 
-const outcomes: ReadonlySet<string> = new Set(['admitted', 'dropped', 'failed', 'superseded', 'old']);
+/** Labels of the metric, which are published. */
+const LABELS: Partial<Record<DispatchRow['outcome'], string>> = {
+  dispatched: 'admitted',
+  dropped: 'dropped',
+  failed: 'failed',
+  superseded: 'superseded',
+  old: 'old',
+};
 
-function toAdmitted({ id, tenant_id, class: of, epoch, priority }: AdmissionRow): Admitted {
+function toDispatchedRun({ id, tenant_id, class: of, epoch, priority }: DispatchRow): DispatchedRun {
   return { id: id ?? '', tenantID: tenant_id ?? '', class: of ?? '', epoch: epoch ?? 0, priority: priority ?? 0 };
 }
 
-/** How a run ends that its key has no place for. */
-function refusalOf({ what, concurrency_key: stored, max }: AdmissionRow) {
+/** The end of a run that its key refuses. */
+function refusalOf({ outcome, concurrency_key: stored, max }: DispatchRow) {
   const key = JSON.stringify(shownKey(stored ?? ''));
   const others = max === 1 ? 'another run' : `${max} other runs`;
   const error = (code: string, message: string) => ({ code, message, nodeID: null, attempt: null });
-  switch (what) {
+  switch (outcome) {
     case 'dropped':
       return {
         status: 'CANCELLED' as const,

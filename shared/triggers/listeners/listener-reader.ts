@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { batched } from '../../concurrency/batcher.ts';
+import { createBatcher } from '../../concurrency/batcher.ts';
 import type { Caller } from '../../core/caller.ts';
 import type { KeyRing } from '../../core/key-ring.ts';
-import { upTo } from '../../core/lru.ts';
+import { maxEntries } from '../../core/lru.ts';
 import { openSecrets } from '../../core/schema/secret.ts';
 import { findDatasourceType } from '../../datasources/types/index.ts';
 import type { Pool } from '../../db/pool.ts';
@@ -48,9 +48,9 @@ const MAX = { tenants: 1_000, listeners: 5_000, bytes: 64_000_000 };
  * listeners; what is cached of an older version is read again. So a change counts from the next lookup on.
  */
 export function createListenerReader({ pool, secrets }: { pool: Pool; secrets: KeyRing }): ListenerReader {
-  const endpoints = new LRUCache<string, Cached<Promise<Endpoints<string>>>>(upTo(MAX.tenants));
-  const listeners = new LRUCache<string, Cached<Promise<ReadListener | undefined>>>(upTo(MAX.listeners));
-  const versionOf = batched((lookups: Lookup[]) => readVersions(pool, lookups));
+  const endpoints = new LRUCache<string, Cached<Promise<Endpoints<string>>>>(maxEntries(MAX.tenants));
+  const listeners = new LRUCache<string, Cached<Promise<ReadListener | undefined>>>(maxEntries(MAX.listeners));
+  const versionOf = createBatcher((lookups: Lookup[]) => readVersions(pool, lookups));
 
   /** Concurrent reads of one version share a promise; one that fails is not cached. */
   function readCached<T>(
@@ -86,9 +86,9 @@ export function createListenerReader({ pool, secrets }: { pool: Pool; secrets: K
       const current = await versionOf({ tenantID, listenerID: null });
       if (!current) return undefined;
       const { version } = current;
-      const found = (await readCached(endpoints, tenantID, { version, read: () => readEndpoints(pool, tenantID) })).find(
-        segments,
-      );
+      const found = (
+        await readCached(endpoints, tenantID, { version, read: () => readEndpoints(pool, tenantID) })
+      ).find(segments);
       const listener = found && (await readListener(found.value, current));
       return listener && { listener, params: found.params };
     },

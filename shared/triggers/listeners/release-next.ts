@@ -1,4 +1,4 @@
-import { batched } from '../../concurrency/batcher.ts';
+import { createBatcher } from '../../concurrency/batcher.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { Producer } from '../../messaging/producer.ts';
@@ -25,7 +25,7 @@ interface Needs {
 const ENQUEUE_TIMEOUT_MS = 2_000;
 
 export function createReleaseNext({ logger, ...needs }: Needs & { logger: Logger }): ReleaseNext {
-  return batched(async (keys: OrderingKey[]) => {
+  return createBatcher(async (keys: OrderingKey[]) => {
     await releaseNextOf(needs, keys).catch((error) => logger.warn({ err: error, lines: keys.length }, 'turns left'));
     return keys.map(() => undefined);
   });

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { batchedInTurns } from '#shared/concurrency/batcher.ts';
+import { createFairBatcher } from '#shared/concurrency/batcher.ts';
 
 test('a batch is limited in bytes, and tenants take turns in it', async () => {
   const batches: string[][] = [];
-  const call = batchedInTurns(
+  const call = createFairBatcher(
     async (items: string[]) => {
       batches.push(items);
       if (items.includes('bad')) throw new Error('refused');
       return items.map((item) => item.toUpperCase());
     },
-    { maxBytes: 250, isFaultOfOne: () => true },
+    { maxBytes: 250, isItemError: () => true },
   );
   const ofA = ['a1', 'a2', 'a3', 'bad'].map((item) => call(item, { flow: { tenantID: 'A' }, bytes: 100 }));
   const ofB = ['b1', 'b2'].map((item) => call(item, { flow: { tenantID: 'B' }, bytes: 100 }));

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Logger } from '#shared/core/logger.ts';
-import { createRareWarning, type Warn } from '#shared/core/throttled-warning.ts';
+import { createThrottledWarning, type Warn } from '#shared/core/throttled-warning.ts';
 
 let lines: object[];
 let warn: Warn;
@@ -9,7 +9,7 @@ beforeEach(() => {
   lines = [];
   const logger = { warn: (about: object, text: string) => void lines.push({ ...about, text }) };
   // Safe: only `warn` is called.
-  warn = createRareWarning(logger as unknown as Logger);
+  warn = createThrottledWarning(logger as unknown as Logger);
 });
 afterEach(() => {
   vi.useRealTimers();

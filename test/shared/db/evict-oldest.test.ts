@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
-import { createTrim } from '#shared/db/evict-oldest.ts';
+import { createRowEviction } from '#shared/db/evict-oldest.ts';
 import {
   claimKey,
-  createAnswerTrim,
+  createResponseEviction,
   type IdempotencyClaim,
   notYet,
   storeAnswer,
@@ -56,13 +56,13 @@ test('a cache of queries keeps of each tenant what fits, and drops what would be
 
 test('answers that a tenant has too much of are dropped, oldest first; their keys stay', async () => {
   const { pool } = cluster.context;
-  const trim = createAnswerTrim(pool, warn, { maxBytes: 10_000, maxRows: 100 });
+  const eviction = createResponseEviction(pool, warn, { maxBytes: 10_000, maxRows: 100 });
   const claims = await Promise.all(['a', 'b', 'c'].map((key) => aStoredAnswer(key, 4_000)));
   await pool.query(
     `update idempotency set expires_at = expires_at - interval '1 hour' where key = 'b' and tenant_id = $1`,
     [tenant.id],
   );
-  await trim.wrote(tenant.id, 4_000);
+  await eviction.wrote(tenant.id, 4_000);
 
   const [a, b, c] = await Promise.allSettled(claims.map((claim) => claimKey(onPool(pool), tenant.id, claim, notYet)));
   expect(b).toMatchObject({
@@ -94,7 +94,7 @@ test('a request with a key counts its answer, and its repetition is told that th
     expect(rows).toHaveLength(3);
   });
   expect((await create('new')).status).toBe(201);
-  await createAnswerTrim(pool, warn, { maxBytes: 0, maxRows: 0 }).wrote(tenant.id, 1);
+  await createResponseEviction(pool, warn, { maxBytes: 0, maxRows: 0 }).wrote(tenant.id, 1);
   expect(await create('new')).toMatchObject({
     status: 409,
     body: { error: { message: expect.stringContaining('its answer was not kept') } },
@@ -112,23 +112,23 @@ test('a process looks at its first write of a tenant and after a sixteenth, and 
     },
   };
   const warnings: unknown[] = [];
-  // Safe: a trim uses nothing else of a pool.
-  const trim = createTrim({
+  // Safe: an eviction uses nothing else of a pool.
+  const eviction = createRowEviction({
     pool: pool as never,
     statement: '',
     maxBytes: 1_600,
     maxRows: 160,
     warn: (error) => void warnings.push(error),
   });
-  await trim.wrote('a', 1);
+  await eviction.wrote('a', 1);
   fails = false;
-  await trim.wrote('a', 1);
-  for (let n = 0; n < 9; n += 1) await trim.wrote('a', 1);
+  await eviction.wrote('a', 1);
+  for (let n = 0; n < 9; n += 1) await eviction.wrote('a', 1);
   expect([looks.length, warnings.length]).toEqual([2, 1]);
-  await trim.wrote('a', 1);
+  await eviction.wrote('a', 1);
   expect(looks).toHaveLength(3);
-  await trim.wrote('a', 100);
-  await trim.wrote('b', 1);
+  await eviction.wrote('a', 100);
+  await eviction.wrote('b', 1);
   expect(looks).toEqual(['a', 'a', 'a', 'a', 'b']);
 });
 

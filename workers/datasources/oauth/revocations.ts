@@ -1,4 +1,4 @@
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -34,13 +34,13 @@ interface Revocation extends LeftTokens {
  * Revokes tokens that no connection has any more, at the provider. Triggers write a row of them with the deletion of a connection or
  * a tenant, so that neither waits for the provider. Every worker does so; they share the work by rows that they claim.
  */
-export function createRevocationKeeper(needs: Needs & { messages: Messages }): AsyncDisposable {
+export function createRevocationJob(needs: Needs & { messages: Messages }): AsyncDisposable {
   const { messages, logger } = needs;
   const stopping = new AbortController();
   const step = { name: 'revoke tokens', everyMs: 10_000, run: () => revokeDue({ ...needs, signal: stopping.signal }) };
-  const task = keep(step, logger);
+  const task = startPeriodicTask(step, logger);
   const subscriptions = [REVOCATIONS_CHANNEL, TENANT_DELETED_CHANNEL].map((channel) =>
-    messages.subscribe(channel, () => task.now()),
+    messages.subscribe(channel, () => task.trigger()),
   );
   return {
     async [Symbol.asyncDispose]() {

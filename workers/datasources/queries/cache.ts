@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import type { Json } from '#shared/core/json.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import { createRareWarning } from '#shared/core/throttled-warning.ts';
-import { createTrim, type TrimBounds } from '#shared/db/evict-oldest.ts';
+import { createThrottledWarning } from '#shared/core/throttled-warning.ts';
+import { createRowEviction, type EvictionLimits } from '#shared/db/evict-oldest.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { ownRead } from '#shared/db/unavailable-store.ts';
 import type { QueryResult } from '../../connections/connection.ts';
@@ -17,7 +17,7 @@ export interface QueryCache {
 }
 
 /** Limits of a tenant's results; those that expire last stay. */
-const LIMITS: TrimBounds = { maxBytes: 256 * 1024 ** 2, maxRows: 50_000 };
+const LIMITS: EvictionLimits = { maxBytes: 256 * 1024 ** 2, maxRows: 50_000 };
 
 interface Options {
   pool: Pool;
@@ -26,7 +26,7 @@ interface Options {
 }
 
 export function createQueryCache({ pool, secrets, logger }: Options, limits = LIMITS): QueryCache {
-  const trim = createTrim({ pool, statement: TRIM, ...limits, warn: createRareWarning(logger) });
+  const trim = createRowEviction({ pool, statement: TRIM, ...limits, warn: createThrottledWarning(logger) });
   return {
     async read(key) {
       const { rows } = await ownRead(() => pool.query<{ sealed: string }>(READ, [key]));

@@ -1,4 +1,4 @@
-import { batched } from '#shared/concurrency/batcher.ts';
+import { createBatcher } from '#shared/concurrency/batcher.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Claimable } from '#shared/messaging/queues/workflow-runs.ts';
 import { READY_BY_ID } from '#shared/runs/dispatch/ready-runs.ts';
@@ -26,7 +26,7 @@ export interface ClaimStats {
 
 export function createClaims(pool: Pool, leaseID: () => string): Claims {
   const stats: ClaimStats = { won: 0, lost: 0, failed: 0, statements: 0, seconds: 0 };
-  const claim = batched(async (runs: Claimable[]) => {
+  const claim = createBatcher(async (runs: Claimable[]) => {
     // Rows are locked in this order. A dispatch locks in the order of ids, so any other order could deadlock with it.
     const inOrder = runs.toSorted((a, b) => (a.instanceID < b.instanceID ? -1 : 1));
     const rows = await send(inOrder.length, {

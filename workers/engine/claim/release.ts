@@ -1,4 +1,4 @@
-import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
+import { retryUntilAvailable } from '#shared/concurrency/retry-until-available.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 
@@ -39,7 +39,7 @@ export async function releaseAll(pool: Pool, leaseID: string, logger: Logger): P
       `update workflow_instance set held_by = null, ready_at = now() where held_by = $1 and completed_at is null`,
       [leaseID],
     );
-  await untilReachable(giveBack, { logger, signal: AbortSignal.timeout(RELEASE_TIMEOUT_MS) }).catch((error) =>
+  await retryUntilAvailable(giveBack, { logger, signal: AbortSignal.timeout(RELEASE_TIMEOUT_MS) }).catch((error) =>
     logger.warn({ err: error }, 'runs not handed back: they wait until the lease is over'),
   );
 }

@@ -1,5 +1,5 @@
 import type { Rights } from '#shared/access/policy/rights.ts';
-import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
+import { retryUntilAvailable } from '#shared/concurrency/retry-until-available.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -62,16 +62,16 @@ export async function attempt(process: Process, { run, activation, waitResult, p
     const filling = fillConfig(process, run, { activation, task });
     const config = goesOn ? await filling.catch((error) => withoutFilling(node, error)) : await filling;
     resolved = withTimeToAnswer(node, run.version.options, config);
-    task.waitResult = await untilReachable(() => waitResultFor(process, run, activation, waitResult), waiting);
+    task.waitResult = await retryUntilAvailable(() => waitResultFor(process, run, activation, waitResult), waiting);
     // A node that continues after its wait was checked before it parked.
     const assets = task.waitResult ? [] : namedAssets(node.definition, resolved);
-    if (assets.length > 0) await untilReachable(() => checkAssets(process.rights, run, { node, assets }), waiting);
+    if (assets.length > 0) await retryUntilAvailable(() => checkAssets(process.rights, run, { node, assets }), waiting);
     const whileExecuting = task.waiting({
-      isAway: (error) => error instanceof StoreAway,
+      isUnavailable: (error) => error instanceof StoreAway,
       // The node's time is for its own work.
-      onAway: () => task.stopClock(),
+      onUnavailable: () => task.stopClock(),
     });
-    const result = await untilReachable(() => executeClocked(process, task.with(resolved), node), whileExecuting);
+    const result = await retryUntilAvailable(() => executeClocked(process, task.with(resolved), node), whileExecuting);
     if (run.isOver) return;
     if (!('park' in result)) proceed(succeed(process.config, run, activation, { resolved, ...result }));
     else if (result.park === 'iterations') {
@@ -79,7 +79,7 @@ export async function attempt(process: Process, { run, activation, waitResult, p
       proceed(repeatBody(process.config, run, activation, repeat));
     } else if (result.park === 'chunks')
       await beginMap(process, { run, activation, waitResult, proceed }, { map: result, task });
-    else await untilReachable(() => park(process, { run, activation, waitResult, proceed }, result), waiting);
+    else await retryUntilAvailable(() => park(process, { run, activation, waitResult, proceed }, result), waiting);
   } catch (error) {
     if (!run.isOver) proceed(concludeError(run, activation, { task, resolved, error }));
   } finally {
@@ -108,8 +108,11 @@ function withoutFilling(node: GraphNode, error: unknown): unknown {
 
 async function readVariables({ nodes }: Process, run: Run, { node, task }: { node: GraphNode; task: AttemptTask }) {
   const names = (node.variables?.named ?? []).map(({ name }) => name);
-  const isAway = (error: unknown) => error instanceof StoreAway;
-  const all = await untilReachable(() => nodes.variables.read(run.tenantID, names), task.waiting({ isAway }));
+  const isUnavailable = (error: unknown) => error instanceof StoreAway;
+  const all = await retryUntilAvailable(
+    () => nodes.variables.read(run.tenantID, names),
+    task.waiting({ isUnavailable }),
+  );
   return variablesOf(node, all);
 }
 
@@ -175,7 +178,7 @@ async function park(process: Process, { run, activation, proceed }: Attempting, 
 export async function endChunk(process: Process, { run, activation, proceed }: Attempting): Promise<void> {
   const task = createTask(run, activation, undefined, process.logger);
   try {
-    const waitResult = await untilReachable(() => readIterations(process.pool, run, activation), task.waiting({}));
+    const waitResult = await retryUntilAvailable(() => readIterations(process.pool, run, activation), task.waiting({}));
     if (!run.isOver) proceed(completeChunk(process.config, run, activation, waitResult));
   } catch (error) {
     if (!run.isOver) proceed(failChunk(run, activation, task.explain(error)));

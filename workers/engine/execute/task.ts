@@ -1,4 +1,4 @@
-import type { Waiting } from '#shared/concurrency/retry-until-available.ts';
+import type { RetryOptions } from '#shared/concurrency/retry-until-available.ts';
 import type { Actor, Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
@@ -93,7 +93,7 @@ export class AttemptTask implements NodeRun {
   }
 
   /** How the node waits for Postgres. Its logger is created on access: that costs 48 µs, more than a node without it. */
-  waiting(more: Omit<Waiting, 'logger' | 'signal'>): Waiting {
+  waiting(more: Omit<RetryOptions, 'logger' | 'signal'>): RetryOptions {
     const logger = () => this.log;
     return {
       get logger() {

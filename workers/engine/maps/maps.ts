@@ -1,4 +1,4 @@
-import { batched } from '#shared/concurrency/batcher.ts';
+import { createBatcher } from '#shared/concurrency/batcher.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
@@ -27,7 +27,7 @@ const FORGOTTEN_LIMIT = 100;
 
 export function createMaps({ pool, runs, logger }: Dependencies): Maps {
   // Ends of one round of the event loop, and those during the transaction before, are counted by one statement.
-  const advances = batched(async (ids: string[]) => {
+  const advances = createBatcher(async (ids: string[]) => {
     for (const id of new Set(ids)) await advanceOne(id);
     return ids;
   });
@@ -52,7 +52,7 @@ export function createMaps({ pool, runs, logger }: Dependencies): Maps {
     const [map] = counted.rows;
     if (!map || !run.is_live) return { started: [], wakes: null, stops: false };
     if (map.is_over_now) {
-      await client.query({ name: 'notice_of_map', text: NOTICE, values: [run.id] });
+      await client.query({ name: 'notice_of_map', text: ADD_OUTBOX_ENTRY, values: [run.id] });
       return { started: [], wakes: run.id, stops: map.outcome !== 'done' };
     }
     if (map.outcome !== null) return { started: [], wakes: null, stops: false };
@@ -146,7 +146,7 @@ returning m.outcome, m.outcome is not null and earlier.outcome is null as is_ove
   sum.chunks > 0 and m.reported_at = now()::timestamptz(3) as reports`;
 
 // Deleted by the wake. If this process dies before that, the sweep wakes the run.
-const NOTICE = `insert into run_notice (instance_id, kind) values ($1, 'wake')`;
+const ADD_OUTBOX_ENTRY = `insert into run_notice (instance_id, kind) values ($1, 'wake')`;
 
 // A part of the run: it has no limits and no key of its own, but those that the run holds already, and the same caller and deadline.
 const START = `

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Tally } from '#shared/core/counter.ts';
+import { Counter } from '#shared/core/counter.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -39,9 +39,9 @@ export interface Repairs {
   advanceMaps(): Promise<void>;
   handOverAgain(): Promise<void>;
   restoreQueues(): Promise<void>;
-  lookForForgotten(): Promise<void>;
+  searchForgotten(): Promise<void>;
   /** Totals so far, for metrics. */
-  readonly stats: { forgotten: number; repairs: Tally<'kind'> };
+  readonly stats: { forgotten: number; repairs: Counter<'kind'> };
 }
 
 /** Kinds of repairs by the sweep, for metrics. */
@@ -56,7 +56,7 @@ type Repair =
   | 'queues lost';
 
 export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs }: Options): Repairs {
-  const stats = { forgotten: 0, repairs: new Tally<'kind'>() };
+  const stats = { forgotten: 0, repairs: new Counter<'kind'>() };
   const maps = createMaps({ pool, runs, logger });
   const endIsolated = createEndIsolated(runs, logger);
   let lookedUpTo = FIRST_ID;
@@ -192,7 +192,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
   }
 
   /** Goes through all of them, a slice at a time. There should be none: every commit that releases a run says what continues it. */
-  async function lookForForgotten(): Promise<void> {
+  async function searchForgotten(): Promise<void> {
     const { rows } = await pool.query<{
       last: string | null;
       looked_at: number;
@@ -224,7 +224,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     advanceMaps,
     handOverAgain,
     restoreQueues,
-    lookForForgotten,
+    searchForgotten,
     stats,
   };
 }

@@ -1,4 +1,4 @@
-import type { Tally } from '#shared/core/counter.ts';
+import type { Counter } from '#shared/core/counter.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
@@ -36,7 +36,12 @@ export interface Sweep extends AsyncDisposable {
   /** Fills the window again after a slot has become free; many calls are combined. */
   dispatchSoon(): void;
   /** Totals so far, for metrics: always the same object, whose values go on. */
-  readonly stats: { leads: boolean; forgotten: number; tasks: ReadonlyMap<string, TaskStats>; repairs: Tally<'kind'> };
+  readonly stats: {
+    leads: boolean;
+    forgotten: number;
+    tasks: ReadonlyMap<string, TaskStats>;
+    repairs: Counter<'kind'>;
+  };
 }
 
 interface TaskStats {
@@ -123,7 +128,7 @@ export function createSweep(options: SweepOptions): Sweep {
       { name: 'keep runs of paused workflows', run: () => withheldRuns.withholdRuns() },
       { name: 'let go on after pauses', run: () => withheldRuns.release() },
       { name: 'refill', run: () => runs.dispatchQueued() },
-      { name: 'look for forgotten runs', run: repairs.lookForForgotten },
+      { name: 'look for forgotten runs', run: repairs.searchForgotten },
     ];
     for (const { name, isDue = true, run } of tasks) {
       if (!isDue) continue;

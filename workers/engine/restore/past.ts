@@ -1,4 +1,4 @@
-import { batched } from '#shared/concurrency/batcher.ts';
+import { createBatcher } from '#shared/concurrency/batcher.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import type { RunEventPayload, Started } from '#shared/messaging/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
@@ -32,7 +32,7 @@ const BATCHED = { seq: 50, bytes: 4000 };
 
 /** Reads the past of runs; short ones of a turn share a statement, as when thousands of delays end at once. */
 export function createReadPast(pool: Pool): ReadPast {
-  const readBatched = batched((ids: string[]) => read(pool, ids, BATCHED.bytes), isRefusedStatement);
+  const readBatched = createBatcher((ids: string[]) => read(pool, ids, BATCHED.bytes), isRefusedStatement);
 
   async function readSingle(id: string): Promise<Past> {
     const [past = null] = await read(pool, [id], MAX_BYTES);

@@ -1,4 +1,4 @@
-import { untilReachable, type Waiting } from '#shared/concurrency/retry-until-available.ts';
+import { type RetryOptions, retryUntilAvailable } from '#shared/concurrency/retry-until-available.ts';
 import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
@@ -47,7 +47,7 @@ export async function readScopeOfBody(reading: Reading, run: Run, { activation, 
 
 interface Asked {
   activation: Activation;
-  waiting: Waiting;
+  waiting: RetryOptions;
 }
 
 /** The `ctx` for an activation with these keys of it. */
@@ -64,11 +64,11 @@ export async function readKeys(reading: Reading, run: Run, { activation, waiting
 async function valueFor(
   { pool, values }: Reading,
   run: Run,
-  { source, waiting }: { source: Source; waiting: Waiting },
+  { source, waiting }: { source: Source; waiting: RetryOptions },
 ): Promise<Json> {
   if (source.value === undefined) {
     await currentReservation()?.reserve(source.length);
-    const value = await untilReachable(() => read(pool, run.id, source), waiting);
+    const value = await retryUntilAvailable(() => read(pool, run.id, source), waiting);
     source.value ??= value;
   }
   const { value } = source;

@@ -1,4 +1,4 @@
-import { batched } from '#shared/concurrency/batcher.ts';
+import { createBatcher } from '#shared/concurrency/batcher.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import type { ChildError, MapOutcome, TakenEvent, WaitResult } from '../../nodes/executor.ts';
@@ -59,7 +59,7 @@ export function createReadWaits(pool: Pool, readEventWaits: ReadEventWaits, whic
     return rows;
   }
 
-  return batched(async (ids: string[]) => {
+  return createBatcher(async (ids: string[]) => {
     let rows = await read(ids);
     const late = rows.filter(({ is_late }) => is_late).map(({ instance_id }) => instance_id);
     if (late.length > 0) {

@@ -1,4 +1,4 @@
-import { untilReachable } from '#shared/concurrency/retry-until-available.ts';
+import { retryUntilAvailable } from '#shared/concurrency/retry-until-available.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Run } from '../state/run.ts';
@@ -59,7 +59,7 @@ export function createWaitsAgain({ pool, readWaits, logger, apply, onGivenUp }: 
     for (let now = asked.get(run); now && now.calls > 0; now = asked.get(run)) {
       asked.set(run, { calls: 0, isFirst: false });
       const waits = now.isFirst
-        ? await untilReachable(() => read(run), { logger, signal: run.signal })
+        ? await retryUntilAvailable(() => read(run), { logger, signal: run.signal })
         : await readLater(run);
       for (let call = 0; call < now.calls; call += 1) run.endReading();
       tryToApply(run, waits);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TrailRetention } from '#shared/access/audit/seals.ts';
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 
@@ -22,7 +22,7 @@ const BATCH = 2_000;
 export function createTrailRetention({ pool, settings, leads, logger, everyMs = 60_000 }: Needs): AsyncDisposable {
   let isStopping = false;
   const step = { name: 'retention of audit trails', everyMs, firstAfterMs: 1 + Math.random() * everyMs, run };
-  const kept = keep(step, logger);
+  const task = startPeriodicTask(step, logger);
 
   /** Rests after each batch for as long as it took. */
   async function run(): Promise<void> {
@@ -37,7 +37,7 @@ export function createTrailRetention({ pool, settings, leads, logger, everyMs = 
   return {
     async [Symbol.asyncDispose]() {
       isStopping = true;
-      await kept[Symbol.asyncDispose]();
+      await task[Symbol.asyncDispose]();
     },
   };
 }

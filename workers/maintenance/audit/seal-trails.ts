@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sealNext } from '#shared/access/audit/seals.ts';
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 
@@ -28,7 +28,7 @@ interface Mark {
 export function createTrailSeals({ pool, leads, logger, ageMs = AGE_MS }: Needs): AsyncDisposable {
   let mark: Mark | undefined;
   let isStopping = false;
-  const kept = keep(
+  const task = startPeriodicTask(
     {
       name: 'seal audit trails',
       everyMs: ageMs,
@@ -46,7 +46,7 @@ export function createTrailSeals({ pool, leads, logger, ageMs = AGE_MS }: Needs)
   return {
     async [Symbol.asyncDispose]() {
       isStopping = true;
-      await kept[Symbol.asyncDispose]();
+      await task[Symbol.asyncDispose]();
     },
   };
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import { fromTheOldest, type Looked, type RunsEntry, retireRunsByAge, retireRunsByRule, withTurn } from './runs.ts';
@@ -24,16 +24,16 @@ interface Needs {
  */
 export function startRetention({ everyMs = EVERY_MS, ...needs }: Needs): AsyncDisposable {
   const closing = new AbortController();
-  const kept = entries.map((entry) => {
+  const tasks = entries.map((entry) => {
     const looked = fromTheOldest();
     const run = () => retire(entry, { ...needs, signal: closing.signal, looked });
     const step = { name: `retention of ${entry}`, everyMs, firstAfterMs: 1 + Math.random() * everyMs, run };
-    return keep(step, needs.logger);
+    return startPeriodicTask(step, needs.logger);
   });
   return {
     async [Symbol.asyncDispose]() {
       closing.abort();
-      await Promise.all(kept.map((each) => each[Symbol.asyncDispose]()));
+      await Promise.all(tasks.map((each) => each[Symbol.asyncDispose]()));
     },
   };
 }
@@ -50,7 +50,7 @@ interface Retiring {
 export async function retire(entry: Entry, { pool, settings, signal, looked }: Retiring): Promise<number> {
   const turn = [LOCK, entries.indexOf(entry)] as const;
   let tookMs = 0;
-  async function inTurn<T>(work: (client: PoolClient) => Promise<T>): Promise<T | undefined> {
+  async function roundRobin<T>(work: (client: PoolClient) => Promise<T>): Promise<T | undefined> {
     if (tookMs > 0) await sleep(tookMs, undefined, { ...(signal && { signal }) }).catch(() => undefined);
     if (signal?.aborted) return undefined;
     const began = performance.now();
@@ -59,13 +59,13 @@ export async function retire(entry: Entry, { pool, settings, signal, looked }: R
     return done;
   }
 
-  if (entry === 'run_retention') return await retireRunsByRule({ settings, inTurn });
+  if (entry === 'run_retention') return await retireRunsByRule({ settings, inTurn: roundRobin });
   if (entry === 'workflow_instance' || entry === 'test_run')
-    return await retireRunsByAge(entry, looked ?? fromTheOldest(), { settings, inTurn });
+    return await retireRunsByAge(entry, looked ?? fromTheOldest(), { settings, inTurn: roundRobin });
   const statement = deletionOf(entry);
   const values = [secondsOf(entry, settings)];
   for (let sum = 0; ; ) {
-    const deleted = await inTurn(async (client) => (await client.query(statement, values)).rowCount ?? 0);
+    const deleted = await roundRobin(async (client) => (await client.query(statement, values)).rowCount ?? 0);
     sum += deleted ?? 0;
     if (deleted === undefined || deleted < BATCH.alone) return sum;
   }

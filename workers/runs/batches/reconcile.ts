@@ -1,5 +1,5 @@
 import type { Rights } from '#shared/access/policy/rights.ts';
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { resumeCancels } from '#shared/runs/batches/cancel.ts';
@@ -15,15 +15,18 @@ interface Needs {
 }
 
 /** Does what batches of runs need without a request. Every worker does so; they share the work by rows that they claim. */
-export function createBatchKeeper({ logger, ...needs }: Needs): AsyncDisposable {
+export function createBatchReconciler({ logger, ...needs }: Needs): AsyncDisposable {
   const fill = createBatchFilling({ ...needs, inFlight: createRunsInFlight(needs.pool) });
-  const cancels = keep({ name: 'cancel batches', everyMs: 5_000, run: () => resumeCancels(needs) }, logger);
-  const fills = keep(
+  const cancels = startPeriodicTask(
+    { name: 'cancel batches', everyMs: 5_000, run: () => resumeCancels(needs) },
+    logger,
+  );
+  const fills = startPeriodicTask(
     {
       name: 'fill batches',
       everyMs: 1_000,
       async run() {
-        if (await fill()) fills.now();
+        if (await fill()) fills.trigger();
       },
     },
     logger,

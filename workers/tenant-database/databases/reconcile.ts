@@ -1,5 +1,5 @@
 import { resumeSpreading } from '#shared/access/propagate-roles.ts';
-import { keep, type Step } from '#shared/concurrency/periodic-task.ts';
+import { type PeriodicTaskOptions, startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { isConnectionError } from '#shared/core/errors.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -29,9 +29,16 @@ interface Needs {
  * steps share their work by rows that they claim. It is separate from the engine's sweep, because a server that is slow or away must delay
  * no run; and each step has a timer of its own, so that none delays another.
  */
-export function createKeeper({ pool, runs, servers, secrets, messages, logger }: Needs): AsyncDisposable {
+export function createTenantDatabaseReconciler({
+  pool,
+  runs,
+  servers,
+  secrets,
+  messages,
+  logger,
+}: Needs): AsyncDisposable {
   const resources = new AsyncDisposableStack();
-  const steps: Step[] = [
+  const steps: PeriodicTaskOptions[] = [
     {
       name: 'resume deletions',
       everyMs: 60_000,
@@ -54,9 +61,9 @@ export function createKeeper({ pool, runs, servers, secrets, messages, logger }:
     { name: 'measure databases', everyMs: 60_000, run: () => measureDatabases({ pool, servers, secrets, logger }) },
     { name: 'drop databases', everyMs: 10_000, run: () => workOffRemovals({ pool, servers, logger }) },
   ];
-  const tasks = steps.map((step) => keep(step, logger));
+  const tasks = steps.map((step) => startPeriodicTask(step, logger));
   const removals = tasks.at(-1);
-  const unsubscribe = messages.subscribe(TENANT_DELETED_CHANNEL, () => removals?.now());
+  const unsubscribe = messages.subscribe(TENANT_DELETED_CHANNEL, () => removals?.trigger());
   return {
     async [Symbol.asyncDispose]() {
       unsubscribe();
@@ -66,7 +73,7 @@ export function createKeeper({ pool, runs, servers, secrets, messages, logger }:
   };
 }
 
-function guardOf(server: TenantServer, resources: AsyncDisposableStack, logger: Logger): Step {
+function guardOf(server: TenantServer, resources: AsyncDisposableStack, logger: Logger): PeriodicTaskOptions {
   const guard = resources.use(createLockGuard(server, logger));
   const catalogs = createCatalogGuard(server);
   return {

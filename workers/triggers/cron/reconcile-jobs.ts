@@ -1,4 +1,4 @@
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { createBackfilling } from './fill-backfills.ts';
@@ -16,7 +16,7 @@ interface Needs {
  * Polls for ticks that no timer has fired, and for ended work, once a second in the process that leads the sweep; it sets missing timers as
  * well. It is separate from the engine's sweep, so that 10,000 jobs of one second delay no run.
  */
-export function createCronKeeper({ scheduler, timers, pool, leads, logger }: Needs): AsyncDisposable {
+export function createCronReconciler({ scheduler, timers, pool, leads, logger }: Needs): AsyncDisposable {
   const poll = async () => {
     if (leads()) await scheduler.poll();
   };
@@ -25,13 +25,13 @@ export function createCronKeeper({ scheduler, timers, pool, leads, logger }: Nee
   };
   const fillOne = createBackfilling(pool);
   const fill = async () => {
-    if (leads() && (await fillOne())) fills.now();
+    if (leads() && (await fillOne())) fills.trigger();
   };
-  const fills = keep({ name: 'fill backfills of cron jobs', everyMs: 1_000, run: fill }, logger);
+  const fills = startPeriodicTask({ name: 'fill backfills of cron jobs', everyMs: 1_000, run: fill }, logger);
   const steps = [
     fills,
-    keep({ name: 'poll due cron jobs', everyMs: 1_000, run: poll }, logger),
-    keep({ name: 'set timers of cron jobs', everyMs: 1_000, run: set }, logger),
+    startPeriodicTask({ name: 'poll due cron jobs', everyMs: 1_000, run: poll }, logger),
+    startPeriodicTask({ name: 'set timers of cron jobs', everyMs: 1_000, run: set }, logger),
   ];
   return {
     async [Symbol.asyncDispose]() {

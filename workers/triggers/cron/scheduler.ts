@@ -1,5 +1,5 @@
 import type { Rights } from '#shared/access/policy/rights.ts';
-import { Tally } from '#shared/core/counter.ts';
+import { Counter } from '#shared/core/counter.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Runs } from '#shared/runs/runs.ts';
@@ -17,7 +17,7 @@ const MAX_FOUND = 20_000;
 
 interface Needs {
   pool: Pool;
-  runs: Pick<Runs, 'end' | 'refill'>;
+  runs: Pick<Runs, 'end' | 'dispatchQueued'>;
   rights: Rights;
   lateMs: number;
   /** After so long due jobs are read again: one that is due by now must not wait for the rest of a herd. */
@@ -30,12 +30,12 @@ export interface CronScheduler {
   /** Polls every job that is due, or whose work has ended. Calls meanwhile lead to one further poll. */
   poll(): Promise<void>;
   /** Totals so far, for metrics: ticks by what was decided, and how late those were that were fired in their time. */
-  readonly stats: { ticks: Tally<'outcome'>; lateSeconds: number };
+  readonly stats: { ticks: Counter<'outcome'>; lateSeconds: number };
 }
 
 export function createCronScheduler({ pool, runs, rights, lateMs, pollMs = POLL_MS, logger }: Needs): CronScheduler {
   const needs: PollNeeds = { pool, rights, lateMs, inFlight: createRunsInFlight(pool) };
-  const stats = { ticks: new Tally<'outcome'>(), lateSeconds: 0 };
+  const stats = { ticks: new Counter<'outcome'>(), lateSeconds: 0 };
   let polling: Promise<void> | undefined;
   let isWanted = false;
 
@@ -59,7 +59,7 @@ export function createCronScheduler({ pool, runs, rights, lateMs, pollMs = POLL_
       // After the commit: without it the sweep would end them, by the notes.
       if (toCancel.length > 0) await runs.end({ tenantID: null, ids: toCancel, status: 'CANCELLED', error: null });
       if (started > 0)
-        await runs.refill().catch((error) => logger.debug({ err: error }, 'refill is left to the sweep'));
+        await runs.dispatchQueued().catch((error) => logger.debug({ err: error }, 'refill is left to the sweep'));
     }
     return false;
   }

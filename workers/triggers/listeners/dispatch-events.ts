@@ -1,11 +1,11 @@
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Producer } from '#shared/messaging/producer.ts';
 import { listenerEvents } from '#shared/messaging/queues/listener-events.ts';
 import { DISPATCHED, WAITING } from '#shared/triggers/listeners/deferred-events.ts';
 import { DISPATCH_EVENTS, DISPATCHED_LONG_AGO, tenantsWith } from '#shared/triggers/listeners/event-rows.ts';
-import { releaseNextOf, enqueueEvents, onceMore } from '#shared/triggers/listeners/release-next.ts';
+import { enqueueEvents, onceMore, releaseNextOf } from '#shared/triggers/listeners/release-next.ts';
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Tenants of one round. */
@@ -46,7 +46,7 @@ interface Picked extends Job {
  */
 export function createEventDispatch({ logger, ...needs }: Needs): EventDispatch {
   let isMore = false;
-  const waiting = keep(
+  const waiting = startPeriodicTask(
     {
       name: 'dispatch events',
       everyMs: 1_000,
@@ -56,10 +56,13 @@ export function createEventDispatch({ logger, ...needs }: Needs): EventDispatch 
     },
     logger,
   );
-  const lost = keep({ name: 'add jobs of events again', everyMs: 5_000, run: () => dispatchLost(needs) }, logger);
+  const lost = startPeriodicTask(
+    { name: 'add jobs of events again', everyMs: 5_000, run: () => dispatchLost(needs) },
+    logger,
+  );
   return {
     onFinished() {
-      if (isMore) waiting.now();
+      if (isMore) waiting.trigger();
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([waiting, lost].map((step) => step[Symbol.asyncDispose]()));

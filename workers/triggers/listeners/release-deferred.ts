@@ -1,4 +1,4 @@
-import { type Kept, keep } from '#shared/concurrency/periodic-task.ts';
+import { type PeriodicTask, startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Producer } from '#shared/messaging/producer.ts';
@@ -10,7 +10,7 @@ import {
   START_PROBES,
 } from '#shared/triggers/listeners/breakers.ts';
 import { KEYS_WITH_DEFERRED } from '#shared/triggers/listeners/deferred-events.ts';
-import { releaseNextOf, type OrderingKey } from '#shared/triggers/listeners/release-next.ts';
+import { type OrderingKey, releaseNextOf } from '#shared/triggers/listeners/release-next.ts';
 
 const START: OrderingKey = { listenerID: '00000000-0000-0000-0000-000000000000', orderKey: '' };
 /** Keys of one round. The next goes on behind them. */
@@ -21,7 +21,7 @@ interface Needs {
   producer: Producer;
 }
 
-export interface DeferredRelease extends Kept {
+export interface DeferredRelease extends PeriodicTask {
   /** Circuit breakers that are open, of all tenants; 0 in processes that do not lead. */
   readonly openBreakers: number;
 }
@@ -37,7 +37,7 @@ export function createDeferredRelease({
 }: Needs & { leads(): boolean; logger: Logger }): DeferredRelease {
   let after: OrderingKey | undefined;
   let openBreakers = 0;
-  const releasing = keep(
+  const releasing = startPeriodicTask(
     {
       name: 'release deferred events',
       everyMs: 1_000,
@@ -57,7 +57,7 @@ export function createDeferredRelease({
     get openBreakers() {
       return openBreakers;
     },
-    now: releasing.now,
+    trigger: releasing.trigger,
     [Symbol.asyncDispose]: () => releasing[Symbol.asyncDispose](),
   };
 }

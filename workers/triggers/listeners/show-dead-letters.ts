@@ -1,4 +1,4 @@
-import { type Kept, keep } from '#shared/concurrency/periodic-task.ts';
+import { type PeriodicTask, startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
@@ -24,7 +24,7 @@ interface DeadRow {
   stack: string | null;
 }
 
-export interface DeadLetterBoard extends Kept {
+export interface DeadLetterBoard extends PeriodicTask {
   /** Dead letters of all tenants, up to 10,000; 0 in processes that do not show them. */
   readonly count: number;
 }
@@ -36,7 +36,7 @@ export function createDeadLetterBoard({
   ...needs
 }: Needs & { leads(): boolean; logger: Logger }): DeadLetterBoard {
   let count = 0;
-  const showing = keep(
+  const showing = startPeriodicTask(
     {
       name: 'show dead letters',
       everyMs: 5_000,
@@ -50,7 +50,7 @@ export function createDeadLetterBoard({
     get count() {
       return count;
     },
-    now: showing.now,
+    trigger: showing.trigger,
     [Symbol.asyncDispose]: () => showing[Symbol.asyncDispose](),
   };
 }

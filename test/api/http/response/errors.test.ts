@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { answerErrors } from '#api/http/response/errors.ts';
 import { createRefusals } from '#api/http/limits/refusals.ts';
 import { requestID } from '#api/http/request/request-id.ts';
+import { answerErrors } from '#api/http/response/errors.ts';
 import { createTenantLabel } from '#shared/core/counter.ts';
 import { AppError, type ErrorCode } from '#shared/core/errors.ts';
 

@@ -108,7 +108,7 @@ describe('the index of rules', () => {
   });
 
   test('decides like plain casbin, built at once or changed rule by rule', async () => {
-    const tally = { asked: 0, allowed: 0 };
+    const counts = { asked: 0, allowed: 0 };
     await fc.assert(
       fc.asyncProperty(situation, async ({ questions, ...history }) => {
         const { start, deltas, end } = play(history);
@@ -123,16 +123,16 @@ describe('the index of rules', () => {
           const answers = [changed, anew].map((index) => can(index, subjects, object, action));
           if (answers[0] !== expected || answers[1] !== expected)
             expect.fail(JSON.stringify({ subjects, object, action, expected, answers }));
-          tally.asked += 1;
-          tally.allowed += Number(expected);
+          counts.asked += 1;
+          counts.allowed += Number(expected);
         }
       }),
       { numRuns: 2_600 },
     );
-    expect(tally.asked).toBeGreaterThan(25_000);
+    expect(counts.asked).toBeGreaterThan(25_000);
     // Both answers are frequent.
-    expect(tally.allowed / tally.asked).toBeGreaterThan(0.1);
-    expect(tally.allowed / tally.asked).toBeLessThan(0.9);
+    expect(counts.allowed / counts.asked).toBeGreaterThan(0.1);
+    expect(counts.allowed / counts.asked).toBeLessThan(0.9);
   });
 
   test('decides like plain casbin with thousands of rules', async () => {

@@ -1,5 +1,5 @@
 import { readActingVersion } from '#shared/access/account-status.ts';
-import { batched } from '#shared/concurrency/batcher.ts';
+import { createBatcher } from '#shared/concurrency/batcher.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { callerOfListener, type ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
@@ -17,7 +17,7 @@ export function isCreatorRefused(error: unknown): error is AppError {
 
 /** Requires that the creators of listeners may still act in their tenants. Events of one moment share what is read. */
 export function createRequireActiveCreator(pool: Pool): (listener: ReadListener) => Promise<void> {
-  const mayAct = batched((listeners: ReadListener[]) => {
+  const mayAct = createBatcher((listeners: ReadListener[]) => {
     const answers = new Map<string, Promise<boolean>>();
     return Promise.all(
       listeners.map((listener) => {

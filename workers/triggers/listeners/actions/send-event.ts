@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '#shared/core/errors.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
-import type { Trim } from '#shared/db/evict-oldest.ts';
+import type { RowEviction } from '#shared/db/evict-oldest.ts';
 import type { IdempotencyClaim } from '#shared/db/idempotency.ts';
 import type { Events } from '#shared/runs/send-event.ts';
 import { sendEvent } from '#shared/triggers/listeners/actions.ts';
@@ -14,7 +14,7 @@ const MAX_PAUSES = 50;
 interface Needs {
   events: Pick<Events, 'send'>;
   /** Eviction of responses that are stored with their keys. */
-  answers: Trim;
+  answers: RowEviction;
 }
 
 export function createSendEvent({ events, answers }: Needs): RunAction {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Rights } from '#shared/access/policy/rights.ts';
-import { batched } from '#shared/concurrency/batcher.ts';
+import { createBatcher } from '#shared/concurrency/batcher.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject } from '#shared/core/json.ts';
@@ -36,8 +36,8 @@ interface Question {
 export function createStartWorkflow({ pool, rights }: Needs): RunAction {
   const inFlight = createRunsInFlight(pool);
   const optionsOf = new LRUCache<string, WorkflowOptions>({ max: 2_000 });
-  const find = batched((questions: Question[]) => readWorkflows(pool, questions));
-  const may = batched((asked: { tenantID: string; caller: Caller; workflowID: string }[]) => {
+  const find = createBatcher((questions: Question[]) => readWorkflows(pool, questions));
+  const may = createBatcher((asked: { tenantID: string; caller: Caller; workflowID: string }[]) => {
     const answers = new Map<string, Promise<boolean>>();
     return Promise.all(
       asked.map(({ tenantID, caller, workflowID }) => {

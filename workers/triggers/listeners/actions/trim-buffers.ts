@@ -1,4 +1,4 @@
-import { keep } from '#shared/concurrency/periodic-task.ts';
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { TRIM_BUFFER } from '#shared/triggers/listeners/event-rows.ts';
@@ -18,7 +18,7 @@ export interface BufferTrim extends AsyncDisposable {
  */
 export function createBufferTrim(pool: Pool, logger: Logger): BufferTrim {
   let grown = new Map<string, BufferedEvent>();
-  const trimming = keep(
+  const trimming = startPeriodicTask(
     {
       name: 'trim buffers of listeners',
       everyMs: 1_000,

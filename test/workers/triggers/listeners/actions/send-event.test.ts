@@ -12,11 +12,14 @@ beforeAll(async () => {
 });
 afterAll(() => deployment[Symbol.asyncDispose]());
 
-test('the responses that are stored for repeated attempts count in the limit of their tenant', async () => {
+test('the answers that are kept for repeated attempts count towards what their tenant may keep', async () => {
   const { pool, runs, tenantID } = deployment;
   const events = createEvents({ pool, runs, rights: { may: async () => true } });
   const faults: unknown[] = [];
-  const answers = createResponseEviction(pool, (error) => void faults.push(error), { maxBytes: 1_000_000, maxRows: 32 });
+  const answers = createResponseEviction(pool, (error) => void faults.push(error), {
+    maxBytes: 1_000_000,
+    maxRows: 32,
+  });
   const send = createSendEvent({ events, answers });
   const listenerID = newID();
   const attempt = (eventID: string) =>
