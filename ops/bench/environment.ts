@@ -61,7 +61,7 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
     SECRETS_KEYS: `bench:${randomBytes(32).toString('base64')}`,
     // A database accepts the tokens of one issuer.
     DEV_ISSUER_KEY_FILE: join(dir, 'issuer.json'),
-    // A server apart would be one more server to measure.
+    // A separate server would be one more server to measure.
     TENANT_DATABASES_URL: 'DATABASE_URL',
     NODE_ENV: 'development',
   };

@@ -39,11 +39,11 @@ export const flood: Row = async (environment) => {
     const end = Date.now() + SECONDS * 1_000;
     const alone = await neighbour(() => Date.now() > end);
     let isOver = false;
-    const asking = neighbour(() => isOver);
+    const measuring = neighbour(() => isOver);
     const load = { ...request, headers, clients: CLIENTS, seconds: SECONDS, mayRefuse: true };
     const { runs, p50, p99 } = await clients.load(load);
     isOver = true;
-    const beside = await asking;
+    const beside = await measuring;
     figures.push({
       figure,
       value: beside.p99,
@@ -88,7 +88,7 @@ async function aNeighbour({ url, pid }: ServerProcess) {
     const of = (values: readonly number[], p: number) => Number(percentile(values, p).toFixed(1));
     return {
       ...{ answers: times.length, refused, p50: of(times, 50), p99: of(times, 99) },
-      // Tells two versions apart also on a machine that has other work.
+      // Distinguishes two versions also on a machine that has other work.
       processorMs: { p50: of(processor, 50), p99: of(processor, 99) },
     };
   };

@@ -15,7 +15,7 @@ const printed = {
 
 /**
  * Processor time of a run of one code node that prints, of worker, sandbox and servers together, and the bytes that it adds to the log of
- * Postgres. The floor is the same node without a print, in turn with it.
+ * Postgres. The floor is the same node without a print, alternating with it.
  */
 export const logs: Row = async (environment) => {
   const worker = await environment.startWorker({ SANDBOX_PROCESSES: '1' });

@@ -21,7 +21,7 @@ export const p10: Row = async (environment) => {
     ours: { url: `${ours.url}${path}`, credential },
     bare: { url: `${bare.url}/workflows/${workflowID}`, credential },
   };
-  // In turn, so that a slow minute of the machine slows both.
+  // Alternating, so that a slow minute of the machine slows both.
   const rounds = [];
   for (const seconds of [WARM_SECONDS, SECONDS, SECONDS])
     rounds.push({ bare: await load(get.bare, bare.pid, seconds), ours: await load(get.ours, ours.pid, seconds) });
@@ -39,7 +39,7 @@ export const p10: Row = async (environment) => {
         ...(await environment.settings()),
         clients: CLIENTS,
         seconds: SECONDS,
-        // Tells two versions apart also on a machine that has other work.
+        // Distinguishes two versions also on a machine that has other work.
         processorMs: Number(mean('ours', 'processorMs').toFixed(3)),
         bareProcessorMs: Number(mean('bare', 'processorMs').toFixed(3)),
         p99Ms: counted.at(-1)?.ours.p99,

@@ -11,7 +11,7 @@ const CLIENTS = Number(process.env.P11_CLIENTS ?? 1_000);
 const RUNS = Number(process.env.P11_RUNS ?? 100);
 const NODES = 30;
 const NODE_MS = 500;
-/** Measured apart: a worker and two API processes that have just started, and have not watched a run, run code that is not compiled yet. */
+/** Measured separately: a worker and two API processes that have just started, and have not watched a run, run code that is not compiled yet. */
 const COLD_MS = 3_000;
 /** A user may have 100 sockets in one process, which all meet in the one that is left. */
 const USERS = 20;

@@ -66,9 +66,9 @@ type Each = Pick<z.output<typeof Load>, 'url' | 'method' | 'headers' | 'body' | 
 function execute({ url, method, headers, body, answer, mayRefuse }: Each, agent: Agent): Promise<void> {
   return new Promise((resolve, reject) => {
     const type = method === 'POST' && { 'content-type': 'application/json' };
-    const asking = request(url, { method, agent, headers: { ...headers, ...type } });
-    asking.once('error', reject);
-    asking.once('response', (response) => {
+    const sent = request(url, { method, agent, headers: { ...headers, ...type } });
+    sent.once('error', reject);
+    sent.once('response', (response) => {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => {
@@ -79,6 +79,6 @@ function execute({ url, method, headers, body, answer, mayRefuse }: Each, agent:
         else reject(new Error(`${response.statusCode}: ${text}`));
       });
     });
-    asking.end(method === 'POST' ? body : undefined);
+    sent.end(method === 'POST' ? body : undefined);
   });
 }

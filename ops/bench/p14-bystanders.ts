@@ -13,7 +13,7 @@ const CALLS = 5;
 const BUSY = CALLERS * CALLS;
 const DELAYS = 10_000;
 const SETTINGS = { SANDBOX_PROCESSES: '2', OUTBOUND_ALLOW: '127.0.0.0/8' };
-/** A fifth of the slots is kept for short nodes, so this many leave `BUSY` for requests. */
+/** A fifth of the slots is reserved for short nodes, so this many leave `BUSY` for requests. */
 const SLOTS_WITH_RESERVE = { WORKER_SLOTS: '63' };
 /** A part that does not end within this time fails. */
 const TIMEOUT_MS = 60_000;

@@ -21,7 +21,7 @@ const EACH = { members: 5, rules: 30, workflows: 10, queries: 5, runs: 10, event
 /**
  * P17: start, memory, sweep and first requests of a deployment with 10,000 tenants, beside the same deployment with one. The
  * tenants have members, rules, quotas, workflows with versions, queries, runs with events, and a run that waits; some have databases
- * on a server apart. Processor time and the number of transactions say what a request costs on a machine that does other work too.
+ * on a separate server. Processor time and the number of transactions say what a request costs on a machine that does other work too.
  */
 export async function p17(environment: BenchEnvironment): Promise<Figure[]> {
   const figures: Figure[] = [];
@@ -107,7 +107,7 @@ async function idsOfWorkflows({ pool }: BenchEnvironment, tenants: readonly stri
   return new Map(rows.map(({ tenant, id }) => [tenant, id]));
 }
 
-/** Requests in the tenants' databases on a server apart, with a worker that has made them and with one that has just started. */
+/** Requests in the tenants' databases on a separate server, with a worker that has made them and with one that has just started. */
 async function measureDatabases(environment: BenchEnvironment, tenants: readonly string[]) {
   await using resources = new AsyncDisposableStack();
   const dir = resources.adopt(await mkdtemp(join(tmpdir(), 'gantry-bench-')), (path) =>

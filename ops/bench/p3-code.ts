@@ -81,7 +81,7 @@ interface Measured {
   processorMs: { bare: number; worker?: number | null; sandbox?: number | null };
 }
 
-/** Medians; they take turns, so that all have the same machine. */
+/** Medians; the measurements alternate, so that all have the same machine. */
 async function measure({ environment, worker, sandbox }: Beside, chain: Chain): Promise<Measured> {
   const versionID = await saveChain(environment, chain);
   const work = {
@@ -152,7 +152,7 @@ async function timeRun({ pool, runs, tenantID }: BenchEnvironment, versionID: st
     const [row] = rows;
     if (row?.status === 'COMPLETED') return row.ms;
     if (row) throw new Error(`The run is ${row.status}`);
-    // Seldom: the times are the database's, and each look takes processor time from what is measured.
+    // Seldom: the times are the database's, and each poll takes processor time from what is measured.
     await sleep(50);
   }
 }

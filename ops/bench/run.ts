@@ -1,5 +1,7 @@
 /** `npm run bench [row …] [-- --backplane redis|postgres]`: one JSON line per row and backplane, each with its own floor. */
 import { parseArgs } from 'node:util';
+import { consolePages } from './console.ts';
+import { costs } from './costs.ts';
 import { type BackplaneKind, openEnvironment } from './environment.ts';
 import { flood } from './flood.ts';
 import { herd } from './herd.ts';
@@ -10,7 +12,7 @@ import { p2 } from './p2-step-latency.ts';
 import { p3 } from './p3-code.ts';
 import { p4 } from './p4-slots.ts';
 import { p5 } from './p5-webhook-result.ts';
-import { p6 } from './p6-webhook-intake.ts';
+import { p6 } from './p6-webhooks.ts';
 import { p7 } from './p7-dispatch.ts';
 import { p8 } from './p8-fairness.ts';
 import { p9 } from './p9-authorization.ts';
@@ -49,6 +51,9 @@ const rows: Record<string, Row | readonly Row[]> = {
   FLOOD: flood,
   LOGS: logs,
   HERD: herd,
+  HOLDS: holds,
+  COSTS: costs,
+  CONSOLE: consolePages,
 };
 
 const { values, positionals } = parseArgs({

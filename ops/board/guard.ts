@@ -8,7 +8,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import { loginPage, logoutPage, pagePolicy, problemPage } from './pages.ts';
 
 /**
- * Admits operators only, by a session that the browser keeps in a cookie. A request that may change something must come from a
+ * Lets operators in only, by a session that the browser keeps in a cookie. A request that may change something must come from a
  * page of the board itself, and is recorded before it is done.
  */
 export function operatorsOnly(operators: Operators): Router {
@@ -136,7 +136,7 @@ async function findSession(operators: Operators, request: CookieRequest): Promis
   }
 }
 
-/** Set by the middleware, which admits operators only. */
+/** Set by the middleware, which lets only operators in. */
 function operatorOf(response: Response): OperatorSession {
   return response.locals.operator as OperatorSession;
 }

@@ -7,7 +7,7 @@ import type { Session } from './session.ts';
 type Entry = Item<'listAuditLogs'>;
 
 const POLL_MS = 2_000;
-/** How many entries a look may bring; more since the last one are left out, and it is said. */
+/** Limit of entries of one poll; more since the last one are left out, and the output says so. */
 const MOST = 500;
 
 export function auditCommands(program: Command, acting: Acting): void {

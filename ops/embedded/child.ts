@@ -22,8 +22,8 @@ export async function superviseChild({ name, args, env, log }: ChildOptions): Pr
 
   function launch(): void {
     const began = Date.now();
-    // A group of its own: Ctrl-C in the terminal reaches this process, which stops the child in its turn. The channel
-    // tells the child when this process is gone.
+    // A group of its own: Ctrl-C in the terminal reaches this process, which then stops the child. The channel
+    // tells the child when this process has ended.
     child = spawn(process.execPath, args, { env, stdio: ['ignore', output, output, 'ipc'], detached: true });
     child.unref();
     child.on('exit', (code, signal) => {

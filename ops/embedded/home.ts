@@ -12,7 +12,7 @@ export interface Home extends AsyncDisposable {
   readonly dir: string;
   /** For `SECRETS_KEYS`. Losing it is losing every stored secret. */
   readonly secretsKeys: string;
-  /** 32 random bytes in base64, made on first use and kept in a file of that name. */
+  /** 32 random bytes in base64, made on first use and stored in a file of that name. */
   secret(name: string): Promise<string>;
 }
 
@@ -26,7 +26,7 @@ export async function openHome(folder: string): Promise<Home> {
     const secretsKeys = await readOrMake(join(dir, SECRETS_KEYS_FILE));
     return {
       dir,
-      secretsKeys: asKeyRing(secretsKeys),
+      secretsKeys: asKeys(secretsKeys),
       secret: (name) => readOrMake(join(dir, name)),
       [Symbol.asyncDispose]: async () => release?.(),
     };
@@ -42,11 +42,11 @@ export async function openHome(folder: string): Promise<Home> {
 /** For a command beside the Gantry that runs on the folder; undefined when none has yet. */
 export async function readSecretsKeys(dir: string): Promise<string | undefined> {
   const text = await readIfThere(join(dir, SECRETS_KEYS_FILE));
-  return text && asKeyRing(text.trim());
+  return text && asKeys(text.trim());
 }
 
 /** The file holds the one key that was made for it, or the ring that a person has put in its place. */
-function asKeyRing(text: string): string {
+function asKeys(text: string): string {
   return text.includes(':') ? text : `embedded:${text}`;
 }
 

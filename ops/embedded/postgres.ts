@@ -38,7 +38,7 @@ export interface PostgresOptions {
   readonly port?: number;
   /** The password of a new folder, in place of a random one. */
   readonly password?: string;
-  /** How often the log is looked at, in milliseconds: a minute by default. */
+  /** Interval at which the log is checked, in milliseconds: a minute by default. */
   readonly checkLogMs?: number;
   /** Whether a new folder is prepared for databases of tenants, by `ops/tenant-server.sql`. */
   readonly forTenants?: boolean;

@@ -5,7 +5,7 @@ import { readdir, readlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Wraps a command so that the kernel sends it a signal when we are gone, even after `kill -9`.
+ * Wraps a command so that the kernel sends it a signal when this process has ended, even after `kill -9`.
  * `setpriv` belongs to util-linux, which every Debian has; other systems go without.
  */
 export function tiedToParent(signal: 'INT' | 'KILL' | 'TERM', command: readonly string[]): string[] {

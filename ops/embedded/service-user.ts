@@ -31,7 +31,7 @@ export async function serviceUserFor(folder: string, program: string): Promise<S
   }
   throw new Error(
     `The user '${account.name}', whom Postgres would run as because it refuses root, cannot reach ${program} and ${parent}, ` +
-      'and this system does not let root lend it the right; move the project out of the closed folder, or start as an ordinary user.',
+      'and this system does not let root grant it the right; move the project out of the closed folder, or start as an ordinary user.',
   );
 }
 
@@ -53,7 +53,7 @@ function switched({ uid, gid }: Account, capability: string | undefined): Servic
   };
 }
 
-/** access(2), by which initdb looks for its sibling, ignores a capability of an ordinary user unless no_setuid_fixup is set. */
+/** access(2), by which initdb finds its sibling, ignores a capability of an ordinary user unless no_setuid_fixup is set. */
 function grant(capability: string): string[] {
   return [`--inh-caps=-all,+${capability}`, `--ambient-caps=-all,+${capability}`, '--securebits=+no_setuid_fixup'];
 }

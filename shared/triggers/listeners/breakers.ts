@@ -59,7 +59,7 @@ with recursive l as (
     where e.held_by in ('target', 'listener') and (e.held_by, e.listener_id) > (l.held_by, l.listener_id)
     order by e.held_by, e.listener_id limit 1) next
 )
-select held_by as "heldBy", listener_id as "listenerID" from l
+select held_by as "deferredBy", listener_id as "listenerID" from l
 where case held_by
   when 'target' then not exists (
     select from listener_breaker b where b.listener_id = l.listener_id and b.opened_at is not null)

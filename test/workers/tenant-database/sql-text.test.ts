@@ -30,7 +30,7 @@ describe('two hundred thousand characters', () => {
   test.each([';', '(', 'a,', "'' ", '$a$ ', '--\n', 'select 1;', '/'])(
     'of %j are read with pauses for the event loop',
     async (unit) => {
-      using turns = vi.spyOn(eventLoop, 'yield');
+      using yields = vi.spyOn(eventLoop, 'yield');
       const clock = vi.spyOn(performance, 'now');
       let ms = 0;
       clock.mockImplementation(() => (ms += 10));
@@ -39,7 +39,7 @@ describe('two hundred thousand characters', () => {
       clock.mockRestore();
 
       // The clock is read after each 256 tokens, and says that it is time.
-      expect(turns.mock.calls.length).toBeGreaterThan(0);
+      expect(yields.mock.calls.length).toBeGreaterThan(0);
     },
   );
 });

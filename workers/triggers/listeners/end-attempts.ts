@@ -4,7 +4,7 @@ import type { NewRun } from '#shared/runs/accept.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import { STOP_LISTENERS } from '#shared/triggers/listeners/breakers.ts';
 import { END_ATTEMPTS, FORGET_DEDUP, LOCK_EVENTS, SAVE_TO_BUFFERS } from '#shared/triggers/listeners/event-rows.ts';
-import { type EventState, type DeferredBy, retentionSeconds } from '#shared/triggers/listeners/event-states.ts';
+import { type DeferredBy, type EventState, retentionSeconds } from '#shared/triggers/listeners/event-states.ts';
 import type { BufferedEvent } from './actions/action.ts';
 import { noteTargets, type OfTarget } from './note-targets.ts';
 
@@ -62,7 +62,16 @@ export async function endAttempts(runs: Pick<Runs, 'acceptWithin'>, ends: readon
   });
 }
 
-function rowOf({ eventID, state, runs, error, stack = null, actions, waitSeconds = 0, deferredBy: heldBy }: AttemptEnd) {
+function rowOf({
+  eventID,
+  state,
+  runs,
+  error,
+  stack = null,
+  actions,
+  waitSeconds = 0,
+  deferredBy,
+}: AttemptEnd) {
   return {
     id: eventID,
     state,
@@ -72,7 +81,7 @@ function rowOf({ eventID, state, runs, error, stack = null, actions, waitSeconds
     instance_id: runs[0]?.id ?? null,
     actions: actions ?? null,
     wait_s: waitSeconds,
-    held_by: heldBy ?? null,
+    held_by: deferredBy ?? null,
     kept_s: state === 'pending' ? null : retentionSeconds(state),
   };
 }

@@ -63,15 +63,15 @@ export function createDeferredRelease({
 }
 
 interface Released {
-  heldBy: string;
+  deferredBy: string;
   listenerID: string;
 }
 
 /** Releases events of listeners whose breaker has closed, or that are active again. */
 export async function releaseDeferred({ pool }: Pick<Needs, 'pool'>): Promise<void> {
   const { rows } = await pool.query<Released>({ name: 'listeners_to_release', text: LISTENERS_TO_RELEASE });
-  for (const { heldBy, listenerID } of rows)
-    await pool.query({ name: 'release_events', text: RELEASE_EVENTS, values: [heldBy, listenerID] });
+  for (const { deferredBy, listenerID } of rows)
+    await pool.query({ name: 'release_events', text: RELEASE_EVENTS, values: [deferredBy, listenerID] });
 }
 
 /** Starts the probes that are due. Answers with the number of open breakers. */

@@ -178,8 +178,8 @@ async function startForRedis(dir: string): Promise<Started> {
 
 async function startForMqtt(dir: string): Promise<Started> {
   // Messages that it keeps for a session must outlive `kill -9`, and be as much as a test sends meanwhile.
-  const kept = `persistence true\npersistence_location ${dir}/\nautosave_on_changes true\nautosave_interval 1`;
-  const server = await startMosquitto({ dir, config: `allow_anonymous true\nmax_queued_messages 0\n${kept}` });
+  const persistence = `persistence true\npersistence_location ${dir}/\nautosave_on_changes true\nautosave_interval 1`;
+  const server = await startMosquitto({ dir, config: `allow_anonymous true\nmax_queued_messages 0\n${persistence}` });
   const options = { brokerUrl: `mqtt://127.0.0.1:${server.port}` };
   const publisher = await openDatasource(mqttDatasource, options);
   const send = (topic: string, qos: number) => async (message: string) =>
