@@ -1,11 +1,11 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { QUEUED } from '#shared/runs/dispatch/dispatch-sql.ts';
-import { CREATOR, KEPT, LINE } from '#shared/runs/dispatch/dispatch-window.ts';
+import { CREATOR, QUEUE_ID, WITHHELD } from '#shared/runs/dispatch/dispatch-window.ts';
 
 /** Lines of runs that are visited at most: those of one tenant, workflow and class are one. */
-const LINES = 500;
+const MAX_QUEUES = 500;
 /** Runs of one line that are counted. */
-const OF_LINE = 200;
+const PER_QUEUE = 200;
 /** Runs in each of the other states. */
 const OF_STATE = 2_000;
 const OF_OTHERS = 10_000;
@@ -43,8 +43,8 @@ export const WAITS_SINCE = `
       else updated_at
     end)`;
 
-const PLACE = `${CREATOR} as creator_id, tenant_id, ${LINE} as line_id, class`;
-const ORDER = `${CREATOR}, tenant_id, ${LINE}, class`;
+const POSITION = `${CREATOR} as creator_id, tenant_id, ${QUEUE_ID} as queue_id, class`;
+const ORDER = `${CREATOR}, tenant_id, ${QUEUE_ID}, class`;
 
 const some = (state: string, condition: string, order: string) => `
   select '${state}', tenant_id, class, count(*)::int, min(since), sum(count(*)) over () > ${OF_STATE}
@@ -53,25 +53,25 @@ const some = (state: string, condition: string, order: string) => `
 
 const RUNS = `
 with recursive line as (
-  (select 1 as n, ${PLACE} from workflow_instance where ${QUEUED} order by ${ORDER} limit 1)
+  (select 1 as n, ${POSITION} from workflow_instance where ${QUEUED} order by ${ORDER} limit 1)
   union all
   select l.n + 1, next.* from line l cross join lateral (
-    select ${PLACE} from workflow_instance
-    where ${QUEUED} and (${ORDER}) > (l.creator_id, l.tenant_id, l.line_id, l.class) order by ${ORDER} limit 1
-  ) next where l.n < ${LINES}
+    select ${POSITION} from workflow_instance
+    where ${QUEUED} and (${ORDER}) > (l.creator_id, l.tenant_id, l.queue_id, l.class) order by ${ORDER} limit 1
+  ) next where l.n < ${MAX_QUEUES}
 ),
 found (state, tenant_id, class, count, oldest, is_cut) as (
-  select 'queued', l.tenant_id, l.class, sum(of_line.count)::int, min(of_line.oldest), bool_or(of_line.count > ${OF_LINE}) or max(l.n) = ${LINES}
+  select 'queued', l.tenant_id, l.class, sum(of_queue.count)::int, min(of_queue.oldest), bool_or(of_queue.count > ${PER_QUEUE}) or max(l.n) = ${MAX_QUEUES}
   from line l cross join lateral (
     select count(*) as count, min(since) as oldest from (
       select ${WAITS_SINCE} as since from workflow_instance
-      where ${QUEUED} and ${CREATOR} = l.creator_id and tenant_id = l.tenant_id and ${LINE} = l.line_id and class = l.class
-      order by (ready_at - '2000-01-01 00:00:00+00'::timestamptz - make_interval(secs => head_start)) limit ${OF_LINE + 1}
+      where ${QUEUED} and ${CREATOR} = l.creator_id and tenant_id = l.tenant_id and ${QUEUE_ID} = l.queue_id and class = l.class
+      order by (ready_at - '2000-01-01 00:00:00+00'::timestamptz - make_interval(secs => head_start)) limit ${PER_QUEUE + 1}
     ) counted
-  ) of_line
-  where of_line.count > 0 group by l.tenant_id, l.class
+  ) of_queue
+  where of_queue.count > 0 group by l.tenant_id, l.class
   union all ${some('blocked', 'is_blocked and completed_at is null', 'tenant_id, concurrency_key')}
-  union all ${some('paused', KEPT, `${LINE}, kept_since, id`)}
+  union all ${some('paused', WITHHELD, `${QUEUE_ID}, kept_since, id`)}
   union all ${some('suspect', 'losses > 0 and ready_at is not null and held_by is null', 'ready_at')}
   union all ${some('handed over', 'dispatched_at is not null', 'dispatched_at')}
 )
@@ -90,14 +90,14 @@ with recursive of_tenant as (
   select o.n + 1, next.tenant_id from of_tenant o cross join lateral (
     select tenant_id from listener_event
     where dispatched_at is null and finished_at is null and tenant_id > o.tenant_id order by tenant_id limit 1
-  ) next where o.n < ${LINES}
+  ) next where o.n < ${MAX_QUEUES}
 )
 select 'listener.events' as queue, null::text as class, 'queued' as state, o.tenant_id as "tenantID", e.count, e.oldest,
-  e.count > ${OF_LINE} or o.n = ${LINES} as "isCut"
+  e.count > ${PER_QUEUE} or o.n = ${MAX_QUEUES} as "isCut"
 from of_tenant o cross join lateral (
   select count(*)::int as count, min(received_at) as oldest from (
     select received_at from listener_event where tenant_id = o.tenant_id and dispatched_at is null and finished_at is null
-    order by ready_at, id limit ${OF_LINE + 1}
+    order by ready_at, id limit ${PER_QUEUE + 1}
   ) counted
 ) e where e.count > 0`;
 

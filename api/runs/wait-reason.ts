@@ -1,7 +1,15 @@
 import type { z } from 'zod';
 import type { Pool } from '#shared/db/pool.ts';
 import { HOLDS_KEY, QUEUED, QUEUED_SINCE } from '#shared/runs/dispatch/dispatch-sql.ts';
-import { CREATOR, inWindow, isIntake, isPaused, KEPT, LINE, mustStay } from '#shared/runs/dispatch/dispatch-window.ts';
+import {
+  CREATOR,
+  inWindow,
+  isPaused,
+  isTenantDeleting,
+  isUnstartedRoot,
+  QUEUE_ID,
+  WITHHELD,
+} from '#shared/runs/dispatch/dispatch-window.ts';
 import { shownKey } from '#shared/runs/dispatch/dispatcher.ts';
 import { TAKES_RUNS } from '#shared/runs/dispatch/worker-capacity.ts';
 import type { Waiting, WaitReason } from './wait-schemas.ts';
@@ -13,19 +21,19 @@ const MAX_SHOWN = 100;
 /** Runs ahead are counted so far. */
 const MAX_COUNTED = 1_000;
 
-/** The run, with the facts by which an admission decides about it. */
+/** The run, with the facts by which a dispatch decides about it. */
 interface Facts {
   isQueued: boolean;
-  isHandedOver: boolean;
+  isDispatched: boolean;
   isBlocked: boolean;
-  mustStay: boolean;
-  /** Kept during a pause, which may be over by now. */
-  isKept: boolean;
+  isTenantDeleting: boolean;
+  /** Withheld during a pause, which may be over by now. */
+  isWithheld: boolean;
   /** The run must not begin before a pause is over. */
   isPaused: boolean;
   isWorkflowPaused: boolean;
   isTenantPaused: boolean;
-  keptAhead: number;
+  withheldAhead: number;
   hasWorker: boolean;
   /** Kinds of nodes, if a worker could not begin the run, that no live worker knows. */
   unknownKinds: string[] | null;
@@ -37,9 +45,9 @@ interface Facts {
   aheadOfKey: number;
   ahead: number;
   maxRuns: number | null;
-  tenantPlaces: number;
+  tenantInFlight: number;
   workflowLimit: number | null;
-  workflowPlaces: number;
+  workflowInFlight: number;
   rateLimit: number | null;
   rateSeconds: number | null;
   /** Seconds until the rate has a place; null or below 0: it has one. */
@@ -48,7 +56,7 @@ interface Facts {
   seconds: number | null;
 }
 
-/** Why a run is not running, from the rows by which an admission decides; `waits` are those of its nodes. Bounded in what it reads. */
+/** Why a run is not running, from the rows by which a dispatch decides; `waits` are those of its nodes. Bounded in what it reads. */
 export async function findWaitReason(
   pool: Pool,
   run: { id: string; tenantID: string },
@@ -63,7 +71,7 @@ export async function findWaitReason(
 
 type Wait = z.input<typeof Waiting>;
 
-/** What the question or the node that waits is called; null if it is not known which. */
+/** The title of the question or the node that waits; null if it is not known which. */
 async function findTitle(
   pool: Pool,
   run: { id: string; tenantID: string },
@@ -99,14 +107,14 @@ function plain(code: Reason['code'], message: string): Reason {
   return { code, message, position: null, estimateSeconds: null };
 }
 
-/** The first that applies, in the order in which an admission would find it. */
+/** The first reason that applies, in the order in which a dispatch would find it. */
 function reasonInQueue(facts: Facts): Reason {
   const { ahead } = facts;
   if (!facts.hasWorker) return plain('no-worker', 'no worker is running');
-  if (facts.isHandedOver)
+  if (facts.isDispatched)
     return { code: 'queue', message: 'has been handed to the workers', position: 0, estimateSeconds: 0 };
-  if (facts.mustStay) return plain('paused', 'no run of this workflow begins at present');
-  if (facts.isPaused || facts.isKept) return pauseReason(facts);
+  if (facts.isTenantDeleting) return plain('paused', 'no run of this workflow begins at present');
+  if (facts.isPaused || facts.isWithheld) return pauseReason(facts);
   if (facts.unknownKinds?.length)
     return plain('no-worker', `no running worker knows nodes of the kind ${facts.unknownKinds.join(', ')}`);
   if (facts.triedAgainIn !== null && facts.triedAgainIn > 0)
@@ -118,16 +126,16 @@ function reasonInQueue(facts: Facts): Reason {
   );
 }
 
-/** The runs that are kept go on in the order in which they came, when the pause is over. */
-function pauseReason({ isPaused: isStillPaused, isWorkflowPaused, isTenantPaused, keptAhead }: Facts): Reason {
+/** Withheld runs go on in the order in which they came, when the pause is over. */
+function pauseReason({ isPaused: isStillPaused, isWorkflowPaused, isTenantPaused, withheldAhead }: Facts): Reason {
   const names = [
     ...(isWorkflowPaused ? ['the workflow'] : []),
     ...(isTenantPaused ? ['the intake of the tenant'] : []),
   ];
   const paused = `${names.join(' and ')} ${names.length > 1 ? 'are' : 'is'} paused`;
   const why = isStillPaused && names.length > 0 ? paused : 'goes on after a pause';
-  const message = `${why}; ${counted(keptAhead)} ahead in this workflow`;
-  return { code: 'paused', message, position: keptAhead + 1, estimateSeconds: null };
+  const message = `${why}; ${counted(withheldAhead)} ahead in this workflow`;
+  return { code: 'paused', message, position: withheldAhead + 1, estimateSeconds: null };
 }
 
 function keyReason(facts: Facts): Reason | undefined {
@@ -144,8 +152,8 @@ function keyReason(facts: Facts): Reason | undefined {
 }
 
 function limitReason(facts: Facts): Reason | undefined {
-  const { ahead, maxRuns, tenantPlaces, workflowLimit, workflowPlaces, rateLimit, rateSeconds, rateFreeIn } = facts;
-  if (maxRuns !== null && tenantPlaces >= maxRuns)
+  const { ahead, maxRuns, tenantInFlight, workflowLimit, workflowInFlight, rateLimit, rateSeconds, rateFreeIn } = facts;
+  if (maxRuns !== null && tenantInFlight >= maxRuns)
     return behind(
       facts,
       'tenant-limit',
@@ -153,7 +161,7 @@ function limitReason(facts: Facts): Reason | undefined {
       `${counted(ahead)} ahead in this workflow; the limit of the tenant is ${maxRuns} at once`,
       maxRuns,
     );
-  if (workflowLimit !== null && workflowPlaces >= workflowLimit)
+  if (workflowLimit !== null && workflowInFlight >= workflowLimit)
     return behind(
       facts,
       'workflow-limit',
@@ -171,8 +179,8 @@ function limitReason(facts: Facts): Reason | undefined {
   };
 }
 
-function behind({ seconds }: Facts, code: Reason['code'], ahead: number, message: string, places: number): Reason {
-  const estimate = seconds === null || ahead > MAX_COUNTED ? null : Math.ceil(((ahead + 1) * seconds) / places);
+function behind({ seconds }: Facts, code: Reason['code'], ahead: number, message: string, atOnce: number): Reason {
+  const estimate = seconds === null || ahead > MAX_COUNTED ? null : Math.ceil(((ahead + 1) * seconds) / atOnce);
   return { code, message, position: ahead + 1, estimateSeconds: estimate };
 }
 
@@ -195,16 +203,16 @@ const BEFORE_OWN = `${QUEUED_SINCE} <= own.since and (${QUEUED_SINCE}, id) < (ow
 
 const FACTS = `
 with own as (
-  select *, ${CREATOR} as of_creator, ${LINE} as of_line, ${QUEUED_SINCE} as since from workflow_instance where id = $1 and tenant_id = $2
+  select *, ${CREATOR} as of_creator, ${QUEUE_ID} as of_queue, ${QUEUED_SINCE} as since from workflow_instance where id = $1 and tenant_id = $2
 ),
 busy as materialized (${inWindow('tenant_id = $2')})
 select (own.ready_at is not null or own.kept_since is not null) and own.held_by is null and own.completed_at is null as "isQueued",
-  own.dispatched_at is not null as "isHandedOver", own.is_blocked as "isBlocked", ${mustStay('own.tenant_id', 'own.of_line')} as "mustStay",
-  own.kept_since is not null as "isKept", ${isIntake('own')} and ${isPaused('own.tenant_id', 'own.of_line')} as "isPaused",
-  exists (select from workflow p where p.id = own.of_line and p.paused_at is not null) as "isWorkflowPaused",
+  own.dispatched_at is not null as "isDispatched", own.is_blocked as "isBlocked", ${isTenantDeleting('own.tenant_id')} as "isTenantDeleting",
+  own.kept_since is not null as "isWithheld", ${isUnstartedRoot('own')} and ${isPaused('own.tenant_id', 'own.of_queue')} as "isPaused",
+  exists (select from workflow p where p.id = own.of_queue and p.paused_at is not null) as "isWorkflowPaused",
   exists (select from tenant p where p.id = own.tenant_id and p.paused_at is not null) as "isTenantPaused",
-  ${count(`select from workflow_instance where ${KEPT} and ${LINE} = own.of_line
-    and (kept_since, id) < (coalesce(own.kept_since, own.ready_at), own.id)`)} as "keptAhead",
+  ${count(`select from workflow_instance where ${WITHHELD} and ${QUEUE_ID} = own.of_queue
+    and (kept_since, id) < (coalesce(own.kept_since, own.ready_at), own.id)`)} as "withheldAhead",
   exists (select from worker_session where ${TAKES_RUNS}) as "hasWorker",
   extract(epoch from own.not_before - now())::float8 as "triedAgainIn",
   case when own.hand_backs <> 0 and own.not_before is not null then (
@@ -217,15 +225,15 @@ select (own.ready_at is not null or own.kept_since is not null) and own.held_by 
    where h.tenant_id = $2 and h.concurrency_key = own.concurrency_key and ${HOLDS_KEY} and h.id <> $1 order by h.id limit 1) as holder,
   ${count(`select from workflow_instance where tenant_id = $2 and concurrency_key = own.concurrency_key and is_blocked and completed_at is null
     and ${BEFORE_OWN}`)} as "aheadOfKey",
-  ${count(`select from workflow_instance where ${QUEUED} and ${CREATOR} = own.of_creator and tenant_id = $2 and ${LINE} = own.of_line
+  ${count(`select from workflow_instance where ${QUEUED} and ${CREATOR} = own.of_creator and tenant_id = $2 and ${QUEUE_ID} = own.of_queue
     and class = own.class and ${BEFORE_OWN}`)} as ahead,
   (select max_runs from tenant_dispatch d where d.tenant_id = $2) as "maxRuns",
-  (select count(*)::int from busy) as "tenantPlaces",
+  (select count(*)::int from busy) as "tenantInFlight",
   (own.limits ->> 'runs')::int as "workflowLimit",
-  (select count(*)::int from busy where busy.line_id = own.of_line and busy.is_whole) as "workflowPlaces",
+  (select count(*)::int from busy where busy.queue_id = own.of_queue and busy.is_whole) as "workflowInFlight",
   (own.limits -> 'rate' ->> 'limit')::int as "rateLimit", (own.limits -> 'rate' ->> 'seconds')::int as "rateSeconds",
   (select extract(epoch from s.started_at - now())::float8 + (own.limits -> 'rate' ->> 'seconds')::float8 from workflow_instance s
-   where own.limits -> 'rate' is not null and s.tenant_id = $2 and coalesce(s.workflow_id, s.tenant_id) = own.of_line
+   where own.limits -> 'rate' is not null and s.tenant_id = $2 and coalesce(s.workflow_id, s.tenant_id) = own.of_queue
      and s.limits is not null and s.started_at is not null
    order by s.started_at desc offset (own.limits -> 'rate' ->> 'limit')::int - 1 limit 1) as "rateFreeIn",
   (select avg(extract(epoch from r.completed_at - r.started_at))::float8 from (

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
-import { RunEnd, type RunOutcome } from '#shared/runs/completion-notices.ts';
+import { CompletionNotice, type RunOutcome } from '#shared/runs/completion-notices.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/runs/signals.ts';
 import { findEnded, readOutcome } from '../runs/run-outcomes.ts';
 
@@ -111,7 +111,7 @@ export function createAwaitedRuns({ pool, messages, logger, compareMs = 1_000 }:
   };
 }
 
-const RunEnds = z.array(RunEnd);
+const RunEnds = z.array(CompletionNotice);
 const RunSignals = z.array(RunSignal);
 
 /** One client's wait for one run. */

@@ -154,7 +154,7 @@ export async function grouped(
 }
 
 /**
- * Steps/s of whole runs: accepted together, then admitted and claimed as places become free, with a fenced commit for each step, the last of which
+ * Steps/s of whole runs: accepted together, then dispatched and claimed as slots become free, with a fenced commit for each step, the last of which
  * ends the run. No worker may be alive, which would take them.
  */
 export async function bareRuns(
@@ -236,7 +236,7 @@ export async function serialRun(
   const times = { commits: [] as number[], runs: [] as number[] };
   for (let nth = 0; nth < SERIAL_RUNS; nth += 1) {
     const began = performance.now();
-    // Handed over by the insert, since the fleet is idle. So no worker admits it, and no job is added.
+    // Handed over by the insert, since the fleet is idle. So no worker dispatches it, and no job is added.
     const [accepted] = await acceptRuns(client, [newRun(environment, versionID)]);
     const row = accepted && (await claims.claim({ instanceID: accepted.id, epoch: 1 }));
     if (!row) throw new Error('The claim without an engine did not claim');

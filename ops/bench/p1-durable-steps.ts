@@ -52,7 +52,7 @@ async function durableSteps(environment: BenchEnvironment, durability: 'node' | 
         steps: STEPS,
         atOnce: AT_ONCE,
         bareGroupedInsert: bare,
-        // With what a run costs Postgres apart from its steps: a tenth of each statement that accepts, admits, claims and ends it.
+        // With what a run costs Postgres apart from its steps: a tenth of each statement that accepts, dispatches, claims and ends it.
         wholeRunsFloor: wholeRuns,
         ratioToWholeRuns: Number((value / wholeRuns).toFixed(3)),
         microsPerStep,

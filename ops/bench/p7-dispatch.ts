@@ -8,7 +8,7 @@ import { runAll } from './run-all.ts';
 const RUNS = Number(process.env.P7_RUNS ?? 5_000);
 const AT_ONCE = 50;
 
-/** 5,000 runs of one no-op node through everything: accepted in one call, admitted, claimed, committed. The floor is bare BullMQ. */
+/** 5,000 runs of one no-op node through everything: accepted in one call, dispatched, claimed, committed. The floor is bare BullMQ. */
 export const p7: Row = async (environment) => {
   const graph = noopChain(1);
   const versionID = await environment.saveGraph(graph.nodes, graph.edges);

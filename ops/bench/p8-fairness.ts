@@ -29,7 +29,7 @@ export const p8: Row = async (environment) => {
   await startLatencies(environment, { tenantID: other, versionID: quick, count: 10 });
   const idle = await startLatencies(environment, { tenantID: other, versionID: quick, count: SAMPLES });
   await pool.query(INSERT_FLOOD, [tenantID, slow, FLOOD]);
-  await environment.runs.refill().catch(() => undefined);
+  await environment.runs.dispatchQueued().catch(() => undefined);
   await sleep(2_000);
   const flooded = await startLatencies(environment, { tenantID: other, versionID: quick, count: SAMPLES });
   const { rows } = await pool.query<{ left: number; window: number }>(

@@ -73,7 +73,7 @@ export function surviveLostConnections(pool: pg.Pool, report: (error: Error) => 
 }
 
 /**
- * A pool for claiming, handing over and waking runs. These statements do not wait for the disk: if Postgres loses them in a
+ * A pool for claiming, dispatching and waking runs. These statements do not wait for the disk: if Postgres loses them in a
  * crash, the fence and the sweep repair it, and the next commit makes an earlier claim durable. They use one plan for any
  * number of ids: planning for each number would almost double the cost of a claim (0.17 ms beside 0.20 ms).
  */

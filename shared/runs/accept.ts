@@ -9,7 +9,7 @@ import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
 import { onClient } from '../db/query.ts';
 import type { CompletionWebhook, RunClass, RunLimits } from '../workflow/limits.ts';
 import type { TestMode } from '../workflow/test-mode.ts';
-import { isKept, LINE, SKIPS, WHILE_KEPT } from './dispatch/dispatch-window.ts';
+import { DIRECT, isWithheld, QUEUE_ID, WITHHELD_EXTENSION } from './dispatch/dispatch-window.ts';
 
 export interface NewRun {
   /** Absent: made here. */
@@ -30,7 +30,7 @@ export interface NewRun {
   class?: RunClass;
   /** Seconds of head start over other runs of the same workflow and class. */
   priority?: number;
-  /** Absent: none, and the run may be handed over without an admission. */
+  /** Absent: none, and the run may be dispatched directly. */
   limits?: RunLimits | undefined;
   /** The workflow that is started if the run fails; none after a test. */
   onFailure?: string;
@@ -63,7 +63,7 @@ export interface Accepted {
 
 type Queryable = Pick<PoolClient, 'query'>;
 
-/** Inserts runs, in order, and hands over as many as the window has room for. */
+/** Inserts runs, in order, and dispatches as many as the window has capacity for. */
 export async function acceptRuns(on: Queryable, runs: readonly NewRun[]): Promise<Accepted[]> {
   const rows = toRows(runs);
   const inserted = await on.query<Pick<Accepted, 'id' | 'priority'>>(statementFor(ACCEPT, runs, rows));
@@ -77,7 +77,7 @@ export async function acceptRuns(on: Queryable, runs: readonly NewRun[]): Promis
   }));
 }
 
-/** Inserts runs, in order, and hands over none. Returns their ids. */
+/** Inserts runs, in order, and dispatches none. Returns their ids. */
 export async function insertRuns(on: Queryable, runs: readonly NewRun[]): Promise<string[]> {
   const rows = toRows(runs);
   const { text, values } = statementFor(INSERT_ALL, runs, rows);
@@ -162,7 +162,7 @@ function timesOf({ timeoutMs, queueTimeoutMs, startAt }: NewRun) {
   };
 }
 
-/** The key is a column of its own, by which the holders of its places are found. */
+/** The key is a column of its own, by which the runs that hold it are found. */
 export function limitColumns({ key, ...limits }: RunLimits = {}) {
   const isLimited = key !== undefined || Object.keys(limits).length > 0;
   if (!isLimited) return { limits: null, concurrency_key: null };
@@ -176,23 +176,23 @@ const isLater = 'coalesce(r.start_at > now(), false)';
 
 const ASKED = `
 r as materialized (
-  select *, not ${isLater} and ${isKept('r.tenant_id', 'coalesce(r.workflow_id, r.tenant_id)')} as is_kept from jsonb_to_recordset($1::jsonb) as r(
+  select *, not ${isLater} and ${isWithheld('r.tenant_id', 'coalesce(r.workflow_id, r.tenant_id)')} as is_withheld from jsonb_to_recordset($1::jsonb) as r(
     n int, id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, queue_s double precision, caller jsonb, input jsonb,
     test_mode jsonb, on_failure uuid, completion_webhook jsonb, awaited_by text, start_at timestamptz, batch_id uuid, rerun_of uuid, cron_tick_id uuid, head_start int, limits jsonb, concurrency_key text)
 )`;
 
 // The wake timer of the sweep wakes a run that begins later, as it wakes one whose wait is over.
-const insert = (skips: string, dispatchedAt: string) => `
+const insert = (direct: string, dispatchedAt: string) => `
 insert into workflow_instance (
   id, tenant_id, creator_id, workflow_id, version_id, is_test, test_mode, class, ready_at, kept_since, dispatched_at, wake_at, start_at, deadline_at, run_limit, caller, input, awaited_by, on_failure,
   completion_webhook, batch_id, rerun_of, cron_tick_id, head_start, limits, concurrency_key, held_keys)
 select r.id, r.tenant_id, (select creator_id from tenant t where t.id = r.tenant_id), r.workflow_id, r.version_id, r.is_test, r.test_mode, r.class,
-  case when not ${isLater} and not r.is_kept then now() end, case when r.is_kept then now() end, ${dispatchedAt},
+  case when not ${isLater} and not r.is_withheld then now() end, case when r.is_withheld then now() end, ${dispatchedAt},
   case when ${isLater} then r.start_at end, r.start_at,
-  greatest(r.start_at, now()) + make_interval(secs => coalesce(r.queue_s, r.timeout_s)) + case when r.is_kept then ${WHILE_KEPT} else '0' end,
+  greatest(r.start_at, now()) + make_interval(secs => coalesce(r.queue_s, r.timeout_s)) + case when r.is_withheld then ${WITHHELD_EXTENSION} else '0' end,
   case when r.queue_s is not null then make_interval(secs => r.timeout_s) end, r.caller, r.input, r.awaited_by, r.on_failure,
   r.completion_webhook, r.batch_id, r.rerun_of, r.cron_tick_id, r.head_start, r.limits, r.concurrency_key, case when r.concurrency_key is not null then array[r.concurrency_key] end
-from r ${skips}order by r.n`;
+from r ${direct}order by r.n`;
 
 const TAGGED = `tagged as (
   insert into run_tag (instance_id, tag, tenant_id)
@@ -200,13 +200,13 @@ const TAGGED = `tagged as (
   from jsonb_to_recordset($1::jsonb) as r(id uuid, tenant_id uuid, tags jsonb), jsonb_array_elements_text(r.tags) as t(tag)
   on conflict do nothing)`;
 
-// With the hand-over: a statement of its own would lock and write the row again.
+// One statement accepts and dispatches: a second one would lock and write the row again.
 const accept = (more = '') => `
 with ${ASKED},
-asked as (select n, id, tenant_id, ${LINE} as line_id, class, limits is null and not is_kept and not ${isLater} as may_skip from r),
-${SKIPS},
-${more}inserted as (${insert('left join skips on skips.id = r.id ', 'case when skips.id is not null then now() end')} returning id)
-select inserted.id, skips.priority from inserted left join skips on skips.id = inserted.id`;
+candidate as (select n, id, tenant_id, ${QUEUE_ID} as queue_id, class, limits is null and not is_withheld and not ${isLater} as may_go_direct from r),
+${DIRECT},
+${more}inserted as (${insert('left join direct on direct.id = r.id ', 'case when direct.id is not null then now() end')} returning id)
+select inserted.id, direct.priority from inserted left join direct on direct.id = inserted.id`;
 const RECORDED = `recorded as (${insertFrom('$2::jsonb')}),
 `;
 const TAGS = `${TAGGED},

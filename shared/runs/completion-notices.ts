@@ -21,11 +21,11 @@ const RunOutcome = z.object({
 export type RunOutcome = z.infer<typeof RunOutcome>;
 
 /** Tells the process that waits for a run how the run has ended. A large outcome is left out, and read from Postgres. */
-export const RunEnd = z.object({ instanceID: z.uuid(), outcome: RunOutcome.optional() });
-export type RunEnd = z.infer<typeof RunEnd>;
+export const CompletionNotice = z.object({ instanceID: z.uuid(), outcome: RunOutcome.optional() });
+export type CompletionNotice = z.infer<typeof CompletionNotice>;
 
 /** Tells a channel that a run has ended. A lost message costs the waiting client a second. */
-export type TellEnd = (channel: string, end: RunEnd) => void;
+export type NotifyCompletion = (channel: string, end: CompletionNotice) => void;
 
 /** Postgres refuses messages of 8,000 bytes and more. */
 const MAX_MESSAGE_BYTES = 7_500;
@@ -33,7 +33,7 @@ const MAX_MESSAGE_BYTES = 7_500;
 export const MAX_OUTCOME_BYTES = 4_000;
 
 /** Sends the ends of one turn of the event loop together: a commit ends many runs. */
-export function createRunEnds(messages: Messages, logger: Logger): TellEnd {
+export function createCompletionNotices(messages: Messages, logger: Logger): NotifyCompletion {
   const untold = new Map<string, Sized[]>();
 
   function send(): void {
@@ -56,11 +56,11 @@ export function createRunEnds(messages: Messages, logger: Logger): TellEnd {
 }
 
 interface Sized {
-  end: RunEnd;
+  end: CompletionNotice;
   bytes: number;
 }
 
-function sized(end: RunEnd): Sized {
+function sized(end: CompletionNotice): Sized {
   const text = JSON.stringify(end);
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_OUTCOME_BYTES) return sized({ instanceID: end.instanceID });
@@ -69,8 +69,8 @@ function sized(end: RunEnd): Sized {
   return { end: stored === text ? end : JSON.parse(stored), bytes };
 }
 
-function* inMessages(ends: readonly Sized[]): Generator<RunEnd[]> {
-  let message: RunEnd[] = [];
+function* inMessages(ends: readonly Sized[]): Generator<CompletionNotice[]> {
+  let message: CompletionNotice[] = [];
   let length = 0;
   for (const { end, bytes } of ends) {
     if (length + bytes > MAX_MESSAGE_BYTES) {

@@ -17,7 +17,7 @@ const real = createProducer(backplane);
 
 const producer: Producer = {
   async enqueue(queue, payloads) {
-    // The rows say "handed over", the job does not exist yet.
+    // The rows say "dispatched", the job does not exist yet.
     if (point === 'before-enqueue') process.kill(process.pid, 'SIGKILL');
     await real.enqueue(queue, payloads);
     if (point === 'after-enqueue') process.kill(process.pid, 'SIGKILL');

@@ -79,7 +79,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     logger,
     name: 'gantry.worker',
     leaseSlots: advancesRuns ? config.worker.slots : 0,
-    onFinished: () => sweep.refillSoon(),
+    onFinished: () => sweep.dispatchSoon(),
   });
   const {
     pool,

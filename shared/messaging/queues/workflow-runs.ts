@@ -30,7 +30,7 @@ export const workflowRuns = defineQueue({
   // After the claim the row has an epoch that no later job of the run has in its id.
   isKept: ({ outcome }) => outcome === 'claimed',
   deadLetters: null,
-  // Jobs of several runs have ids of their own: after a hand-over that is repeated, their runs may be grouped in another way.
+  // Jobs of several runs have ids of their own: after a dispatch that is repeated, their runs may be grouped in another way.
   jobID: ({ instanceID, epoch, again, more }) =>
     more ? undefined : `${instanceID}.${epoch}${again ? `.${again}` : ''}`,
 });

@@ -1,34 +1,43 @@
-import { ALL_CREATORS, CREATOR, inWindow, isIntake, isPaused, LINE, mustStay, WINDOW } from './dispatch-window.ts';
+import {
+  ALL_CREATORS,
+  CREATOR,
+  inWindow,
+  isPaused,
+  isTenantDeleting,
+  isUnstartedRoot,
+  QUEUE_ID,
+  WINDOW,
+} from './dispatch-window.ts';
 
-/** What an admission answers, one row for each run or fact. */
-export interface AdmissionRow {
+/** A row of a dispatch's result: one for each run, and one for each reason to dispatch again. */
+export interface DispatchRow {
   /**
-   * `admitted`: has been handed over. `dropped`, `failed`, `superseded`: its key has no place, so it is to be ended. `old`: it holds the
-   * place that a newer run gets. `taken`: another process admits. `more`: another admission finds other runs of these lines; `further`:
-   * of other lines.
+   * `dispatched`: the run is in the window and gets a job. `dropped`, `failed`, `superseded`: the limit of its key is reached, so the run is
+   * to be ended. `old`: the run holds the key that a newer run gets. `lock-busy`: another process dispatches. `partial`: the next dispatch
+   * finds other runs of these queues; `unvisited`: of other queues.
    */
-  what: 'admitted' | 'dropped' | 'failed' | 'superseded' | 'old' | 'taken' | 'more' | 'further';
+  outcome: 'dispatched' | 'dropped' | 'failed' | 'superseded' | 'old' | 'lock-busy' | 'partial' | 'unvisited';
   id: string | null;
   tenant_id: string | null;
   class: string | null;
   epoch: number | null;
-  /** Of the job. */
+  /** The priority of the job. */
   priority: number | null;
   concurrency_key: string | null;
   max: number | null;
 }
 
-/** What one admission reads at most, however many runs, workflows and tenants wait; the next goes on behind them. */
+/** Creators that one dispatch visits, however many runs, workflows and tenants wait; the next dispatch goes on behind them. */
 const CREATORS = 32;
-/** Workflows of one creator. */
-const LINES = 4;
-/** Runs of a line and class that are read beside twice its share of the free places: some may have to wait for their key. */
+/** Queues, one for each workflow, that one dispatch visits for a creator. */
+const MAX_QUEUES = 4;
+/** Runs of a queue and class that are read beside twice its share of the free capacity: some may have to wait for their key. */
 const SPARE = 5;
 const FREED_KEYS = 200;
 const NO_LIMIT = 2_147_483_647;
 
 // The predicate and the expressions of the index `workflow_instance_queue`. A plain condition fits the index of all READY runs too: in a
-// young table the planner took that one and sorted all of them, 25 times in an admission, which cost 9 ms instead of 1 beside 3,000 runs.
+// young table the planner took that one and sorted all of them, 25 times in a dispatch, which cost 9 ms instead of 1 beside 3,000 runs.
 export const QUEUED = `
   case when ready_at is not null and held_by is null and dispatched_at is null and losses = 0 and not is_blocked then true else false end`;
 const EPOCH = `'2000-01-01 00:00:00+00'::timestamptz`;
@@ -41,21 +50,21 @@ const creatorAfter = (creator: string) => `
     (select ${CREATOR} from workflow_instance where ${QUEUED} and ${CREATOR} > ${creator} order by ${CREATOR} limit 1),
     (select ${CREATOR} from workflow_instance where ${QUEUED} order by ${CREATOR} limit 1))`;
 
-/** The next line of a creator, or again the first. */
-const lineAfter = (creator: string, tenant: string, line: string) => `
-  select tenant_id, line_id from (
-    (select 0 as lap, tenant_id, ${LINE} as line_id from workflow_instance
-     where ${QUEUED} and ${CREATOR} = ${creator} and (tenant_id, ${LINE}) > (${tenant}, ${line}) order by tenant_id, ${LINE} limit 1)
+/** The next queue of a creator, or again the first. */
+const queueAfter = (creator: string, tenant: string, queue: string) => `
+  select tenant_id, queue_id from (
+    (select 0 as round, tenant_id, ${QUEUE_ID} as queue_id from workflow_instance
+     where ${QUEUED} and ${CREATOR} = ${creator} and (tenant_id, ${QUEUE_ID}) > (${tenant}, ${queue}) order by tenant_id, ${QUEUE_ID} limit 1)
     union all
-    (select 1, tenant_id, ${LINE} from workflow_instance where ${QUEUED} and ${CREATOR} = ${creator} order by tenant_id, ${LINE} limit 1)
-  ) found order by lap limit 1`;
+    (select 1, tenant_id, ${QUEUE_ID} from workflow_instance where ${QUEUED} and ${CREATOR} = ${creator} order by tenant_id, ${QUEUE_ID} limit 1)
+  ) found order by round limit 1`;
 
-/** Whether an admission could find anything. It costs a tenth of one, and most runs that end leave nothing in the queue. */
+/** Whether a dispatch could find anything. It costs a tenth of one, and most runs that end leave nothing in the queue. */
 export const HAS_QUEUED = `
 select exists (select from workflow_instance where ${QUEUED} and ${CREATOR} >= ${ALL_CREATORS})
   or exists (select from freed_key where id > 0) as waits`;
 
-/** Whether a run waits for a worker, in the queue or handed over; one that waits for the place of a key waits for another run. */
+/** Whether a run waits for a worker, queued or dispatched; a run that waits for a key waits for another run. */
 export const HAS_WAITING = `
 select exists (select from workflow_instance where ${QUEUED} and ${CREATOR} >= ${ALL_CREATORS} and (not_before is null or not_before <= now()))
   or exists (
@@ -63,23 +72,23 @@ select exists (select from workflow_instance where ${QUEUED} and ${CREATOR} >= $
   ) as waiting`;
 
 /**
- * Hands over runs while the window has room. Lines are visited in turn, so the cost depends on the room and not on the backlog. Of the
- * lines visited, the creator who has the fewest places for the weight of a tenant comes first, then the tenant, then the workflow; its
- * classes by chance, in the proportion of their weights, so that none starves; of one class the run that has waited longest, its head
- * start included.
- * One process at a time admits, so what it counts is not changed by another: runs only leave the window meanwhile.
+ * Dispatches runs while the window has capacity. Queues are visited round-robin, so the cost depends on the capacity and not on the backlog.
+ * Among the queues visited, the creator who has the fewest runs in flight for the weight of a tenant comes first, then the tenant, then the
+ * workflow; its classes by chance, in the proportion of their weights, so that none starves; within a class the run that has waited
+ * longest, its head start included.
+ * One process at a time dispatches, so its counts are not changed by another: runs only leave the window meanwhile.
  */
-export const ADMIT = `
-with recursive turn as materialized (select pg_try_advisory_xact_lock(7265002) as mine),
+export const DISPATCH = `
+with recursive dispatch_lock as materialized (select pg_try_advisory_xact_lock(7265002) as mine),
 size as materialized (${WINDOW}),
-busy as materialized (${inWindow('(select mine from turn)')}),
+busy as materialized (${inWindow('(select mine from dispatch_lock)')}),
 free as materialized (
   select case when mine then greatest(0, size - used) else 0 end as of_all, greatest(0, size - used - (reserve + 1) / 2) as of_interactive,
     greatest(0, size - used - reserve) as of_any
-  from turn, size, (select count(*)::int as used from busy) counted
+  from dispatch_lock, size, (select count(*)::int as used from busy) counted
 ),
 freed as (
-  delete from freed_key where id in (select id from freed_key where (select mine from turn) order by id limit ${FREED_KEYS})
+  delete from freed_key where id in (select id from freed_key where (select mine from dispatch_lock) order by id limit ${FREED_KEYS})
   returning tenant_id, concurrency_key
 ),
 unblocked as (
@@ -108,50 +117,50 @@ creators as (
     and not (next.creator_id <= c.creator_id and (is_around or next.creator_id > at))
     and not (is_around and next.creator_id > at)
 ),
-lines as (
-  select c.n, 1 as k, c.creator_id, found.tenant_id, found.line_id, s.after_tenant, s.after_line,
-    (found.tenant_id, found.line_id) <= (s.after_tenant, s.after_line) as is_around
+queues as (
+  select c.n, 1 as k, c.creator_id, found.tenant_id, found.queue_id, s.after_tenant, s.after_line,
+    (found.tenant_id, found.queue_id) <= (s.after_tenant, s.after_line) as is_around
   from creators c
   cross join lateral (
     select coalesce(max(after_tenant::text)::uuid, ${ALL_CREATORS}) as after_tenant, coalesce(max(after_line::text)::uuid, ${ALL_CREATORS}) as after_line
     from dispatch_turn where ring = c.creator_id
   ) s
-  cross join lateral (${lineAfter('c.creator_id', 's.after_tenant', 's.after_line')}) found
+  cross join lateral (${queueAfter('c.creator_id', 's.after_tenant', 's.after_line')}) found
   union all
-  select l.n, k + 1, l.creator_id, next.tenant_id, next.line_id, after_tenant, after_line,
-    is_around or (next.tenant_id, next.line_id) <= (l.tenant_id, l.line_id)
-  from lines l cross join lateral (${lineAfter('l.creator_id', 'l.tenant_id', 'l.line_id')}) next
-  where k < ${LINES}
-    and not ((next.tenant_id, next.line_id) <= (l.tenant_id, l.line_id) and (is_around or (next.tenant_id, next.line_id) > (after_tenant, after_line)))
-    and not (is_around and (next.tenant_id, next.line_id) > (after_tenant, after_line))
+  select l.n, k + 1, l.creator_id, next.tenant_id, next.queue_id, after_tenant, after_line,
+    is_around or (next.tenant_id, next.queue_id) <= (l.tenant_id, l.queue_id)
+  from queues l cross join lateral (${queueAfter('l.creator_id', 'l.tenant_id', 'l.queue_id')}) next
+  where k < ${MAX_QUEUES}
+    and not ((next.tenant_id, next.queue_id) <= (l.tenant_id, l.queue_id) and (is_around or (next.tenant_id, next.queue_id) > (after_tenant, after_line)))
+    and not (is_around and (next.tenant_id, next.queue_id) > (after_tenant, after_line))
 ),
 visited as materialized (
-  select l.n, l.k, l.creator_id, l.tenant_id, l.line_id, b.*, coalesce(d.weight, 1) as weight, coalesce(d.max_runs, ${NO_LIMIT}) as max_runs,
-    ${isPaused('l.tenant_id', 'l.line_id')} as is_paused
-  from lines l
+  select l.n, l.k, l.creator_id, l.tenant_id, l.queue_id, b.*, coalesce(d.weight, 1) as weight, coalesce(d.max_runs, ${NO_LIMIT}) as max_runs,
+    ${isPaused('l.tenant_id', 'l.queue_id')} as is_paused
+  from queues l
   cross join lateral (
-    select count(*) filter (where b.tenant_id = l.tenant_id and b.line_id = l.line_id and b.is_whole) as line_places,
-      count(*) filter (where b.tenant_id = l.tenant_id) as tenant_places, count(*) as creator_places,
-      count(*) filter (where b.tenant_id = l.tenant_id and b.line_id = l.line_id and b.is_new and b.is_whole) as new_places
+    select count(*) filter (where b.tenant_id = l.tenant_id and b.queue_id = l.queue_id and b.is_whole) as queue_in_flight,
+      count(*) filter (where b.tenant_id = l.tenant_id) as tenant_in_flight, count(*) as creator_in_flight,
+      count(*) filter (where b.tenant_id = l.tenant_id and b.queue_id = l.queue_id and b.is_new and b.is_whole) as new_in_flight
     from busy b where b.creator_id = l.creator_id
   ) b
   left join tenant_dispatch d on d.tenant_id = l.tenant_id
-  where not ${mustStay('l.tenant_id', 'l.line_id')}
+  where not ${isTenantDeleting('l.tenant_id')}
 ),
 found as materialized (
   select l.*, c.name as class, r.*,
-    (row_number() over (partition by l.creator_id, l.tenant_id, l.line_id, c.name order by r.queued_since, r.id) - random()) / c.weight as class_turn
+    (row_number() over (partition by l.creator_id, l.tenant_id, l.queue_id, c.name order by r.queued_since, r.id) - random()) / c.weight as class_rank
   from visited l
   cross join (values ('interactive', 8), ('webhook', 4), ('cron', 2), ('batch', 1)) as c(name, weight)
   cross join lateral (
-    select i.id, i.epoch, i.limits, i.concurrency_key, i.started_at is null as is_new, ${isIntake('i')} as is_intake, ${QUEUED_SINCE} as queued_since
+    select i.id, i.epoch, i.limits, i.concurrency_key, i.started_at is null as is_new, ${isUnstartedRoot('i')} as is_unstarted_root, ${QUEUED_SINCE} as queued_since
     from workflow_instance i
-    where ${QUEUED} and ${CREATOR} = l.creator_id and i.tenant_id = l.tenant_id and ${LINE} = l.line_id and i.class = c.name
+    where ${QUEUED} and ${CREATOR} = l.creator_id and i.tenant_id = l.tenant_id and ${QUEUE_ID} = l.queue_id and i.class = c.name
       and ${QUEUED_SINCE} <= now() - ${EPOCH} and (i.not_before is null or i.not_before <= now())
-    order by ${QUEUED_SINCE} limit ${SPARE} + (select least(of_all, ceil(2.0 * of_all / (select count(*) from lines)))::int from free)
+    order by ${QUEUED_SINCE} limit ${SPARE} + (select least(of_all, ceil(2.0 * of_all / (select count(*) from queues)))::int from free)
   ) r
   -- Above the limit, so that runs which the sweep has not taken out of the queue yet cost no more than others.
-  where not (l.is_paused and r.is_intake)
+  where not (l.is_paused and r.is_unstarted_root)
 ),
 keyed as materialized (
   select *, row_number() over (partition by tenant_id, concurrency_key order by superseded, queued_since, id) + holders <= max as fits
@@ -165,7 +174,7 @@ keyed as materialized (
         select from workflow_instance h
         where h.tenant_id = f.tenant_id and h.concurrency_key = f.concurrency_key and ${HOLDS_KEY}
         limit (f.limits -> 'key' ->> 'limit')::int
-      ) held
+      ) holding
     ) h
     where f.is_new and f.concurrency_key is not null
   ) of_key
@@ -182,44 +191,44 @@ old as (
   ) h
 ),
 period as materialized (
-  select l.tenant_id, l.line_id, s.starts + new_places as starts
+  select l.tenant_id, l.queue_id, s.starts + new_in_flight as starts
   from (
-    select distinct on (tenant_id, line_id) tenant_id, line_id, new_places, (limits -> 'rate' ->> 'limit')::int as max, (limits -> 'rate' ->> 'seconds')::float8 as seconds
-    from found where limits -> 'rate' is not null order by tenant_id, line_id
+    select distinct on (tenant_id, queue_id) tenant_id, queue_id, new_in_flight, (limits -> 'rate' ->> 'limit')::int as max, (limits -> 'rate' ->> 'seconds')::float8 as seconds
+    from found where limits -> 'rate' is not null order by tenant_id, queue_id
   ) l
   cross join lateral (
     select count(*) as starts from (
       select from workflow_instance s
-      where s.tenant_id = l.tenant_id and ${LINE} = l.line_id
+      where s.tenant_id = l.tenant_id and ${QUEUE_ID} = l.queue_id
         and s.limits is not null and s.started_at is not null and s.started_at > now() - make_interval(secs => l.seconds)
       limit l.max
     ) started
   ) s
 ),
-in_line as (
-  select *, row_number() over (partition by tenant_id, line_id order by class_turn, id) as nth
+in_queue as (
+  select *, row_number() over (partition by tenant_id, queue_id order by class_rank, id) as nth
   from (select f.* from found f left join keyed on keyed.id = f.id where coalesce(keyed.fits and not superseded, true)) f
 ),
-line_place as (
-  select f.*, f.nth + line_places as line_turn
-  from in_line f left join period p on p.tenant_id = f.tenant_id and p.line_id = f.line_id
-  where f.nth + line_places <= coalesce((f.limits ->> 'runs')::int, ${NO_LIMIT})
+within_workflow as (
+  select f.*, f.nth + queue_in_flight as queue_rank
+  from in_queue f left join period p on p.tenant_id = f.tenant_id and p.queue_id = f.queue_id
+  where f.nth + queue_in_flight <= coalesce((f.limits ->> 'runs')::int, ${NO_LIMIT})
     and (not f.is_new or f.nth + coalesce(p.starts, 0) <= coalesce((f.limits -> 'rate' ->> 'limit')::int, ${NO_LIMIT}))
 ),
-tenant_place as (
-  select *, row_number() over (partition by tenant_id order by line_turn, k, id) + tenant_places as tenant_turn from line_place
+within_tenant as (
+  select *, row_number() over (partition by tenant_id order by queue_rank, k, id) + tenant_in_flight as tenant_rank from within_workflow
 ),
-creator_place as (
-  select *, row_number() over (partition by creator_id order by tenant_turn / weight, k, id) + creator_places as creator_turn,
+within_creator as (
+  select *, row_number() over (partition by creator_id order by tenant_rank / weight, k, id) + creator_in_flight as creator_rank,
     max(weight) over (partition by creator_id) as creator_weight
-  from tenant_place where tenant_turn <= max_runs
+  from within_tenant where tenant_rank <= max_runs
 ),
 ranked as materialized (
-  select *, tenant_places = 0 and tenant_turn = 1 as is_newcomer, row_number() over (order by creator_turn / creator_weight, n, k, id) as nth_of_all
-  from creator_place
+  select *, tenant_in_flight = 0 and tenant_rank = 1 as is_newcomer, row_number() over (order by creator_rank / creator_weight, n, k, id) as nth_of_all
+  from within_creator
 ),
 picked as materialized (
-  select r.id, r.n, r.k, r.creator_id, r.tenant_id, r.line_id, r.epoch,
+  select r.id, r.n, r.k, r.creator_id, r.tenant_id, r.queue_id, r.epoch,
     case when is_newcomer then 0 when class = 'interactive' then 1 else 2 end as priority
   from (
     select *, least(of_any, count(*) over ()) + row_number() over (partition by nth_of_all > of_any order by is_newcomer desc, class <> 'interactive', nth_of_all) as nth_reserved
@@ -232,7 +241,7 @@ locked as materialized (
   where case when i.epoch = p.epoch and i.ready_at is not null and i.held_by is null and i.dispatched_at is null and i.completed_at is null then true else false end
   order by i.id for no key update of i skip locked
 ),
-admitted as (
+dispatched as (
   update workflow_instance i set dispatched_at = now() from locked where i.id = locked.id
   returning i.id, i.tenant_id, i.class, i.epoch, locked.priority
 ),
@@ -243,40 +252,40 @@ to_block as materialized (
   order by i.id for no key update of i skip locked
 ),
 blocked as (update workflow_instance i set is_blocked = true from to_block where i.id = to_block.id returning i.id),
-outcome as materialized (
-  select (select count(*) from picked) < (select of_any from free) as has_room,
+summary as materialized (
+  select (select count(*) from picked) < (select of_any from free) as has_capacity,
     (select count(*) from ranked) > (select count(*) from picked) as has_backlog,
-    (select count(*) from creators) as creators, (select count(*) from lines) as lines
+    (select count(*) from creators) as creators, (select count(*) from queues) as queues
 ),
-turned as (
+creator_ring as (
   insert into dispatch_turn as t (ring, after_creator, has_backlog)
   select ${ALL_CREATORS}, coalesce((select creator_id from (
-      select n, creator_id from creators where has_room union all select n, creator_id from picked where not has_room) c order by n desc limit 1), at),
+      select n, creator_id from creators where has_capacity union all select n, creator_id from picked where not has_capacity) c order by n desc limit 1), at),
     has_backlog
-  from outcome, start where (select of_all from free) > 0
+  from summary, start where (select of_all from free) > 0
   on conflict (ring) do update set after_creator = excluded.after_creator, has_backlog = excluded.has_backlog
-  where (select creators from outcome) > 1 or t.has_backlog <> excluded.has_backlog
+  where (select creators from summary) > 1 or t.has_backlog <> excluded.has_backlog
 ),
-turned_lines as (
+queue_rings as (
   insert into dispatch_turn (ring, after_tenant, after_line)
-  select distinct on (l.creator_id) l.creator_id, l.tenant_id, l.line_id
-  from lines l, outcome
-  where exists (select from lines other where other.creator_id = l.creator_id and other.k = 2)
-    and (has_room or exists (select from picked p where p.n = l.n and p.k = l.k))
+  select distinct on (l.creator_id) l.creator_id, l.tenant_id, l.queue_id
+  from queues l, summary
+  where exists (select from queues other where other.creator_id = l.creator_id and other.k = 2)
+    and (has_capacity or exists (select from picked p where p.n = l.n and p.k = l.k))
   order by l.creator_id, l.k desc
   on conflict (ring) do update set after_tenant = excluded.after_tenant, after_line = excluded.after_line
 )
-select 'admitted' as what, id, tenant_id, class, epoch, priority, null as concurrency_key, null::int as max from admitted
+select 'dispatched' as outcome, id, tenant_id, class, epoch, priority, null as concurrency_key, null::int as max from dispatched
 union all
 select case when superseded then 'superseded' when on_limit = 'drop' then 'dropped' else 'failed' end, id, tenant_id, null, null, null, concurrency_key, max
 from keyed where superseded or (not fits and on_limit in ('drop', 'fail'))
 union all
 select 'old', id, tenant_id, null, null, null, concurrency_key, max from old
 union all
-select 'taken', null, null, null, null, null, null, null from turn where not mine
+select 'lock-busy', null, null, null, null, null, null, null from dispatch_lock where not mine
 union all
-select 'more', null, null, null, null, null, null, null from outcome
-where has_room and ((select count(*) from unblocked) > 0 or (select count(*) from blocked) > 0)
+select 'partial', null, null, null, null, null, null, null from summary
+where has_capacity and ((select count(*) from unblocked) > 0 or (select count(*) from blocked) > 0)
 union all
-select 'further', null, null, null, null, null, null, null from outcome
-where has_room and (creators = ${CREATORS} or exists (select from lines where k = ${LINES}))`;
+select 'unvisited', null, null, null, null, null, null, null from summary
+where has_capacity and (creators = ${CREATORS} or exists (select from queues where k = ${MAX_QUEUES}))`;

@@ -1,52 +1,54 @@
 /**
  * Runs that workers have or have been handed, in all processes: more than there are slots, so that a worker finds the next one at hand.
- * A tenth of the slots is kept for tenants that have nothing in flight, half of it also for interactive runs.
+ * A tenth of the slots is reserved for tenants that have nothing in flight, half of it also for interactive runs.
  */
 export const WINDOW = `
   select ceil(1.25 * sum(slots))::int as size, ceil(0.1 * sum(slots))::int as reserve
   from (select slots from worker_session where ended_at is null and expires_at > now() union all select 0) live`;
 
-/** The group of tenants that shares with others, and within a tenant the runs that do: those of one workflow. */
+/** The creator of a tenant: all tenants of a creator share the creator's part of the window. */
 export const CREATOR = 'coalesce(creator_id, tenant_id)';
-export const LINE = 'coalesce(workflow_id, tenant_id)';
+/** The queue of a run: its workflow, or the tenant for a run without one. Queues share their tenant's part of the window. */
+export const QUEUE_ID = 'coalesce(workflow_id, tenant_id)';
 
-const PLACE = `${CREATOR} as creator_id, tenant_id, ${LINE} as line_id, started_at is null as is_new, map_id is null as is_whole from workflow_instance`;
+const IN_FLIGHT = `${CREATOR} as creator_id, tenant_id, ${QUEUE_ID} as queue_id, started_at is null as is_new, map_id is null as is_whole from workflow_instance`;
 
-/** The runs in the window. Read from their rows each time: a count that is kept could only be wrong. */
+/** The runs in the dispatch window. Read from their rows each time: a stored count could only be wrong. */
 export const inWindow = (condition: string) => `
-  select ${PLACE} where dispatched_at is not null and ${condition} union all select ${PLACE} where held_by is not null and ${condition}`;
+  select ${IN_FLIGHT} where dispatched_at is not null and ${condition} union all select ${IN_FLIGHT} where held_by is not null and ${condition}`;
 
 /** The ring of all creators in `dispatch_turn`. Every creator's own ring has the creator's id. */
 export const ALL_CREATORS = `'00000000-0000-0000-0000-000000000000'::uuid`;
 
-/** The one place that says which runs stay in the queue even if there is room: by their tenant and line. */
-export const mustStay = (tenant: string, _line: string) => `
+/** Whether runs of the tenant stay in the queue even if the window has capacity. */
+export const isTenantDeleting = (tenant: string) => `
   exists (select from tenant closed where closed.id = ${tenant} and closed.deleting_at is not null)`;
 
-/** Whether a workflow, or the whole intake of its tenant, is paused: no run begins that no other run has started. */
-export const isPaused = (tenant: string, line: string) => `
-  (exists (select from workflow p where p.id = ${line} and p.paused_at is not null)
+/** Whether a workflow, or its whole tenant, is paused: no run begins that no other run has started. */
+export const isPaused = (tenant: string, queue: string) => `
+  (exists (select from workflow p where p.id = ${queue} and p.paused_at is not null)
     or exists (select from tenant p where p.id = ${tenant} and p.paused_at is not null))`;
 
-/** Whether a run has come in from outside and has not begun. A run that has begun goes on during a pause, with those it starts. */
-export const isIntake = (run: string) => `(${run}.started_at is null and ${run}.parent_id is null)`;
+/** Whether a run has no parent and has not begun. A run that has begun goes on during a pause, with those it starts. */
+export const isUnstartedRoot = (run: string) => `(${run}.started_at is null and ${run}.parent_id is null)`;
 
 // The predicate of the index `workflow_instance_kept`. A plain condition fits other indexes too, as that of `QUEUED`.
-export const KEPT = 'case when kept_since is not null and completed_at is null then true else false end';
+export const WITHHELD = 'case when kept_since is not null and completed_at is null then true else false end';
 
-/** Whether a new run of the line is kept out of the queue: during a pause, and until the runs that came in before it are in the queue. */
-export const isKept = (tenant: string, line: string) => `
-  (${isPaused(tenant, line)}
-    or exists (select from workflow_instance where ${KEPT} and ${LINE} = ${line}))`;
+/** Whether a new run is withheld from its queue: during a pause, and until the runs that came in before it are in the queue. */
+export const isWithheld = (tenant: string, queue: string) => `
+  (${isPaused(tenant, queue)}
+    or exists (select from workflow_instance where ${WITHHELD} and ${QUEUE_ID} = ${queue}))`;
 
-/** Added to the deadline of a run that is kept: its time limit begins when it is put into the queue. */
-export const WHILE_KEPT = 'make_interval(hours => 8760000)';
+/** Added to the deadline of a run that is withheld: its time limit begins when it is put into the queue. */
+export const WITHHELD_EXTENSION = 'make_interval(hours => 8760000)';
 
 /**
- * For runs that are new or were woken, so that they need not wait for an admission. `asked` has one row for each: `n`, `id`, `tenant_id`,
- * `line_id`, `class`, and `may_skip` if it has no limits. `skips` gets those that may be handed over at once, with the priority of their jobs.
+ * Dispatches runs that are new or were woken directly, without a visit of the queues. `candidate` has one row for each: `n`, `id`,
+ * `tenant_id`, `queue_id`, `class`, and `may_go_direct` if it has no limits. `direct` gets those that are dispatched at once, with the
+ * priority of their jobs.
  */
-export const SKIPS = `
+export const DIRECT = `
 size as materialized (${WINDOW}),
 busy as materialized (${inWindow('true')}),
 free as materialized (
@@ -57,11 +59,11 @@ free as materialized (
 waiting as (
   select a.*, not exists (select from busy b where b.tenant_id = a.tenant_id)
       and row_number() over (partition by a.tenant_id order by a.n) = 1 as is_newcomer
-  from asked a
-  where a.may_skip and not ${mustStay('a.tenant_id', 'a.line_id')}
+  from candidate a
+  where a.may_go_direct and not ${isTenantDeleting('a.tenant_id')}
     and not exists (select from tenant_dispatch d where d.tenant_id = a.tenant_id and d.max_runs is not null)
 ),
-skips as materialized (
+direct as materialized (
   select id, case when is_newcomer then 0 when class = 'interactive' then 1 else 2 end as priority
   from (select *, row_number() over (order by is_newcomer desc, n) as nth from waiting) w, free
   where nth <= case when is_newcomer then of_all when has_backlog then 0 when class = 'interactive' then of_interactive else of_any end

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { MAX_RUNS_PER_JOB, type workflowRuns } from '../../messaging/queues/workflow-runs.ts';
-import type { Admitted } from './dispatcher.ts';
-import type { Fleet } from './worker-capacity.ts';
+import type { DispatchedRun } from './dispatcher.ts';
+import type { WorkerCapacity } from './worker-capacity.ts';
 
 /** A run whose row says that it has a job; its epoch is that of the row, and the claim raises it. */
-export type HandedOver = Omit<Admitted, 'priority'>;
+export type RunWithJob = Omit<DispatchedRun, 'priority'>;
 
 type RunJob = z.input<(typeof workflowRuns)['payload']>;
 
@@ -12,10 +12,10 @@ type RunJob = z.input<(typeof workflowRuns)['payload']>;
 const SHARE_OF_SLOTS = 1 / 4;
 
 /**
- * Cuts runs that are handed over together into jobs of one tenant and class. A job for each run costs more than claiming it: 0.1 ms on
+ * Cuts runs that are dispatched together into jobs of one tenant and class. A job for each run costs more than claiming it: 0.1 ms on
  * Redis, 1.2 ms on Postgres. There are at least as many jobs as live workers, so that a few runs do not end up in one of them.
  */
-export function cutIntoJobs(runs: readonly HandedOver[], { workers, slots }: Fleet): RunJob[] {
+export function cutIntoJobs(runs: readonly RunWithJob[], { workers, slots }: WorkerCapacity): RunJob[] {
   const many = Math.max(1, workers);
   const most = Math.floor((slots / many) * SHARE_OF_SLOTS);
   const size = Math.max(1, Math.min(MAX_RUNS_PER_JOB, most, Math.ceil(runs.length / many)));
@@ -27,7 +27,7 @@ export function cutIntoJobs(runs: readonly HandedOver[], { workers, slots }: Fle
   );
 }
 
-function toJob(runs: readonly HandedOver[]): RunJob[] {
+function toJob(runs: readonly RunWithJob[]): RunJob[] {
   const [first, ...more] = runs.map(({ id, epoch }) => ({ instanceID: id, epoch: epoch + 1 }));
   return first ? [{ tenantID: runs[0]?.tenantID, ...first, ...(more.length > 0 && { more }) }] : [];
 }

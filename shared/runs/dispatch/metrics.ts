@@ -1,11 +1,11 @@
 import type { Metrics } from '../../core/metrics.ts';
 import type { Runs } from '../runs.ts';
 
-/** Adds the hand-overs of a process; every process that accepts or wakes runs has some. */
-export function addHandOverMetrics({ add }: Pick<Metrics, 'add'>, runs: Runs): void {
+/** Adds the dispatches of a process; every process that accepts or wakes runs has some. */
+export function addDispatchMetrics({ add }: Pick<Metrics, 'add'>, runs: Runs): void {
   add(
     { name: 'gantry_hand_overs_total', help: 'Runs handed to the queue', kind: 'counter', labels: ['kind', 'outcome'] },
-    () => runs.handOvers.samples,
+    () => runs.jobCounts.samples,
   );
   add(
     {
@@ -14,6 +14,6 @@ export function addHandOverMetrics({ add }: Pick<Metrics, 'add'>, runs: Runs): v
       kind: 'counter',
       labels: ['outcome'],
     },
-    () => runs.admissions.samples,
+    () => runs.dispatchCounts.samples,
   );
 }

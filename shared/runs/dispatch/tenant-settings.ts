@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from '../../db/pool.ts';
 
 type Queryable = Pick<Pool | PoolClient, 'query'>;
 
-/** How a tenant takes part in admissions. */
+/** A tenant's weight and limits in the dispatch of runs. */
 export interface TenantDispatch {
   weight: number;
   /** The lower of the next two; null: any number. */
@@ -23,7 +23,7 @@ from tenant t left join tenant_dispatch d on d.tenant_id = t.id where t.id = $1`
 
 export type DispatchChanges = Partial<Omit<TenantDispatch, 'maxRuns'>>;
 
-/** Sets what is given and leaves the rest. The next admission reads it. Nothing for a tenant that is not there. */
+/** Sets what is given and leaves the rest. The next dispatch reads it. Does nothing for a tenant that does not exist. */
 export async function setDispatch(on: Queryable, tenantID: string, changes: DispatchChanges): Promise<void> {
   const { weight, grantedRuns, ownRuns } = changes;
   await on.query(SET, [

@@ -1,7 +1,7 @@
 import type { Pool } from '../../db/pool.ts';
 
 /** The live workers that take jobs of runs. */
-export interface Fleet {
+export interface WorkerCapacity {
   workers: number;
   slots: number;
 }
@@ -12,12 +12,12 @@ export const TAKES_RUNS = 'ended_at is null and expires_at > now() and slots > 0
 const FRESH_MS = 1_000;
 
 /** Reads the fleet once a second at most, as long as it is asked for. Nothing but the size of jobs depends on it. */
-export function createReadFleet(pool: Pool): () => Promise<Fleet> {
-  let known: Promise<Fleet> | undefined;
+export function createReadCapacity(pool: Pool): () => Promise<WorkerCapacity> {
+  let known: Promise<WorkerCapacity> | undefined;
   let freshUntil = 0;
 
-  async function read(): Promise<Fleet> {
-    const { rows } = await pool.query<Fleet>({ name: 'read_fleet', text: FLEET });
+  async function read(): Promise<WorkerCapacity> {
+    const { rows } = await pool.query<WorkerCapacity>({ name: 'read_fleet', text: CAPACITY });
     return rows[0] ?? { workers: 0, slots: 0 };
   }
 
@@ -34,5 +34,5 @@ export function createReadFleet(pool: Pool): () => Promise<Fleet> {
   };
 }
 
-const FLEET = `
+const CAPACITY = `
 select count(*)::int as workers, coalesce(sum(slots), 0)::int as slots from worker_session where ${TAKES_RUNS}`;

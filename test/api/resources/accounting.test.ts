@@ -205,7 +205,7 @@ describe('the reason why a run waits', () => {
       }),
     );
     const ids = await cluster.runs.acceptMany(runs);
-    await cluster.runs.refill().catch(() => undefined);
+    await cluster.runs.dispatchQueued().catch(() => undefined);
     return ids;
   }
 
@@ -231,7 +231,7 @@ describe('the reason why a run waits', () => {
     const caller = { type: 'user', id: tenant.creator.id, origin: 'direct' } as const;
     const aRun = () => cluster.newRun(versionID, {}, { tenantID: tenant.id, workflowID: id, caller, limits });
     const ids = await cluster.runs.acceptMany([1, 2, 3, 4, 5].map(aRun));
-    await cluster.runs.refill().catch(() => undefined);
+    await cluster.runs.dispatchQueued().catch(() => undefined);
 
     const reasons = (await Promise.all(ids.map(reasonOf))).filter(({ code }) => code === 'workflow-limit');
 

@@ -361,7 +361,7 @@ test('the answer of a worker that is gone ends with an error, and its tokens cou
   const response = await chat({ messages: [user('One')], resumable: true });
   const chunks = chunksOf(response);
   await chunks.next();
-  // What a worker that is gone leaves behind: a lease that has expired, and a call that was not settled.
+  // State of a worker that is gone: a lease that has expired, and a call that was not settled.
   await cluster.pool.query(LOSE, [tenant.id]);
   const rest = await Array.fromAsync(chunks);
   const { body } = await cluster.as(tenant.creator).in(tenant).get('T/ai/usage');

@@ -198,7 +198,7 @@ test('the call ends at the provider when the client goes away', async () => {
 });
 
 test('100 calls at once stay within the tokens of a day, and what they did not use is given back', async () => {
-  // Of each call about 290 tokens are reserved, and 25 used.
+  // Each call reserves about 290 tokens, and uses 25.
   await api().post('T/ai-config', { ...own(), maxTokensPerDay: 2_000 });
   await cluster.pool.query(`insert into quota (owner_id, name, max) values ($1, 'aiCalls', 100)`, [tenant.id]);
   const { promise: until, resolve: release } = Promise.withResolvers<void>();

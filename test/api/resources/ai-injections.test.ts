@@ -37,7 +37,7 @@ const statuses = async () => {
   );
   return rows.map(({ tool, status }) => `${tool} ${status}`);
 };
-/** What the model was given last. */
+/** Messages that the model was given last. */
 const given = (): { role: string; content: string }[] => JSON.parse(provider.seen.at(-1)?.body ?? '{}').messages;
 const api = () => cluster.as(tenant.creator).in(tenant);
 

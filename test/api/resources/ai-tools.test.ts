@@ -136,16 +136,16 @@ test('of the input of a call that is over no secret is kept, however it has ende
   await readChunks(await chat.decide(false));
   await chat.say('Do keep it');
   await chat.say('Or do not');
-  const { rows } = await cluster.pool.query(KEPT, [tenant.id]);
+  const { rows } = await cluster.pool.query(STORED, [tenant.id]);
 
   expect(done).toEqual([{ input: '{"password":"[REDACTED]"}', pieces: expect.stringContaining('[REDACTED]') }]);
-  // Of the call that waits, its client shows all until it is decided.
+  // The client of a waiting call shows all of its input until it is decided.
   expect(done[0].pieces.match(/open-sesame/g)).toHaveLength(1);
   expect(rows.map(({ state }) => state).sort()).toEqual(['denied', 'denied', 'deny', 'done']);
   for (const { input } of rows) expect(input).toContain('[REDACTED]');
 });
 
-const KEPT = `
+const STORED = `
 select status as state, input from ai_tool_call where tenant_id = $1
 union all select action, details ->> 'input' from audit_record where tenant_id = $1 and type = 'AI_TOOL_CALL'`;
 
@@ -248,7 +248,7 @@ test('a process that has gone: its call is done again once, and a step of a work
   const chat = aChat(cluster, tenant);
   await chat.say('Clone it');
   await readChunks(await chat.decide(true));
-  // What a process leaves that has called the tool and could not say so.
+  // State of a process that has called the tool and could not say so.
   provider.play({ pieces: ['Still once.'] });
   await cluster.pool.query(FORGET_CALL, [tenant.id]);
   await eventually(async () => expect((await chat.stored()).at(-1)?.parts.at(-1)?.text).toBe('Still once.'));

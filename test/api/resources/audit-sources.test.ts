@@ -10,7 +10,7 @@ import { testLogger } from '../../support/environment.ts';
 import { aListener, aMember, anOperator, aRole, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';
 import { eventually } from '../../support/settle.ts';
 
-/** What is done in a tenant without a request of its members. */
+/** Actions in a tenant without a request of its members. */
 let cluster: Cluster;
 beforeAll(async () => {
   cluster = await startCluster({
@@ -55,7 +55,7 @@ test('fifty entries are sent at once, fewer wait for their time, and the end of 
       trail.note(wholeEntry({ tenantID, type: 'SOCKET_ACTION', action: 'join', details: {} }));
   };
   const rows = async () => (await pool.query('select from audit_record where tenant_id = $1', [tenantID])).rowCount;
-  const trail = open(context.producer);
+  const trail = open(context.messaging.producer);
   note(trail, 49);
   await sleep(300);
   const before = await rows();
@@ -108,7 +108,7 @@ test('a delivery and the run that it starts are in the trail of the listener’s
 test('events of one statement share an entry for each listener, and duplicates are counted', async () => {
   const tenant = await aTenant(cluster);
   const [one, other] = [await aListener(cluster, { tenant }), await aListener(cluster, { tenant })];
-  const { recorder } = cluster.context.ingestion;
+  const { recorder } = cluster.context.runs.ingestion;
   const event = (listener: { id: string }, source: string) => ({
     id: newID(),
     tenantID: tenant.id,

@@ -290,21 +290,21 @@ test('an export reads as far ahead as its client takes it, however long the trai
   const { id, creator } = await aTenant(cluster);
   await cluster.pool.query(LONG_TRAIL, [id, 10_000]);
   using queries = vi.spyOn(cluster.context.pool, 'query');
-  const portions = () => queries.mock.calls.filter(([sent]) => JSON.stringify(sent).includes('limit 501')).length;
+  const batches = () => queries.mock.calls.filter(([sent]) => JSON.stringify(sent).includes('limit 501')).length;
   const headers = { authorization: `Bearer ${await cluster.tokenFor(creator)}` };
   const answer = await fetch(`${cluster.baseURL}/api/v1/tenants/${id}/audit/export?format=jsonl`, { headers });
   // It has filled what the connection holds, and waits.
   let [ahead, looks] = [0, 0];
   await eventually(() => {
-    looks = portions() === ahead ? looks + 1 : 0;
-    ahead = portions();
+    looks = batches() === ahead ? looks + 1 : 0;
+    ahead = batches();
     expect(ahead > 0 && looks > 20).toBe(true);
   });
   let lines = 0;
   for await (const piece of answer.body ?? []) lines += Buffer.from(piece).filter((byte) => byte === 10).length;
 
   expect(ahead).toBeLessThan(10);
-  expect(portions()).toBeGreaterThanOrEqual(20);
+  expect(batches()).toBeGreaterThanOrEqual(20);
   expect(lines).toBe(10_000);
 });
 
@@ -339,7 +339,7 @@ const LONG_TRAIL = `
 insert into audit_record (id, tenant_id, kind, type, action, status, details, created_at)
 select uuidv7(), $1, 'entry', 'API_REQUEST', 'GET', 200, jsonb_build_object('text', repeat('x', 4000)), now() from generate_series(1, $2)`;
 
-test('seals verify; a row that is changed, removed, added or moved is found, and a seal that was kept elsewhere', async () => {
+test('seals verify; a row that is changed, removed, added or moved is found, and a seal that was stored elsewhere', async () => {
   using logged = vi.spyOn(testLogger, 'info');
   const { of, rows } = await sealedTenant(3);
   expect(await verify(of)).toMatchObject({ isIntact: true, rows: expect.any(Number), problem: null });
@@ -413,7 +413,7 @@ async function withSeals(...ages: number[]): Promise<TestTenant> {
 }
 
 const ROWS = `r.tenant_id = s.tenant_id and r.seq > s.from_seq and r.seq <= s.to_seq`;
-/** What an administrator of the database can do who knows how seals are made. */
+/** Changes that an administrator of the database can make who knows how seals are made. */
 const changeRows = (number: number) =>
   `update audit_record r set details = '{"other": true}' from audit_seal s where s.tenant_id = $1 and s.number = ${number} and ${ROWS}`;
 const removeSeal = (number: number) => `
@@ -502,7 +502,7 @@ test('old entries are deleted with their seals, as long as their tenant keeps th
   expect(await verify(short)).toMatchObject({ isIntact: true });
   expect(await verify(long)).toMatchObject({ isIntact: true });
 
-  // What was deleted while less was kept is not missing.
+  // Entries that were deleted under a shorter retention are not missing.
   await admin(short).patch('T/audit/retention', { days: 200 });
   await seal();
   expect(await verify(short)).toMatchObject({ isIntact: true });
@@ -510,13 +510,13 @@ test('old entries are deleted with their seals, as long as their tenant keeps th
 
 test('after all seals of a tenant were retired, the numbers go on', async () => {
   const of = await withSeals(100, 100);
-  const kept = (await admin(of).get('T/audit/seals')).body.seals;
+  const stored = (await admin(of).get('T/audit/seals')).body.seals;
   await retire();
   expect((await admin(of).get('T/audit/seals')).body.seals).toEqual([]);
   await cluster.pool.query(ADD, [of.id, 0]);
   await seal();
   expect((await admin(of).get('T/audit/seals?after=2')).body.seals[0]).toMatchObject({ number: 3 });
-  expect(await verify(of, `number=2&hash=${kept[1].hash}`)).toMatchObject({ isIntact: true });
+  expect(await verify(of, `number=2&hash=${stored[1].hash}`)).toMatchObject({ isIntact: true });
 });
 
 test.each<[string, number, string[]]>([
@@ -570,7 +570,7 @@ test('what changes at once is recorded as one chain', async () => {
     [own.id],
   );
   const chains = Object.values(Object.groupBy(rows, ({ name }) => name));
-  // Of the dispatch the tenant's own limit, and the one that is in force.
+  // The dispatch settings have the tenant's own limit, and the one that is in force.
   expect(chains.map((chain) => chain?.length)).toEqual([8, 8, 8, 8]);
   for (const chain of chains)
     for (const [index, { from }] of chain?.entries() ?? []) if (index > 0) expect(from).toEqual(chain?.[index - 1]?.to);

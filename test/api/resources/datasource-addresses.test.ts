@@ -7,7 +7,7 @@ import { datasources, findDatasourceType } from '#shared/datasources/types/index
 
 interface Case {
   options: JsonObject;
-  /** By path: another value of each part of the address. */
+  /** Another value of each part of the address, by path. */
   addresses: Record<string, string | number | boolean>;
   /** The secrets that must be given again. */
   secrets: string[];

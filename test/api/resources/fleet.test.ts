@@ -145,7 +145,7 @@ describe('the fleet', () => {
 
   test('says how long runs of each class have waited and taken', async () => {
     const ended = { ready_at: 'null', status: `'COMPLETED'`, class: `'cron'`, completed_at: 'now()' };
-    // Of the two times from which it might begin, the later one counts.
+    // The later of the two times from which it might begin counts.
     const began = { start_at: `now() - interval '40 s'`, started_at: `now() - interval '30 s'` };
     for (let n = 0; n < 3; n += 1) await aRun({ ...ended, ...began });
     await aRun({ ...ended, started_at: `now() - interval '20 s'` });

@@ -37,7 +37,7 @@ async function listOf(user: TestUser, query = '') {
   return body;
 }
 
-/** What a user is told of a subject. */
+/** Notifications of a user about a subject. */
 const toldOf = async (user: TestUser, subjectID: string) =>
   (await listOf(user)).notifications.filter((each: { subjectID: string }) => each.subjectID === subjectID);
 

@@ -781,7 +781,7 @@ describe('tokens that no connection has any more', () => {
   /** Makes the workers try again at once. */
   async function makeDue(): Promise<void> {
     await cluster.pool.query('update oauth_revocation set ready_at = now() where tenant_id = $1', [tenant.id]);
-    await cluster.context.backplane.messages.publish(REVOCATIONS_CHANNEL, {});
+    await cluster.context.messaging.backplane.messages.publish(REVOCATIONS_CHANNEL, {});
   }
 
   test('are given up after three days, and the creator of the connection is told', async () => {
@@ -816,7 +816,7 @@ describe('tokens that no connection has any more', () => {
 
     await makeDue();
     await Promise.all(
-      Array.from({ length: 5 }, () => cluster.context.backplane.messages.publish(REVOCATIONS_CHANNEL, {})),
+      Array.from({ length: 5 }, () => cluster.context.messaging.backplane.messages.publish(REVOCATIONS_CHANNEL, {})),
     );
     await revoked(tokens);
 

@@ -155,7 +155,7 @@ test('both read a bounded number of rows of a tenant with many', async () => {
   client.release();
   await cluster.pool.query('vacuum analyze workflow');
   const em = tenantEntityManager(cluster.context.orm.em, crowd.id);
-  // As for one who may do everything.
+  // The rights of a caller who may do everything.
   const rights = { visible: async () => ({}), extent: async () => 'all' as const };
   const asking = { ...rights, em, tenantID: crowd.id };
   let overview: Awaited<ReturnType<typeof readOverview>> | undefined;

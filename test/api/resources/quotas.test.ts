@@ -331,25 +331,25 @@ describe('the share and the limit of a tenant', () => {
     );
   });
 
-  /** Accepts runs of the tenants in turn and admits as many as there is room for: of each tenant, how many. */
-  async function admitted(count: number, tenants: readonly TestTenant[]): Promise<number[]> {
+  /** Accepts runs of the tenants in turn and dispatches as many as the window takes; returns the number of each tenant. */
+  async function accepted(count: number, tenants: readonly TestTenant[]): Promise<number[]> {
     const runs = Array.from({ length: count }, () =>
       tenants.map(({ id }) => cluster.newRun(newID(), {}, { tenantID: id, class: 'batch' })),
     );
     await cluster.runs.acceptMany(runs.flat());
-    return await afterAdmission(tenants);
+    return await afterDispatch(tenants);
   }
 
-  async function afterAdmission(tenants: readonly TestTenant[]): Promise<number[]> {
-    // The rows say what is admitted, also if the queue is slow to take the jobs.
-    await cluster.runs.refill().catch(() => undefined);
+  async function afterDispatch(tenants: readonly TestTenant[]): Promise<number[]> {
+    // The rows say what is accepted, also if the queue is slow to take the jobs.
+    await cluster.runs.dispatchQueued().catch(() => undefined);
     const { rows } = await cluster.pool.query<{ id: string; n: number }>(
       'select tenant_id as id, count(*)::int as n from workflow_instance where dispatched_at is not null group by 1',
     );
     return tenants.map(({ id }) => rows.find((row) => row.id === id)?.n ?? 0);
   }
 
-  test('as operators grant it counts at the next admission, and the tenant may set a lower one', async () => {
+  test('as operators grant it counts at the next dispatch, and the tenant may set a lower one', async () => {
     expect((await grant({ maxRuns: 4 })).body.dispatch).toEqual({
       weight: 1,
       maxRuns: 4,
@@ -358,19 +358,19 @@ describe('the share and the limit of a tenant', () => {
     });
     expect((await admin().patch('T/dispatch', { maxRuns: 2 })).body.dispatch).toMatchObject({ maxRuns: 2 });
 
-    expect(await admitted(10, [tenant])).toEqual([2]);
+    expect(await accepted(10, [tenant])).toEqual([2]);
     await admin().patch('T/dispatch', { maxRuns: null });
-    expect(await afterAdmission([tenant])).toEqual([4]);
+    expect(await afterDispatch([tenant])).toEqual([4]);
     await grant({ maxRuns: null });
-    expect(await afterAdmission([tenant])).toEqual([10]);
+    expect(await afterDispatch([tenant])).toEqual([10]);
     expect((await admin().get('T/dispatch')).body.dispatch).toMatchObject({ maxRuns: null, grantedMaxRuns: null });
   });
 
-  test('by weight counts at the next admission', async () => {
+  test('by weight counts at the next dispatch', async () => {
     const other = await aTenant(cluster);
     await grant({ weight: 3 });
 
-    const [own = 0, others = 0] = await admitted(40, [tenant, other]);
+    const [own = 0, others = 0] = await accepted(40, [tenant, other]);
 
     expect(own + others).toBe(18);
     expect(own / others).toBeGreaterThan(2);

@@ -104,7 +104,7 @@ describe('the retention of runs', () => {
     await admin().patch('T/retention', { days: 10 });
     await admin().patch(`T/workflows/${short.id}/retention`, { days: 2 });
     await admin().patch(`T/workflows/${long.id}/retention`, { days: 60 });
-    const kept = [
+    const retained = [
       ...(await ended(1, 1, { workflowID: short.id })),
       ...(await ended(1, 59, { workflowID: long.id })),
       ...(await ended(1, 9, { workflowID: newID() })),
@@ -118,7 +118,7 @@ describe('the retention of runs', () => {
     const [ofOther = ''] = await ended(1, 29, { of: other.id });
     await ended(1, 31, { of: other.id });
 
-    expect(await left()).toEqual(kept.sort());
+    expect(await left()).toEqual(retained.sort());
     expect(await left(other.id)).toEqual([ofOther]);
 
     // A lower maximum of the deployment counts for what was set before.
@@ -157,7 +157,7 @@ describe('the retention of runs', () => {
     expect(await daysAgo()).toBe(5);
     await admin().patch(`T/workflows/${workflow.id}/retention`, { days: null });
     await admin().patch('T/retention', { days: 60 });
-    // What was older than the 30 days until now is gone.
+    // Entries older than the 30 days until now are gone.
     expect(await daysAgo()).toBe(30);
     await cluster.pool.query(`update run_retention set updated_at = now() - interval '100 days' where tenant_id = $1`, [
       tenant.id,
@@ -218,7 +218,7 @@ describe('the retention of runs', () => {
     await explained.query(findByAge('workflow_instance'), [30 * 86_400, '-infinity']);
     expect([...rowsRead.values()].filter((read) => read > 2_500)).toEqual([]);
 
-    // What a rule keeps longer than the deployment is passed over once.
+    // Entries that a rule retains longer than the deployment are passed over once.
     const looked = fromTheOldest();
     expect(await retire('workflow_instance', { pool, settings, looked })).toBe(0);
     const { rows: next } = await pool.query(findByAge('workflow_instance'), [30 * 86_400, looked.upTo]);

@@ -116,7 +116,7 @@ test('deleting a tenant deletes its rows in every table but that of what its lis
 test('another tenant keeps all of its rows', async () => {
   const [kept, gone] = [await aFullTenant(), await aFullTenant()];
   const before = await rowsOf(kept.id);
-  // A new table needs a row in `aFullTenant`, so that these tests see it emptied. The next admission empties `freed_key`.
+  // A new table needs a row in `aFullTenant`, so that these tests see it emptied. The next dispatch empties `freed_key`.
   const tables = (await tenantTables()).filter((name) => name !== 'freed_key');
   expect(Object.keys(before).sort()).toEqual(['tenant', ...tables].sort());
 
@@ -165,7 +165,7 @@ test('two processes may delete the same tenant concurrently', async () => {
   expect(await rowsOf(tenant.id)).toEqual(LEFT);
 });
 
-/** Of a full tenant that was deleted: its listener with a connection, what an earlier one has left, and tokens to be revoked. */
+/** Rows that a full tenant leaves: its listener with a connection, resources of an earlier one, and tokens to be revoked. */
 const LEFT = { listener_residue: 2, oauth_revocation: 2 };
 
 const A_CHAT = `

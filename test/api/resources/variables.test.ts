@@ -290,22 +290,22 @@ test('unchanged variables cost no statement, and a change is noticed also if its
     },
   };
   const needs = { pool: observed, secrets, messages: { ...cluster.backplane.messages, ...messages } };
-  using kept = createTenantVariables({ ...needs, checkAfterMs: 3_600_000 });
+  using stored = createTenantVariables({ ...needs, checkAfterMs: 3_600_000 });
   using checked = createTenantVariables({ ...needs, checkAfterMs: 0 });
-  const valueIn = async (variables: typeof kept) => {
+  const valueIn = async (variables: typeof stored) => {
     const variable = (await variables.read(tenant.id)).get(name);
     return variable?.isSecret === false ? variable.value : undefined;
   };
 
-  expect([await valueIn(kept), await valueIn(checked)]).toEqual(['before', 'before']);
+  expect([await valueIn(stored), await valueIn(checked)]).toEqual(['before', 'before']);
   texts.length = 0;
-  for (let n = 0; n < 5; n += 1) expect(await valueIn(kept)).toBe('before');
+  for (let n = 0; n < 5; n += 1) expect(await valueIn(stored)).toBe('before');
   expect(texts).toEqual([]);
   expect(await valueIn(checked)).toBe('before');
   expect(texts).toHaveLength(1);
 
   await api().patch(`T/variables/${id}`, { value: 'after' });
-  expect([await valueIn(kept), await valueIn(checked)]).toEqual(['before', 'after']);
+  expect([await valueIn(stored), await valueIn(checked)]).toEqual(['before', 'after']);
   for (const listener of listeners) listener({ tenantID: tenant.id });
-  expect(await valueIn(kept)).toBe('after');
+  expect(await valueIn(stored)).toBe('after');
 });

@@ -169,13 +169,13 @@ describe('reuse', () => {
     expect(first.bindings[0].isCached).toBe(false);
     expect(again).toMatchObject({ widgetData: first.widgetData, bindings: [{ isCached: true, rowCount: 1 }] });
     expect(firstOf(await dataOf(id, '?fresh=true'))).not.toEqual(firstOf(first));
-    const kept = await dataOf(id);
+    const cached = await dataOf(id);
     const { rowCount } = await cluster.pool.query(
       `update query_cache set expires_at = now() - interval '1 ms' where tenant_id = $1`,
       [tenant.id],
     );
     expect(rowCount).toBeGreaterThan(0);
-    expect(firstOf(await dataOf(id))).not.toEqual(firstOf(kept));
+    expect(firstOf(await dataOf(id))).not.toEqual(firstOf(cached));
   });
 
   test('never of another state, another version of the widget or of the query, another widget, or a direct run', async () => {

@@ -3,24 +3,24 @@ import { type AwaitedRuns, createAwaitedRuns } from '#api/streams/awaited-runs.t
 import { newID } from '#shared/core/ids.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { createRunEnds, type RunOutcome, type TellEnd } from '#shared/runs/completion-notices.ts';
+import { createCompletionNotices, type RunOutcome, type NotifyCompletion } from '#shared/runs/completion-notices.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';
 import { eventually } from '../../support/settle.ts';
 
 /** Longer than any test may take: a wait that ends only with its time fails the test. */
-const PATIENCE_MS = 600_000;
+const TIMEOUT_MS = 600_000;
 
 let deployment: Deployment;
 let awaited: AwaitedRuns;
-let tellEnd: TellEnd;
+let tellEnd: NotifyCompletion;
 const here = new AbortController().signal;
 
 beforeAll(async () => {
   deployment = await startDeployment();
   const { pool, backplane } = deployment;
   awaited = createAwaitedRuns({ pool, messages: backplane.messages, logger: testLogger });
-  tellEnd = createRunEnds(backplane.messages, testLogger);
+  tellEnd = createCompletionNotices(backplane.messages, testLogger);
   await subscribed(awaited.channel);
 });
 
@@ -36,7 +36,7 @@ beforeEach(async () => {
 
 test('the outcome comes with the message, without a read', async () => {
   using expected = awaited.expect(run);
-  const waiting = expected.outcome(PATIENCE_MS, here);
+  const waiting = expected.outcome(TIMEOUT_MS, here);
 
   // In Postgres the run goes on: only the message can have brought the outcome.
   tellEnd(awaited.channel, { instanceID: run.instanceID, outcome: completed({ n: 1 }) });
@@ -50,13 +50,13 @@ test('an outcome that came before the wait is not lost', async () => {
   tellEnd(awaited.channel, { instanceID: run.instanceID, outcome: completed('early') });
   await heard;
 
-  expect(await expected.outcome(PATIENCE_MS, here)).toEqual(completed('early'));
+  expect(await expected.outcome(TIMEOUT_MS, here)).toEqual(completed('early'));
 });
 
 test('an outcome that is too large for a message is read', async () => {
   const output = 'ä'.repeat(5_000);
   using expected = awaited.expect(run);
-  const waiting = expected.outcome(PATIENCE_MS, here);
+  const waiting = expected.outcome(TIMEOUT_MS, here);
   await endInPostgres(run.instanceID, output);
   const heard = nextMessage(awaited.channel);
 
@@ -70,7 +70,7 @@ test('the ends of many runs are all told, however large they are together', asyn
   const ids = Array.from({ length: 100 }, () => newID());
   const outputs = new Map(ids.map((id, n) => [id, 'ä'.repeat(19 * n)]));
   const waits = ids.map((instanceID) => awaited.expect({ ...run, instanceID }));
-  const outcomes = Promise.all(waits.map((wait) => wait.outcome(PATIENCE_MS, here)));
+  const outcomes = Promise.all(waits.map((wait) => wait.outcome(TIMEOUT_MS, here)));
 
   for (const [instanceID, output] of outputs) tellEnd(awaited.channel, { instanceID, outcome: completed(output) });
 
@@ -81,7 +81,7 @@ test('the ends of many runs are all told, however large they are together', asyn
 
 test('a message with a text that Postgres cannot store has the text that Postgres has', async () => {
   using expected = awaited.expect(run);
-  const waiting = expected.outcome(PATIENCE_MS, here);
+  const waiting = expected.outcome(TIMEOUT_MS, here);
 
   tellEnd(awaited.channel, { instanceID: run.instanceID, outcome: completed('cut \ud83d, \u0000') });
 
@@ -90,7 +90,7 @@ test('a message with a text that Postgres cannot store has the text that Postgre
 
 test('a lost message is made good by a read', async () => {
   using expected = awaited.expect(run);
-  const waiting = expected.outcome(PATIENCE_MS, here);
+  const waiting = expected.outcome(TIMEOUT_MS, here);
 
   await endInPostgres(run.instanceID, { n: 2 });
 
@@ -108,7 +108,7 @@ test('the end of a run that no worker holds is told at once', async () => {
   await using slow = createAwaitedRuns({ ...needs(), compareMs: 3_600_000 });
   await subscribed(slow.channel);
   using expected = slow.expect(run);
-  const waiting = expected.outcome(PATIENCE_MS, here);
+  const waiting = expected.outcome(TIMEOUT_MS, here);
 
   await deployment.runs.end({ tenantID: run.tenantID, ids: [run.instanceID], status: 'CANCELLED', error: null });
 
@@ -122,7 +122,7 @@ test('a run that may have ended before is read at once', async () => {
 
   expected.look();
 
-  expect(await expected.outcome(PATIENCE_MS, here)).toEqual(completed('before'));
+  expect(await expected.outcome(TIMEOUT_MS, here)).toEqual(completed('before'));
 });
 
 test('the run of another tenant is not read', async () => {
@@ -139,17 +139,17 @@ test('a wait ends with its time, with its client, and with the process', async (
 
   const gone = new AbortController();
   using left = awaited.expect(run);
-  const waiting = left.outcome(PATIENCE_MS, gone.signal);
+  const waiting = left.outcome(TIMEOUT_MS, gone.signal);
   gone.abort();
   expect(await waiting).toBeUndefined();
 
   await using other = createAwaitedRuns(needs());
   using one = other.expect(run);
-  const interrupted = one.outcome(PATIENCE_MS, here);
+  const interrupted = one.outcome(TIMEOUT_MS, here);
   other.drain();
   using late = other.expect(run);
   expect(await interrupted).toBeUndefined();
-  expect(await late.outcome(PATIENCE_MS, here)).toBeUndefined();
+  expect(await late.outcome(TIMEOUT_MS, here)).toBeUndefined();
 });
 
 test('a wait outlasts an outage of Postgres, and its end does not wait for Postgres', async () => {
@@ -157,7 +157,7 @@ test('a wait outlasts an outage of Postgres, and its end does not wait for Postg
   await using other = createAwaitedRuns({ ...needs(), pool, compareMs: 50 });
   state.is = 'failing';
   using expected = other.expect(run);
-  const waiting = expected.outcome(PATIENCE_MS, here);
+  const waiting = expected.outcome(TIMEOUT_MS, here);
   await endInPostgres(run.instanceID, 'kept');
   await eventually(() => expect(state.asked).toBeGreaterThan(1));
   state.is = 'silent';

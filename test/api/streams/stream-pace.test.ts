@@ -115,7 +115,7 @@ test('a client that takes nothing holds a page and no more, and is disconnected 
   clearInterval(measure);
 
   expect(response.destroyed).toBe(true);
-  // What Node buffers, and the message that has filled it; the rest of the page waits as it was read.
+  // The buffer of Node, and the message that has filled it; the rest of the page waits as it was read.
   expect(Math.max(...held)).toBeLessThan(response.writableHighWaterMark + 2 * OUTPUT_BYTES);
   // A page is read when the client has taken the one before; the system takes a few.
   expect(pages() * PAGE.bytes).toBeLessThan((EVENTS * OUTPUT_BYTES) / 2);

@@ -106,14 +106,14 @@ describe('the window', () => {
 
   test('has a quarter more room than there are slots', async () => {
     await runsThat(ready, 15);
-    // An admission that an earlier test has begun may take some of them.
+    // A dispatch that an earlier test has begun may take some of them.
     const inWindow = async () => {
       const { rows } = await deployment.pool.query('select from workflow_instance where dispatched_at is not null');
       return rows.length;
     };
 
     for (let n = 0; n < 2; n += 1) {
-      await deployment.runs.refill();
+      await deployment.runs.dispatchQueued();
       await eventually(async () => expect(await inWindow()).toBe(9));
     }
   });
@@ -133,7 +133,7 @@ describe('the window', () => {
       const inJobs = new Set(jobs.flatMap(({ data }) => runsOf(data)));
       expect(ids.map((id) => inJobs.has(`${id}.1`))).toEqual(isHandedOver);
     });
-    expect(await runs.refill()).toBe(0);
+    expect(await runs.dispatchQueued()).toBe(0);
   });
 
   test('takes a run with an Idempotency-Key like any other', async () => {
@@ -162,9 +162,9 @@ describe('the window', () => {
     await runsThat(`status = 'RUNNING', held_by = '${leaseID}'`, 6);
     const ids = await runsThat(ready, 15);
 
-    await deployment.runs.handOver(ids.slice(0, 2));
-    expect(await deployment.runs.refill()).toBe(1);
-    expect(await deployment.runs.refill()).toBe(0);
+    await deployment.runs.dispatch(ids.slice(0, 2));
+    expect(await deployment.runs.dispatchQueued()).toBe(1);
+    expect(await deployment.runs.dispatchQueued()).toBe(0);
   });
 
   test('is filled in the order in which the runs became ready', async () => {
@@ -177,7 +177,7 @@ describe('the window', () => {
         [id, index],
       );
 
-    await deployment.runs.refill();
+    await deployment.runs.dispatchQueued();
 
     const states = await Promise.all(inOrder.map((id) => deployment.read(id)));
     expect(states.map(({ dispatched_at }) => dispatched_at !== null)).toEqual(ids.map((_, index) => index < 9));
@@ -191,7 +191,7 @@ describe('the window', () => {
     );
     await runsThat(ready, 15);
 
-    expect(await deployment.runs.refill()).toBe(9);
+    expect(await deployment.runs.dispatchQueued()).toBe(9);
   });
 });
 

@@ -21,15 +21,15 @@ test('in any order of completions, crashes and claims a run executes the same no
   await fc.assert(
     fc.asyncProperty(parts, picks, mishaps, keepings, async (list, order, lost, keeping) => {
       const drawing = drawGraph(list);
-      const inTurn = await new Execution(drawing).finish([0]);
+      const inOrder = await new Execution(drawing).finish([0]);
       const other = await new Execution(drawing, null, keeping).finish(order, [...lost, 'none']);
 
-      expect(inTurn.status).not.toBe('RUNNING');
-      expect(other.status).toBe(inTurn.status);
+      expect(inOrder.status).not.toBe('RUNNING');
+      expect(other.status).toBe(inOrder.status);
       // Where the run fails, branches are cut off by it.
-      if (inTurn.status === 'FAILED') return;
-      expect(other.outcomes).toEqual(inTurn.outcomes);
-      expect(other.output).toEqual(inTurn.output);
+      if (inOrder.status === 'FAILED') return;
+      expect(other.outcomes).toEqual(inOrder.outcomes);
+      expect(other.output).toEqual(inOrder.output);
       count += 1;
       for (const { definition } of drawing.graph.nodes) completed.add(definition.kind);
     }),

@@ -8,20 +8,20 @@ import { eventually } from '../../support/settle.ts';
 test('a deletion of a tenant that waits for a lock does not hold up the sweep of the engine', async () => {
   await using deployment = await startDeployment();
   const { pool, config, tenantID } = deployment;
-  const gone = newID();
+  const isDeleted = newID();
   await pool.query(
     `insert into tenant (id, tenant_title, creator_id, deleting_at) values ($1, 'Gone', $1, now() - interval '1 hour')`,
-    [gone],
+    [isDeleted],
   );
   await using closing = new AsyncDisposableStack();
-  const holder = new pg.Client({ connectionString: config.db.url });
-  await holder.connect();
+  const lockOwner = new pg.Client({ connectionString: config.db.url });
+  await lockOwner.connect();
   // Its end gives the lock back.
-  closing.defer(() => holder.end());
-  await holder.query('begin; lock table policy_rule in share mode');
+  closing.defer(() => lockOwner.end());
+  await lockOwner.query('begin; lock table policy_rule in share mode');
   await deployment.startWorker();
   const waiting = async () => {
-    const { rows } = await holder.query(
+    const { rows } = await lockOwner.query(
       `select from pg_locks where relation = 'policy_rule'::regclass and not granted and database = (select oid from pg_database where datname = current_database())`,
     );
     return rows.length;
@@ -42,6 +42,8 @@ test('a deletion of a tenant that waits for a lock does not hold up the sweep of
   }
   expect(await waiting()).toBe(1);
 
-  await holder.query('rollback');
-  await eventually(async () => expect((await pool.query('select from tenant where id = $1', [gone])).rowCount).toBe(0));
+  await lockOwner.query('rollback');
+  await eventually(async () =>
+    expect((await pool.query('select from tenant where id = $1', [isDeleted])).rowCount).toBe(0),
+  );
 });

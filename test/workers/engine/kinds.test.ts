@@ -21,8 +21,8 @@ async function accepted(shape: { nodes: object[]; edges: object[] }): Promise<st
 }
 
 test('a worker that is killed amid branches changes nothing of what they come to', async () => {
-  const held: ServerResponse[] = [];
-  await using server = await startHTTP((_request, response) => void held.push(response));
+  const openResponses: ServerResponse[] = [];
+  await using server = await startHTTP((_request, response) => void openResponses.push(response));
   const id = await accepted(
     graph(
       {
@@ -54,12 +54,12 @@ test('a worker that is killed amid branches changes nothing of what they come to
 
   {
     await using worker = spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
-    await eventually(() => expect(held).toHaveLength(1));
+    await eventually(() => expect(openResponses).toHaveLength(1));
     await worker.kill('SIGKILL');
   }
   await deployment.startWorker();
-  await eventually(() => expect(held).toHaveLength(2));
-  held[1]?.end('{}');
+  await eventually(() => expect(openResponses).toHaveLength(2));
+  openResponses[1]?.end('{}');
   await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'WAITING' }));
   await deployment.pool.query(
     `update collection_request set status = 'COMPLETED', submitted_data = '{"decision":"approve"}' where instance_id = $1`,

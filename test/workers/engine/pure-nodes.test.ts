@@ -53,12 +53,12 @@ const shapes = {
 test.each(Object.entries(shapes))(
   '%s: events, their order and numbers are as with one commit per node',
   async (_, shape) => {
-    const together = await run(shape);
-    const apart = await run(shape, { durability: 'node' });
+    const batched = await run(shape);
+    const single = await run(shape, { durability: 'node' });
 
-    expect(together.events).toEqual(apart.events);
-    expect(together.row).toMatchObject({ status: apart.row.status, seq: apart.row.seq });
-    expect(together.steps).toBeLessThan(apart.steps);
+    expect(batched.events).toEqual(single.events);
+    expect(batched.row).toMatchObject({ status: single.row.status, seq: single.row.seq });
+    expect(batched.steps).toBeLessThan(single.steps);
   },
 );
 
@@ -80,11 +80,11 @@ test('at most 200 nodes share a commit, and the run is right in the end', async 
 
 test('a process that is held up between any two nodes, also before the first, brings the run to its end', async () => {
   const now = performance.now.bind(performance);
-  let heldUpMs = 0;
+  let occupiedMs = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => {
     // Longer than nodes that share a commit may take.
-    heldUpMs += 6;
-    return now() + heldUpMs;
+    occupiedMs += 6;
+    return now() + occupiedMs;
   });
 
   const { row } = await run(noops(3));

@@ -21,8 +21,8 @@ async function stopBeforeTheOutcome(
   { waiting, exit }: { waiting: { type: string; [field: string]: unknown }; exit: string },
   { isWaiting, conclude }: { isWaiting(id: string): Promise<boolean>; conclude(id: string): Promise<void> },
 ): Promise<string> {
-  const held: ServerResponse[] = [];
-  await using server = await startHTTP((_request, response) => void held.push(response));
+  const openResponses: ServerResponse[] = [];
+  await using server = await startHTTP((_request, response) => void openResponses.push(response));
   const end = { type: 'end', outputParameters: [{ name: 'data', sourceVariable: '{{ctx.collectedData}}' }] };
   const versionID = await deployment.saveVersion(
     graph({ start: { type: 'start' }, waiting, call: { type: 'http', url: server.origin }, end }, [
@@ -35,7 +35,7 @@ async function stopBeforeTheOutcome(
   {
     await using worker = spawnNode(['workers/main.ts', 'workflow.runs'], { ...deployment.env, WORKER_SLOTS: '1' });
     await eventually(async () => {
-      expect(held).toHaveLength(1);
+      expect(openResponses).toHaveLength(1);
       expect(await isWaiting(instanceID)).toBe(true);
     });
     await conclude(instanceID);
@@ -45,8 +45,8 @@ async function stopBeforeTheOutcome(
     expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   }
   await using _worker = await deployment.startWorker();
-  await eventually(() => expect(held).toHaveLength(2));
-  for (const response of held) response.end('{}');
+  await eventually(() => expect(openResponses).toHaveLength(2));
+  for (const response of openResponses) response.end('{}');
   await eventually(async () => expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED' }));
   return instanceID;
 }

@@ -44,7 +44,7 @@ async function business(): Promise<Business> {
     'select count(*)::int as n from workflow_instance where completed_at is null',
   );
   const { text } = await scrape(worker.metricsPort);
-  const used = (lane: string) => readSeries(text, `gantry_places{process="worker",lane="${lane}",state="used"}`) ?? 0;
+  const used = (queue: string) => readSeries(text, `gantry_places{process="worker",lane="${queue}",state="used"}`) ?? 0;
   return {
     openRuns: rows[0]?.n ?? 0,
     nodes: used('nodes'),
@@ -148,17 +148,17 @@ const TICK_MS = 10;
 
 /** Milliseconds of the work, without those in which others had the processor and this process had no turn. */
 async function timeOf(work: () => Promise<void>): Promise<number> {
-  let turns = 0;
+  let rounds = 0;
   const over = new AbortController();
   const counted = (async () => {
     while (!over.signal.aborted) {
       const began = performance.now();
       await sleep(TICK_MS);
-      turns += Math.min(performance.now() - began, 2 * TICK_MS);
+      rounds += Math.min(performance.now() - began, 2 * TICK_MS);
     }
   })();
   await work();
   over.abort();
   await counted;
-  return turns;
+  return rounds;
 }

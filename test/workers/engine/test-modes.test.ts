@@ -38,8 +38,8 @@ test('a worker of an earlier version gets no test run that has a mode', async ()
 });
 
 test('the worker that goes on with a test after a crash executes it by its mode', async () => {
-  const held: ServerResponse[] = [];
-  await using server = await startHTTP((_request, response) => void held.push(response));
+  const openResponses: ServerResponse[] = [];
+  await using server = await startHTTP((_request, response) => void openResponses.push(response));
   const call = (path: string, method: string) => ({
     type: 'http',
     url: `${server.origin}${path}`,
@@ -65,12 +65,12 @@ test('the worker that goes on with a test after a crash executes it by its mode'
 
   {
     await using worker = spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
-    await eventually(() => expect(held).toHaveLength(1));
+    await eventually(() => expect(openResponses).toHaveLength(1));
     await worker.kill('SIGKILL');
   }
   await deployment.startWorker();
-  await eventually(() => expect(held).toHaveLength(2));
-  held[1]?.end('{}');
+  await eventually(() => expect(openResponses).toHaveLength(2));
+  openResponses[1]?.end('{}');
 
   await eventually(async () =>
     expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED', error: null }),

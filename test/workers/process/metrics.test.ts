@@ -41,7 +41,7 @@ beforeAll(async () => {
   boardPort = resources.use(await startBoard({ config, logger: testLogger })).metricsPort;
   mcpPort = resources.use(await startMCP({ config, logger: testLogger })).metricsPort;
   tenant = await aTenant(cluster);
-  await addHeldUpEvents();
+  await addDelayedEvents();
 });
 afterAll(() => resources.disposeAsync());
 
@@ -212,21 +212,24 @@ test('a question under way is seen at its worker, and its request among the reco
 });
 
 test('bytes that are held are seen, with what waits for some', async () => {
-  const { config, requests: { bytes } } = cluster.context;
-  const held = async () => {
+  const {
+    config,
+    requests: { bytes },
+  } = cluster.context;
+  const reserved = async () => {
     const { text } = await scrape(cluster.apis[0]?.metricsPort);
     return ['gantry_held_bytes', 'gantry_held_bytes_waiting'].map((name) => readSeries(text, name));
   };
-  await eventually(async () => expect(await held()).toEqual([0, 0]));
+  await eventually(async () => expect(await reserved()).toEqual([0, 0]));
   using works = new DisposableStack();
   const half = Math.floor(config.heldBytes.maxBytes / 2);
   const drawn = [half, half, 1].map((size) => works.use(bytes.openReservation({ tenantID: newID() })).reserve(size));
 
-  expect(await held()).toEqual([2 * half, 1]);
+  expect(await reserved()).toEqual([2 * half, 1]);
 
   works.dispose();
   await Promise.all(drawn);
-  expect(await held()).toEqual([0, 0]);
+  expect(await reserved()).toEqual([0, 0]);
 });
 
 test('ticks of cron jobs are counted by what was decided, and the lateness of those that fired', async () => {
@@ -340,7 +343,7 @@ test('tenants do not reach the listener', () => {
 });
 
 /** Dead letters, which are counted every five seconds, and a breaker that stays open. */
-async function addHeldUpEvents(): Promise<void> {
+async function addDelayedEvents(): Promise<void> {
   const { id } = await aListener(cluster, { tenant });
   await cluster.pool.query(
     `insert into listener_event (id, tenant_id, listener_id, source, state, finished_at, expires_at)

@@ -21,7 +21,7 @@ import { eventually } from '../../support/settle.ts';
 let deployment: Deployment;
 let receiver: HTTPServer;
 let versionID: string;
-/** What the receiver does with a request; by default 204. */
+/** The receiver's behaviour at a request; by default 204. */
 let answer: (request: SeenRequest, response: ServerResponse) => void;
 const resources = new AsyncDisposableStack();
 beforeAll(async () => {

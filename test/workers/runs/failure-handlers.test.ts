@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { insertRuns, type NewRun } from '#shared/runs/accept.ts';
-import { createFailureHandling } from '#workers/runs/failure-handlers.ts';
+import { createFailureRounds } from '#workers/runs/failure-handlers.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';
 import { explaining } from '../../support/explaining.ts';
 import { noops } from '../../support/graphs.ts';
@@ -31,7 +31,7 @@ const error = { code: 'NODE_FAILED', message: 'No such order', nodeID: 'order', 
 const fail = (ids: readonly string[], status: 'FAILED' | 'CANCELLED' = 'FAILED') =>
   deployment.runs.end({ tenantID: null, ids, status, error: status === 'FAILED' ? error : null });
 
-type Needs = Parameters<typeof createFailureHandling>[0];
+type Needs = Parameters<typeof createFailureRounds>[0];
 
 /** A caller with every right, and a tenant with room for its runs. */
 const needs = (): Needs => ({
@@ -41,7 +41,7 @@ const needs = (): Needs => ({
   inFlight: { addMany: async (_tenantID, count) => ({ granted: count, refusal: undefined }) },
 });
 
-const handling = (more: Partial<Needs> = {}) => createFailureHandling({ ...needs(), ...more });
+const handling = (more: Partial<Needs> = {}) => createFailureRounds({ ...needs(), ...more });
 
 async function handleAll(more: Parameters<typeof handling>[0] = {}): Promise<void> {
   const handle = handling(more);
@@ -178,7 +178,7 @@ test.each(['before-commit', 'after-commit'])(
 test('looking for failures reads none that are handled, also with a plan made beside an empty table', async () => {
   const { pool, tenantID } = deployment;
   const rowsRead = new Map<string, number>();
-  await createFailureHandling({ ...needs(), pool: explaining(pool, rowsRead) })();
+  await createFailureRounds({ ...needs(), pool: explaining(pool, rowsRead) })();
   const [text = ''] = rowsRead.keys();
   const { rows } = await pool.query<{ 'QUERY PLAN': string }>(`explain ${text}`, [tenantID]);
   const plan = rows.map((row) => row['QUERY PLAN']).join(' ');
@@ -192,7 +192,7 @@ test('looking for failures reads none that are handled, also with a plan made be
     [tenantID],
   );
   await fail([await accept({ onFailure: await aHandler() })]);
-  await createFailureHandling({ ...needs(), pool: explaining(pool, rowsRead) })();
+  await createFailureRounds({ ...needs(), pool: explaining(pool, rowsRead) })();
   expect(await handlers()).toHaveLength(1);
   expect(rowsRead.get(text)).toBeLessThan(10);
 });

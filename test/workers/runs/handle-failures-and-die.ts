@@ -3,7 +3,7 @@
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { readConfig } from '#shared/process/config.ts';
-import { createFailureHandling } from '#workers/runs/failure-handlers.ts';
+import { createFailureRounds } from '#workers/runs/failure-handlers.ts';
 
 const [point] = process.argv.slice(2) as [string];
 const pool = createPool(readConfig().db, createLogger({ level: 'silent' }));
@@ -19,10 +19,10 @@ pool.on('connect', (client) => {
   };
   Object.assign(client, { query: dying });
 });
-const handle = createFailureHandling({
+const handle = createFailureRounds({
   pool,
   runs: {
-    async refill() {
+    async dispatchQueued() {
       die();
       return 0;
     },

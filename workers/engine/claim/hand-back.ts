@@ -26,8 +26,8 @@ interface Dependencies {
  */
 export function createHandBack({ pool, runs, leaseID, logger }: Dependencies): HandBack {
   async function giveBack(row: ClaimRow, error: unknown): Promise<void> {
-    const isVersionGone = toAppError(error).code === 'NOT_FOUND';
-    if (isVersionGone) return fail(row, error);
+    const isVersionDeleted = toAppError(error).code === 'NOT_FOUND';
+    if (isVersionDeleted) return fail(row, error);
     const kinds = error instanceof UnknownKinds ? error.kinds : null;
     const { rows } = await pool.query<{ hand_backs: number; is_known: boolean }>(GIVE_BACK, [
       row.id,

@@ -106,7 +106,7 @@ export function createRunClaimer(dependencies: Dependencies): RunClaimer {
     try {
       if (!permits.isClosed) return await runs.putBack(job, { isLast: isRefused(job) });
     } catch (error) {
-      logger.debug({ err: error }, 'runs without a place are handed over again');
+      logger.debug({ err: error }, 'runs without a place are dispatched again');
     }
     await forget(job);
   }

@@ -3,7 +3,7 @@ import type { Run } from '../state/run.ts';
 import type { Entry } from './values.ts';
 
 /** Connections for statements. */
-const LANES = 3;
+const MAX_IN_FLIGHT = 3;
 /** Two statements in flight keep the database busy while this process prepares the next; more make the batches small. */
 const MAX_SMALL = 2;
 const MAX_BATCH = 500;
@@ -41,7 +41,7 @@ export class CommitQueue {
 
   /** The kind of commits that may be written now. */
   get next(): Kind | undefined {
-    if (this.#inFlight.small + this.#inFlight.large >= LANES) return undefined;
+    if (this.#inFlight.small + this.#inFlight.large >= MAX_IN_FLIGHT) return undefined;
     if (this.#large.size > 0 && this.#inFlight.large < MAX_LARGE) return 'large';
     const hasSmall = this.#small.length > 0 || this.#locked.length > 0;
     return hasSmall && this.#inFlight.small < MAX_SMALL ? 'small' : undefined;

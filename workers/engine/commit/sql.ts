@@ -33,7 +33,7 @@ u as (
 )`;
 
 /** The next owner learns from it how much memory the run takes. */
-const HELD_LENGTH = `
+const RESIDENT_LENGTH = `
       held_length = coalesce((select sizes.length from sizes where sizes.instance_id = l.id), i.held_length),`;
 
 const INSERT_EVENTS = `
@@ -96,7 +96,7 @@ due as (
     (select min(rw.due_at) from run_wait rw where rw.instance_id = l.id
        and not exists (select from over where over.instance_id = rw.instance_id and over.node_id = rw.node_id and over.path = rw.path))
   ) as at from l where l.status = 'WAITING'
-),${UPDATED('(select due.at from due where due.id = l.id)', FOR_CHILDREN, HELD_LENGTH)},${events},
+),${UPDATED('(select due.at from due where due.id = l.id)', FOR_CHILDREN, RESIDENT_LENGTH)},${events},
 gone as (
   delete from run_wait rw using u where rw.instance_id = u.id
     and (exists (select from over where over.instance_id = rw.instance_id and over.node_id = rw.node_id and over.path = rw.path)

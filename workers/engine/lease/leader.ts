@@ -44,12 +44,12 @@ export function createLeader({ pool, leaseMs, logger, onLead = () => undefined }
   let isClosed = false;
   let looking: Promise<void> | undefined;
   const timer = setInterval(() => {
-    looking ??= look().finally(() => {
+    looking ??= readLeader().finally(() => {
       looking = undefined;
     });
   }, TICK_MS).unref();
 
-  async function look(): Promise<void> {
+  async function readLeader(): Promise<void> {
     const led = leads;
     try {
       await tick();

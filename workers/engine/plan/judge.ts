@@ -34,7 +34,7 @@ export interface Judged {
 const nothing: Pick<Judged, 'given'> = { given: new Map() };
 
 /** Computes a node that only computes, and writes what it gives into the scope. */
-export async function judge(
+export async function evaluateNode(
   version: LoadedVersion,
   node: GraphNode,
   { scope, isReached }: Surroundings,
@@ -42,20 +42,20 @@ export async function judge(
   const { definition } = node;
   const policy = version.policies[node.index];
   const around = { scope, isReached, failedExit: exitAfterFailure(node, policy?.errorHandling) };
-  if (node.isDisabled) return leaving(node, usualExitOf(definition, node.config));
+  if (node.isDisabled) return leavingBy(node, usualExitOf(definition, node.config));
   const found: Dependencies[] = [];
   const note = (on: Dependencies) => void found.push(on);
   const ctx = scope.at(node, note);
   try {
     const resolved = resolveConfig(node, ctx, unreadRoots(note));
-    if (definition.body !== undefined) return await judgeBody(node, around, { resolved, ctx, found });
+    if (definition.body !== undefined) return await evaluateBody(node, around, { resolved, ctx, found });
     // A result computed with a null in place of a value says nothing.
     if (found.length === 0 && isPure(definition, resolved)) {
       const result = executorOf(definition)(taskOf(resolved, ctx), noContext);
       if (!(result instanceof Promise) && found.length === 0) {
         const patch = contextPatch(node, resolved, result.output);
         if (patch) scope.set(node, patch, isReached);
-        return leaving(node, result.exit);
+        return leavingBy(node, result.exit);
       }
     }
     return unknown(node, around, { resolved, found });
@@ -68,7 +68,7 @@ export async function judge(
 }
 
 /** A node that is left by this exit. */
-function leaving(node: GraphNode, exit: string | null): Judged {
+function leavingBy(node: GraphNode, exit: string | null): Judged {
   const isTaken = takenFrom(node, exit);
   return { ...nothing, leavesBy: (name) => (isTaken(name) ? yes : no), shown: { exit } };
 }
@@ -115,7 +115,7 @@ function keysOf(node: GraphNode, resolved: unknown, { computes }: { computes: bo
 }
 
 /** A node that repeats its body: it reads nothing but its list, and has no effect of its own. */
-async function judgeBody(
+async function evaluateBody(
   node: GraphNode,
   around: OwnSurroundings,
   { resolved, ctx, found }: { resolved: unknown; ctx: JsonObject; found: readonly Dependencies[] },
@@ -145,7 +145,7 @@ function failing(node: GraphNode, { scope, isReached, failedExit }: OwnSurroundi
   scope.fail(node);
   const name = isJsonObject(node.config) ? node.config.outputVariable : undefined;
   if (typeof name === 'string') scope.set(node, { [name]: null }, isReached);
-  return { ...leaving(node, failedExit), shown: { ...shown, exit: failedExit } };
+  return { ...leavingBy(node, failedExit), shown: { ...shown, exit: failedExit } };
 }
 
 function taskOf(config: unknown, ctx: JsonObject) {

@@ -5,7 +5,7 @@ import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { inOrder } from '#shared/workflow/graph/order.ts';
 import type { LoadedVersion } from '../state/run.ts';
 import { any, both, type Certainty, no, shownCertainty, yes } from './certainty.ts';
-import { judge } from './judge.ts';
+import { evaluateNode } from './judge.ts';
 import { createShow } from './show.ts';
 import { PlannedScope } from './values.ts';
 
@@ -15,7 +15,7 @@ export interface Plan {
 }
 
 /** Nodes after which other work of the process has its turn. */
-const TURN = 20;
+const NODES_PER_ROUND = 20;
 
 /**
  * Walks a graph with an input, and tells for each node and edge whether a run would come to it. Nodes that only compute are computed;
@@ -48,26 +48,26 @@ export async function planRun(version: LoadedVersion, input: JsonObject, signal:
     }
   }
 
-  async function takeTurn(): Promise<void> {
+  async function yieldToOthers(): Promise<void> {
     visited += 1;
-    if (visited % TURN !== 0) return;
+    if (visited % NODES_PER_ROUND !== 0) return;
     await nextTurn();
     signal.throwIfAborted();
   }
 
   async function visit(node: GraphNode, scope: PlannedScope): Promise<void> {
-    await takeTurn();
+    await yieldToOthers();
     noteBefore(node);
     const isReached = node.index === graph.startIndex ? yes : any(node.incoming.map((edge) => edges[edge] ?? no));
     const { is, ...why } = shownCertainty(isReached);
-    const place = { nodeID: node.id, kind: node.definition.kind, isReached: is, ...why };
+    const planNode = { nodeID: node.id, kind: node.definition.kind, isReached: is, ...why };
     if (isReached.is === false) {
-      planned.push(place);
+      planned.push(planNode);
       if (node.body !== null) await walk(node.body, new PlannedScope(new Map(), bitsOf, { scope, container: node }));
       return;
     }
-    const judged = await judge(version, node, { scope, isReached });
-    planned.push({ ...place, ...judged.shown, values: show(node, scope) });
+    const judged = await evaluateNode(version, node, { scope, isReached });
+    planned.push({ ...planNode, ...judged.shown, values: show(node, scope) });
     for (const [exit, indices] of node.exits)
       for (const edge of indices) edges[edge] = both(isReached, judged.leavesBy(exit));
     if (node.body !== null) await walk(node.body, new PlannedScope(judged.given, bitsOf, { scope, container: node }));

@@ -7,7 +7,7 @@ interface Dependencies {
   isBusy(run: Run): boolean;
   reread(run: Run): void;
   /** The database has the run no more for this lease. */
-  onGone(run: Run): void;
+  onLost(run: Run): void;
   /** Gives back runs that the database has for this lease, and this process does not own. */
   release(rows: readonly OwnedRow[]): Promise<void>;
 }
@@ -15,13 +15,13 @@ interface Dependencies {
 /** Compares the runs that this process owns with those that the database has for its lease, read at `asOf` (ms). */
 export type Reconcile = (rows: readonly OwnedRow[], asOf: number) => Promise<void>;
 
-export function createReconcile({ owned, isBusy, reread, onGone, release }: Dependencies): Reconcile {
+export function createReconcile({ owned, isBusy, reread, onLost, release }: Dependencies): Reconcile {
   const unknownBefore = new Map<string, number>();
 
   function compare(run: Run, row: OwnedRow | undefined, asOf: number): void {
     if (row?.epoch === run.epoch) {
       if (row.wake_seq > run.observedWakeSeq) reread(run);
-    } else if (run.claimedAt < asOf && !isBusy(run)) onGone(run);
+    } else if (run.claimedAt < asOf && !isBusy(run)) onLost(run);
   }
 
   return async (rows, asOf) => {

@@ -37,7 +37,7 @@ export interface Repairs {
   endOverdue(): Promise<void>;
   processOutbox(): Promise<void>;
   advanceMaps(): Promise<void>;
-  handOverAgain(): Promise<void>;
+  dispatchAgain(): Promise<void>;
   restoreQueues(): Promise<void>;
   searchForgotten(): Promise<void>;
   /** Totals so far, for metrics. */
@@ -146,7 +146,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
    * A job that exists and never comes to a worker must not block the run, so after three leases, six, twelve … the job gets a new id:
    * few of them, however long a run waits for a busy fleet. The claim of the first makes the others old.
    */
-  async function handOverAgain(): Promise<void> {
+  async function dispatchAgain(): Promise<void> {
     const { rows } = await pool.query<{ id: string; tenant_id: string; epoch: number; waited_ms: number }>({
       name: 'sweep_hand_over_again',
       text: HANDED_OVER_LONG_AGO,
@@ -188,7 +188,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
       'update workflow_instance set dispatched_at = null where dispatched_at is not null and ready_at is not null and held_by is null',
     );
     repaired('queues lost', 1);
-    logger.warn({ runs: rowCount }, 'the queues had lost their data; refilling from Postgres');
+    logger.warn({ runs: rowCount }, 'the queues had lost their data; filling them from Postgres');
   }
 
   /** Goes through all of them, a slice at a time. There should be none: every commit that releases a run says what continues it. */
@@ -222,7 +222,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     endOverdue,
     processOutbox,
     advanceMaps,
-    handOverAgain,
+    dispatchAgain,
     restoreQueues,
     searchForgotten,
     stats,

@@ -123,7 +123,7 @@ export function createSweep(options: SweepOptions): Sweep {
       { name: 'act on notices', run: repairs.processOutbox },
       { name: 'tell of events', run: () => options.events.tellForgotten() },
       { name: 'advance maps', run: repairs.advanceMaps },
-      { name: 'hand over again', run: repairs.handOverAgain },
+      { name: 'hand over again', run: repairs.dispatchAgain },
       { name: 'repair', isDue: round % 10 === 1, run: repairs.restoreQueues },
       { name: 'keep runs of paused workflows', run: () => withheldRuns.withholdRuns() },
       { name: 'let go on after pauses', run: () => withheldRuns.release() },
@@ -157,7 +157,7 @@ export function createSweep(options: SweepOptions): Sweep {
       try {
         await runs.dispatchQueued();
       } catch (error) {
-        logger.debug({ err: error }, 'refill is left to the sweep');
+        logger.debug({ err: error }, 'dispatch is left to the sweep');
       }
       dispatching = false;
       if (again) dispatchSoon();

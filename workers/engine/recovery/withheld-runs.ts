@@ -1,6 +1,13 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { QUEUED } from '#shared/runs/dispatch/dispatch-sql.ts';
-import { CREATOR, isUnstartedRoot, isPaused, WITHHELD, QUEUE_ID, WITHHELD_EXTENSION } from '#shared/runs/dispatch/dispatch-window.ts';
+import {
+  CREATOR,
+  isPaused,
+  isUnstartedRoot,
+  QUEUE_ID,
+  WITHHELD,
+  WITHHELD_EXTENSION,
+} from '#shared/runs/dispatch/dispatch-window.ts';
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Paused workflows or tenants that a round looks at; the next one goes on behind them. */
@@ -11,7 +18,7 @@ const BATCH = 1_000;
 const MAX_BATCHES = 20;
 
 interface WorkflowQueue {
-  line_id: string;
+  queue_id: string;
   is_paused: boolean;
 }
 
@@ -23,7 +30,7 @@ export interface WithheldRuns {
 }
 
 /**
- * The runs that a pause keeps. Accepting a run sees to those that come in during a pause; here is the rest, for the leader: runs that
+ * The runs that a pause withholds. Accepting a run sees to those that come in during a pause; here is the rest, for the leader: runs that
  * were in the queue before, and the end of the pause. What is to be done is read from the rows, so nothing is lost with a process.
  */
 export function createWithheldRuns(pool: Pool): WithheldRuns {
@@ -34,24 +41,24 @@ export function createWithheldRuns(pool: Pool): WithheldRuns {
     const statement = scope === 'workflow' ? WITHHOLD_OF_WORKFLOWS : WITHHOLD_OF_TENANTS;
     let sum = 0;
     for (let n = 0; n < MAX_BATCHES; n += 1) {
-      const { rows } = await pool.query<{ last: string | null; looked_at: number; kept: number }>({
-        name: `sweep_keep_of_${scope}s`,
+      const { rows } = await pool.query<{ last: string | null; looked_at: number; withheld: number }>({
+        name: `sweep_withhold_of_${scope}s`,
         text: statement,
         values: [after[scope]],
       });
-      const [{ last, looked_at, kept } = { last: null, looked_at: 0, kept: 0 }] = rows;
-      sum += kept;
-      if (kept >= BATCH) continue;
+      const [{ last, looked_at, withheld } = { last: null, looked_at: 0, withheld: 0 }] = rows;
+      sum += withheld;
+      if (withheld >= BATCH) continue;
       after[scope] = looked_at < AT_ONCE ? FIRST_ID : (last ?? FIRST_ID);
       break;
     }
     return sum;
   }
 
-  async function releaseOf({ line_id }: WorkflowQueue): Promise<number> {
+  async function releaseOf({ queue_id }: WorkflowQueue): Promise<number> {
     let sum = 0;
     for (let n = 0; n < MAX_BATCHES; n += 1) {
-      const { rowCount } = await pool.query({ name: 'sweep_let_go', text: RELEASE, values: [line_id] });
+      const { rowCount } = await pool.query({ name: 'sweep_release_withheld', text: RELEASE, values: [queue_id] });
       sum += rowCount ?? 0;
       if ((rowCount ?? 0) < BATCH) break;
     }
@@ -62,22 +69,22 @@ export function createWithheldRuns(pool: Pool): WithheldRuns {
     withholdRuns: async () => (await withholdOf('workflow')) + (await withholdOf('tenant')),
     async release() {
       const { rows } = await pool.query<WorkflowQueue>({
-        name: 'sweep_find_kept_lines',
+        name: 'sweep_find_withheld_queues',
         text: FIND_QUEUES,
         values: [afterQueue],
       });
       let sum = 0;
-      for (const line of rows) if (!line.is_paused) sum += await releaseOf(line);
-      afterQueue = (rows.length < AT_ONCE ? undefined : rows.at(-1)?.line_id) ?? FIRST_ID;
+      for (const queue of rows) if (!queue.is_paused) sum += await releaseOf(queue);
+      afterQueue = (rows.length < AT_ONCE ? undefined : rows.at(-1)?.queue_id) ?? FIRST_ID;
       return sum;
     },
   };
 }
 
 // A run may have begun, or have been dispatched, since it was found. The places of the index are compared as rows: with plain
-// conditions the planner takes an index by tenant, in which the kept runs are too. Ids pass through arrays: it
+// conditions the planner takes an index by tenant, in which the withheld runs are too. Ids pass through arrays: it
 // expects ten rows of one, and a thousand of a list with this limit, for which it reads the whole table.
-const keep = (paused: string, place: string, ofPaused: string) => `
+const withhold = (paused: string, place: string, ofPaused: string) => `
 with paused as materialized (${paused} order by 1 limit ${AT_ONCE}),
 found as materialized (
   select q.id from paused p cross join lateral (
@@ -90,34 +97,34 @@ locked as materialized (
   where case when i.ready_at is not null and i.held_by is null and i.dispatched_at is null and i.completed_at is null then true else false end
   order by i.id for no key update of i skip locked
 ),
-kept as (
+withheld as (
   update workflow_instance i
   set kept_since = ready_at, ready_at = null, wake_at = null, deadline_at = deadline_at + ${WITHHELD_EXTENSION}
   from unnest(array(select id from locked)) as locked(id) where i.id = locked.id returning i.id
 )
-select max(id::text)::uuid as last, count(*)::int as looked_at, (select count(*)::int from kept) as kept from paused`;
+select max(id::text)::uuid as last, count(*)::int as looked_at, (select count(*)::int from withheld) as withheld from paused`;
 
-const WITHHOLD_OF_WORKFLOWS = keep(
+const WITHHOLD_OF_WORKFLOWS = withhold(
   `select w.id, w.tenant_id as tenant, coalesce(t.creator_id, t.id) as creator from workflow w join tenant t on t.id = w.tenant_id
    where w.paused_at is not null and w.id > $1::uuid`,
   `${CREATOR}, tenant_id, ${QUEUE_ID}`,
   'p.creator, p.tenant, p.id',
 );
-const WITHHOLD_OF_TENANTS = keep(
+const WITHHOLD_OF_TENANTS = withhold(
   `select t.id, t.id as tenant, coalesce(t.creator_id, t.id) as creator from tenant t where t.paused_at is not null and t.id > $1::uuid`,
   `${CREATOR}, tenant_id`,
   'p.creator, p.tenant',
 );
 
 const FIND_QUEUES = `
-with recursive line as (
-  (select 1 as n, tenant_id, ${QUEUE_ID} as line_id from workflow_instance where ${WITHHELD} and ${QUEUE_ID} > $1::uuid order by ${QUEUE_ID} limit 1)
+with recursive queue as (
+  (select 1 as n, tenant_id, ${QUEUE_ID} as queue_id from workflow_instance where ${WITHHELD} and ${QUEUE_ID} > $1::uuid order by ${QUEUE_ID} limit 1)
   union all
-  select n + 1, next.tenant_id, next.line_id from line l cross join lateral (
-    select tenant_id, ${QUEUE_ID} as line_id from workflow_instance where ${WITHHELD} and ${QUEUE_ID} > l.line_id order by ${QUEUE_ID} limit 1
+  select n + 1, next.tenant_id, next.queue_id from queue l cross join lateral (
+    select tenant_id, ${QUEUE_ID} as queue_id from workflow_instance where ${WITHHELD} and ${QUEUE_ID} > l.queue_id order by ${QUEUE_ID} limit 1
   ) next where n < ${AT_ONCE}
 )
-select line_id, ${isPaused('line.tenant_id', 'line.line_id')} as is_paused from line order by line_id`;
+select queue_id, ${isPaused('queue.tenant_id', 'queue.queue_id')} as is_paused from queue order by queue_id`;
 
 // With the time at which it came, so it comes before those that were accepted later. Its time limit begins again.
 const RELEASE = `

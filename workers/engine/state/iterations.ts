@@ -82,7 +82,7 @@ function failedItem({ place: _, ...failure }: ItemFailure): AppError {
 /** Puts together what each item gave, from the outcomes in its iteration in any order. */
 export class Results {
   readonly #graph: Graph;
-  readonly #values = new Map<number, { place: number; value: Json }>();
+  readonly #values = new Map<number, { position: number; value: Json }>();
   readonly #errors = new Map<number, { place: number; error: JsonObject }>();
 
   constructor(graph: Graph) {
@@ -105,8 +105,8 @@ export class Results {
       if (!known || position < known.place) this.#errors.set(iteration, { place: position, error: { code, message } });
     } else if (isLast(this.#graph, node, exit)) {
       const known = this.#values.get(iteration);
-      if (!known || position > known.place)
-        this.#values.set(iteration, { place: position, value: resultOf(node, output) });
+      if (!known || position > known.position)
+        this.#values.set(iteration, { position: position, value: resultOf(node, output) });
     }
   }
 

@@ -174,9 +174,9 @@ export function createResidentValues(maxLength: number): ResidentValues {
       if (waiting.includes(entrant) && isAtLimit(flow, asked))
         refused.set(flow.tenantID, { flow, length: asked, at: performance.now() });
       const timer = setTimeout(() => refuse(run), MEMORY_TIMEOUT_MS);
-      const isAdmitted = await promise;
+      const isAccepted = await promise;
       clearTimeout(timer);
-      return isAdmitted;
+      return isAccepted;
     },
     count(run, committed = []) {
       for (const { source } of committed) {

@@ -59,7 +59,7 @@ export function createCronScheduler({ pool, runs, rights, lateMs, pollMs = POLL_
       // After the commit: without it the sweep would end them, by the notes.
       if (toCancel.length > 0) await runs.end({ tenantID: null, ids: toCancel, status: 'CANCELLED', error: null });
       if (started > 0)
-        await runs.dispatchQueued().catch((error) => logger.debug({ err: error }, 'refill is left to the sweep'));
+        await runs.dispatchQueued().catch((error) => logger.debug({ err: error }, 'dispatch is left to the sweep'));
     }
     return false;
   }

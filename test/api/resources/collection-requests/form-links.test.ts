@@ -209,7 +209,7 @@ describe('a link', () => {
   test('of a node that allows none does not work, even if it is signed', async () => {
     const { instanceID } = await asked({ type: 'approval' });
 
-    const url = here(cluster.context.formLinks.urlOf({ tenantID: tenant.id, instanceID, nodeID: 'ask', path: '0' }));
+    const url = here(cluster.context.runs.formLinks.urlOf({ tenantID: tenant.id, instanceID, nodeID: 'ask', path: '0' }));
     expect(await call(url)).toMatchObject(refusal(409, 'CONFLICT'));
     expect(await call(url, approve)).toMatchObject(refusal(409, 'CONFLICT'));
   });
@@ -288,8 +288,8 @@ describe('a link', () => {
     const urls = [
       link.replace(token, `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`),
       link.replace(token, `A${token.slice(1)}`),
-      here(cluster.context.formLinks.urlOf(other)),
-      here(cluster.context.formLinks.urlOf({ ...other, tenantID: tenant.id, instanceID: other.tenantID })),
+      here(cluster.context.runs.formLinks.urlOf(other)),
+      here(cluster.context.runs.formLinks.urlOf({ ...other, tenantID: tenant.id, instanceID: other.tenantID })),
     ];
 
     expect(unknown).toMatchObject(refusal(404, 'NOT_FOUND'));

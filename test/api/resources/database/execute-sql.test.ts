@@ -224,11 +224,11 @@ test('a tenant without a database is told why when the deployment provides none'
 });
 
 test('deleting a tenant deletes its database', async () => {
-  const gone = await aTenant(cluster);
-  const theirs = cluster.as(gone.creator).in(gone);
+  const dropped = await aTenant(cluster);
+  const theirs = cluster.as(dropped.creator).in(dropped);
   await theirs.post(path, { sql: 'create table t (id int)' });
   const { rows } = await cluster.pool.query('select database_name as name from tenant_database where tenant_id = $1', [
-    gone.id,
+    dropped.id,
   ]);
 
   expect((await theirs.delete('T/')).status).toBe(200);

@@ -106,7 +106,7 @@ test('a text finds runs by id, by the end of an id, by tag, or else by the title
   expect(await found('salar', '&status=COMPLETED')).toEqual([tagged]);
   expect(await found('salar', '&status=FAILED')).toEqual([]);
   expect(await found('1_0')).toEqual([]);
-  // What one may not read neither shows nor stands before what one may.
+  // Runs that one may not read neither show nor stand before those that one may.
   const asReader = cluster.as(reader).in(own);
   expect(await found('order', '', asReader)).toEqual([plain]);
   expect(await found(tagged, '', asReader)).toEqual([]);
@@ -174,18 +174,18 @@ test('every filter reads few rows beside many runs', async () => {
   const crowd = await aTenant(cluster);
   const runs = Number(process.env.FILTERED_RUNS ?? 20_000);
   const workflow = await aWorkflow(cluster, { tenant: crowd, ...chain() });
-  const rare = await aWorkflow(cluster, { tenant: crowd, ...chain() });
+  const seldom = await aWorkflow(cluster, { tenant: crowd, ...chain() });
   for (const [{ id }, title] of [
     [workflow, 'Daily report'],
-    [rare, 'Seldom seen'],
+    [seldom, 'Seldom seen'],
   ] as const)
     await cluster.as(crowd.creator).in(crowd).patch(`T/workflows/${id}`, { title });
   await pool.query(FILL, [crowd.id, workflow.id, workflow.versionID, runs]);
-  await pool.query(RARE, [crowd.id, rare.id, rare.versionID, runs]);
+  await pool.query(SELDOM, [crowd.id, seldom.id, seldom.versionID, runs]);
   await pool.query('vacuum analyze workflow_instance');
   await pool.query('vacuum analyze run_tag');
   const em = tenantEntityManager(orm.em, crowd.id);
-  const root = (await pool.query('select id from workflow_instance where workflow_id = $1 limit 1', [rare.id])).rows[0]
+  const root = (await pool.query('select id from workflow_instance where workflow_id = $1 limit 1', [seldom.id])).rows[0]
     .id;
   const filters = [
     {},
@@ -195,8 +195,8 @@ test('every filter reads few rows beside many runs', async () => {
     { tag: 'frequent' },
     { origin: 'cron' },
     { origin: 'direct' },
-    { version: rare.versionID },
-    { workflowID: rare.id, version: '1' },
+    { version: seldom.versionID },
+    { workflowID: seldom.id, version: '1' },
     { root },
     { parentInstanceID: root },
     { search: 'seldom' },
@@ -242,7 +242,7 @@ insert into run_tag (instance_id, tag, tenant_id)
 select id, case when extract(epoch from created_at)::bigint % 10000 = 0 then 'rare' else 'frequent' end, $1 from run`;
 
 // The oldest, by another workflow: one that started others.
-const RARE = `
+const SELDOM = `
 with parent as (
   insert into workflow_instance (id, tenant_id, workflow_id, version_id, status, caller, deadline_at, created_at, completed_at)
   select uuidv7(make_interval(secs => -$4::int)), $1, $2, $3, 'COMPLETED', '{"origin": "direct"}', now(), now(), now() returning id)

@@ -35,7 +35,7 @@ test('an error of code has its place in the run and in the code, wherever it is 
   expect(run.error).toEqual(whole);
   expect(run.timeline.at(-1)).toMatchObject({ nodeID: 'bad', frame: [], attempt: 1, error: noLuck });
   const { rows } = await cluster.pool.query<RunEventRow>(EVENTS, [run.instanceID]);
-  // What sockets and streams are sent.
+  // Messages that sockets and streams are sent.
   const sent = rows.flatMap(presentRunEvent).map(({ payload }) => payload);
   expect(sent).toContainEqual(expect.objectContaining({ nodeID: 'bad', attempt: 1, frame: [], error: noLuck }));
   expect(sent).toContainEqual(expect.objectContaining({ status: 'FAILED', error: whole }));

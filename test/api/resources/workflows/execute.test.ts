@@ -47,7 +47,7 @@ test('a run that fails during the wait answers with the error', async () => {
 test('the worker sends the outcome to the process that waits', async () => {
   const { id } = await aWorkflow(cluster, { tenant, ...chain({}, { echo: '{{ctx.input.word}}' }) });
   const told: unknown[] = [];
-  const { channel } = cluster.context.awaitedRuns;
+  const { channel } = cluster.context.runs.awaited;
   const unsubscribe = cluster.backplane.messages.subscribe(channel, (message) => told.push(message));
 
   const ended: string[] = [];
@@ -82,7 +82,7 @@ test('a repeated request waits for the run of the first one, also if that has en
   // Workers tell the process that waits now.
   await eventually(async () => {
     const { rows } = await cluster.pool.query('select awaited_by from workflow_instance where id = $1', [instanceID]);
-    expect(rows).toEqual([{ awaited_by: cluster.context.awaitedRuns.channel }]);
+    expect(rows).toEqual([{ awaited_by: cluster.context.runs.awaited.channel }]);
   });
   await cluster.context.runs.stop(tenant.id, instanceID);
   const third = send(30);

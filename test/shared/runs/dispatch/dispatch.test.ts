@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { insertRuns, type NewRun } from '#shared/runs/accept.ts';
-import { ADMIT, HAS_WAITING } from '#shared/runs/dispatch/dispatch-sql.ts';
+import { DISPATCH, HAS_WAITING } from '#shared/runs/dispatch/dispatch-sql.ts';
 import { createRuns, type Runs } from '#shared/runs/runs.ts';
 import { limitsOf } from '#shared/workflow/limits.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => deployment[Symbol.asyncDispose]());
 
-/** Of a window of `slots` × 1.25 runs. */
+/** Empties a window of `slots` × 1.25 runs. */
 async function empty({ slots }: { slots: number }): Promise<void> {
   const { pool } = deployment;
   for (const table of ['workflow_instance', 'worker_session', 'dispatch_turn', 'freed_key', 'tenant_dispatch'])
@@ -43,7 +43,7 @@ async function aTenant(creatorID = newID()): Promise<string> {
   return id;
 }
 
-/** Queues runs and admits none; class `batch`, of no workflow. */
+/** Queues runs and dispatches none; class `batch`, of no workflow. */
 async function queue(tenantID: string, count: number, more: Partial<NewRun> = {}): Promise<string[]> {
   const { pool, newRun } = deployment;
   const runs = Array.from({ length: count }, () => newRun(versionID, {}, { tenantID, class: 'batch', ...more }));
@@ -51,19 +51,19 @@ async function queue(tenantID: string, count: number, more: Partial<NewRun> = {}
   return ids;
 }
 
-/** What has become of the runs that `admit` looks at, as the metric counts it. */
-async function countAdmissions(): Promise<Record<string, number>> {
+/** The outcomes of the runs that a dispatch visits, as the metric counts them. */
+async function countDispatches(): Promise<Record<string, number>> {
   const read = () =>
-    deployment.runs.admissions.samples.map(({ labels, value }) => [labels?.outcome ?? '', value] as const);
+    deployment.runs.dispatchCounts.samples.map(({ labels, value }) => [labels?.outcome ?? '', value] as const);
   const before = new Map(read());
-  await admit();
+  await dispatch();
   const added = read().map(([outcome, value]) => [outcome, value - (before.get(outcome) ?? 0)] as const);
   return Object.fromEntries(added.filter(([, value]) => value > 0));
 }
 
-/** The rows say what is admitted. On a busy machine the queue may not take the jobs in time, which the sweep repairs. */
-async function admit(runs: Pick<Runs, 'refill'> = deployment.runs): Promise<void> {
-  await runs.refill().catch(() => undefined);
+/** The rows say what is dispatched. On a busy machine the queue may not take the jobs in time, which the sweep repairs. */
+async function dispatch(runs: Pick<Runs, 'dispatchQueued'> = deployment.runs): Promise<void> {
+  await runs.dispatchQueued().catch(() => undefined);
 }
 
 async function inWindow(): Promise<Record<string, number>> {
@@ -73,12 +73,12 @@ async function inWindow(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ tenant_id, n }) => [tenant_id, n]));
 }
 
-async function isAdmitted(ids: readonly string[]): Promise<boolean[]> {
+async function isDispatched(ids: readonly string[]): Promise<boolean[]> {
   const rows = await Promise.all(ids.map((id) => deployment.read(id)));
   return rows.map(({ dispatched_at, held_by }) => dispatched_at !== null || held_by !== null);
 }
 
-/** Makes admitted runs held, as a claim does. */
+/** Makes dispatched runs owned, as a claim does. */
 async function claim(ids: readonly string[]): Promise<void> {
   await deployment.pool.query(
     `update workflow_instance set status = 'RUNNING', held_by = $2, epoch = epoch + 1, ready_at = null, dispatched_at = null, started_at = coalesce(started_at, now())
@@ -87,25 +87,25 @@ async function claim(ids: readonly string[]): Promise<void> {
   );
 }
 
-/** Ends runs, held or not. */
+/** Ends runs, owned or not. */
 async function end(ids: readonly string[]): Promise<void> {
   await deployment.runs.end({ tenantID: null, ids, status: 'CANCELLED', error: null });
 }
 
-async function admitted(): Promise<string[]> {
+async function dispatched(): Promise<string[]> {
   const { rows } = await deployment.pool.query<{ id: string }>(
     'select id from workflow_instance where dispatched_at is not null',
   );
   return rows.map(({ id }) => id);
 }
 
-describe('an admission', () => {
+describe('a dispatch', () => {
   test('shares the window between tenants, regardless of who queued first', async () => {
     const [many, few] = [await aTenant(), await aTenant()];
     await queue(many, 40);
     await queue(few, 3);
 
-    await admit();
+    await dispatch();
 
     expect(await inWindow()).toEqual({ [many]: 6, [few]: 3 });
   });
@@ -116,7 +116,7 @@ describe('an admission', () => {
     const other = await aTenant();
     for (const tenantID of [...own, other]) await queue(tenantID, 10);
 
-    await admit();
+    await dispatch();
 
     const shares = await inWindow();
     expect(shares[other]).toBeGreaterThanOrEqual(4);
@@ -130,7 +130,7 @@ describe('an admission', () => {
     await queue(heavy, 60);
     await queue(light, 60);
 
-    await admit();
+    await dispatch();
 
     expect(await inWindow()).toEqual({ [heavy]: 37, [light]: 9 });
   });
@@ -139,9 +139,9 @@ describe('an admission', () => {
     const tenants = await Promise.all(Array.from({ length: 25 }, () => aTenant()));
     for (const id of tenants) await queue(id, 20);
     const served = new Map<string, number>();
-    // Each round ends what has been admitted.
+    // Each round ends what has been dispatched.
     for (let round = 0; round < 10; round += 1) {
-      await admit();
+      await dispatch();
       for (const [id, n] of Object.entries(await inWindow())) served.set(id, (served.get(id) ?? 0) + n);
       await deployment.pool.query('delete from workflow_instance where dispatched_at is not null');
     }
@@ -150,7 +150,7 @@ describe('an admission', () => {
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
   });
 
-  test('visits all lines in turn, also when the first ones have nothing that may begin', async () => {
+  test('visits all queues in turn, also when the first ones have nothing that may begin', async () => {
     const paused = await Promise.all(Array.from({ length: 40 }, () => aTenant()));
     const last = await aTenant();
     await deployment.pool.query('insert into tenant_dispatch (tenant_id, max_runs) select unnest($1::uuid[]), 1', [
@@ -164,9 +164,9 @@ describe('an admission', () => {
     await empty2slots();
     const [id = ''] = await queue(last, 1);
 
-    await admit();
+    await dispatch();
 
-    expect(await isAdmitted([id])).toEqual([true]);
+    expect(await isDispatched([id])).toEqual([true]);
   });
 
   async function empty2slots(): Promise<void> {
@@ -180,8 +180,8 @@ describe('an admission', () => {
     const batch = await queue(tenantID, 130);
     let ofBatch = 0;
     for (let round = 0; round < 120; round += 1) {
-      await admit();
-      const ids = await admitted();
+      await dispatch();
+      const ids = await dispatched();
       expect(ids).not.toEqual([]);
       ofBatch += ids.filter((id) => batch.includes(id)).length;
       await deployment.pool.query('delete from workflow_instance where id = any($1::uuid[])', [ids]);
@@ -196,16 +196,16 @@ describe('an admission', () => {
     await empty({ slots: 40 });
     const [busy, other, idle] = [await aTenant(), await aTenant(), await aTenant()];
     await queue(busy, 100);
-    await admit();
+    await dispatch();
     expect(await inWindow()).toEqual({ [busy]: 46 });
 
     await queue(busy, 10, { class: 'interactive' });
-    await admit();
+    await dispatch();
     expect(await inWindow()).toEqual({ [busy]: 48 });
 
     await queue(other, 5);
     await queue(idle, 5);
-    await admit();
+    await dispatch();
     expect(await inWindow()).toEqual({ [busy]: 48, [other]: 1, [idle]: 1 });
   });
 
@@ -214,7 +214,7 @@ describe('an admission', () => {
     await empty({ slots: 40 });
     const [busy, newcomer] = [await aTenant(), await aTenant()];
     await queue(busy, 50);
-    await admit();
+    await dispatch();
     expect(await inWindow()).toEqual({ [busy]: 46 });
     const run = () => deployment.newRun(versionID, {}, { tenantID: newcomer, class: 'batch' });
 
@@ -232,17 +232,17 @@ describe('an admission', () => {
       early,
     ]);
 
-    await admit();
-    expect(await isAdmitted([early, late])).toEqual([false, true]);
+    await dispatch();
+    expect(await isDispatched([early, late])).toEqual([false, true]);
   });
 
   test('that is asked for during another one follows it, once for all that ask', async () => {
     const { pool, producer, backplane } = deployment;
-    const [admits, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [begun, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const query = async (statement: { name?: string }, ...more: unknown[]) => {
       const result = await Reflect.apply(pool.query, pool, [statement, ...more]);
-      if (statement.name === 'admit_runs') {
-        admits.resolve();
+      if (statement.name === 'dispatch_runs') {
+        begun.resolve();
         await answer.promise;
       }
       return result;
@@ -251,19 +251,19 @@ describe('an admission', () => {
     const { messages } = backplane;
     const runs = createRuns({ pool: slow, dispatchPool: slow, producer, messages, logger: testLogger });
     const ids = await queue(await aTenant(), 1);
-    const first = runs.refill();
-    await admits.promise;
+    const first = runs.dispatchQueued();
+    await begun.promise;
     ids.push(...(await queue(await aTenant(), 1)));
 
-    const second = runs.refill();
-    expect(runs.refill()).toBe(second);
+    const second = runs.dispatchQueued();
+    expect(runs.dispatchQueued()).toBe(second);
     answer.resolve();
     await Promise.allSettled([first, second]);
 
-    expect(await isAdmitted(ids)).toEqual([true, true]);
+    expect(await isDispatched(ids)).toEqual([true, true]);
   });
 
-  test('and other hand-overs are counted by whether the queue has taken the jobs', async () => {
+  test('and direct dispatches are counted by whether the queue has taken the jobs', async () => {
     const { pool, producer, backplane } = deployment;
     const needs = { pool, dispatchPool: pool, messages: backplane.messages, logger: testLogger };
     const [runs, away] = [
@@ -273,13 +273,13 @@ describe('an admission', () => {
         producer: { ...producer, enqueue: () => Promise.reject(new Error('The queue is away')) },
       }),
     ];
-    await runs.handOver(await queue(await aTenant(), 1));
+    await runs.dispatch(await queue(await aTenant(), 1));
     await queue(await aTenant(), 2);
-    await runs.refill();
+    await runs.dispatchQueued();
     await queue(await aTenant(), 3);
-    await expect(away.refill()).rejects.toThrow('The queue is away');
+    await expect(away.dispatchQueued()).rejects.toThrow('The queue is away');
 
-    expect([runs, away].map(({ handOvers }) => handOvers.samples)).toEqual([
+    expect([runs, away].map(({ jobCounts }) => jobCounts.samples)).toEqual([
       [
         { labels: { kind: 'woken', outcome: 'added' }, value: 1 },
         { labels: { kind: 'refill', outcome: 'added' }, value: 2 },
@@ -293,15 +293,15 @@ describe('an admission', () => {
     await deployment.pool.query('update tenant set deleting_at = now() where id = $1', [tenantID]);
     await queue(tenantID, 3);
 
-    await admit();
+    await dispatch();
 
     expect(await inWindow()).toEqual({});
   });
 
-  test('that was planned beside an empty table reads only what it admits, also beside many runs', async () => {
+  test('that was planned beside an empty table reads only what it dispatches, also beside many runs', async () => {
     await using young = await startDeployment();
 
-    const { rows } = await young.pool.query<{ 'QUERY PLAN': string }>(`explain ${ADMIT}`);
+    const { rows } = await young.pool.query<{ 'QUERY PLAN': string }>(`explain ${DISPATCH}`);
 
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
     const indexes = new Set(
@@ -346,7 +346,7 @@ describe('an admission', () => {
       logger: testLogger,
     });
 
-    await admit(runs);
+    await dispatch(runs);
     expect(Object.values(await inWindow()).reduce((sum, n) => sum + n, 0)).toBe(63);
 
     expect([...rowsRead.values()].filter((rows) => rows > 2_000)).toEqual([]);
@@ -366,17 +366,17 @@ describe('a limit', () => {
     await deployment.pool.query('insert into tenant_dispatch (tenant_id, max_runs) values ($1, 2)', [tenantID]);
     const ids = await queue(tenantID, 5);
 
-    await admit();
-    const first = await admitted();
+    await dispatch();
+    const first = await dispatched();
     await claim(first);
-    await admit();
+    await dispatch();
     expect(await inWindow()).toEqual({ [tenantID]: 2 });
 
     // As the sweep does when the lease has ended.
     await deployment.pool.query(
       'update workflow_instance set held_by = null, ready_at = now(), epoch = epoch + 1 where held_by is not null',
     );
-    await admit();
+    await dispatch();
     expect(await inWindow()).toEqual({ [tenantID]: 2 });
     expect(ids).toHaveLength(5);
   });
@@ -387,10 +387,10 @@ describe('a limit', () => {
     await queue(tenantID, 30, limited({ maxRunsAtOnce: 2 }, one));
     const ids = await queue(tenantID, 2, { workflowID: other });
 
-    await admit();
+    await dispatch();
 
     expect(await inWindow()).toEqual({ [tenantID]: 4 });
-    expect(await isAdmitted(ids)).toEqual([true, true]);
+    expect(await isDispatched(ids)).toEqual([true, true]);
   });
 
   test('of a rate counts the runs that began in the period', async () => {
@@ -398,22 +398,22 @@ describe('a limit', () => {
     const workflowID = newID();
     const ids = await queue(tenantID, 6, limited({ rate: { limit: 3, per: 'minute' } }, workflowID));
 
-    await admit();
+    await dispatch();
     expect(await inWindow()).toEqual({ [tenantID]: 3 });
     await claim(ids);
-    await end(await heldIDs());
-    await admit();
+    await end(await ownedIDs());
+    await dispatch();
     expect(await inWindow()).toEqual({});
 
     await deployment.pool.query(
       `update workflow_instance set started_at = now() - interval '61 seconds' where id = $1`,
       [ids[0]],
     );
-    await admit();
+    await dispatch();
     expect(await inWindow()).toEqual({ [tenantID]: 1 });
   });
 
-  async function heldIDs(): Promise<string[]> {
+  async function ownedIDs(): Promise<string[]> {
     const { rows } = await deployment.pool.query<{ id: string }>(
       'select id from workflow_instance where held_by is not null',
     );
@@ -430,32 +430,32 @@ describe('a limit', () => {
     const ids = await queue(tenantID, 3, limited(key('queue'), workflowID, { customer: 7 }));
     const others = await queue(tenantID, 1, limited(key('queue'), workflowID, { customer: 8 }));
 
-    await admit();
-    expect(await isAdmitted([...ids, ...others])).toEqual([true, false, false, true]);
+    await dispatch();
+    expect(await isDispatched([...ids, ...others])).toEqual([true, false, false, true]);
     await claim(ids);
     // Parked.
     await deployment.pool.query(`update workflow_instance set status = 'WAITING', held_by = null where id = $1`, [
       ids[0],
     ]);
-    await admit();
-    expect(await isAdmitted(ids)).toEqual([false, false, false]);
+    await dispatch();
+    expect(await isDispatched(ids)).toEqual([false, false, false]);
 
     await end([ids[0] ?? '']);
-    await admit();
-    expect(await isAdmitted(ids.slice(1))).toEqual([true, false]);
+    await dispatch();
+    expect(await isDispatched(ids.slice(1))).toEqual([true, false]);
   });
 
   test('of a key is held while the worker of its run is dead, and by the run that lost it', async () => {
     const tenantID = await aTenant();
     const of = limited(key('queue'), newID(), { customer: 7 });
     const [holder = '', next = ''] = await queue(tenantID, 2, of);
-    await admit();
+    await dispatch();
     await claim([holder]);
     const { pool } = deployment;
     const others = async () => {
       const [further = ''] = await queue(tenantID, 1, of);
-      await admit();
-      return await isAdmitted([next, further]);
+      await dispatch();
+      return await isDispatched([next, further]);
     };
 
     await pool.query(`update worker_session set expires_at = now() - interval '1 second' where id = $1`, [leaseID]);
@@ -466,19 +466,19 @@ describe('a limit', () => {
     expect(await others()).toEqual([false, false]);
     await pool.query('update worker_session set ended_at = now() where id = $1', [leaseID]);
     expect(await others()).toEqual([false, false]);
-    // As the sweep releases it: a suspect, which is not handed over.
+    // As the sweep releases it: a crash-suspected run, which is not dispatched.
     const release =
       'update workflow_instance set held_by = null, ready_at = now(), epoch = epoch + 1, losses = $2 where id = $1';
     await pool.query(release, [holder, 1]);
     expect(await others()).toEqual([false, false]);
-    expect(await isAdmitted([holder])).toEqual([false]);
+    expect(await isDispatched([holder])).toEqual([false]);
     await pool.query(release, [holder, 0]);
     expect(await others()).toEqual([false, false]);
-    expect(await isAdmitted([holder])).toEqual([true]);
+    expect(await isDispatched([holder])).toEqual([true]);
 
     await end([holder]);
-    await admit();
-    expect(await isAdmitted([next])).toEqual([true]);
+    await dispatch();
+    expect(await isDispatched([next])).toEqual([true]);
   });
 
   test('of a key lets the runs behind go on, however many wait for it', async () => {
@@ -487,9 +487,9 @@ describe('a limit', () => {
     await queue(tenantID, 300, limited(key('queue'), workflowID, { customer: 7 }));
     const [behind = ''] = await queue(tenantID, 1, limited(key('queue'), workflowID, { customer: 8 }));
 
-    await admit();
+    await dispatch();
 
-    expect(await isAdmitted([behind])).toEqual([true]);
+    expect(await isDispatched([behind])).toEqual([true]);
     expect(await inWindow()).toEqual({ [tenantID]: 2 });
   });
 
@@ -500,9 +500,9 @@ describe('a limit', () => {
     expect(await waits()).toBe(false);
     await queue(tenantID, 3, of);
     expect(await waits()).toBe(true);
-    await admit();
+    await dispatch();
     expect(await waits()).toBe(true);
-    await claim(await admitted());
+    await claim(await dispatched());
 
     expect(await waits()).toBe(false);
 
@@ -522,7 +522,7 @@ describe('a limit', () => {
       ['fail', 'FAILED', 'failed'],
     ] as const) {
       const ids = await queue(tenantID, 3, limited(key(onLimit, 2), newID(), { customer: 7 }));
-      expect(await countAdmissions()).toEqual({ admitted: 2, [outcome]: 1 });
+      expect(await countDispatches()).toEqual({ dispatched: 2, [outcome]: 1 });
 
       const rows = await Promise.all(ids.map((id) => deployment.read(id)));
       expect(rows.map((row) => row.status)).toEqual(['PENDING', 'PENDING', status]);
@@ -543,7 +543,7 @@ describe('a limit', () => {
        when (new.id = '${refused}'::uuid and new.status = 'CANCELLED') execute function refuse()`,
     );
 
-    await admit();
+    await dispatch();
 
     const { rows } = await pool.query<{ status: string; runs: number; moments: number }>(
       `select status, count(*)::int as runs, count(distinct completed_at)::int as moments from workflow_instance
@@ -552,10 +552,10 @@ describe('a limit', () => {
     );
     const [dropped, left] = rows;
     expect(dropped).toMatchObject({ status: 'CANCELLED', runs: 14 });
-    // Halved four times at the most, by each of two admissions; alone, each has a moment of its own.
+    // Halved four times at the most, by each of two dispatches; alone, each has a moment of its own.
     expect(dropped?.moments).toBeLessThan(10);
     expect(left).toMatchObject({ status: 'PENDING', runs: 2 });
-    expect(await isAdmitted([first ?? '', refused])).toEqual([true, false]);
+    expect(await isDispatched([first ?? '', refused])).toEqual([true, false]);
     await pool.query('drop trigger refuse on workflow_instance; drop function refuse()');
   });
 
@@ -564,11 +564,11 @@ describe('a limit', () => {
     const workflowID = newID();
     const of = limited(key('cancel-old'), workflowID, { customer: 7 });
     const [old = ''] = await queue(tenantID, 1, of);
-    await admit();
+    await dispatch();
     await claim([old]);
     const [middle = '', last = ''] = await queue(tenantID, 2, of);
 
-    expect(await countAdmissions()).toEqual({ superseded: 1, old: 1, admitted: 1 });
+    expect(await countDispatches()).toEqual({ superseded: 1, old: 1, dispatched: 1 });
 
     const rows = await Promise.all([old, middle, last].map((id) => deployment.read(id)));
     expect(rows.map(({ status, error }) => [status, error?.code])).toEqual([
@@ -576,38 +576,38 @@ describe('a limit', () => {
       ['CANCELLED', 'SUPERSEDED'],
       ['PENDING', undefined],
     ]);
-    expect(await isAdmitted([last])).toEqual([true]);
+    expect(await isDispatched([last])).toEqual([true]);
   });
 
-  test('of a key is not exceeded by two admissions at once', async () => {
+  test('of a key is not exceeded by two dispatches at once', async () => {
     const tenantID = await aTenant();
     const ids = await queue(tenantID, 6, limited(key('queue', 2), newID(), { customer: 7 }));
     const { pool, producer, backplane } = deployment;
     const other = createRuns({ pool, dispatchPool: pool, producer, messages: backplane.messages, logger: testLogger });
 
-    await Promise.all([admit(), admit(other), admit()]);
+    await Promise.all([dispatch(), dispatch(other), dispatch()]);
 
-    expect((await isAdmitted(ids)).filter(Boolean)).toHaveLength(2);
+    expect((await isDispatched(ids)).filter(Boolean)).toHaveLength(2);
   });
 
   test('of a key is not kept by a run whose job was lost before it began', async () => {
     const tenantID = await aTenant();
     const ids = await queue(tenantID, 2, limited(key('queue'), newID(), { customer: 7 }));
-    await admit();
+    await dispatch();
     // As after FLUSHALL.
     await deployment.pool.query('update workflow_instance set dispatched_at = null');
     await end([ids[0] ?? '']);
 
-    await admit();
-    expect(await isAdmitted(ids)).toEqual([false, true]);
+    await dispatch();
+    expect(await isDispatched(ids)).toEqual([false, true]);
   });
 
-  test('is counted by an admission at once when a run is woken', async () => {
+  test('is counted by a dispatch at once when a run is woken', async () => {
     const ids = await queue(await aTenant(), 2, limited({ maxRunsAtOnce: 1 }, newID()));
 
-    await deployment.runs.handOver(ids);
+    await deployment.runs.dispatch(ids);
 
-    await eventually(async () => expect((await isAdmitted(ids)).filter(Boolean)).toHaveLength(1));
+    await eventually(async () => expect((await isDispatched(ids)).filter(Boolean)).toHaveLength(1));
   });
 
   test('is not skipped by accepting a run', async () => {
@@ -618,7 +618,7 @@ describe('a limit', () => {
     await Promise.all([deployment.runs.accept(run()), deployment.runs.accept(run()), deployment.runs.accept(run())]);
 
     await eventually(async () => expect(await inWindow()).toEqual({ [tenantID]: 1 }));
-    await admit();
+    await dispatch();
     expect(await inWindow()).toEqual({ [tenantID]: 1 });
   });
 
@@ -629,10 +629,10 @@ describe('a limit', () => {
     const accept = (of: string) => deployment.runs.accept(deployment.newRun(versionID, {}, { tenantID: of }));
 
     const accepted = await Promise.all([accept(tenantID), accept(tenantID), accept(leaving)]);
-    await deployment.runs.handOver(accepted.map(({ instanceID }) => instanceID));
+    await deployment.runs.dispatch(accepted.map(({ instanceID }) => instanceID));
 
     await eventually(async () => expect(await inWindow()).toEqual({ [tenantID]: 1 }));
-    await admit();
+    await dispatch();
     expect(await inWindow()).toEqual({ [tenantID]: 1 });
   });
 });

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
-import { cutIntoJobs, type HandedOver } from '#shared/runs/dispatch/job-batches.ts';
-import type { Fleet } from '#shared/runs/dispatch/worker-capacity.ts';
+import { cutIntoJobs, type RunWithJob } from '#shared/runs/dispatch/job-batches.ts';
+import type { WorkerCapacity } from '#shared/runs/dispatch/worker-capacity.ts';
 
 const tenantID = newID();
 
-function runs(count: number, more: Partial<HandedOver> = {}): HandedOver[] {
+function runs(count: number, more: Partial<RunWithJob> = {}): RunWithJob[] {
   return Array.from({ length: count }, () => ({ id: newID(), tenantID, class: 'interactive', epoch: 4, ...more }));
 }
 
 /** How many runs each job has. */
-function sizes(handedOver: readonly HandedOver[], fleet: Fleet): number[] {
-  return cutIntoJobs(handedOver, fleet).map(({ more = [] }) => 1 + more.length);
+function sizes(dispatched: readonly RunWithJob[], fleet: WorkerCapacity): number[] {
+  return cutIntoJobs(dispatched, fleet).map(({ more = [] }) => 1 + more.length);
 }
 
 test('a single run has a job as before there were jobs of several: with its id, for its next epoch', () => {
@@ -25,12 +25,12 @@ test('a single run has a job as before there were jobs of several: with its id, 
 });
 
 test('every run is in one job, and a job of several has an id of its own', () => {
-  const handedOver = runs(30);
+  const dispatched = runs(30);
 
-  const jobs = cutIntoJobs(handedOver, { workers: 1, slots: 50 });
+  const jobs = cutIntoJobs(dispatched, { workers: 1, slots: 50 });
 
   const inJobs = jobs.flatMap(({ instanceID, epoch, more = [] }) => [{ instanceID, epoch }, ...more]);
-  expect(inJobs).toEqual(handedOver.map(({ id }) => ({ instanceID: id, epoch: 5 })));
+  expect(inJobs).toEqual(dispatched.map(({ id }) => ({ instanceID: id, epoch: 5 })));
   expect(jobs.map((job) => workflowRuns.jobID?.(workflowRuns.payload.parse(job)))).toEqual([
     undefined,
     undefined,
@@ -40,9 +40,9 @@ test('every run is in one job, and a job of several has an id of its own', () =>
 
 test('a job has the runs of one tenant and class', () => {
   const other = newID();
-  const handedOver = [...runs(3), ...runs(2, { class: 'batch' }), ...runs(4, { tenantID: other }), ...runs(1)];
+  const dispatched = [...runs(3), ...runs(2, { class: 'batch' }), ...runs(4, { tenantID: other }), ...runs(1)];
 
-  const jobs = cutIntoJobs(handedOver, { workers: 1, slots: 200 });
+  const jobs = cutIntoJobs(dispatched, { workers: 1, slots: 200 });
 
   expect(jobs.map(({ tenantID: id, more = [] }) => [id, 1 + more.length])).toEqual([
     [tenantID, 4],
@@ -52,7 +52,7 @@ test('a job has the runs of one tenant and class', () => {
 });
 
 describe('the runs of a job are', () => {
-  test.each<[string, number, Fleet, number[]]>([
+  test.each<[string, number, WorkerCapacity, number[]]>([
     ['all of them, for one worker', 5, { workers: 1, slots: 50 }, [5]],
     ['so few that every worker gets a job', 5, { workers: 3, slots: 150 }, [2, 2, 1]],
     ['one, while there are more workers than runs', 3, { workers: 4, slots: 200 }, [1, 1, 1]],

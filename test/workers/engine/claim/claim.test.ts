@@ -58,9 +58,9 @@ describe('claiming a run', () => {
   test('locks the rows in the order of their ids, as a dispatch does, so that the two cannot deadlock', async () => {
     const ids = (await accepted(3)).sort();
     const [first, second = '', third] = ids;
-    const holder = await deployment.pool.connect();
-    await holder.query('begin');
-    await holder.query('select from workflow_instance where id = $1 for update', [second]);
+    const lockOwner = await deployment.pool.connect();
+    await lockOwner.query('begin');
+    await lockOwner.query('select from workflow_instance where id = $1 for update', [second]);
     const claim = claimAs(newID());
 
     const claims = [third, first, second].map((id) => claim({ instanceID: id ?? '', epoch: 1 }));
@@ -73,8 +73,8 @@ describe('claiming a run', () => {
     };
     await eventually(async () => expect(await isFree(first)).toBe(false));
     const thirdWasFree = await isFree(third);
-    await holder.query('commit');
-    holder.release();
+    await lockOwner.query('commit');
+    lockOwner.release();
 
     expect(thirdWasFree).toBe(true);
     for (const row of await Promise.all(claims)) expect(row).not.toBeNull();

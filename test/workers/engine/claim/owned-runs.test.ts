@@ -25,7 +25,7 @@ async function run(state: string, values: readonly unknown[] = []): Promise<stri
   return id;
 }
 
-const heldBy = (leaseID: string) => run(`status = 'RUNNING', epoch = 1, held_by = $2, ready_at = null`, [leaseID]);
+const ownedBy = (leaseID: string) => run(`status = 'RUNNING', epoch = 1, held_by = $2, ready_at = null`, [leaseID]);
 
 test('a run that is released from a lost lease has no mark of an earlier dispatch', async () => {
   const id = await run(
@@ -37,19 +37,19 @@ test('a run that is released from a lost lease has no mark of an earlier dispatc
     expect(await deployment.read(id)).toMatchObject({ held_by: null, epoch: 2, ready_at: expect.any(Date) }),
   );
 
-  // The worker has no slots, so the run is not handed over again.
+  // The worker has no slots, so the run is not dispatched again.
   expect(await deployment.read(id)).toMatchObject({ dispatched_at: null });
 });
 
 test('a run that the database has and its owner does not know is released at the second comparison', async () => {
-  const id = await heldBy(worker.leaseID);
-  const look = (epoch: number) => worker.engine.reconcile([{ id, epoch, wake_seq: 0 }], Date.now());
+  const id = await ownedBy(worker.leaseID);
+  const compare = (epoch: number) => worker.engine.reconcile([{ id, epoch, wake_seq: 0 }], Date.now());
 
   // The answer to a claim may be under way: each time another one, here.
-  await look(0);
-  await look(1);
+  await compare(0);
+  await compare(1);
   expect(await deployment.read(id)).toMatchObject({ held_by: worker.leaseID, epoch: 1 });
-  await look(1);
+  await compare(1);
 
   expect(await deployment.read(id)).toMatchObject({ held_by: null, epoch: 2, ready_at: expect.any(Date) });
 });
@@ -66,16 +66,16 @@ test('the third loss without progress fails a run, and the second does not', asy
 });
 
 test('a worker that stops hands back every run of its lease, also one that it does not know, for another one at once', async () => {
-  const leaving = await deployment.startWorker({}, ['query.runs']);
+  const stopping = await deployment.startWorker({}, ['query.runs']);
   // Its claim was committed, and the answer lost.
-  const id = await heldBy(leaving.leaseID);
+  const id = await ownedBy(stopping.leaseID);
   const other = newID();
   await deployment.pool.query(
     `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 50, 't')`,
     [other],
   );
 
-  await leaving.engine.drain();
+  await stopping.engine.drain();
 
   const released = { held_by: null, epoch: 1, losses: 0, ready_at: expect.any(Date), dispatched_at: expect.any(Date) };
   expect(await deployment.read(id)).toMatchObject(released);
@@ -83,16 +83,16 @@ test('a worker that stops hands back every run of its lease, also one that it do
 });
 
 test('a worker whose lease is over claims nothing', async () => {
-  const leaving = await deployment.startWorker({}, ['query.runs']);
+  const stopping = await deployment.startWorker({}, ['query.runs']);
   const id = await run('dispatched_at = now()');
   vi.useFakeTimers({ toFake: ['Date'] });
   vi.advanceTimersByTime(600_000);
 
-  const advanced = leaving.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });
+  const advanced = stopping.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });
   await deployment.pool.query('select 1');
-  expect(leaving.engine.stats.claims.statements).toBe(0);
+  expect(stopping.engine.stats.claims.statements).toBe(0);
   // It stops before it has renewed its lease, and leaves the run to others.
-  await leaving.engine.drain();
+  await stopping.engine.drain();
 
   expect(await advanced).toEqual({ outcome: 'drained', runs: 0 });
   expect(await deployment.read(id)).toMatchObject({ held_by: null, dispatched_at: null, epoch: 0 });
@@ -105,10 +105,10 @@ test('a worker drops each run that the database has not, unless it was claimed a
   const ids = await deployment.runs.acceptMany([deployment.newRun(calling), deployment.newRun(calling)]);
   await worker.engine.advance({ runs: ids.map((instanceID) => ({ instanceID, epoch: 1 })) });
   await eventually(() => expect(silent.seen).toHaveLength(2));
-  const held = ids.flatMap((id) => worker.engine.owned.get(id) ?? []);
-  const isAborted = () => held.map(({ signal }) => signal.aborted);
+  const owned = ids.flatMap((id) => worker.engine.owned.get(id) ?? []);
+  const isAborted = () => owned.map(({ signal }) => signal.aborted);
 
-  await worker.engine.reconcile([], Math.min(...held.map(({ claimedAt }) => claimedAt)));
+  await worker.engine.reconcile([], Math.min(...owned.map(({ claimedAt }) => claimedAt)));
   expect(isAborted()).toEqual([false, false]);
 
   await worker.engine.reconcile([], Date.now() + 1);
@@ -177,12 +177,12 @@ test('a worker that has lost its lease drops all of its runs at once', async () 
   const ids = await deployment.runs.acceptMany([deployment.newRun(calling), deployment.newRun(calling)]);
   await worker.engine.advance({ runs: ids.map((instanceID) => ({ instanceID, epoch: 1 })) });
   await eventually(() => expect(silent.seen).toHaveLength(2));
-  const held = ids.flatMap((id) => worker.engine.owned.get(id) ?? []);
+  const owned = ids.flatMap((id) => worker.engine.owned.get(id) ?? []);
 
   worker.engine.abandon();
 
   expect(worker.engine.owned.size).toBe(0);
-  expect(held.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+  expect(owned.map(({ signal }) => signal.aborted)).toEqual([true, true]);
 });
 
 test.each([

@@ -4,7 +4,7 @@ import { consumersFor, RunPermits } from '#workers/engine/claim/run-permits.ts';
 const LONG_MS = 60_000;
 
 /** Settled promises have told so after this. */
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const nextRound = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Collects names of promises in the order in which they resolve. */
 function inOrder() {
@@ -25,14 +25,14 @@ test('who waits for a place gets those that become free, in the order of asking'
   await permits.acquire(1, LONG_MS);
   watch('first', permits.acquire(4, LONG_MS));
   watch('second', permits.acquire(1, LONG_MS));
-  await turn();
+  await nextRound();
   expect(done).toEqual([]);
 
   permits.release();
-  await turn();
+  await nextRound();
   expect(done).toEqual(['first']);
   permits.release();
-  await turn();
+  await nextRound();
   expect(done).toEqual(['first', 'second']);
 });
 
@@ -58,11 +58,11 @@ test('a consumer asks for a job only while there are more free places than consu
 
   watch('one', permits.untilMayFetch());
   watch('two', permits.untilMayFetch());
-  await turn();
+  await nextRound();
   expect(done).toEqual(['one']);
 
   permits.release();
-  await turn();
+  await nextRound();
   expect(done).toEqual(['one', 'two']);
 });
 
@@ -75,10 +75,10 @@ test('a place goes to a job that has come before a further job is asked for', as
   watch('claim', permits.acquire(1, LONG_MS));
 
   permits.release();
-  await turn();
+  await nextRound();
   expect(done).toEqual(['claim']);
   permits.release();
-  await turn();
+  await nextRound();
   expect(done).toEqual(['claim', 'ask']);
 });
 
@@ -108,15 +108,15 @@ test('while the memory is full no place is given, and afterwards those that wait
   watch('claim', permits.acquire(1, LONG_MS));
   watch('ask', permits.untilMayFetch());
   expect(await permits.acquire(1, 0)).toBe(0);
-  await turn();
+  await nextRound();
   expect(done).toEqual([]);
   // A run that ends may leave the memory full.
   permits.release();
-  await turn();
+  await nextRound();
   expect(done).toEqual([]);
 
   permits.setFull(false);
-  await turn();
+  await nextRound();
 
   expect(done).toEqual(['claim', 'ask']);
 });

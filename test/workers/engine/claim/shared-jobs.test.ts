@@ -41,7 +41,7 @@ function slow(): Promise<string> {
   return deployment.saveVersion(graph({ start: { type: 'start' }, call }, ['start>call']));
 }
 
-/** Runs that are handed over, whose job is not added. */
+/** Runs that are dispatched, whose job is not added. */
 async function dispatched(versions: readonly string[]): Promise<string[]> {
   const ids = await deployment.runs.acceptMany(versions.map((version) => deployment.newRun(version)));
   await deployment.pool.query('update workflow_instance set dispatched_at = now() where id = any($1::uuid[])', [ids]);
@@ -119,26 +119,26 @@ test('while the queue is away, runs without a permit are left to be dispatched a
   const { messages } = away;
   const runs = createRuns({ pool, dispatchPool: pool, producer: createProducer(away), messages, logger: testLogger });
   const leaseID = newID();
-  const intake = intakeWithOneSlot(
+  const claimer = claimerWithOneSlot(
     runs,
     createClaims(pool, () => leaseID),
   );
 
-  void intake.claim({ runs: ids.map((instanceID) => ({ instanceID, epoch: 1 })) });
+  void claimer.claim({ runs: ids.map((instanceID) => ({ instanceID, epoch: 1 })) });
 
   await eventually(async () => {
     expect(await deployment.read(ids[0] ?? '')).toMatchObject({ held_by: leaseID });
     expect(await deployment.read(ids[1] ?? '')).toMatchObject({ held_by: null, dispatched_at: null });
   });
-  intake.close();
+  claimer.close();
 });
 
 test('while Postgres is away, the job of several runs fails with its error', async () => {
   const away = createPool({ url: 'postgres://gantry@127.0.0.1:1/none', poolSize: 1 }, testLogger);
-  const intake = intakeWithOneSlot(deployment.runs, createClaims(away, newID));
+  const claimer = claimerWithOneSlot(deployment.runs, createClaims(away, newID));
   const runs = [newID(), newID()].map((instanceID) => ({ instanceID, epoch: 1 }));
 
-  const taken = intake.claim({ runs });
+  const taken = claimer.claim({ runs });
 
   await expect(taken).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   await away.end();
@@ -149,17 +149,17 @@ test('while a creator has its share of the memory, the jobs of its tenants go be
   const runs: Pick<Runs, 'putBack'> = { putBack: async (job, options) => void putBack.push({ ...job, ...options }) };
   const full = newID();
   const isOverShare = (tenantID: string) => tenantID === full;
-  const intake = intakeWithOneSlot(runs, createClaims(deployment.pool, newID), isOverShare);
+  const claimer = claimerWithOneSlot(runs, createClaims(deployment.pool, newID), isOverShare);
   const job = { tenantID: full, runs: [{ instanceID: newID(), epoch: 1 }] };
 
-  expect(await intake.claim(job)).toEqual({ outcome: 'put back', runs: 0 });
-  expect(await intake.claim({ ...job, tenantID: newID() })).toEqual({ outcome: 'not claimed', runs: 0 });
+  expect(await claimer.claim(job)).toEqual({ outcome: 'put back', runs: 0 });
+  expect(await claimer.claim({ ...job, tenantID: newID() })).toEqual({ outcome: 'not claimed', runs: 0 });
 
   expect(putBack).toEqual([{ ...job, isLast: true }]);
 });
 
 /** An intake whose runs never leave. */
-function intakeWithOneSlot(
+function claimerWithOneSlot(
   runs: Pick<Runs, 'putBack'>,
   claims: Claims,
   isOverShare = (_tenantID: string) => false,

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => deployment[Symbol.asyncDispose]());
 
 /** Runs held by a lease of the test, and a committer that writes for it. */
-async function hold(count: number) {
+async function own(count: number) {
   const leaseID = newID();
   const ids = Array.from({ length: count }, () => newID());
   await deployment.pool.query(
@@ -58,12 +58,12 @@ async function hold(count: number) {
       published.push(...rows.map(({ instanceID }) => instanceID));
     },
   });
-  const held = ids.map(asHeld);
+  const owned = ids.map(asOwned);
   function step(run: Run, payload = '{"output":{}}', nodeID = 'n1') {
     run.record(activationOf(run, nodeID), { status: 'SUCCESS', exit: 'yes', payload });
     committer.submit(run);
   }
-  return { leaseID, held, committer, committed, published, fenced, refused, broken, breaking, poisons, step };
+  return { leaseID, held: owned, committer, committed, published, fenced, refused, broken, breaking, poisons, step };
 }
 
 interface Breaking {
@@ -96,7 +96,7 @@ function breakable(pool: Pool, breaking: Breaking): Pool {
 }
 
 /** A run as its holder sees it that has just claimed it. */
-function asHeld(id: string): Run {
+function asOwned(id: string): Run {
   const { nodes, edges } = noops(2);
   const graph = runSync(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
   const row: ClaimedRow = {
@@ -107,7 +107,7 @@ function asHeld(id: string): Run {
     epoch: 1,
     seq: 0,
     wake_seq: 0,
-    losses: 0,
+    crashCounts: 0,
     parent_id: null,
     map_id: null,
     depth: 0,
@@ -133,15 +133,15 @@ function activationOf(run: Run, nodeID: string): Activation {
 }
 
 test('of fifty runs one is invalid, one stale and one locked: the others commit, and each of the three is handled', async () => {
-  const { held, committer, committed, fenced, refused, step } = await hold(50);
-  const [poisoned, stale, locked, ...others] = held as [Run, Run, Run, ...Run[]];
+  const { owned, committer, committed, fenced, refused, step } = await own(50);
+  const [poisoned, stale, locked, ...others] = owned as [Run, Run, Run, ...Run[]];
   await deployment.pool.query('update workflow_instance set epoch = 2 where id = $1', [stale.id]);
   const blocker = await deployment.pool.connect();
   await blocker.query('begin');
   await blocker.query('select from workflow_instance where id = $1 for update', [locked.id]);
 
   try {
-    for (const run of held) step(run, run === poisoned ? '{"output": not json' : undefined);
+    for (const run of owned) step(run, run === poisoned ? '{"output": not json' : undefined);
     await eventually(() => expect(committed).toHaveLength(47));
 
     expect(new Set(committed.map(({ run }) => run))).toEqual(new Set(others));
@@ -156,20 +156,20 @@ test('of fifty runs one is invalid, one stale and one locked: the others commit,
 });
 
 test('a repeated batch changes nothing', async () => {
-  const { held, committer, committed, fenced, step } = await hold(5);
-  for (const run of held) step(run);
+  const { owned, committer, committed, fenced, step } = await own(5);
+  for (const run of owned) step(run);
   await committer.idle();
   expect(committed).toHaveLength(5);
 
   // The same steps from the same seq, as after a lost answer.
-  for (const run of held) step(asHeld(run.id));
+  for (const run of owned) step(asOwned(run.id));
   await committer.idle();
 
   expect(fenced).toEqual([]);
   expect(committed).toHaveLength(10);
   const { rows } = await deployment.pool.query<{ n: number }>(
     'select count(*) as n from run_event where instance_id = any($1::uuid[])',
-    [held.map(({ id }) => id)],
+    [owned.map(({ id }) => id)],
   );
   expect(rows[0]?.n).toBe(5);
 });
@@ -184,11 +184,11 @@ describe.each([
     ['another epoch', 'epoch = 2'],
     ['another number', 'seq = -1'],
   ])('cannot write when its row has %s', async (_, change) => {
-    const { held, committer, committed, fenced, step } = await hold(count);
-    const [run, ...others] = held as [Run, ...Run[]];
+    const { owned, committer, committed, fenced, step } = await own(count);
+    const [run, ...others] = owned as [Run, ...Run[]];
     await deployment.pool.query(`update workflow_instance set ${change} where id = $1`, [run.id]);
 
-    for (const each of held) step(each);
+    for (const each of owned) step(each);
     await committer.idle();
 
     expect(committed.map((each) => each.run.id).sort()).toEqual(others.map(({ id }) => id).sort());
@@ -198,8 +198,8 @@ describe.each([
   });
 
   test('is written with all that its event says', async () => {
-    const { held, committer, committed } = await hold(count);
-    for (const run of held) {
+    const { owned, committer, committed } = await own(count);
+    for (const run of owned) {
       const activation = activationOf(run, 'n1');
       const outcome = { status: 'SUCCESS' as const, exit: 'y"e{s,\0\ud83d', payload: '{"output":{"text":"a\\\\b"}}' };
       run.launch(activationOf(run, 'n2'), run.record(activation, outcome));
@@ -208,23 +208,23 @@ describe.each([
     }
     await committer.idle();
 
-    const ids = held.map(({ id }) => id);
+    const ids = owned.map(({ id }) => id);
     const { rows } = await deployment.pool.query('select * from run_event where instance_id = any($1::uuid[])', [ids]);
     const event = { seq: 2, node_id: 'n1', iteration: 0, attempt: 1, status: 'SUCCESS', exit: 'y"e{s,\uFFFD\uFFFD' };
     const written = { ...event, payload: { output: { text: 'a\\b' } }, frame: null, started: ['n2'] };
-    expect(rows).toEqual(held.map(() => expect.objectContaining(written)));
+    expect(rows).toEqual(owned.map(() => expect.objectContaining(written)));
     expect(committed).toHaveLength(count);
     const row = { status: 'RUNNING', seq: 2, epoch: 1, losses: 0, output: null, error: null, ready_at: null };
     for (const id of ids) expect(await deployment.read(id)).toMatchObject(row);
   });
 
   test('waits for its locked row without a place in a statement', async () => {
-    const { held, committer, committed, step } = await hold(count);
+    const { owned, committer, committed, step } = await own(count);
     const blocker = await deployment.pool.connect();
     try {
       await blocker.query('begin');
-      await blocker.query('select from workflow_instance where id = $1 for update', [held[0]?.id]);
-      for (const run of held) step(run);
+      await blocker.query('select from workflow_instance where id = $1 for update', [owned[0]?.id]);
+      for (const run of owned) step(run);
       await eventually(() => expect(committed).toHaveLength(count - 1));
       const { statements } = committer.stats;
       // Sent again and again, each time answered at once.
@@ -242,8 +242,8 @@ test.each([
   ['alone', 1],
   ['in a batch', 3],
 ])('a run %s that has only begun keeps its losses, and any outcome of it clears them', async (_, count) => {
-  const { held, committer } = await hold(count);
-  const ids = held.map(({ id }) => id);
+  const { owned, committer } = await own(count);
+  const ids = owned.map(({ id }) => id);
   await deployment.pool.query('update workflow_instance set losses = 2, hand_backs = 1 where id = any($1::uuid[])', [
     ids,
   ]);
@@ -252,24 +252,24 @@ test.each([
     return (await deployment.pool.query(text, [ids])).rows;
   };
 
-  for (const run of held) {
+  for (const run of owned) {
     run.launch(activationOf(run, 'n1'), null);
     committer.submit(run);
   }
   await committer.idle();
-  expect(await losses()).toEqual(held.map(() => ({ losses: 2, hand_backs: 0 })));
+  expect(await losses()).toEqual(owned.map(() => ({ losses: 2, hand_backs: 0 })));
 
-  for (const run of held) {
+  for (const run of owned) {
     run.record(activationOf(run, 'n1'), { status: 'SUCCESS', exit: 'yes', payload: '{"output":{}}' });
     committer.submit(run);
   }
   await committer.idle();
-  expect(await losses()).toEqual(held.map(() => ({ losses: 0, hand_backs: 0 })));
+  expect(await losses()).toEqual(owned.map(() => ({ losses: 0, hand_backs: 0 })));
 });
 
 test('a commit of a run that goes on names no column that a trigger watches', async () => {
-  const { held, committer, step } = await hold(1);
-  const [run] = held as [Run];
+  const { owned, committer, step } = await own(1);
+  const [run] = owned as [Run];
   const { pool } = deployment;
   const { rows: watched } = await pool.query<{ name: string }>(
     `select distinct a.attname as name from pg_trigger t join pg_attribute a on a.attrelid = t.tgrelid and a.attnum = any(t.tgattr)
@@ -293,8 +293,8 @@ test('a commit of a run that goes on names no column that a trigger watches', as
 });
 
 test('only changes of runs that are watched are published', async () => {
-  const { held, committer, published, step } = await hold(3);
-  const [watched, left, unwatched] = held as [Run, Run, Run];
+  const { owned, committer, published, step } = await own(3);
+  const [watched, left, unwatched] = owned as [Run, Run, Run];
   const { pool } = deployment;
   await pool.query(`update workflow_instance set watched_until = now() + interval '1 minute' where id = $1`, [
     watched.id,
@@ -308,7 +308,7 @@ test('only changes of runs that are watched are published', async () => {
 
 // A race that is lost once in a thousand is what it looks for: no second try.
 test('concurrent parking and waking loses no wake, a thousand times', { retry: 0 }, async () => {
-  const { held, committer, committed, leaseID } = await hold(1000);
+  const { owned, committer, committed, leaseID } = await own(1000);
   const race = async (run: Run) => {
     const activation = activationOf(run, 'n1');
     run.record(activation, { status: 'SUSPENDED', exit: null, payload: null });
@@ -319,21 +319,21 @@ test('concurrent parking and waking loses no wake, a thousand times', { retry: 0
     await deployment.runs.wake([run.id]);
   };
   // A statement waits five seconds at most for one of the five connections: on a busy machine a thousand at once would wait longer.
-  for (let at = 0; at < held.length; at += 100) await Promise.all(held.slice(at, at + 100).map(race));
+  for (let at = 0; at < owned.length; at += 100) await Promise.all(owned.slice(at, at + 100).map(race));
   await committer.idle();
 
   expect(committed).toHaveLength(1000);
   const { rows } = await deployment.pool.query<{ n: number }>(
     `select count(*) as n from workflow_instance where id = any($1::uuid[]) and ready_at is not null and held_by is null and status = 'WAITING'`,
-    [held.map(({ id }) => id)],
+    [owned.map(({ id }) => id)],
   );
   expect(rows[0]?.n).toBe(1000);
   await deployment.pool.query('update worker_session set ended_at = now() where id = $1', [leaseID]);
 });
 
 test('a park whose answer is lost is found committed, and says that the run may have been woken', async () => {
-  const { held, committer, committed, fenced, breaking } = await hold(1);
-  const [run] = held as [Run];
+  const { owned, committer, committed, fenced, breaking } = await own(1);
+  const [run] = owned as [Run];
   const activation = activationOf(run, 'n1');
   run.record(activation, { status: 'SUSPENDED', exit: null, payload: null });
   run.wait(activation, { kind: 'child', purpose: 'park', ms: null, ref: run.id }, () => undefined);
@@ -349,11 +349,11 @@ test('a park whose answer is lost is found committed, and says that the run may 
 });
 
 test('an exception in the handling of one commit ends neither the others nor later commits', async () => {
-  const { held, committer, committed, broken, poisons, step } = await hold(3);
-  const [poisoned, ...others] = held as [Run, ...Run[]];
+  const { owned, committer, committed, broken, poisons, step } = await own(3);
+  const [poisoned, ...others] = owned as [Run, ...Run[]];
   poisons.add(poisoned);
 
-  for (const run of held) step(run);
+  for (const run of owned) step(run);
   await committer.idle();
   expect(broken).toEqual([poisoned.id]);
   expect(new Set(committed.map(({ run }) => run))).toEqual(new Set(others));
@@ -364,11 +364,11 @@ test('an exception in the handling of one commit ends neither the others nor lat
 });
 
 test('an exception in a publication ends no commits', async () => {
-  const { held, committer, committed, broken, breaking, step } = await hold(2);
+  const { owned, committer, committed, broken, breaking, step } = await own(2);
   breaking.publications = 1;
 
   for (const nodeID of ['n1', 'n2']) {
-    for (const run of held) step(run, undefined, nodeID);
+    for (const run of owned) step(run, undefined, nodeID);
     await committer.idle();
   }
 
@@ -377,8 +377,8 @@ test('an exception in a publication ends no commits', async () => {
 });
 
 test('runs whose commits cannot be taken end neither the commits of others nor the process', async () => {
-  const { held, committer, committed, broken, step } = await hold(5);
-  const [first, second, ...others] = held as [Run, Run, ...Run[]];
+  const { owned, committer, committed, broken, step } = await own(5);
+  const [first, second, ...others] = owned as [Run, Run, ...Run[]];
   const takeStep = () => {
     throw new RangeError('Invalid string length');
   };
@@ -397,15 +397,15 @@ test('runs whose commits cannot be taken end neither the commits of others nor t
 });
 
 test('a read that fails after a commit is repeated, and commits go on', async () => {
-  const { held, committer, committed, step, breaking } = await hold(3);
-  const [locked, ...others] = held as [Run, ...Run[]];
+  const { owned, committer, committed, step, breaking } = await own(3);
+  const [locked, ...others] = owned as [Run, ...Run[]];
   const blocker = await deployment.pool.connect();
   await blocker.query('begin');
   await blocker.query('select from workflow_instance where id = $1 for update', [locked.id]);
   try {
     // The row is locked, so its state is read; the first two of these reads fail.
     breaking.reads = 2;
-    for (const run of held) step(run);
+    for (const run of owned) step(run);
     await eventually(() => expect(breaking.reads).toBe(0));
     for (const run of others) step(run, undefined, 'n2');
     await eventually(() => expect(committed).toHaveLength(4));
@@ -427,11 +427,11 @@ test.each([
   ['57P03', 'a server that starts'],
   ['58030', 'an error of its disk'],
 ])('a commit that fails with %s, %s, is sent again', async (code) => {
-  const { held, committer, committed, refused, breaking, step } = await hold(1);
+  const { owned, committer, committed, refused, breaking, step } = await own(1);
   breaking.commits = [code];
 
   // Alone, because halves of a refused batch are sent again too.
-  for (const run of held) step(run);
+  for (const run of owned) step(run);
   await committer.idle();
 
   expect(committed).toHaveLength(1);
@@ -440,10 +440,10 @@ test.each([
 });
 
 test('commits that are large together are written by several statements, and all of them', async () => {
-  const { held, committer, committed, refused, step } = await hold(12);
+  const { owned, committer, committed, refused, step } = await own(12);
   const payload = JSON.stringify({ output: { text: 'x'.repeat(5_000_000) } });
 
-  for (const run of held) step(run, payload);
+  for (const run of owned) step(run, payload);
   await committer.idle();
 
   expect(committed).toHaveLength(12);
@@ -453,8 +453,8 @@ test('commits that are large together are written by several statements, and all
 });
 
 test('a commit that is larger than a statement of many may be is written alone, and no small one waits for it', async () => {
-  const { held, committer, committed, step } = await hold(2);
-  const [large, small] = held as [Run, Run];
+  const { owned, committer, committed, step } = await own(2);
+  const [large, small] = owned as [Run, Run];
 
   step(large, JSON.stringify({ output: { text: 'x'.repeat(8_100_000) } }));
   step(small);
@@ -464,12 +464,12 @@ test('a commit that is larger than a statement of many may be is written alone, 
 });
 
 test('large commits of a creator with few do not wait for all of another', async () => {
-  const { held, committer, committed, step } = await hold(12);
-  const other = held[11] as Run;
+  const { owned, committer, committed, step } = await own(12);
+  const other = owned[11] as Run;
   Object.assign(other, { flow: { tenantID: 'other', creatorID: 'other' } });
   const payload = JSON.stringify({ output: { text: 'x'.repeat(1_000_000) } });
 
-  for (const run of held) step(run, payload);
+  for (const run of owned) step(run, payload);
   await committer.idle();
 
   expect(committed).toHaveLength(12);
@@ -479,8 +479,8 @@ test('large commits of a creator with few do not wait for all of another', async
 });
 
 test('what the driver itself cannot send is found among the others, which commit', async () => {
-  const { held, committer, committed, refused, step } = await hold(8);
-  const [poisoned, ...others] = held as [Run, ...Run[]];
+  const { owned, committer, committed, refused, step } = await own(8);
+  const [poisoned, ...others] = owned as [Run, ...Run[]];
   // A payload whose length alone is known: writing it throws before anything is sent.
   const payload = {
     length: 1,

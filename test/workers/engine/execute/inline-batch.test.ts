@@ -7,15 +7,15 @@ test.each([
   ['more than 5 ms', { frames: 3, length: 1, ms: 5 }, { length: 1, ms: 1 }],
 ])('%s do not share a commit, any less do', (_, before, last) => {
   let now = 1_000;
-  const together = new InlineBatch(0, () => now);
+  const batch = new InlineBatch(0, () => now);
 
-  for (let added = 0; added < before.frames; added += 1) together.add(before.length);
+  for (let added = 0; added < before.frames; added += 1) batch.add(before.length);
   now += before.ms;
-  expect(together.isFull).toBe(false);
+  expect(batch.isFull).toBe(false);
 
-  together.add(last.length);
+  batch.add(last.length);
   now += last.ms;
-  expect(together.isFull).toBe(true);
+  expect(batch.isFull).toBe(true);
 });
 
 test('after an outcome of more than a megabyte nothing shares its commit', () => {

@@ -111,12 +111,12 @@ test('a run is claimed and ends while the runs of another creator fill their par
     tenantID,
   ]);
   await deployment.runs.acceptMany(Array.from({ length: 20 }, () => deployment.newRun(versionID)));
-  const held = async () => {
+  const reserved = async () => {
     const { rows } = await deployment.pool.query('select from workflow_instance where held_by is not null');
     return rows.length;
   };
   await eventually(async () => {
-    expect(await held()).toBe(6);
+    expect(await reserved()).toBe(6);
     expect(server.seen).toHaveLength(4);
   });
 

@@ -84,8 +84,8 @@ test('a leader whose ticks have no answer leads no more, after the time in which
   let isAway = false;
   const query = (...of: unknown[]) =>
     isAway ? Promise.reject(new Error('away')) : Reflect.apply(pool.query, pool, of);
-  const leaving = new Proxy(pool, { get: (of, key) => (key === 'query' ? query : Reflect.get(of, key)) });
-  const leader = createLeader({ pool: leaving, leaseMs: LEASE_MS, logger: testLogger });
+  const stopping = new Proxy(pool, { get: (of, key) => (key === 'query' ? query : Reflect.get(of, key)) });
+  const leader = createLeader({ pool: stopping, leaseMs: LEASE_MS, logger: testLogger });
   leaders.push(leader);
   await leader.tick();
   expect(leader.leads).toBe(true);

@@ -164,7 +164,7 @@ describe('the counters of a map', () => {
         if (outcome === 'failed') return;
         const { length } = chunks;
         expect({ started, ended, failed_items }).toEqual({ started: length, ended: length, failed_items: all });
-        const { results } = await readMapResults(deployment.pool, { kind: 'chunks', mapID, outcome: 'done' }, place);
+        const { results } = await readMapResults(deployment.pool, { kind: 'chunks', mapID, outcome: 'done' }, mapNode);
         expect(results).toEqual(wanted);
       }),
       { numRuns: 25, seed: 3 },
@@ -174,12 +174,12 @@ describe('the counters of a map', () => {
 
   const shape = graph({ start, map: map(), each: code('return 1') }, ['start>map', 'map:map>each']);
   const whole = runSync(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges)));
-  const place = { graph: whole, node: whole.nodes[1] as GraphNode };
+  const mapNode = { graph: whole, node: whole.nodes[1] as GraphNode };
 
   /** An outcome of the body in a chunk, as the engine writes it; also the start of the next item. */
   async function recordItem(id: string, n: number, payload: JsonObject, { begins }: { begins?: number } = {}) {
-    const frame = (iteration: number) => [{ nodeID: 'map', iteration }];
-    const started = begins === undefined ? null : JSON.stringify([{ nodeID: 'each', frame: frame(begins) }]);
+    const path = (iteration: number) => [{ nodeID: 'map', iteration }];
+    const started = begins === undefined ? null : JSON.stringify([{ nodeID: 'each', frame: path(begins) }]);
     await deployment.pool.query(
       `insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, payload, frame, started)
        values ($1, $2, 'each', $3, 1, $4, $5, $6, $7, $8)`,
@@ -190,7 +190,7 @@ describe('the counters of a map', () => {
         payload.failsItem ? 'FAILED' : 'SUCCESS',
         payload.failsItem ? null : 'success',
         payload,
-        JSON.stringify(frame(n)),
+        JSON.stringify(path(n)),
         started,
       ],
     );
@@ -210,7 +210,7 @@ describe('the counters of a map', () => {
 
     expect(await countersOf(mapID)).toMatchObject({ failed_items: 3, done_items: 5, outcome: 'done' });
     const failed = { success: false, error: { code: 'NODE_FAILED', message: 'no' } };
-    const { results } = await readMapResults(deployment.pool, { kind: 'chunks', mapID, outcome: 'done' }, place);
+    const { results } = await readMapResults(deployment.pool, { kind: 'chunks', mapID, outcome: 'done' }, mapNode);
     expect(results).toEqual(['a', 'b', { success: false, error }, failed, failed] as Json[]);
   });
 
@@ -225,7 +225,7 @@ describe('the counters of a map', () => {
 
     expect(await countersOf(mapID)).toMatchObject({ failed_items: 3, done_items: 4, outcome: 'done' });
     const failed = { success: false, error: { code: 'NODE_FAILED', message: 'no' } };
-    const { results } = await readMapResults(deployment.pool, { kind: 'chunks', mapID, outcome: 'done' }, place);
+    const { results } = await readMapResults(deployment.pool, { kind: 'chunks', mapID, outcome: 'done' }, mapNode);
     expect(results).toEqual(['a', failed, failed, failed] as Json[]);
   });
 
@@ -396,7 +396,7 @@ describe('a map with workers', () => {
 
   test('goes on when a worker is killed amid its chunks, and calls with the same keys', async () => {
     const keys = new Map<string, number>();
-    const held: (() => void)[] = [];
+    const waiting: (() => void)[] = [];
     let holds = true;
     let [open, most] = [0, 0];
     await using server = await startHTTP((request, response) => {
@@ -409,7 +409,7 @@ describe('a map with workers', () => {
         response.end('{}');
       };
       // The first chunks get through a few items, then the worker hangs amid them.
-      if (holds && keys.size > 4) held.push(answer);
+      if (holds && keys.size > 4) waiting.push(answer);
       else answer();
     });
     const shape = graph(
@@ -427,7 +427,7 @@ describe('a map with workers', () => {
     const { instanceID: id } = await deployment.runs.accept(deployment.newRun(versionID, { items }));
     {
       await using worker = spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
-      await eventually(() => expect(held.length).toBeGreaterThanOrEqual(3));
+      await eventually(() => expect(waiting.length).toBeGreaterThanOrEqual(3));
       await worker.kill('SIGKILL');
     }
     holds = false;
@@ -438,7 +438,7 @@ describe('a map with workers', () => {
     // Only what was in flight is called again, with the same key.
     expect(keys.size).toBe(items.length);
     expect([...keys.values()].filter((times) => times > 2)).toEqual([]);
-    expect([...keys.values()].filter((times) => times === 2)).toHaveLength(held.length);
+    expect([...keys.values()].filter((times) => times === 2)).toHaveLength(waiting.length);
     expect(most).toBe(3);
     const { rows } = await deployment.pool.query('select due from map_chunk where due is not null');
     expect(rows).toEqual([]);

@@ -122,7 +122,7 @@ test('a value that racing branches write depends on both, and one that is writte
     },
     ['start>one', 'start>two', 'one>both', 'two>both', 'both>is'],
   );
-  const inTurn = await planned({ one: value(1), two: value(2), is: { type: 'log', message: '{{ctx.n}}' } }, [
+  const inOrder = await planned({ one: value(1), two: value(2), is: { type: 'log', message: '{{ctx.n}}' } }, [
     'start>one',
     'one>two',
     'two>is',
@@ -137,7 +137,7 @@ test('a value that racing branches write depends on both, and one that is writte
       ],
     },
   ]);
-  expect(inTurn.of('is')?.values).toEqual([{ path: 'message', value: 2 }]);
+  expect(inOrder.of('is')?.values).toEqual([{ path: 'message', value: 2 }]);
 });
 
 test('a node that must fail says why, and ends the run unless its error is connected', async () => {

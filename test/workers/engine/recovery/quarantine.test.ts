@@ -63,7 +63,7 @@ function calling(path: string, next?: string): Promise<string> {
 }
 
 /** Runs that have lost a worker while `call` was in flight. */
-async function suspects(path: string, count: number, { next }: { next?: string } = {}): Promise<string[]> {
+async function crashSuspected(path: string, count: number, { next }: { next?: string } = {}): Promise<string[]> {
   const versionID = await calling(path, next);
   const ids = Array.from({ length: count }, () => newID());
   await deployment.pool.query(
@@ -96,15 +96,15 @@ function aWorker(): Spawned {
 }
 
 /** The children of a process that run suspects. */
-async function suspectProcesses(pid: number): Promise<number[]> {
+async function quarantineProcesses(pid: number): Promise<number[]> {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
   const pids = text.split(' ').filter(Boolean).map(Number);
   const commands = await Promise.all(pids.map((child) => readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => '')));
   return pids.filter((_, index) => commands[index]?.includes('workers/process/quarantine-main.ts'));
 }
 
-async function suspectProcess(pid: number): Promise<number> {
-  const [found] = await suspectProcesses(pid);
+async function quarantineProcess(pid: number): Promise<number> {
+  const [found] = await quarantineProcesses(pid);
   if (found === undefined) throw new Error('There is no process for suspects');
   return found;
 }
@@ -129,7 +129,7 @@ const completed = (ids: string[]) =>
 
 // Before there is a worker, which would take it.
 test('a crash-suspected run takes no place in the queue: it is not dispatched, and its job claims nothing', async () => {
-  const [id = ''] = await suspects('/suspect', 1);
+  const [id = ''] = await crashSuspected('/suspect', 1);
   await deployment.pool.query(
     `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 10, 'room')`,
     [newID()],
@@ -148,7 +148,7 @@ test('twenty crash-suspected runs beside a long call run one at a time and delay
   const worker = aWorker();
   const long = await deployment.runs.accept(deployment.newRun(await calling('/long')));
   await eventually(() => expect(isAsked('/long')).toBe(true));
-  const ids = await suspects('/suspect', 20);
+  const ids = await crashSuspected('/suspect', 20);
   await eventually(() => expect(isAsked('/suspect')).toBe(true));
 
   // More than the window takes, if suspects had a share in it.
@@ -185,20 +185,20 @@ test('twenty crash-suspected runs beside a long call run one at a time and delay
   expect(maxPending).toBe(1);
   answer('/long');
   await completed([long.instanceID]);
-  expect(await suspectProcesses(worker.pid)).toHaveLength(1);
+  expect(await quarantineProcesses(worker.pid)).toHaveLength(1);
 });
 
 test('a run that ends its process fails at the third crash, and neither the worker nor another run is blamed', async () => {
   const worker = aWorker();
-  const [poison = ''] = await suspects('/poison', 1);
-  const innocent = await suspects('/suspect', 3);
+  const [poison = ''] = await crashSuspected('/poison', 1);
+  const innocent = await crashSuspected('/suspect', 3);
   const killed = new Set<number>();
   const leases: unknown[] = [];
 
   await eventually(async () => {
     answer('/suspect');
     if (isAsked('/poison')) {
-      const pid = await suspectProcess(worker.pid);
+      const pid = await quarantineProcess(worker.pid);
       killed.add(pid);
       leases.push((await deployment.read(poison)).held_by);
       process.kill(pid, 'SIGKILL');
@@ -231,9 +231,9 @@ test('a run that ends its process fails at the third crash, and neither the work
 
 test('a quarantine process that stops answering is killed, and its run is not left to it', async () => {
   const worker = aWorker();
-  const [id = ''] = await suspects('/suspect', 1);
+  const [id = ''] = await crashSuspected('/suspect', 1);
   await eventually(() => expect(isAsked('/suspect')).toBe(true));
-  const pid = await suspectProcess(worker.pid);
+  const pid = await quarantineProcess(worker.pid);
 
   process.kill(pid, 'SIGSTOP');
 
@@ -247,20 +247,20 @@ test('a quarantine process that stops answering is killed, and its run is not le
 
 test('a crash-suspected run goes back to the workers when its interrupted node has ended', async () => {
   aWorker();
-  const [id = ''] = await suspects('/suspect', 1, { next: '/next' });
+  const [id = ''] = await crashSuspected('/suspect', 1, { next: '/next' });
   await eventually(() => expect(isAsked('/suspect')).toBe(true));
-  expect(await slotsOfHolder(id)).toBe(1);
+  expect(await slotsOfOwner(id)).toBe(1);
 
   answer('/suspect');
 
   await eventually(() => expect(isAsked('/next')).toBe(true));
   // The worker's own lease: that of its process for suspects has one slot.
-  expect(await slotsOfHolder(id)).toBe(4);
+  expect(await slotsOfOwner(id)).toBe(4);
   answer('/next');
   await completed([id]);
 });
 
-async function slotsOfHolder(id: string): Promise<number | undefined> {
+async function slotsOfOwner(id: string): Promise<number | undefined> {
   const { rows } = await deployment.pool.query<{ slots: number }>(
     'select s.slots from workflow_instance i join worker_session s on s.id = i.held_by where i.id = $1',
     [id],
@@ -270,9 +270,9 @@ async function slotsOfHolder(id: string): Promise<number | undefined> {
 
 test('when its worker is killed, the quarantine process hands its run back and ends', async () => {
   const worker = aWorker();
-  const [id = ''] = await suspects('/suspect', 1);
+  const [id = ''] = await crashSuspected('/suspect', 1);
   await eventually(() => expect(isAsked('/suspect')).toBe(true));
-  const pid = await suspectProcess(worker.pid);
+  const pid = await quarantineProcess(worker.pid);
 
   await worker.kill('SIGKILL');
 
@@ -287,9 +287,9 @@ test('when its worker is killed, the quarantine process hands its run back and e
 
 test('a worker that stops ends its quarantine process, which hands its run back', async () => {
   const worker = aWorker();
-  const [id = ''] = await suspects('/suspect', 1);
+  const [id = ''] = await crashSuspected('/suspect', 1);
   await eventually(() => expect(isAsked('/suspect')).toBe(true));
-  const pid = await suspectProcess(worker.pid);
+  const pid = await quarantineProcess(worker.pid);
 
   expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null });
 

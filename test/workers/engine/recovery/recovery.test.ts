@@ -323,7 +323,7 @@ describe('after a crash at any point', () => {
       deployment.newRun(versionID, {}, { timeoutMs: 600_000 }),
     ]);
     const [late = '', patient = ''] = ids;
-    // They are not handed over: no worker runs yet.
+    // They are not dispatched: no worker runs yet.
     await deployment.pool.query(
       `update workflow_instance set deadline_at = deadline_at - interval '61 s' where id = any($1)`,
       [ids],
@@ -350,7 +350,7 @@ describe('after a crash at any point', () => {
     expect(rows).toEqual([{ seconds: 600 }]);
   });
 
-  test('two concurrent refills hand over each run once', async () => {
+  test('two concurrent dispatches dispatch each run once', async () => {
     const worker = await work();
     const ids = await deployment.runs.acceptMany(Array.from({ length: 300 }, () => deployment.newRun(versionID)));
     await Promise.all([deployment.runs.dispatchQueued(), worker.runs.dispatchQueued(), deployment.runs.dispatchQueued()]);

@@ -126,9 +126,9 @@ test('slots that become free while the window is filled lead to one more filling
     onPressure: () => undefined,
   });
 
-  sweep.refillSoon();
+  sweep.dispatchSoon();
   await eventually(() => expect(filled).toHaveLength(1));
-  for (let n = 0; n < 3; n += 1) sweep.refillSoon();
+  for (let n = 0; n < 3; n += 1) sweep.dispatchSoon();
   filled[0]?.resolve(0);
   await eventually(() => expect(filled).toHaveLength(2));
   filled[1]?.resolve(0);

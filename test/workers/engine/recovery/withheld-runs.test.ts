@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 
 /** The window has 10 runs; one is reserved for tenants that have nothing in flight. */
-const PLACES = 9;
+const CAPACITY = 9;
 
 async function accept(count: number, more: Partial<NewRun> = {}): Promise<string[]> {
   const runs = Array.from({ length: count }, () => deployment.newRun(versionID, {}, { workflowID, ...more }));
@@ -84,7 +84,7 @@ test('runs that were in the queue before the pause are withheld, however many, a
 
   await resume();
   expect(await withheldRuns().release()).toBe(2_501);
-  expect(await dispatched()).toEqual(ids.slice(0, PLACES));
+  expect(await dispatched()).toEqual(ids.slice(0, CAPACITY));
   expect(later).toHaveLength(1);
 });
 
@@ -220,13 +220,13 @@ test('a cancelled run does not come back, and withheld ones are not taken for fo
   expect(await dispatched()).toEqual([withheld]);
 });
 
-test('an admission, a round of the sweep and accepting read none of 20,000 withheld runs', async () => {
+test('a dispatch, a round of the sweep and accepting read none of 20,000 withheld runs', async () => {
   const { pool, producer, backplane } = deployment;
   await pause();
   await pool.query(
     `insert into workflow_instance (id, tenant_id, creator_id, workflow_id, version_id, class, kept_since, deadline_at, caller)
      select uuidv7(), t.id, t.creator_id, $2, $3, 'batch', now(), now() + interval '1000 years', '{}'
-     from tenant t, generate_series(1, ${KEPT_RUNS}) where t.id = $1`,
+     from tenant t, generate_series(1, ${WITHHELD_RUNS}) where t.id = $1`,
     [deployment.tenantID, workflowID, versionID],
   );
   await pool.query('vacuum analyze workflow_instance');
@@ -245,11 +245,11 @@ test('an admission, a round of the sweep and accepting read none of 20,000 withh
 
   expect(rowsRead.size).toBeGreaterThan(4);
   expect([...rowsRead].filter(([, rows]) => rows > 300)).toEqual([]);
-  expect(await dispatched()).toEqual(ids.slice(0, PLACES));
+  expect(await dispatched()).toEqual(ids.slice(0, CAPACITY));
 });
 
 /** `KEPT_RUNS=100000` for the figure of the guide. */
-const KEPT_RUNS = Number(process.env.KEPT_RUNS ?? 20_000);
+const WITHHELD_RUNS = Number(process.env.KEPT_RUNS ?? 20_000);
 
 test('statements that were planned beside empty tables find queued and withheld runs by their own indexes', async () => {
   await using young = await startDeployment();

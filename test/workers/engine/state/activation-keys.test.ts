@@ -88,8 +88,8 @@ test('the first rounds of two inner loops wait side by side, each with a questio
     onRefused: (_run, _step, error) => expect.unreachable(error.message),
     publish: () => undefined,
   });
-  const frames = twoFirstRounds(run);
-  for (const activation of frames) {
+  const activations = twoFirstRounds(run);
+  for (const activation of activations) {
     const request = { id: newID(), activation, config: {}, expiresInMs: null };
     const wait = { kind: 'input', purpose: 'park', ms: null, ref: request.id, request } as const;
     run.record(activation, { status: 'SUSPENDED', exit: null, payload: null });
@@ -110,8 +110,8 @@ test('the first rounds of two inner loops wait side by side, each with a questio
   const readWaits = createReadWaits(pool, async () => new Map(), 'all');
   expect((await readWaits(run.id)).map((wait) => wait.path).sort()).toEqual(['0.0', '1.0']);
 
-  run.resolve(frames[1]);
-  run.record(frames[1], { status: 'SUCCESS', exit: 'output', payload: null });
+  run.resolve(activations[1]);
+  run.record(activations[1], { status: 'SUCCESS', exit: 'output', payload: null });
   committer.submit(run);
   await eventually(async () => expect((await readWaits(run.id)).map((wait) => wait.path)).toEqual(['0.0']));
 });

@@ -87,14 +87,14 @@ test('in any order, and whenever it is restored, a run with loops executes the s
   await fc.assert(
     fc.asyncProperty(items, picks, restores, async (list, order, lost) => {
       const drawing = draw(list);
-      const inTurn = await new Execution(drawing).finish([0]);
+      const inOrder = await new Execution(drawing).finish([0]);
       const other = await new Execution(drawing).finish(order, lost);
 
-      expect(inTurn.status).not.toBe('RUNNING');
-      expect(other.status).toBe(inTurn.status);
+      expect(inOrder.status).not.toBe('RUNNING');
+      expect(other.status).toBe(inOrder.status);
       // Where the run fails, branches are cut off by it.
-      if (inTurn.status === 'COMPLETED') expect(other.outcomes).toEqual(inTurn.outcomes);
-      if (inTurn.status === 'COMPLETED') completed += 1;
+      if (inOrder.status === 'COMPLETED') expect(other.outcomes).toEqual(inOrder.outcomes);
+      if (inOrder.status === 'COMPLETED') completed += 1;
     }),
     { numRuns: 300, seed: 1 },
   );

@@ -65,10 +65,10 @@ class Execution {
   /** Executes one ready frame; false if there is none. */
   step(pick: number): boolean {
     for (const one of this.#ready) this.#check(this.#find(one));
-    const [place] = this.#ready.splice(pick % Math.max(1, this.#ready.length), 1);
-    if (!place) return false;
-    const activation = this.#find(place);
-    const { times = 0, runSync = false } = this.#drawing.loops.get(place.nodeID) ?? {};
+    const [where] = this.#ready.splice(pick % Math.max(1, this.#ready.length), 1);
+    if (!where) return false;
+    const activation = this.#find(where);
+    const { times = 0, runSync = false } = this.#drawing.loops.get(where.nodeID) ?? {};
     this.#loops.set(nameOf(activation), { begun: 0, left: times });
     if (times === 0) this.#end(activation);
     else for (let at = 0; at < (runSync ? times : 1); at += 1) this.#open(activation);

@@ -54,7 +54,7 @@ test('a wait that begins and ends while a commit of its run is under way leaves 
 });
 
 /** A run that a worker holds: one branch asks a question, the other calls `/first` and then `/second`. The first call is not answered yet. */
-async function heldWithQuestion(origin: string): Promise<string> {
+async function ownedWithQuestion(origin: string): Promise<string> {
   const call = (path: string) => ({ type: 'http', method: 'GET', url: `${origin}${path}` });
   const question = { type: 'dataCollection', fields: [{ key: 'answer' }] };
   const versionID = await deployment.saveVersion(
@@ -92,7 +92,7 @@ const longLease = { WORKER_SESSION_SECONDS: '600' };
 test('the owner of a run that is woken is told, and goes on while another node of the run is in flight', async () => {
   await using server = await startHTTP(({ url }, response) => void (url !== '/first' && response.end('{}')));
   await using _worker = await deployment.startWorker(longLease);
-  const instanceID = await heldWithQuestion(server.origin);
+  const instanceID = await ownedWithQuestion(server.origin);
   await answer(instanceID);
 
   await deployment.runs.wake([instanceID]);
@@ -105,7 +105,7 @@ test('a wake whose message is lost is noticed by the next commit of an owned run
   const answers: ServerResponse[] = [];
   await using server = await startHTTP(({ url }, response) => void (url === '/first' && answers.push(response)));
   await using worker = await deployment.startWorker(longLease);
-  const instanceID = await heldWithQuestion(server.origin);
+  const instanceID = await ownedWithQuestion(server.origin);
   await eventually(() => expect(answers).toHaveLength(1));
   // An earlier wake, which finds nothing: the holder knows this one and not the next.
   await deployment.runs.wake([instanceID]);

@@ -120,7 +120,7 @@ describe('an event', () => {
   test('is taken by a run once, the oldest first, and by all nodes that wait when it comes', async () => {
     const key = newID();
     const wait = { type: 'waitForEvent', eventName: 'paid', eventKey: '{{ctx.input.key}}' };
-    const inTurn = graph(
+    const inOrder = graph(
       {
         start: { type: 'start' },
         each: { type: 'loop', sourceVariable: [1, 2] },
@@ -130,7 +130,7 @@ describe('an event', () => {
       ['start>each', 'each:loop>wait', 'each:completed>end'],
     );
     await send(key, 'first');
-    const id = await begun(key, inTurn);
+    const id = await begun(key, inOrder);
     await eventually(async () => expect(await openWaits(id, { taken: 1 })).toBe(1));
     await send(key, 'second');
     await ends(id, { status: 'COMPLETED' });
@@ -270,38 +270,38 @@ describe('a wait for an event', () => {
 });
 
 test('a worker that is killed while its run waits loses neither the wait nor the event, and takes it once', async () => {
-  await using apart = await startDeployment({ WORKER_SESSION_SECONDS: '2' });
-  const held: ServerResponse[] = [];
-  await using server = await startHTTP((_request, response) => void held.push(response));
+  await using separate = await startDeployment({ WORKER_SESSION_SECONDS: '2' });
+  const openResponses: ServerResponse[] = [];
+  await using server = await startHTTP((_request, response) => void openResponses.push(response));
   const wait = { type: 'waitForEvent', eventName: 'paid', eventKey: 'k' };
-  const versionID = await apart.saveVersion(
+  const versionID = await separate.saveVersion(
     graph({ start: { type: 'start' }, wait, call: { type: 'http', url: server.origin }, end: result }, [
       'start>wait',
       'start>call',
       'wait:received>end',
     ]),
   );
-  const { instanceID } = await apart.runs.accept(apart.newRun(versionID));
-  const { pool, runs, tenantID } = apart;
+  const { instanceID } = await separate.runs.accept(separate.newRun(versionID));
+  const { pool, runs, tenantID } = separate;
   const own = createEvents({ pool, runs, rights: { may: async () => true } });
   {
-    await using process = spawnNode(['workers/main.ts', 'workflow.runs'], apart.env);
+    await using process = spawnNode(['workers/main.ts', 'workflow.runs'], separate.env);
     await eventually(async () => {
-      expect(held).toHaveLength(1);
+      expect(openResponses).toHaveLength(1);
       expect((await pool.query('select from event_wait')).rowCount).toBe(1);
     });
     await process.kill('SIGKILL');
   }
   const event = { tenantID, name: 'paid', key: 'k', data: 'kept', rememberSeconds: 0, caller: sender };
   expect((await own.send(event)).reached).toBe(1);
-  await apart.startWorker();
-  await eventually(() => expect(held).toHaveLength(2));
-  held[1]?.end('{}');
+  await separate.startWorker();
+  await eventually(() => expect(openResponses).toHaveLength(2));
+  openResponses[1]?.end('{}');
 
   await eventually(async () =>
-    expect(await apart.read(instanceID)).toMatchObject({ status: 'COMPLETED', output: { data: 'kept' } }),
+    expect(await separate.read(instanceID)).toMatchObject({ status: 'COMPLETED', output: { data: 'kept' } }),
   );
-  const outcomes = (await apart.events(instanceID)).filter(
+  const outcomes = (await separate.events(instanceID)).filter(
     ({ node_id, status }) => node_id === 'wait' && status === 'SUCCESS',
   );
   expect(outcomes).toHaveLength(1);

@@ -133,14 +133,14 @@ test('an answer ends the reminders', async () => {
 });
 
 test('a worker that is killed between two reminders, while it owns the run, repeats none and leaves out none', async () => {
-  const held: ServerResponse[] = [];
-  await using server = await startHTTP((_request, response) => void held.push(response));
+  const openResponses: ServerResponse[] = [];
+  await using server = await startHTTP((_request, response) => void openResponses.push(response));
   let id = '';
   {
     await using process = spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
     id = await begun(shape({ call: { type: 'http', url: server.origin } }));
     await eventually(async () => {
-      expect(held).toHaveLength(1);
+      expect(openResponses).toHaveLength(1);
       expect((await deployment.events(id)).some(({ status }) => status === 'SUSPENDED')).toBe(true);
     });
     await after(id, 11);
@@ -150,8 +150,8 @@ test('a worker that is killed between two reminders, while it owns the run, repe
   }
   await after(id, 45);
   await using _worker = await deployment.startWorker();
-  await eventually(() => expect(held).toHaveLength(2));
-  held[1]?.end('{}');
+  await eventually(() => expect(openResponses).toHaveLength(2));
+  openResponses[1]?.end('{}');
   await isParked(id);
   expect(await reminders(id)).toEqual([reminder(1), reminder(2)]);
   await deployment.runs.stop(deployment.tenantID, id);
