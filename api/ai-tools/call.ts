@@ -3,11 +3,11 @@ import { readable } from '#shared/access/audit/redact.ts';
 import { ASK_USER, DESCRIBE_TOOLS } from '#shared/apps/ai/tool-calls.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
+import type { ApiContext } from '../context/context.ts';
 import { hidingOf } from '../http/audit/request-entry.ts';
-import type { ApiContext } from '../app/open-context.ts';
-import { searchTools } from '../mcp/grouped.ts';
 import { needsConfirmation } from '../tools/confirmation.ts';
 import type { Tool, ToolRegistry } from '../tools/registry.ts';
+import { searchTools } from '../tools/search.ts';
 import type { ToolAnswer, ToolCaller } from '../tools/tool.ts';
 import type { CallEnd, ClaimedCall } from './chat-turns.ts';
 import { identifyNow, identityOf, offerOf, SEARCH } from './offers.ts';
@@ -19,9 +19,9 @@ interface Means {
   signal: AbortSignal;
 }
 
-/** What a model and a client get of an answer. */
+/** Characters of a result that a model and a client get. */
 const MAX_OUTPUT = 32_000;
-/** Of an input that is kept: more than a model may write. */
+/** Characters of an input that is stored: more than a model may write. */
 const MAX_SHOWN = 200_000;
 
 /** Does what a model asks for, by the rights of its caller as they are now; or finds that the user must confirm it first. */
@@ -92,7 +92,7 @@ function describe(allowed: readonly Tool[], { names }: JsonObject): ToolAnswer {
 /** A tool that there is not, or not for this caller. */
 async function refuse(
   { id, tool, tenantID, caller }: ClaimedCall,
-  { audit }: ApiContext,
+  { requests: { audit } }: ApiContext,
   exists: boolean,
 ): Promise<ToolAnswer> {
   const status = exists ? 403 : 404;

@@ -22,7 +22,7 @@ export interface ClaimedCall {
   /** The user has confirmed it, or the author of the node has listed it. */
   isConfirmed: boolean;
   attempts: number;
-  /** Of the attempts, those that may have called it: the others found that the user must confirm it. */
+  /** The attempts that may have called it: the others found that the user must confirm it. */
   tries: number;
   /** `mcp`: a client of the MCP service asks for it, and a person has approved it. */
   origin: string | null;
@@ -33,7 +33,7 @@ const LEASE_SECONDS = 10;
 const MAX_OF_TENANT = 4;
 /** And of all tenants of one creator. */
 const MAX_OF_CREATOR = 6;
-/** What ends each process that calls it is not called again; its answer ends with its time. */
+/** A call that ends each process that makes it is not made again; its answer ends with its time. */
 const MAX_ATTEMPTS = 5;
 
 /**
@@ -211,8 +211,8 @@ export async function endTurn(pool: Pool, { answerID }: ClaimedTurn): Promise<vo
 
 const END_TURN = `update ai_answer set status = 'done', ended_at = now() where id = $1 and status = 'calling'`;
 
-/** Of these steps, those for which this process is to go on asking. */
-export async function keepAsking(pool: Pool, answerIDs: readonly string[]): Promise<{ id: string; step: number }[]> {
+/** Renews the claims of the steps that this process carries out; returns those that are still wanted. */
+export async function renewSteps(pool: Pool, answerIDs: readonly string[]): Promise<{ id: string; step: number }[]> {
   const { rows } = await pool.query<{ id: string; step: number }>(KEEP, [[...answerIDs], LEASE_SECONDS]);
   return rows;
 }

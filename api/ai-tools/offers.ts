@@ -3,17 +3,17 @@ import type { Actor, Caller } from '#shared/core/caller.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Identified } from '../auth/identify.ts';
 import type { Identity } from '../auth/identity.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import type { Tool, ToolRegistry } from '../tools/registry.ts';
 import { offerOwnTools } from './own-tools.ts';
 
 export const SEARCH = 'search_tools';
 
-/** Of each step, in the context of the model. */
+/** Tools of each step, in the context of the model. */
 const MAX_TOOLS = 32;
 const MAX_BYTES = 48_000;
 
-/** What most questions need. The others are found with `search_tools`. */
+/** Tools that most questions need. The others are found with `search_tools`. */
 const usual = [
   'get_tenant_resource_summary',
   'search_resources',
@@ -35,7 +35,7 @@ export function identityOf({ type, id, userID, boundBy }: Caller): Identity {
 
 /** The caller with the membership that they have now; none if one of those who bind the call is no member. A revoked key is refused. */
 export async function identifyNow(
-  { authenticator }: Pick<ApiContext, 'authenticator'>,
+  { access: { authenticator } }: Pick<ApiContext, 'access'>,
   { tenantID, caller }: { tenantID: string; caller: Caller },
 ): Promise<Identified> {
   const { boundBy = [] } = caller;

@@ -75,7 +75,7 @@ export function offerOwnTools(): OfferedTool[] {
   }));
 }
 
-/** What is wrong with the input of one of these tools; undefined for other tools. */
+/** The fault of an input of one of these tools; undefined for other tools. */
 export function checkOwnTool(name: string, input: unknown): ToolAnswer | undefined {
   const tool = Object.hasOwn(ownTools, name) ? ownTools[name] : undefined;
   if (!tool) return undefined;

@@ -14,7 +14,7 @@ import {
   dropUnread,
   endCall,
   endTurn,
-  keepAsking,
+  renewSteps,
   offerStep,
   readFoundTools,
   renewCall,
@@ -129,7 +129,7 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
     const withdraw = new AbortController();
     asked.set(answerID, { step, withdraw, isOver: false });
     producer
-      .ask(
+      .request(
         aiCalls,
         { kind: 'chat', tenantID, caller, answerID, place, step },
         { timeoutMs: CHAT_TIMEOUT_MS, limitKeys: { tenant: tenantID }, signal: withdraw.signal },
@@ -145,7 +145,7 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
   /** A worker that is gone replies to nothing, and its question would keep its place. */
   async function withdrawAsked(): Promise<void> {
     if (asked.size === 0) return;
-    const wanted = new Map((await keepAsking(pool, [...asked.keys()])).map(({ id, step }) => [id, step]));
+    const wanted = new Map((await renewSteps(pool, [...asked.keys()])).map(({ id, step }) => [id, step]));
     for (const [id, one] of asked) {
       if (wanted.get(id) === one.step) continue;
       if (one.isOver) one.withdraw.abort();

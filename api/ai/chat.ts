@@ -22,7 +22,7 @@ export interface ChatMessage {
 
 const MAX_SESSIONS = 100;
 const MAX_MESSAGES = 500;
-/** Of tools, in one session. */
+/** Calls of tools in one session. */
 const MAX_CALLS = 500;
 
 /** How an answer is to be made. */
@@ -73,7 +73,7 @@ interface NewAnswer {
   answerID: string;
   sessionID: string;
   chat: Chat;
-  /** Of the message that it goes on with; null: a new one. */
+  /** The id of the message that it goes on with; null: a new one. */
   messageID: string | null;
   /** Parts that this message has. */
   fromPart: number;
@@ -180,7 +180,7 @@ const PAGE = 100;
 /** A step whose worker is gone is begun again, so often. */
 export const MAX_RESTARTS = 2;
 
-/** Of a step that is not begun again, or was not in time. */
+/** The condition of a step that is not begun again, or was not in time. */
 const LOST = `ended_at is null and alive_until < now() - case
   when status = 'streaming' and restarts < ${MAX_RESTARTS} and caller is not null
   then interval '${CHAT_LEASE_MS} milliseconds' else interval '0' end`;

@@ -5,7 +5,7 @@ import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { aiCalls } from '#shared/messaging/queues/ai-calls.ts';
-import type { Asking } from '#shared/messaging/rpc.ts';
+import type { RPC } from '#shared/messaging/rpc.ts';
 
 export type Checked<T> = { value: T; faults?: never } | { value?: never; faults: string };
 
@@ -13,11 +13,11 @@ interface Generation<T> {
   tenantID: string;
   caller: Caller;
   signal: AbortSignal;
-  producer: Pick<Asking, 'ask'>;
+  producer: Pick<RPC, 'request'>;
   purpose: 'query' | 'workflow';
   instructions: string;
   prompt: string;
-  /** What the object is worth, or what is wrong with it, for the model to read. */
+  /** Checks the object, or describes its faults for the model to read. */
   check(object: JsonObject): Promise<Checked<T>>;
 }
 
@@ -35,7 +35,11 @@ export async function generateChecked<T>(generation: Generation<T>): Promise<T> 
   let faults = '';
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const asked = { tenantID, caller, purpose, instructions, messages, maxOutputTokens: MAX_OUTPUT_TOKENS };
-    const { text } = await producer.ask(aiCalls, { kind: 'text', ...asked }, { signal, limitKeys: { tenant: tenantID } });
+    const { text } = await producer.request(
+      aiCalls,
+      { kind: 'text', ...asked },
+      { signal, limitKeys: { tenant: tenantID } },
+    );
     const object = objectIn(text);
     if (typeof object?.refused === 'string')
       throw new AppError('VALIDATION_ERROR', `aiPrompt: the model cannot do this: ${object.refused}`);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '#shared/core/json.ts';
 import type { Query } from '#shared/db/query.ts';
 
-/** What ends a call that is not called any more, and what the model is told. Nothing needs its input. */
+/** Ends a call that is not made any more, and tells the model so. Nothing needs its input. */
 export const END_UNCALLED = `
 status = 'denied', reason = 'the answer was ended before', ended_at = now(), input = coalesce(shown_input, '{}')`;
 

@@ -1,11 +1,13 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { publicRoute, type RouteGroup } from '../http/route/route.ts';
 import type { DevIssuer } from '../auth/dev-issuer.ts';
+import type { ApiContext } from '../context/context.ts';
+import { publicRoute } from '../context/routes.ts';
+import type { RouteGroup } from '../http/route/route.ts';
 
 /** Issues tokens to every client on this machine. */
-export function devIssuerRoutes(devIssuer: DevIssuer): RouteGroup {
+export function devIssuerRoutes(devIssuer: DevIssuer): RouteGroup<ApiContext> {
   const routes = [
     publicRoute({
       name: 'getDevKeys',

@@ -3,7 +3,7 @@ import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { retryUntilAvailable } from '#shared/concurrency/retry-until-available.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import { addHeldBytes, createMetrics } from '#shared/core/metrics.ts';
+import { addMemoryBudgetMetrics, createMetrics } from '#shared/core/metrics.ts';
 import type { Config } from '#shared/process/config.ts';
 import { serveMetrics } from '#shared/process/health-server.ts';
 import { startToolCalls } from '../ai-tools/runner.ts';
@@ -122,7 +122,7 @@ export async function serveContextMetrics(
 ): Promise<{ port: number } | null> {
   const metrics = createMetrics(logger);
   resources.use(addAPIMetrics(metrics, name, context));
-  addHeldBytes(metrics, context.requests.bytes);
+  addMemoryBudgetMetrics(metrics, context.requests.bytes);
   return config.metrics && resources.use(await serveMetrics(metrics, config.metrics, logger));
 }
 

@@ -16,7 +16,7 @@ export function addAPIMetrics(
   add(
     {
       name: 'gantry_asks_total',
-      help: 'Questions to a worker that have ended',
+      help: 'Requests to a worker that have ended',
       kind: 'counter',
       labels: ['queue', 'outcome', ...tenant],
     },

@@ -12,7 +12,7 @@ import { createOrm } from '#shared/entities/orm.ts';
 import { requireSchema } from '#shared/entities/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { createProducer } from '#shared/messaging/producer.ts';
-import { type AskStats, createAsking } from '#shared/messaging/rpc.ts';
+import { type RPCStats, createRPC } from '#shared/messaging/rpc.ts';
 import type { Config } from '#shared/process/config.ts';
 import { createFormLinks } from '#shared/runs/form-links.ts';
 import { createRuns } from '#shared/runs/runs.ts';
@@ -41,7 +41,7 @@ import { createRunWatch, type RunWatch } from '../streams/watch.ts';
 export interface OwnedApiContext extends ApiContext, AsyncDisposable {
   readonly watch: RunWatch;
   /** Counts of the requests to workers. */
-  readonly asks: AskStats;
+  readonly asks: RPCStats;
   /** Every pool of connections, by name. */
   pools(): Readonly<Record<string, PoolState>>;
   /** Ends readiness and all waits, before the server stops listening. */
@@ -68,8 +68,8 @@ export async function createApiContext(config: Config, logger: Logger): Promise<
   const secrets = createKeyRing(config.secrets.keys);
   const jobs = createProducer(backplane);
   const tenant = createTenantLabel(config.metrics?.tenantIDs);
-  const asking = resources.use(createAsking({ backplane, producer: jobs, pool, secrets, logger, tenant }));
-  const producer = { ...jobs, ask: asking.ask };
+  const rpc = resources.use(createRPC({ backplane, producer: jobs, pool, secrets, logger, tenant }));
+  const producer = { ...jobs, request: rpc.request };
   const runs = createRuns({ pool, dispatchPool, producer, messages, logger });
   const devIssuer = await openDevIssuer(config, pool);
   const issuer = config.auth.issuer ?? devIssuer?.issuer;
@@ -117,7 +117,7 @@ export async function createApiContext(config: Config, logger: Logger): Promise<
       draining: drain.signal,
     },
     watch,
-    asks: asking.stats,
+    asks: rpc.stats,
     pools: () => ({ main: pool, dispatch: dispatchPool, entities: entityPool, ...backplane.pools() }),
     drain() {
       drain.abort();

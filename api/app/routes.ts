@@ -1,4 +1,5 @@
 import { bundleRoutes } from '../bundles/routes.ts';
+import type { ApiContext } from '../context/context.ts';
 import { serviceGroup } from '../http/openapi/parts.ts';
 import type { RouteGroup } from '../http/route/route.ts';
 import { accountRoutes } from '../resources/account/routes.ts';
@@ -42,7 +43,7 @@ import { sendWorkflowEvent } from '../resources/workflows/execute/send-event.ts'
 import { workflowDraftRoutes, workflowListRoutes, workflowRoutes } from '../resources/workflows/routes.ts';
 
 /** Every route of the service, in the groups and the order of the contract. */
-export const routeGroups: readonly RouteGroup[] = [
+export const routeGroups: readonly RouteGroup<ApiContext>[] = [
   {
     ...serviceGroup,
     routes: accountRoutes,

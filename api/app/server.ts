@@ -2,22 +2,22 @@ import { createServer as createHTTPServer, type RequestListener, type Server } f
 import express, { type Express } from 'express';
 import helmet from 'helmet';
 import { runCooperatively } from '#shared/concurrency/cooperative.ts';
-import { devIssuerRoutes } from './dev-issuer-routes.ts';
 import type { ApiContext } from '../context/context.ts';
-import { bodyReader } from '../http/request/body.ts';
 import { consolePages } from '../http/console/console.ts';
+import { describingRoutes } from '../http/openapi/describe-routes.ts';
+import type { OpenAPI } from '../http/openapi/types.ts';
+import { reference } from '../http/reference/reference.ts';
+import { bodyReader } from '../http/request/body.ts';
+import { requestID } from '../http/request/request-id.ts';
 import { crossOrigin } from '../http/response/cors.ts';
 import { answerErrors, unknownPath } from '../http/response/errors.ts';
 import { health, readiness } from '../http/response/health.ts';
 import { ICON_PATH, sendIcon } from '../http/response/icon.ts';
-import { mount } from '../http/serve/mount.ts';
-import { describingRoutes } from '../http/openapi/describe-routes.ts';
-import type { OpenAPI } from '../http/openapi/types.ts';
-import { reference } from '../http/reference/reference.ts';
-import { requestID } from '../http/request/request-id.ts';
 import type { RouteGroup } from '../http/route/route.ts';
+import { mount } from '../http/serve/mount.ts';
 import { describeEvents } from '../realtime/describe-events.ts';
 import { otherMethods } from '../resources/webhooks/other-methods.ts';
+import { devIssuerRoutes } from './dev-issuer-routes.ts';
 
 const timeouts = {
   /** Longer than a load balancer keeps an idle connection, so that it never sends a request into a closed one. */
@@ -33,7 +33,7 @@ export function createServer(listener: RequestListener, limits: Partial<typeof t
 }
 
 /** Everything that the service answers over HTTP. */
-export function createApp(context: ApiContext, groups: readonly RouteGroup[]): Express {
+export function createApp(context: ApiContext, groups: readonly RouteGroup<ApiContext>[]): Express {
   const { http } = context.config;
   const served = context.access.devIssuer ? [...groups, devIssuerRoutes(context.access.devIssuer)] : groups;
   // Describing the routes takes 0.3 s, in turns with other work, and most processes are never asked for it.
@@ -71,6 +71,6 @@ export function createApp(context: ApiContext, groups: readonly RouteGroup[]): E
   );
   app.use(otherMethods(context));
   app.use(unknownPath);
-  app.use(answerErrors(context));
+  app.use(answerErrors({ logger: context.logger, refusals: context.requests.refusals }));
   return app;
 }

@@ -4,11 +4,11 @@ import { type QuotaName, readRoom, requireQuota } from '#shared/access/quotas.ts
 import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 
-/** What assets of one transaction have in common. */
+/** State that assets of one transaction share. */
 interface Together {
   /** Written at the end: each change of rules raises the version of the tenant, and every older version of that row is read again. */
   rules: RuleSpec[];
-  /** Of quotas whose locks the transaction has. */
+  /** Quotas whose locks the transaction has, and what is left of them. */
   room: Map<QuotaName, number>;
 }
 

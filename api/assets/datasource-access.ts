@@ -1,7 +1,7 @@
 import { splitPermission } from '#shared/access/policy/permissions.ts';
 import type { DatasourceDefinition } from '#shared/datasources/types/define-datasource.ts';
 import { findDatasourceType } from '#shared/datasources/types/index.ts';
-import type { Access } from '../http/route/route.ts';
+import type { Access } from '../http/route/input.ts';
 
 /**
  * Extra permission for datasource types that need no credentials, such as the tenant's own database. For other types the

@@ -25,7 +25,7 @@ interface Kind {
   noun: string;
 }
 
-/** What folders hold. Another kind of assets gets folders by a line here. */
+/** Kinds of assets that folders hold. Another kind gets folders by a line here. */
 export const foldered: Readonly<Record<FolderedType, Kind>> = {
   workflow: { resource: 'workflow', entity: Workflow, noun: 'workflow' },
   dataQuery: { resource: 'dataquery', entity: DataQuery, noun: 'data query' },

@@ -27,7 +27,7 @@ interface AssetChange {
   assetType: string;
   assetID: string;
   action: 'create' | 'update' | 'delete';
-  /** By field. */
+  /** Changes by field. */
   changes: Record<string, { from?: unknown; to?: unknown }>;
 }
 
@@ -118,7 +118,7 @@ const assets: Readonly<Record<string, string>> = {
   WorkflowVersion: 'version',
 };
 
-/** Of the row, not of the asset. */
+/** Fields of the row, not of the asset. */
 const unshown: ReadonlySet<string> = new Set(['id', 'tenantID', 'createdAt', 'updatedAt', 'keyHash', 'tokenHash']);
 /** Contents that are an asset's own reason to be, which versions and entries of the library keep whole. */
 const large: ReadonlySet<string> = new Set(['nodes', 'edges', 'bundle']);

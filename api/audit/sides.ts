@@ -33,7 +33,7 @@ export function sidesOf(name: string, { from, to }: { from?: Side; to?: Side }):
 
 /** Hidden by its own name, as a part of a body is. A value that is too large is cut as a whole. */
 function shownOf(name: string, side: Side): Json {
-  // Of a long JSON only the beginning is read.
+  // Only the beginning of a long JSON is read.
   const shown = 'json' in side ? readableText(keyed(name, side.json)) : readable({ [name]: side.value ?? null });
   const whole = isJsonObject(shown) ? shown[name] : undefined;
   return whole === undefined ? shown : whole;

@@ -6,7 +6,7 @@ const Discovery = z.object({
   token_endpoint: z.url().optional().catch(undefined),
 });
 
-/** What an OpenID Connect provider says of itself. Rejects a document of another issuer. */
+/** Reads an OpenID Connect provider's description of itself. Rejects a document of another issuer. */
 export async function discover(issuer: string, patienceMs: number): Promise<z.output<typeof Discovery>> {
   const response = await fetch(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {
     signal: AbortSignal.timeout(patienceMs),

@@ -5,6 +5,6 @@ export interface Identity {
   userID: string;
   email: string | null;
   apiKeyID?: string;
-  /** Of a tool that a node calls: those whose rights bind it too. */
+  /** The authors whose rights also bind a tool that a node calls. */
   boundBy?: readonly Actor[] | undefined;
 }

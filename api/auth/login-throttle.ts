@@ -3,7 +3,7 @@ import { AppError } from '#shared/core/errors.ts';
 import type { Backplane, Limiter } from '#shared/messaging/backplane/index.ts';
 
 export interface LoginThrottle {
-  /** By one network, on all accounts together. */
+  /** Counts an attempt of one network, on all accounts together. */
   admitNetwork(network: string): Promise<void>;
   /** On one account: by one network, and by all networks without an earlier sign-in to it. */
   admitAccount(attempt: Attempt): Promise<void>;

@@ -2,9 +2,9 @@ import { REDACTED, readable } from '#shared/access/audit/redact.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Identified } from './identify.ts';
 
-/** What resources ask about tools. */
+/** Questions of resources about tools. */
 export interface ToolRights {
-  /** Of these names, those of tools that the caller may not call. Names of no tool are left out. */
+  /** The names among these of tools that the caller may not call. Names of no tool are left out. */
   refused(tenantID: string, identity: Identified, names: readonly string[]): Promise<string[]>;
   /** The input of a call, which has no secrets any more, as the audit trail keeps it: that of a private route is not kept. */
   inTrail(name: string, input: Json): Promise<Json>;

@@ -14,5 +14,5 @@ export const bundledTypes = [
 ] as const;
 export type BundledType = (typeof bundledTypes)[number];
 
-/** What assets name and bundles do not hold: credentials and bytes stay with their tenant. */
+/** Assets that others name and bundles do not hold: credentials and bytes stay with their tenant. */
 export type UnbundledType = 'oauthConnection' | 'file';

@@ -5,10 +5,10 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { mapPaths, type Path } from '#shared/core/schema/issues.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import type { ApiContext } from '../context/context.ts';
+import type { ApiRoute } from '../context/routes.ts';
 import type { Handling } from '../http/request/unknown-field-policy.ts';
-import type { Demand, TenantInput } from '../http/route/input.ts';
-import type { Route } from '../http/route/route.ts';
 import { validation } from '../http/request/validate.ts';
+import type { Demand, TenantInput } from '../http/route/input.ts';
 
 /** The request that an import is a part of; its entity manager is in the transaction of the import. */
 export type ImportInput = Pick<
@@ -44,7 +44,7 @@ interface Call {
 }
 
 /** Does what a request to a route of the tenant would do, by the caller's rights, in the transaction of the import. */
-export async function callRoute(importing: Importing, route: Route, { params = {}, body, id, at, what }: Call) {
+export async function callRoute(importing: Importing, route: ApiRoute, { params = {}, body, id, at, what }: Call) {
   if (route.realm !== 'tenant') throw new Error(`${route.path} is no route of a tenant`);
   const { input, context, created } = importing;
   const handling: Handling = { isStrict: false, unknown: { fields: [], count: 0 } };

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Permission } from '#shared/access/policy/permissions.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
+import { type ApiRoute, tenantRoute } from '../context/routes.ts';
 import { ID } from '../http/fields/id.ts';
-import { type Route, tenantRoute } from '../http/route/route.ts';
 import type { Condition } from '../tenant/visible-rows.ts';
 import { type BundledType, bundledTypes } from './bundle-types.ts';
 import { collect, tooMany } from './collect.ts';
@@ -93,7 +93,7 @@ async function bundleOf(
 function exportOne<T extends BundledType>(
   type: T,
   { name, path, param, permission }: { name: string; path: string; param: string; permission: Permission },
-): Route {
+): ApiRoute {
   const { noun, resource } = kinds[type];
   const article = /^[aeiou]/.test(noun) ? 'an' : 'a';
   return tenantRoute({
@@ -119,7 +119,7 @@ function exportOne<T extends BundledType>(
   });
 }
 
-export const exportRoutes: readonly Route[] = [
+export const exportRoutes: readonly ApiRoute[] = [
   exportOne('datasource', {
     name: 'exportDatasource',
     path: '/datasources',

@@ -2,7 +2,7 @@ import { plainArray, textArray } from '#shared/db/array.ts';
 import type { Query } from '#shared/db/query.ts';
 import type { BundledType } from './bundle-types.ts';
 
-/** By which key an asset of the tenant travels, and what the last import has left. */
+/** The key by which an asset of the tenant travels, and its state after the last import. */
 export interface AssetKey {
   type: BundledType;
   key: string;
@@ -16,7 +16,7 @@ export interface AssetKey {
 const COLUMNS =
   'type, key, asset_id as "assetID", item_hash as "itemHash", asset_hash as "assetHash", missing_secrets as "missingSecrets"';
 
-/** By asset; those without a key of their own travel by their ids. */
+/** Keys by asset; those without a key of their own travel by their ids. */
 export async function keysOfAssets(
   query: Query,
   tenantID: string,
@@ -27,7 +27,7 @@ export async function keysOfAssets(
   return new Map(rows.map((row) => [row.assetID, row]));
 }
 
-/** By `placeOf` their items. */
+/** Keys of items, by `placeOf` the item. */
 export async function keysOfItems(
   query: Query,
   tenantID: string,

@@ -1,7 +1,7 @@
 import type { Permission, Resource } from '#shared/access/policy/permissions.ts';
 import type { BundledType } from './bundle-types.ts';
 
-/** What is the same for all assets of a type. */
+/** Properties that all assets of a type share. */
 interface Kind {
   resource: Resource;
   /** Completes "the … is not here". */

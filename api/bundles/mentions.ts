@@ -8,7 +8,7 @@ export interface Mention {
   type: BundledType;
   /** In lower case, as rows have it. */
   id: string;
-  /** Of the text that is the id, or that the id is a part of. */
+  /** The path of the text that is the id, or that the id is a part of. */
   path: (string | number)[];
   /** Free-form JSON is saved without what it names. */
   isNeeded: false;

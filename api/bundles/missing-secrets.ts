@@ -7,24 +7,24 @@ import { DatasourceCreate } from '../resources/datasources/schemas.ts';
 import { freshIn, type Importing } from './call-route.ts';
 import { type GivenItem, withSecrets } from './read-items.ts';
 
-interface Holder {
+interface SecretOwner {
   item: GivenItem;
   assetID: string;
   isHere: boolean;
 }
 
 /** The secrets of an item that neither the request brings nor the tenant has. */
-export async function missingSecretsOf(importing: Importing, holder: Holder): Promise<Path[]> {
-  const { type, index } = holder.item;
+export async function missingSecretsOf(importing: Importing, owner: SecretOwner): Promise<Path[]> {
+  const { type, index } = owner.item;
   if (type !== 'datasource' && type !== 'variable') return [];
   try {
-    return await (type === 'datasource' ? ofDatasource(importing, holder) : ofVariable(importing, holder));
+    return await (type === 'datasource' ? ofDatasource(importing, owner) : ofVariable(importing, owner));
   } catch (error) {
     throw mapPaths(error, (path) => ['bundle', 'items', index, 'payload', ...path]);
   }
 }
 
-async function ofDatasource({ input, context }: Importing, { item, assetID, isHere }: Holder): Promise<Path[]> {
+async function ofDatasource({ input, context }: Importing, { item, assetID, isHere }: SecretOwner): Promise<Path[]> {
   const given = requireValue(DatasourceCreate, withSecrets(item.payload, item.secrets));
   const stored = isHere ? await freshIn(input.em).findOne(Datasource, { id: assetID }) : null;
   const before = stored && stored.datasourceType === given.datasourceType;
@@ -32,7 +32,7 @@ async function ofDatasource({ input, context }: Importing, { item, assetID, isHe
   return readIncomplete(given.datasourceType, given.datasourceOptions, known).missing;
 }
 
-async function ofVariable({ input }: Importing, { item, assetID, isHere }: Holder): Promise<Path[]> {
+async function ofVariable({ input }: Importing, { item, assetID, isHere }: SecretOwner): Promise<Path[]> {
   const isSecret = item.payload.isSecret === true;
   const stored = isHere ? await freshIn(input.em).findOne(TenantVariable, { id: assetID }) : null;
   if (stored && (typeof stored.secret === 'string') !== isSecret)

@@ -14,7 +14,7 @@ export interface Reference {
   type: BundledType | UnbundledType;
   /** In lower case, as rows have it. */
   id: string;
-  /** Of the text that is the id, or that the id is a part of. */
+  /** The path of the text that is the id, or that the id is a part of. */
   path: Path;
   /** The asset cannot be saved without it. */
   isNeeded: boolean;
@@ -24,7 +24,7 @@ export interface Reference {
   isGuess?: true;
 }
 
-/** By resource, as permissions name it. */
+/** Types by resource, as permissions name it. */
 export const typeOfResource: Readonly<Partial<Record<Resource, BundledType>>> = {
   folder: 'folder',
   variable: 'variable',

@@ -9,10 +9,10 @@ import { keysOfItems, placeOf } from './keys.ts';
 import { readers } from './payloads.ts';
 import type { GivenItem } from './read-items.ts';
 
-/** What the tenant has of the references that lead out of the bundle: its ids, by `placeOf`. */
+/** Ids in the tenant for the references that lead out of the bundle, by `placeOf`. */
 export type Others = ReadonlyMap<string, string>;
 
-interface Leaving {
+interface OutboundReference {
   items: readonly GivenItem[];
   inBundle: ReadonlyMap<string, string>;
   /** Ids of the tenant that the request names for ids of the bundle. */
@@ -22,12 +22,15 @@ interface Leaving {
 const AT_ONCE = 1_000;
 
 /** Finds each by what the request names for it, by the key of an earlier import, or by its id. */
-export async function findOthers({ em, tenantID }: ImportInput, { items, inBundle, given }: Leaving): Promise<Others> {
-  const leaving = items.flatMap(({ references }) => references).filter((one) => !inBundle.has(placeOf(one)));
-  const bundled = leaving.flatMap(({ type, id }) => (isBundled(type) ? [{ type, id }] : []));
+export async function findOthers(
+  { em, tenantID }: ImportInput,
+  { items, inBundle, given }: OutboundReference,
+): Promise<Others> {
+  const outbound = items.flatMap(({ references }) => references).filter((one) => !inBundle.has(placeOf(one)));
+  const bundled = outbound.flatMap(({ type, id }) => (isBundled(type) ? [{ type, id }] : []));
   const keys = await keysOfItems(onEntities(em), tenantID, bundled);
   const others = new Map<string, string>();
-  for (const [type, named] of Map.groupBy(leaving, (one) => one.type)) {
+  for (const [type, named] of Map.groupBy(outbound, (one) => one.type)) {
     const wanted = new Map(
       named.map((one) => [one.id, given[one.id] ?? keys.get(placeOf(one))?.assetID ?? one.id] as const),
     );

@@ -4,9 +4,9 @@ import { AppError } from '#shared/core/errors.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { BundleImport } from '#shared/entities/tables/bundle-import.ts';
 import type { Runs } from '#shared/runs/runs.ts';
+import { tenantRoute } from '../context/routes.ts';
 import { ID } from '../http/fields/id.ts';
 import { findPage, pageFields, pageQuery, standardPage } from '../http/fields/paging.ts';
-import { tenantRoute } from '../http/route/route.ts';
 import { freshIn, type Importing } from './call-route.ts';
 import { hashOf } from './hash.ts';
 import { importingBy } from './import.ts';
@@ -52,7 +52,7 @@ export const rollBackImport = tenantRoute({
   async handle(input, context) {
     const { em, params, caller, tenantID } = input;
     const { runs, stopAll } = stoppingLast(context.runs);
-    const importing = importingBy(input, { ...context, runs });
+    const importing = importingBy(input, { ...context, runs: { ...context.runs, ...runs } });
     await lockImports(input);
     const lockMode = LockMode.PESSIMISTIC_WRITE as const;
     const done = await em.findOne(BundleImport, { id: params.importID }, { lockMode });

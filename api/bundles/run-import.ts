@@ -131,7 +131,7 @@ async function noteChanges(
   }));
 }
 
-const MAX_KEPT = 20;
+const MAX_STORED = 20;
 
 async function writeImport({ em, tenantID, caller }: ImportInput, changes: readonly Change[]): Promise<string | null> {
   if (changes.length === 0) return null;
@@ -144,25 +144,25 @@ async function writeImport({ em, tenantID, caller }: ImportInput, changes: reado
   });
   await em.flush();
   await writeChanges(onEntities(em), id, changes);
-  await onEntities(em)(FORGET, [tenantID, MAX_KEPT]);
+  await onEntities(em)(FORGET, [tenantID, MAX_STORED]);
   return id;
 }
 
 /** Characters of one statement: more would hold the event loop. */
-const PORTION = 500_000;
+const BATCH = 500_000;
 
 async function writeChanges(query: Query, importID: string, changes: readonly Change[]): Promise<void> {
-  let portion: string[] = [];
+  let batch: string[] = [];
   let length = 0;
   for await (const change of cooperative(changes)) {
     const text = JSON.stringify(change);
-    portion.push(text);
+    batch.push(text);
     length += text.length;
-    if (length < PORTION) continue;
-    await query(APPEND, [importID, `[${portion.join()}]`]);
-    [portion, length] = [[], 0];
+    if (length < BATCH) continue;
+    await query(APPEND, [importID, `[${batch.join()}]`]);
+    [batch, length] = [[], 0];
   }
-  if (length > 0) await query(APPEND, [importID, `[${portion.join()}]`]);
+  if (length > 0) await query(APPEND, [importID, `[${batch.join()}]`]);
 }
 
 const APPEND = 'update bundle_import set changes = changes || $2::jsonb where id = $1';

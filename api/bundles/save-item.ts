@@ -10,12 +10,12 @@ import { savers } from './savers.ts';
 
 interface Saved {
   type: BundledType;
-  /** Of the asset of the tenant. */
+  /** The id of the asset of the tenant. */
   id: string;
   /** With ids of the tenant. */
   payload: JsonObject;
   isNew: boolean;
-  /** What it names is not there yet: it is saved again when it is. */
+  /** An asset that it names is not there yet: it is saved again when it is. */
   isIncomplete?: boolean;
   title: string;
   at: Path;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import type { Route } from '../http/route/route.ts';
+import type { ApiRoute } from '../context/routes.ts';
 import { createAppPage } from '../resources/app-pages/create.ts';
 import { appPageRoutes } from '../resources/app-pages/routes.ts';
 import { updateAppPage } from '../resources/app-pages/update.ts';
@@ -37,9 +37,9 @@ import type { BundledType } from './bundle-types.ts';
 
 /** The routes by which an asset is saved by hand: an import goes the same way, with the same checks. */
 export interface Saver {
-  create: Route;
-  update: Route;
-  remove: Route;
+  create: ApiRoute;
+  update: ApiRoute;
+  remove: ApiRoute;
   /** The parameter of the path that names the asset. */
   param: string;
   /** Fields of a payload that the body of `create` does not have, and `update` sets afterwards. */
@@ -95,7 +95,7 @@ export const savers: Readonly<Record<BundledType, Saver>> = {
   role: { create: createRole, update: updateRole, remove: deleteRole, param: 'roleID' },
 };
 
-function named(routes: readonly Route[], name: string): Route {
+function named(routes: readonly ApiRoute[], name: string): ApiRoute {
   const route = routes.find((one) => one.name === name);
   if (!route) throw new Error(`There is no route ${name}`);
   return route;

@@ -4,7 +4,7 @@ import { nodeEvents } from '#shared/runs/node-event-rows.ts';
 /** The newest ended runs that are looked at. */
 const RUNS = 5_000;
 const RUNS_FOR_NODES = 300;
-/** Of each run. */
+/** Events of each run. */
 const EVENTS = 60;
 const SHOWN = 20;
 
@@ -50,7 +50,7 @@ export interface Sample {
   since: Date | null;
 }
 
-/** Of the runs that failures and speeds are read from. */
+/** Reads the runs from which failures and speeds are computed. */
 export function readSample(pool: Pool): Promise<Sample> {
   return sampleOf(pool, RUNS);
 }

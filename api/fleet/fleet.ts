@@ -17,7 +17,7 @@ import { readWaitingRuns, type WaitingRun } from './waiting-runs.ts';
 import { readWorkers, type WorkerRow } from './workers.ts';
 
 const FRESH_MS = 2_000;
-/** Of what has ended, which costs more to read. */
+/** Ended work costs more to read. */
 const FRESH_PAST_MS = 20_000;
 
 export interface FleetState {
@@ -36,7 +36,7 @@ export interface TenantState extends Named {
   at: Date;
 }
 
-/** What people on call look at, from rows. Read at most once in some seconds, however many pages are open. */
+/** The fleet as people on call see it, from rows. Read at most once in some seconds, however many pages are open. */
 export interface FleetView {
   read(): Promise<FleetState>;
   tenants(search: string): Promise<readonly Named[]>;

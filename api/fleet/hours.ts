@@ -3,17 +3,17 @@ import type { Pool } from '#shared/db/pool.ts';
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
-interface Bounds {
+interface HourRange {
   /** Rows that one statement looks at. */
   slice: number;
-  /** Of one reading: after a start of the process the earlier hours are counted by the next readings. */
+  /** Statements of one reading: after a start of the process the earlier hours are counted by the next readings. */
   statements: number;
 }
-const BOUNDS: Bounds = { slice: 20_000, statements: 10 };
+const HOUR_RANGE: HourRange = { slice: 20_000, statements: 10 };
 /** A transaction that began before this has committed. */
 const SETTLED_MS = 30_000;
 
-/** What happened within one hour, whenever the runs were accepted. */
+/** Counts of one hour, whenever the runs were accepted. */
 export interface HourRow {
   hour: Date;
   accepted: number;
@@ -28,7 +28,10 @@ export interface HourRow {
  * Counts the runs of the last 24 hours, the newest hours first. Each run is looked at once when it was accepted and once when it has
  * ended, however often this is asked: what has been counted stays counted.
  */
-export function createHourCounts(pool: Pool, { slice, statements: most }: Bounds = BOUNDS): () => Promise<HourRow[]> {
+export function createHourCounts(
+  pool: Pool,
+  { slice, statements: most }: HourRange = HOUR_RANGE,
+): () => Promise<HourRow[]> {
   let known: readonly CountedHour[] = [];
   let reading: Promise<HourRow[]> | undefined;
 

@@ -131,7 +131,7 @@ async function checkFailureHandler(em: EntityManager, options: WorkflowOptions, 
 
 interface Row {
   id: string;
-  /** Of a query. */
+  /** The datasource type of a query. */
   datasourceType?: string;
 }
 
@@ -164,7 +164,7 @@ interface Owner {
   tenantID: string;
   /** Null for the graph of a test. */
   workflowID: string | null;
-  /** Of a version of a workflow. */
+  /** The number of a version of a workflow. */
   number?: number;
   caller: Caller;
 }

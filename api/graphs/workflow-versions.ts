@@ -105,7 +105,7 @@ export async function isTestedAs(
   return rowCount === 1;
 }
 
-// By the index of a workflow's runs: the run of a test is accepted right after its version was saved.
+// The index of a workflow's runs is used: the run of a test is accepted right after its version was saved.
 const TESTED = `
 select from workflow_instance
 where tenant_id = $1 and workflow_id = $2 and version_id = $3

@@ -5,18 +5,19 @@ import express, { type Request, type Response } from 'express';
 import helmet from 'helmet';
 import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
+import { routeGroups } from '../app/routes.ts';
 import type { Identified } from '../auth/identify.ts';
 import type { ApiContext } from '../context/context.ts';
 import { denied } from '../http/access/authorize.ts';
+import { TenantID } from '../http/fields/id.ts';
+import type { RequestCount } from '../http/limits/rate-limit.ts';
 import { bodyReader } from '../http/request/body.ts';
+import { requestID } from '../http/request/request-id.ts';
 import { crossOrigin } from '../http/response/cors.ts';
 import { answerErrors, unknownPath } from '../http/response/errors.ts';
 import { readiness } from '../http/response/health.ts';
-import { TenantID } from '../http/fields/id.ts';
 import { callerOf } from '../http/serve/mount.ts';
 import { holdBytes } from '../http/serve/parse-request.ts';
-import { requestID } from '../http/request/request-id.ts';
-import { routeGroups } from '../app/routes.ts';
 import { createToolRegistry, type ToolRegistry } from '../tools/registry.ts';
 import type { ToolCaller } from '../tools/tool.ts';
 import { clientOf, createCancellations, nameClient } from './cancellation.ts';
@@ -41,7 +42,10 @@ export function createMCPApp(context: ApiContext): MCPApp {
   // The request that a call comes in has been counted.
   let described: Promise<ToolRegistry> | undefined;
   function registry(): Promise<ToolRegistry> {
-    described ??= createToolRegistry({ ...context, requestCount: countedBefore }, routeGroups);
+    described ??= createToolRegistry(
+      { ...context, requests: { ...context.requests, count: countedBefore } },
+      routeGroups,
+    );
     return described;
   }
   context.access.toolRights.use(registry);
@@ -85,12 +89,12 @@ export function createMCPApp(context: ApiContext): MCPApp {
     await serve(Object.assign(request, { auth }), response, body);
   });
   app.use(unknownPath);
-  app.use(answerErrors(context));
+  app.use(answerErrors({ logger: context.logger, refusals: context.requests.refusals }));
 
   /** In turns and within the bytes of the process, as bodies of the API: the call that it holds is read once more. */
   async function readMessage(request: Request, response: Response, { caller, identity }: Session): Promise<unknown> {
     const flow = { tenantID: caller.tenantID, creatorID: identity.userID };
-    await holdBytes({ context, request, response }, flow, http.maxBodyBytes);
+    await holdBytes({ services: context, request, response }, flow, http.maxBodyBytes);
     return (await readBody(request, response, (bytes) => eventLoop.start(flow, bytes))).value;
   }
 
@@ -131,7 +135,7 @@ function sessionOf(authInfo: AuthInfo | undefined): Session {
   return session;
 }
 
-const countedBefore: ApiContext['requestCount'] = {
+const countedBefore: RequestCount = {
   count: async (_identity: Identified) => undefined,
   countEvent: async () => undefined,
 };

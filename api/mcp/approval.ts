@@ -4,8 +4,8 @@ import { readable } from '#shared/access/audit/redact.ts';
 import type { ToolApprovalPolicy } from '#shared/apps/ai/tool-approvals.ts';
 import { read } from '#shared/apps/ai/tool-calls.ts';
 import { isJsonObject } from '#shared/core/json.ts';
+import type { ApiContext } from '../context/context.ts';
 import { hidingOf } from '../http/audit/request-entry.ts';
-import type { ApiContext } from '../app/open-context.ts';
 import { callerOf } from '../http/serve/mount.ts';
 import { readApprovalPolicy, readWaitingCall, recordCall, type WaitingCall, withdrawCall } from '../tools/approvals.ts';
 import { needsConfirmation } from '../tools/confirmation.ts';
@@ -21,10 +21,10 @@ export const AWAIT = 'await_tool_approval';
 const SECONDS = 50;
 const PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1_000;
-/** Of an input as people see it. */
+/** Bytes of an input as people see it. */
 const MAX_SHOWN = 64_000;
 
-type Means = Pick<ApiContext, 'pool' | 'policy'>;
+type Means = Pick<ApiContext, 'pool' | 'access'>;
 
 /** Whether a call of the tool waits for a person where this is set. */
 export function waits(tool: Tool, policy: ToolApprovalPolicy): boolean {

@@ -1,4 +1,4 @@
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 
 /** Members who are looked at, of whom those with the permission are told. */
 const MAX_MEMBERS = 200;
@@ -6,7 +6,7 @@ const MAX_TOLD = 50;
 
 /** Users who may approve calls of tools in the tenant. */
 export async function approversOf(
-  { pool, policy }: Pick<ApiContext, 'pool' | 'policy'>,
+  { pool, access: { policy } }: Pick<ApiContext, 'pool' | 'access'>,
   tenantID: string,
 ): Promise<string[]> {
   const { rows } = await pool.query<{ userID: string; version: number }>(MEMBERS, [tenantID, MAX_MEMBERS]);

@@ -1,11 +1,12 @@
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import { toAppError } from '#shared/core/errors.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import { refuseManyNames } from '../tools/argument-names.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
+import { searchTools } from '../tools/search.ts';
 import type { ToolAnswer, ToolArguments } from '../tools/tool.ts';
 import { AWAIT, askForApproval, awaitApproval, mustWait } from './approval.ts';
-import { CALL, SEARCH, searchTools } from './grouped.ts';
+import { CALL, SEARCH } from './grouped.ts';
 import { invalidParams } from './protocol-errors.ts';
 import type { Session } from './session.ts';
 import { startRun, startsRun } from './start-run.ts';
@@ -24,7 +25,7 @@ interface Asked {
   isCancelled(): boolean;
 }
 
-/** What REST would answer; its errors are results, so that the model reads them. */
+/** Calls a tool as REST would; its errors are results, so that the model reads them. */
 export async function callTool(means: Means, session: Session, asked: Asked): Promise<CallToolResult> {
   const { context, registry } = means;
   const { tenantID } = session.caller;

@@ -59,7 +59,7 @@ export function createCancellations(messages: Messages): Cancellations {
   };
 }
 
-/** Of one length, however long the id of the client is: Postgres carries 8,000 bytes. */
+/** The key has one length, however long the id of the client is: Postgres carries 8,000 bytes. */
 function keyOf({ tenantID, callerID, sessionID }: Sender, requestID: string | number): string {
   return createHash('sha256')
     .update(JSON.stringify([tenantID, callerID, sessionID, requestID]))

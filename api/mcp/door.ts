@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { AppError } from '#shared/core/errors.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 
 /** RFC 9728: where clients read which authorization server signs users in. */
 export const RESOURCE_PATH = '/.well-known/oauth-protected-resource';
@@ -8,7 +8,7 @@ export const RESOURCE_PATH = '/.well-known/oauth-protected-resource';
 /** Members are invited by address, so the provider is asked for it. */
 const SCOPES = ['openid', 'email', 'profile'];
 
-export function describeResource({ config, devIssuer }: ApiContext): RequestHandler {
+export function describeResource({ config, access: { devIssuer } }: ApiContext): RequestHandler {
   return (request, response) => {
     const issuer = config.auth.issuer ?? devIssuer?.issuer;
     response.setHeader('access-control-allow-origin', '*');

@@ -1,12 +1,11 @@
 import type { Tool as ListedTool } from '@modelcontextprotocol/server';
 import type { Tool, ToolRegistry } from '../tools/registry.ts';
-import type { ToolAnswer, ToolArguments } from '../tools/tool.ts';
-import { present } from '../tools/present.ts';
+import { MAX_FOUND } from '../tools/search.ts';
 
-const MAX_FOUND = 20;
 const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false } as const;
 
 export const SEARCH = 'search_tools';
+
 export const CALL = 'call_tool';
 
 /** In place of every tool: a search over them, by group or word, and a call for clients that call listed tools only. */
@@ -50,33 +49,4 @@ export function groupTools({ groups }: ToolRegistry, allowed: readonly Tool[]): 
       },
     },
   ];
-}
-
-/** The best tools first: a word in the name counts more than one in the description. */
-export function searchTools(allowed: readonly Tool[], { query, group, limit }: ToolArguments): ToolAnswer {
-  const words =
-    typeof query === 'string'
-      ? (
-          query
-            .slice(0, 200)
-            .toLowerCase()
-            .match(/[a-z0-9]+/g) ?? []
-        ).slice(0, 20)
-      : [];
-  const most = typeof limit === 'number' && limit >= 1 ? Math.min(Math.floor(limit), MAX_FOUND) : 5;
-  const scored = allowed
-    .filter((tool) => group === undefined || tool.group === group)
-    .map((tool) => ({ tool, score: scoreOf(tool, words) }))
-    .filter(({ score }) => words.length === 0 || score > 0)
-    .sort((one, other) => other.score - one.score);
-  const tools = scored.slice(0, most).map(({ tool }) => {
-    const { outputSchema: _left, ...shown } = present(tool);
-    return shown;
-  });
-  return { status: 200, body: { success: true, found: scored.length, tools } };
-}
-
-function scoreOf({ name, group, description }: Tool, words: readonly string[]): number {
-  const text = `${group} ${description}`.toLowerCase();
-  return words.reduce((sum, word) => sum + (name.includes(word) ? 5 : 0) + (text.includes(word) ? 1 : 0), 0);
 }

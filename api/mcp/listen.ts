@@ -1,7 +1,7 @@
 import type { Logger } from '#shared/core/logger.ts';
 import type { Config } from '#shared/process/config.ts';
-import type { ApiContext } from '../app/open-context.ts';
 import { listenEarly, serveContextMetrics } from '../app/listen.ts';
+import type { ApiContext } from '../context/context.ts';
 import { createMCPApp } from './app.ts';
 
 export interface MCP extends AsyncDisposable {
@@ -12,7 +12,7 @@ export interface MCP extends AsyncDisposable {
 export interface MCPOptions {
   config: Config;
   logger: Logger;
-  /** Of the API in the same process. Absent: the service opens one of its own, and serves metrics. */
+  /** The context of the API in the same process. Absent: the service opens one of its own, and serves metrics. */
   context?: ApiContext;
 }
 

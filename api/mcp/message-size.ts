@@ -2,7 +2,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { hasMoreParts, isJsonObject } from '#shared/core/json.ts';
 import { refuseManyNames } from '../tools/argument-names.ts';
 
-/** Of a message without the arguments of a call. */
+/** Parts of a message without the arguments of a call. */
 const MAX_PARTS = 1_000;
 
 /**

@@ -4,7 +4,7 @@ export function invalidParams(message: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }
 
-/** Of an answer of a tool that a resource is made of. */
+/** The error of a tool of which a resource is made. */
 export function internalError(message: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InternalError, message);
 }

@@ -7,6 +7,6 @@ export interface Session {
   identity: Identified;
   /** Lists groups and a search in place of every tool. */
   isGrouped: boolean;
-  /** Of a call that its client may cancel with another message. */
+  /** Aborted when the client cancels the call with another message. */
   cancelled?: AbortSignal | undefined;
 }

@@ -79,7 +79,7 @@ const Variable = z
   .catchall(Json)
   .meta({ id: 'AppPageVariable' });
 
-/** What a page shows and binds. Everything but the bindings is for the admin UI: it is stored as it comes. */
+/** Content and bindings of a page. Everything but the bindings is for the admin UI: it is stored as it comes. */
 export const AppPageConfig = z
   .object({
     layoutVersion: z

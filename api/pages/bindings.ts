@@ -7,21 +7,21 @@ type BoundType = 'query' | 'workflow' | 'listener';
 export interface Binding {
   alias: string;
   type: BoundType;
-  /** Of the query, workflow or listener. */
+  /** The id of the query, workflow or listener. */
   id: string;
   inputValues: JsonObject;
   /** Its place among the data sources. */
   index: number;
 }
 
-/** By type: the field with the id, and what is needed to bind it. */
+/** The field with the id, and the permission to bind it, by type. */
 export const boundTypes = {
   query: { field: 'queryID', resource: 'dataquery', noun: 'data query' },
   workflow: { field: 'workflowID', resource: 'workflow', noun: 'workflow' },
   listener: { field: 'listenerID', resource: 'listener', noun: 'listener' },
 } as const satisfies Record<BoundType, { field: string; resource: string; noun: string }>;
 
-/** What the saved config of a page binds. Its shape was checked when it was saved, by the rules of that time. */
+/** Bindings in the saved config of a page. Its shape was checked when it was saved, by the rules of that time. */
 export function bindingsOf({ dataSources }: JsonObject): Binding[] {
   if (!Array.isArray(dataSources)) return [];
   return dataSources.flatMap((source, index) => {
@@ -50,7 +50,7 @@ export function demandsOf(config: JsonObject): PageDemand[] {
   return [...new Map([...named, ...shown].map((demand) => [demand.object, demand])).values()];
 }
 
-/** Of keys `widget_<widgetID>_<suffix>`. */
+/** Ids in keys `widget_<widgetID>_<suffix>`. */
 function widgetIDsOf({ widgets }: JsonObject): string[] {
   if (!Array.isArray(widgets)) return [];
   return widgets.flatMap((key) => (typeof key === 'string' ? (WIDGET_KEY.exec(key)?.[1]?.toLowerCase() ?? []) : []));

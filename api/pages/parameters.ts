@@ -61,7 +61,7 @@ function hasTemplate(value: Json): boolean {
   return isJsonObject(value) && Object.values(value).some(hasTemplate);
 }
 
-/** What stands before, between and after the templates of a text: one more than it has templates. */
+/** Literal parts before, between and after the templates of a text: one more than it has templates. */
 function literalsOf(text: string): string[] {
   const literals: string[] = [];
   let from = 0;

@@ -7,17 +7,17 @@ import { QueryOptions } from '#shared/datasources/queries/options.ts';
 import type { IdempotencyClaim } from '#shared/db/idempotency.ts';
 import type { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { queryRuns } from '#shared/messaging/queues/query-runs.ts';
-import type { Asking } from '#shared/messaging/rpc.ts';
+import type { RPC } from '#shared/messaging/rpc.ts';
 
 interface Asker {
   tenantID: string;
   caller: Caller;
   signal: AbortSignal;
-  producer: Pick<Asking, 'ask'>;
+  producer: Pick<RPC, 'request'>;
 }
 
 interface RunOptions {
-  query: z.input<typeof queryRuns.question>['query'];
+  query: z.input<typeof queryRuns.request>['query'];
   target: { datasourceID: string | null; datasourceType: string };
   dataQueryOptions: JsonObject;
   inputs: JsonObject;
@@ -36,7 +36,7 @@ export function askWorker(
   { target, dataQueryOptions, ...run }: RunOptions,
 ) {
   const timeoutSeconds = QueryOptions.shape.timeoutSeconds.parse(dataQueryOptions.timeoutSeconds);
-  return producer.ask(
+  return producer.request(
     queryRuns,
     { tenantID, caller, ...run },
     {

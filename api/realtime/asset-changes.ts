@@ -62,9 +62,9 @@ function mergeChanges(changes: readonly (Row & { entity: ChangedAsset })[]): Ass
   return [{ ...last, action, at: new Date(last.at).toISOString() }];
 }
 
-/** What a user may list and read. A deleted asset has no rules of its own any more: only those on all of its kind count. */
+/** Changes that a user may list and read. A deleted asset has no rules of its own any more: only those on all of its kind count. */
 async function findHeard(
-  { policy }: RoomContext,
+  { access: { policy } }: RoomContext,
   member: Member,
   changes: readonly AssetChange[],
 ): Promise<AssetChange[]> {

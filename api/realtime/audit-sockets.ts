@@ -1,6 +1,6 @@
 import { type AuditRecord, wholeEntry } from '#shared/access/audit/records.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { AuditTrail } from '../audit/trail.ts';
 import type { Grant } from './join.ts';
 import type { ClientSocket } from './socket.ts';
 
@@ -31,7 +31,7 @@ export function socketEntry(socket: ClientSocket, { action, grant, room, more }:
  * Notes what a socket does in the trail of a tenant. A socket is of no tenant before it joins a room, so its connection is noted with the
  * first room of each tenant.
  */
-export function noteOnSocket(audit: ApiContext['audit'], socket: ClientSocket, done: Done): void {
+export function noteOnSocket(audit: AuditTrail, socket: ClientSocket, done: Done): void {
   audit.note(socketEntry(socket, done));
 }
 

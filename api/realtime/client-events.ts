@@ -3,7 +3,6 @@ import { AppError, toAppError } from '#shared/core/errors.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
 import { type ClientEvent, clientEvents } from '#shared/messaging/realtime/client-events.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
-import type { ApiContext } from '../app/open-context.ts';
 import { ID } from '../http/fields/id.ts';
 import { noteOnSocket } from './audit-sockets.ts';
 import { attachWidgetEvents } from './bridge/attach.ts';
@@ -23,7 +22,7 @@ import { pageRoom, rooms } from './rooms.ts';
 import { follow } from './run-feed.ts';
 import { type ClientSocket, isStuck } from './socket.ts';
 
-export interface EventContext extends BridgeContext, Pick<ApiContext, 'requestCount' | 'refusals'> {
+export interface EventContext extends BridgeContext {
   tests: ListenerTests;
 }
 
@@ -94,7 +93,7 @@ async function joinRoom(socket: ClientSocket, context: EventContext, room: strin
   return {
     answer: { room: name },
     begin() {
-      // What is sent to a tenant's room goes to the sockets that have this entry.
+      // Messages to a tenant's room go to the sockets that have this entry.
       enter(socket, context, { room: name, grant, version, begin: () => () => undefined });
     },
   };
@@ -134,8 +133,8 @@ async function joinPage(socket: ClientSocket, context: EventContext, room: strin
   };
 }
 
-async function leaveRoom(socket: ClientSocket, { audit }: EventContext, room: string) {
-  // Of a page there is one for each tenant.
+async function leaveRoom(socket: ClientSocket, { requests: { audit } }: EventContext, room: string) {
+  // A page has one room for each tenant.
   const own = [...socket.data.rooms.keys()].filter(
     (name) => name === room || name.startsWith(`${room.toLowerCase()}@`),
   );
@@ -150,12 +149,12 @@ async function leaveRoom(socket: ClientSocket, { audit }: EventContext, room: st
 /** Throws as the handshake did when the token has expired or its user is blocked. */
 export async function stillSignedIn(
   socket: ClientSocket,
-  { authenticator }: Pick<EventContext, 'authenticator'>,
+  { access: { authenticator } }: Pick<EventContext, 'access'>,
 ): Promise<void> {
   await authenticator.identifyToken(socket.handshake.auth.token);
 }
 
-function leaveAll(socket: ClientSocket, { audit }: EventContext): void {
+function leaveAll(socket: ClientSocket, { requests: { audit } }: EventContext): void {
   for (const tenantID of tenantsOf(socket)) noteOnSocket(audit, socket, { action: 'disconnect', grant: { tenantID } });
   for (const room of [...socket.data.rooms.keys()]) leave(socket, room);
 }
@@ -164,7 +163,7 @@ function leaveAll(socket: ClientSocket, { audit }: EventContext): void {
 const EVENTS = { maxPerMinute: 2_000, minuteMs: 60_000, maxIgnored: 10_000 };
 
 /** Counts for the socket here and for its user over all processes. A socket that keeps on sending is disconnected. */
-async function countEvent(socket: ClientSocket, { requestCount }: EventContext): Promise<void> {
+async function countEvent(socket: ClientSocket, { requests: { count: requestCount } }: EventContext): Promise<void> {
   const { events, userID } = socket.data;
   const now = performance.now();
   if (events.until <= now) Object.assign(events, { count: 0, until: now + EVENTS.minuteMs });
@@ -178,7 +177,10 @@ async function countEvent(socket: ClientSocket, { requestCount }: EventContext):
 }
 
 function answer(socket: ClientSocket, context: EventContext, { event, work }: NamedWork) {
-  const { logger, refusals, audit } = context;
+  const {
+    logger,
+    requests: { refusals, audit },
+  } = context;
   /** Answers with what has gone wrong, if something has. */
   return async (payload: unknown, acknowledge: unknown): Promise<AppError | undefined> => {
     if (isStuck(socket)) {

@@ -1,10 +1,10 @@
 import { AppError } from '#shared/core/errors.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import { noteOnSocket } from './audit-sockets.ts';
 import { rooms } from './rooms.ts';
 import type { ClientSocket, JoinedRoom } from './socket.ts';
 
-/** What an event of a client leads to. */
+/** The work that an event of a client asks for. */
 export type Work = (payload: unknown) => Promise<{
   answer: object;
   /** Called after the answer, so that the client knows what the messages belong to. */
@@ -25,7 +25,7 @@ interface Entering extends Omit<JoinedRoom, 'leave'> {
 
 export function enter(
   socket: ClientSocket,
-  { audit }: Pick<ApiContext, 'audit'>,
+  { requests: { audit } }: Pick<ApiContext, 'requests'>,
   { room, begin, ...joined }: Entering,
 ): void {
   if (!socket.connected) return;

@@ -11,10 +11,10 @@ import { hasRoom } from './socket.ts';
 /** The namespace of operators, whose sign-in is another than that of users. */
 export const OPERATORS = '/operator';
 const EVERY_MS = 2_000;
-/** Of a socket: each room of a tenant is a reading of its own. */
+/** Rooms of a socket: each room of a tenant is a reading of its own. */
 const MAX_ROOMS = 5;
 const FLEET = 'fleet';
-/** Of a message; operators name rooms, nothing else. */
+/** Bytes of a message; operators name rooms, nothing else. */
 const MAX_BYTES = 4 * 1_024;
 
 type OperatorEvents = { [E in keyof typeof operatorEvents]: (payload: AnyServerPayload<E>) => void };

@@ -8,9 +8,10 @@ import { TEST_BROADCAST } from '#shared/messaging/realtime/listener-tests.ts';
 import { RUN_BROADCAST } from '#shared/messaging/realtime/publish.ts';
 import { REMINDER_BROADCAST } from '#shared/messaging/realtime/reminders.ts';
 import { ACCESS_CHANNEL, AccessSignal } from '../auth/access-signals.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import type { ConnectionLimit } from '../http/limits/connections.ts';
 import { answerTooMany } from '../http/response/unreadable.ts';
+import type { RunWatch } from '../streams/watch.ts';
 import { startAssetChanges } from './asset-changes.ts';
 import { createGraphParts } from './bridge/graph-nodes.ts';
 import { attachClientEvents } from './client-events.ts';
@@ -26,7 +27,6 @@ import { sendReminders } from './reminders.ts';
 import { startRunChanges } from './run-changes.ts';
 import type { SocketServer } from './socket.ts';
 import { createSocketLimits } from './socket-limits.ts';
-import type { RunWatch } from '../streams/watch.ts';
 
 interface Dependencies {
   server: HttpServer;
@@ -35,12 +35,15 @@ interface Dependencies {
   connections: ConnectionLimit;
 }
 
-/** Of a message. A client that sends a longer one is disconnected. */
+/** Bytes of a message. A client that sends a longer one is disconnected. */
 export const MAX_BYTES = 64 * 1024;
 
 /** Socket.IO on the API's own server. Sends what `watch` delivers to sockets that may receive it; keeps no state of runs. */
 export function createGateway({ server, context, watch, connections }: Dependencies): AsyncDisposable {
-  const { backplane, logger } = context;
+  const {
+    logger,
+    messaging: { backplane },
+  } = context;
   const origins = context.config.http.corsOrigins;
   const limits = createSocketLimits(connections);
   const io: SocketServer = new Server(server, {
@@ -68,14 +71,14 @@ export function createGateway({ server, context, watch, connections }: Dependenc
   io.engine.on('connection', limits.opened);
   io.use(async (socket, next) => {
     try {
-      const { userID } = await context.authenticator.identifyToken(socket.handshake.auth.token);
+      const { userID } = await context.access.authenticator.identifyToken(socket.handshake.auth.token);
       limits.identified(socket.conn, userID);
       const ip = connections.clientOf(socket.request);
       socket.data = { userID, ip, rooms: new Map(), feeds: new Map(), waiting: [], events: { count: 0, until: 0 } };
       next();
     } catch (error) {
       const known = toAppError(error);
-      if (known.code === 'RATE_LIMITED') context.refusals.note(known);
+      if (known.code === 'RATE_LIMITED') context.requests.refusals.note(known);
       const { code, message } = known;
       next(Object.assign(new Error(message), { data: { code, message } }));
     }
@@ -93,9 +96,9 @@ export function createGateway({ server, context, watch, connections }: Dependenc
   );
   // A namespace has events and a state of its own, for which the types of a server have no place.
   const fleetRooms = serveFleetRooms(io.of(OPERATORS) as unknown as OperatorSockets, {
-    ...{ fleet: context.fleet, logger },
+    ...{ fleet: context.runs.fleet, logger },
     async identify({ handshake, conn }) {
-      const { operatorID } = await context.operators.identifyToken(String(handshake.auth.token));
+      const { operatorID } = await context.access.operators.identifyToken(String(handshake.auth.token));
       limits.identified(conn, operatorID);
     },
   });

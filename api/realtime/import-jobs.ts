@@ -1,11 +1,11 @@
 import type { ImportJobUpdate } from '#shared/messaging/realtime/import-jobs.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import { type ClientSocket, hasRoom } from './socket.ts';
 
 /** Sends the update to the sockets of its user in this process, while the user is a member. Slow ones do not get it. */
 export async function sendImportUpdate(
   sockets: () => Iterable<ClientSocket>,
-  { authenticator, logger }: Pick<ApiContext, 'authenticator' | 'logger'>,
+  { logger, access: { authenticator } }: Pick<ApiContext, 'access' | 'logger'>,
   update: ImportJobUpdate,
 ): Promise<void> {
   const { userID, tenantID } = update;

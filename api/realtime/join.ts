@@ -6,7 +6,7 @@ import { onEntities } from '#shared/db/query.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 
 /** One of the permissions on an object. */
 export interface AnyOf {
@@ -24,16 +24,16 @@ export interface Grant {
 
 export interface JoinableRun {
   grant: Grant;
-  /** Of the tenant's rules by which the grant was checked. */
+  /** The version of the tenant's rules by which the grant was checked. */
   version: number;
   status: RunStatus;
   seq: number;
 }
 
-type Asking = Pick<ApiContext, 'authenticator' | 'policy' | 'orm'>;
+type JoinContext = Pick<ApiContext, 'access' | 'orm'>;
 
 /** A run that the user may watch. A missing run is refused like another tenant's, so that the client learns nothing. */
-export async function findJoinable(context: Asking, userID: string, instanceID: string): Promise<JoinableRun> {
+export async function findJoinable(context: JoinContext, userID: string, instanceID: string): Promise<JoinableRun> {
   const run = await context.orm.em.fork().findOne(
     WorkflowInstance,
     { id: instanceID },
@@ -61,7 +61,7 @@ const MAX_TENANTS = 100;
 
 /** The rights by which a user may watch a page. A page that is sent no events is refused like another tenant's. */
 export async function findPageGrants(
-  context: Asking,
+  context: JoinContext,
   userID: string,
   appPageID: string,
 ): Promise<{ grant: Grant; version: number }[]> {
@@ -85,7 +85,7 @@ export async function findPageGrants(
 }
 
 /** The right by which a user may watch what a listener receives. A missing listener is refused like another tenant's. */
-export async function findListenerGrant(context: Asking, userID: string, listenerID: string) {
+export async function findListenerGrant(context: JoinContext, userID: string, listenerID: string) {
   const listener = await context.orm.em.fork().findOne(
     Listener,
     { id: listenerID },
@@ -98,13 +98,13 @@ export async function findListenerGrant(context: Asking, userID: string, listene
   return { grant, version: await requireGrant(context, userID, grant) };
 }
 
-/** Of them those of which the user is a member, so that listeners of strangers take no place in it. */
+/** Only tenants of which the user is a member, so that listeners of other tenants take up no room in it. */
 const PAGE_TENANTS = `
 select distinct a.tenant_id as "tenantID" from listener_action a
 join membership m on m.tenant_id = a.tenant_id and m.user_id = $2
 where a.action_type = 'push_to_app_page' and a.action_config ->> 'appPageID' = $1 limit $3`;
 
-/** By the refusal of a member: what they lack. The trail of the tenant has it, and the client is not told. */
+/** The missing grant of a member, by the refusal. The trail of the tenant has it, and the client is not told. */
 const lacking = new WeakMap<AppError, Grant>();
 
 export function lackOf(refusal: AppError): Grant | undefined {
@@ -127,7 +127,7 @@ function isDenial(error: unknown): error is AppError {
 
 /** Answers with the version of the tenant's rules by which the user has the grant. */
 export async function requireGrant(
-  { authenticator, policy }: Omit<Asking, 'orm'>,
+  { access: { authenticator, policy } }: Omit<JoinContext, 'orm'>,
   userID: string,
   grant: Grant,
 ): Promise<number> {

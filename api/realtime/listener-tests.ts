@@ -1,3 +1,4 @@
+import { CountMap } from '#shared/core/count-map.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { ListenerTest } from '#shared/messaging/realtime/listener-tests.ts';
@@ -15,7 +16,7 @@ export interface ListenerTests extends AsyncDisposable {
 const RENEW_MS = 20_000;
 
 export function createListenerTests({ pool, logger }: { pool: Pool; logger: Logger }): ListenerTests {
-  const sockets = new Map<string, number>();
+  const sockets = new CountMap();
 
   async function announce(...listenerIDs: string[]): Promise<void> {
     await pool.query({ name: 'announce_tests', text: ANNOUNCE, values: [listenerIDs] });
@@ -29,12 +30,8 @@ export function createListenerTests({ pool, logger }: { pool: Pool; logger: Logg
   return {
     announce,
     begin(listenerID) {
-      sockets.set(listenerID, (sockets.get(listenerID) ?? 0) + 1);
-      return () => {
-        const left = (sockets.get(listenerID) ?? 1) - 1;
-        if (left > 0) sockets.set(listenerID, left);
-        else sockets.delete(listenerID);
-      };
+      sockets.add(listenerID, 1);
+      return () => sockets.add(listenerID, -1);
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer);

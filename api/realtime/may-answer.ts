@@ -4,7 +4,7 @@ import { holdsAny } from './join.ts';
 import type { Member, RoomContext } from './tenant-room.ts';
 
 /** Whether a member may answer questions: those of workflows that they may execute, if they name no others. Reads the member's names once. */
-export function mayAnswer({ policy, pool }: RoomContext, member: Member) {
+export function mayAnswer({ pool, access: { policy } }: RoomContext, member: Member) {
   let names: Promise<string[]> | undefined;
   return async ({ workflowID, approvers }: { workflowID: string | null; approvers?: readonly string[] | null }) => {
     const object = `workflow:${workflowID ?? '*'}`;

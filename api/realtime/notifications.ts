@@ -1,12 +1,12 @@
 import { Notification } from '#shared/messaging/realtime/notifications.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import { followRows } from './follow-rows.ts';
 import { type ClientSocket, hasRoom } from './socket.ts';
 
 /** Sends notifications to the sockets of their users in this process. Slow ones do not get them: the list has them. */
 export function startNotifications(
   sockets: () => Iterable<ClientSocket>,
-  context: Pick<ApiContext, 'authenticator' | 'pool' | 'logger'>,
+  context: Pick<ApiContext, 'access' | 'pool' | 'logger'>,
 ): Disposable {
   return followRows<Record<string, unknown> & { createdAt: string }>(
     {
@@ -32,7 +32,7 @@ export function startNotifications(
 
 /** A user who has left the tenant in this moment hears nothing of it. */
 async function isMember(
-  { authenticator }: Pick<ApiContext, 'authenticator'>,
+  { access: { authenticator } }: Pick<ApiContext, 'access'>,
   { userID, tenantID }: Notification,
 ): Promise<boolean> {
   return Boolean(await authenticator.findMembership(userID, tenantID));

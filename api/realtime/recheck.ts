@@ -1,7 +1,7 @@
 import { readPolicyVersions } from '#shared/access/account-status.ts';
 import { type AppError, toAppError } from '#shared/core/errors.ts';
 import type { WidgetPayload } from '#shared/messaging/realtime/widget-events.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import { noteOnSocket } from './audit-sockets.ts';
 import { stillSignedIn } from './client-events.ts';
 import { leave, tenantsOf } from './enter.ts';
@@ -97,12 +97,12 @@ async function recheckRooms(socket: ClientSocket, rooms: readonly string[], cont
     changed.add(joined.grant.tenantID);
     leave(socket, room);
     if (joined.bridge) socket.emit('widget_workflow_error', endOf(joined.bridge, refusal));
-    noteOnSocket(context.audit, socket, { action: 'removed', grant: joined.grant, room });
+    noteOnSocket(context.requests.audit, socket, { action: 'removed', grant: joined.grant, room });
   }
   for (const tenantID of changed) socket.emit('permissions_changed', { tenantID });
 }
 
-/** What a client is told of a widget that it may no longer show the run of. */
+/** The message to a client about a widget that it may no longer show the run of. */
 function endOf({ widgetID }: Bridge, { code, message }: AppError): WidgetPayload<'widget_workflow_error'> {
   const error = { code: 'CONNECTION_FAILED' as const, message, reason: code, recoverable: false };
   return { widgetID, error, timestamp: new Date().toISOString() };

@@ -1,17 +1,17 @@
 import { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import { mayAnswer } from './may-answer.ts';
 import { type Member, type RoomContext, type Sockets, tellMembers } from './tenant-room.ts';
 
 /** Sends reminders to the sockets of this process that are in the room of the tenant, and whose users may answer. */
 export async function sendReminders(
   sockets: Sockets,
-  context: RoomContext & Pick<ApiContext, 'formLinks'>,
+  context: RoomContext & Pick<ApiContext, 'runs'>,
   broadcast: unknown,
 ): Promise<void> {
   for (const notice of ReminderNotice.array().catch([]).parse(broadcast)) {
     const { tenantID, workflowID: _, approvers: __, linkPath: path, ...shown } = notice;
-    const answerURL = path === undefined ? null : context.formLinks.urlOf({ ...shown, tenantID, path });
+    const answerURL = path === undefined ? null : context.runs.formLinks.urlOf({ ...shown, tenantID, path });
     const hear = async (member: Member) =>
       (await mayAnswer(context, member)(notice)) ? [{ ...shown, answerURL }] : [];
     await tellMembers(sockets, context, { tenantID, event: 'workflow_data_collection_reminder', hear });

@@ -57,8 +57,12 @@ select id as "instanceID", workflow_id as "workflowID", status, error->>'code' a
        caller, updated_at as at
 from workflow_instance where id = any($1::uuid[]) and tenant_id = $2 order by updated_at, id`;
 
-/** What the user may watch. Many at once are told as one: the client reads its list again. */
-async function findHeard({ policy }: RoomContext, member: Member, rows: readonly Row[]): Promise<RunChange[]> {
+/** Changes that the user may watch. Many at once are told as one: the client reads its list again. */
+async function findHeard(
+  { access: { policy } }: RoomContext,
+  member: Member,
+  rows: readonly Row[],
+): Promise<RunChange[]> {
   const { tenantID, userID } = member;
   const rights = new Map<string, Promise<boolean>>();
   const heard: Row[] = [];

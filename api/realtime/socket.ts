@@ -6,8 +6,8 @@ import type { ListenerTest, TEST_BROADCAST } from '#shared/messaging/realtime/li
 import type { RUN_BROADCAST, RunBroadcast } from '#shared/messaging/realtime/publish.ts';
 import type { REMINDER_BROADCAST, ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
 import type { WidgetMessage } from '#shared/messaging/realtime/widget-events.ts';
-import type { Grant } from './join.ts';
 import type { Deliver } from '../streams/watched-run.ts';
+import type { Grant } from './join.ts';
 
 type ServerToClient = { [E in AnyServerEvent]: (payload: AnyServerPayload<E>) => void };
 type Interserver = {
@@ -21,7 +21,7 @@ interface SocketState {
   userID: string;
   ip: string;
   rooms: Map<string, JoinedRoom>;
-  /** By the id of the run. */
+  /** Feeds by the id of the run. */
   feeds: Map<string, RunFeed>;
   /** Runs that wait for room in what is queued for the client, in the order in which they came. */
   waiting: (() => void)[];
@@ -36,11 +36,11 @@ export type Told = ServerMessage | WidgetMessage;
 export interface Follower {
   /** The number of the next change that it is told of. */
   next: number;
-  /** What it is told of one change. Undefined: the messages of the run as they are. */
+  /** Turns a change into messages for the follower. Undefined: the messages of the run as they are. */
   tell?: (change: readonly ServerMessage[]) => Told[] | Promise<Told[]>;
 }
 
-/** What a socket is told of one run, in one order: a change to all its followers, before the next change. */
+/** The messages of one run to a socket, in one order: a change to all its followers, before the next change. */
 export interface RunFeed {
   readonly followers: Set<Follower>;
   stop(): void;
@@ -49,11 +49,11 @@ export interface RunFeed {
 export interface JoinedRoom {
   /** The right that the socket needs to stay. */
   readonly grant: Grant;
-  /** Of the tenant's rules by which the grant was checked last. */
+  /** The version of the tenant's rules by which the grant was checked last. */
   version: number;
-  /** Of the room of a widget. */
+  /** Set for the room of a widget. */
   readonly bridge?: Bridge;
-  /** Of the room of a run: entered with a widget, and left with the last widget of the run. */
+  /** Set for the room of a run that was entered with a widget: it is left with the last widget of the run. */
   readonly isOfBridge?: true;
   leave(): void;
 }

@@ -1,11 +1,11 @@
 import type { Asker } from '#shared/access/policy/enforcer.ts';
 import type { AnyServerPayload, events } from '#shared/messaging/realtime/events.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
 import { requireGrant } from './join.ts';
 import { rooms } from './rooms.ts';
 import { type ClientSocket, hasRoom } from './socket.ts';
 
-export type RoomContext = Pick<ApiContext, 'authenticator' | 'policy' | 'pool' | 'logger'>;
+export type RoomContext = Pick<ApiContext, 'access' | 'pool' | 'logger'>;
 
 export type Sockets = () => Iterable<ClientSocket>;
 
@@ -23,7 +23,7 @@ export function tenantsWithRoom(sockets: Iterable<ClientSocket>): string[] {
 interface News<E extends keyof typeof events.server> {
   tenantID: string;
   event: E;
-  /** What this user may hear. Asked once for all their sockets. */
+  /** Messages that this user may hear. Asked once for all their sockets. */
   hear(member: Member): Promise<readonly AnyServerPayload<E>[]>;
 }
 

@@ -5,13 +5,13 @@ import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import type { Condition } from '../tenant/visible-rows.ts';
 
-interface Asking {
+interface Requester {
   tenantID: string;
   identity: { userID: string; apiKeyID?: string | undefined };
 }
 
 /** Narrows questions to those that name no approvers, or this person. The right to execute the workflow is needed beside it. */
-export async function answerableBy(em: EntityManager, { tenantID, identity }: Asking): Promise<Condition> {
+export async function answerableBy(em: EntityManager, { tenantID, identity }: Requester): Promise<Condition> {
   const names = identity.apiKeyID ? [] : await readApproverNames(onEntities(em), tenantID, identity.userID);
   const named = (row: string) =>
     `exists (select from jsonb_array_elements_text(${row}.collection_config->'approvers') as name where name = any(?::text[]))`;

@@ -1,22 +1,27 @@
 import type { StandingWorkflow } from '#shared/access/account-status.ts';
 import { runSync } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
+import type { Pool } from '#shared/db/pool.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { compileGraph } from '#shared/workflow/graph/graph.ts';
-import type { ApiContext } from '../context/context.ts';
 import { accessTo, checkGraph, graphOf } from '../graphs/graph.ts';
+import { findLatestID, findVersionToRun, type VersionName } from '../graphs/workflow-versions.ts';
 import type { Access } from '../http/route/input.ts';
 import { TENANT_PREFIX } from '../http/route/route.ts';
-import { findLatestID, findVersionToRun, type VersionName } from '../graphs/workflow-versions.ts';
-import type { ExecutableVersion } from './executable-versions.ts';
+import type { ExecutableVersion, ReadExecutableVersion } from './executable-versions.ts';
 
-interface Asking {
+interface VersionRequest {
   params: { workflowID: string };
   tenantID: string;
   workflow: StandingWorkflow | undefined;
   readonly em: EntityManager;
   require(access: readonly Access[]): Promise<void>;
+}
+
+interface Services {
+  pool: Pool;
+  runs: { executableVersion: ReadExecutableVersion };
 }
 
 interface Chosen {
@@ -26,11 +31,11 @@ interface Chosen {
 
 /** The version of a workflow to execute: the named one, else the published one. Throws if it cannot run, or not by this caller. */
 export async function chooseVersion(
-  asking: Asking,
-  { pool, runs: { executableVersion } }: Pick<ApiContext, 'pool' | 'runs'>,
+  versionRequest: VersionRequest,
+  { pool, runs: { executableVersion } }: Services,
   name: VersionName | undefined,
 ): Promise<Chosen> {
-  const { params, tenantID, workflow } = asking;
+  const { params, tenantID, workflow } = versionRequest;
   const { workflowID } = params;
   if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
   if (workflow.isDisabled) throw new AppError('CONFLICT', 'Workflow is disabled');
@@ -43,9 +48,9 @@ export async function chooseVersion(
   const version = await executableVersion({ tenantID, versionID });
   // A graph is checked when it is published. Without nodes, and as a draft, it gets the list of its faults here.
   if (version.isEmpty) runSync(compileGraph([], []));
-  if (named && !named.isChecked) await checkDraft(asking.em, { versionID, workflowID });
+  if (named && !named.isChecked) await checkDraft(versionRequest.em, { versionID, workflowID });
   // The bound queries are not checked here: the right to execute a workflow includes the queries it was saved with.
-  await asking.require(accessTo(version.assets));
+  await versionRequest.require(accessTo(version.assets));
   return { versionID, version };
 }
 

@@ -15,7 +15,7 @@ export async function findRunsByText(query: Query, tenantID: string, text: strin
 const wholeID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 const endOfID = /^[\da-f]{6,12}$/;
 
-// What is null is not looked for.
+// A parameter that is null is not searched for.
 const FIND = `
 select id from workflow_instance where tenant_id = $1::uuid and id = $2::uuid
 union

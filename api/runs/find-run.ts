@@ -3,9 +3,9 @@ import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
-import type { Access } from '../http/route/route.ts';
+import type { Access } from '../http/route/input.ts';
 
-interface Asking {
+interface Requester {
   em: EntityManager;
   require(access: readonly Access[]): Promise<void>;
   permission: 'workflow.read' | 'workflow.execute';
@@ -15,7 +15,7 @@ interface Asking {
  * The object of a run's permission: its workflow. For a run without a workflow (the test of an unsaved graph) and for an unknown
  * id it is all workflows, so that only callers who may see any run learn that there is none.
  */
-export async function findRun({ em, require, permission }: Asking, instanceID: string): Promise<WorkflowInstance> {
+export async function findRun({ em, require, permission }: Requester, instanceID: string): Promise<WorkflowInstance> {
   const run = await em.findOne(WorkflowInstance, { id: instanceID });
   await require([{ permission, object: `workflow:${run?.workflowID ?? '*'}` }]);
   if (!run) throw new AppError('NOT_FOUND', 'Run not found');
@@ -27,11 +27,11 @@ export async function findRun({ em, require, permission }: Asking, instanceID: s
  * `without` names those that are not needed.
  */
 export async function findReadableRun<Left extends 'input' | 'output' = never>(
-  { em, require, caller }: Pick<Asking, 'em' | 'require'> & { caller: Caller },
+  { em, require, caller }: Pick<Requester, 'em' | 'require'> & { caller: Caller },
   instanceID: string,
   { without = [] }: { without?: readonly Left[] } = {},
 ): Promise<Omit<WorkflowInstance, Left>> {
-  // What is left out, the type of the answer says.
+  // The type of the result tells which fields are left out.
   const exclude = [...without] as never[];
   const run: WorkflowInstance | null = await em.findOne(WorkflowInstance, { id: instanceID }, { exclude });
   const isOwn = run?.caller.type === caller.type && run.caller.id === caller.id;
@@ -51,7 +51,7 @@ export const VALUES = ['input', 'output'] as const;
 
 /** The object of a data collection request, by the same rule. */
 export async function findRequest(
-  { em, require, permission }: Asking,
+  { em, require, permission }: Requester,
   requestID: string,
 ): Promise<{ request: CollectionRequest; run: Owner }> {
   const request = await em.findOne(CollectionRequest, { id: requestID });

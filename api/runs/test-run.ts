@@ -11,7 +11,7 @@ interface Tested {
   /** Null for a graph that belongs to no workflow. */
   workflowID: string | null;
   versionID: string;
-  /** Of the version. */
+  /** Options of the version. */
   options: WorkflowOptions;
   caller: Caller;
   args: JsonObject;

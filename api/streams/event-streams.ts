@@ -45,7 +45,7 @@ type Times = typeof times;
 
 interface Open {
   stream: EventStream;
-  /** Of the tenant's rules by which the caller was checked last; none before the first round. */
+  /** The version of the tenant's rules by which the caller was checked last; none before the first round. */
   version?: number;
   checkedAt: number;
   isChecking: boolean;
@@ -144,7 +144,7 @@ async function pour(
     clearTimeout(timer);
     ended.removeEventListener('abort', end);
     response.end();
-    // What is written and not taken does not keep the connection for ever.
+    // Data that are written and not taken do not keep the connection for ever.
     if (response.writableLength > 0) await taken(response, stalledMs);
   }
 }

@@ -10,7 +10,7 @@ export interface EventPage {
 
 /** How much a page has at most, but for a single event that is larger. It is held while a slow client takes it. */
 export const PAGE = { rows: 500, bytes: 256 * 1024 };
-/** Of an output as a text: far above what is sent to clients, so that it is left out here only if it would be there. */
+/** Bytes of an output as a text: far above the size that clients are sent, so that it is left out here only if it would be there. */
 const MAX_OUTPUT_BYTES = 128 * 1024;
 
 export async function readRunEvents(

@@ -22,11 +22,11 @@ export interface WaitingCall {
   expiresAt: Date;
 }
 
-/** Of one tenant. */
+/** Waiting calls of one tenant. */
 const MAX_WAITING = 100;
 /** With those that have ended. */
 const MAX_KEPT = 1_000;
-/** Of the input: a person is to read it. */
+/** Bytes of the input: a person is to read it. */
 const MAX_INPUT = 64_000;
 
 const isWaiting = `status = 'asked' and expires_at > now()`;

@@ -3,7 +3,7 @@ import { refuseManyNames } from './argument-names.ts';
 import type { InProcess, InProcessRequest } from './in-process.ts';
 import type { RouteTool, ToolAnswer, ToolArguments, ToolCaller, ToolOptions } from './tool.ts';
 
-/** What a model reads at once. A larger answer costs the process milliseconds, and the model its context. */
+/** The most that a model reads at once. A larger result costs the process milliseconds, and the model its context. */
 export const MAX_ANSWER_BYTES = 1024 ** 2;
 
 /** Calls the route of a tool as its caller. Errors of the route are answers; only those of the arguments' form are thrown. */

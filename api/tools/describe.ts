@@ -44,7 +44,7 @@ function renamedIn<T extends object>(part: T, names: ReadonlySet<string>): T {
 interface Place {
   tag: string;
   document: OpenAPI;
-  /** Of all routes. */
+  /** Names of all routes. */
   names: ReadonlySet<string>;
 }
 

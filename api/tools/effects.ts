@@ -1,6 +1,6 @@
 import type { TenantRoute, ToolAnnotations } from './tool.ts';
 
-/** What a tool does to the tenant, and to servers outside. */
+/** Effects of a tool on the tenant, and on servers outside. */
 export function annotationsOf(route: TenantRoute): ToolAnnotations {
   const runsStored = runsStatements.has(route.name);
   const readOnlyHint = !runsStored && (route.method === 'get' || readsOnly.has(route.name));

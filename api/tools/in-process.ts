@@ -3,12 +3,13 @@ import type { Readable } from 'node:stream';
 import express, { type Express } from 'express';
 import inject, { type InjectOptions } from 'light-my-request';
 import type { Authenticator } from '../auth/identify.ts';
-import type { ApiContext } from '../app/open-context.ts';
+import type { ApiContext } from '../context/context.ts';
+import type { ApiRoute } from '../context/routes.ts';
 import { bodyReader } from '../http/request/body.ts';
-import { answerErrors, unknownPath } from '../http/response/errors.ts';
-import { mount } from '../http/serve/mount.ts';
 import { requestID } from '../http/request/request-id.ts';
+import { answerErrors, unknownPath } from '../http/response/errors.ts';
 import type { Identity, Route } from '../http/route/route.ts';
+import { mount } from '../http/serve/mount.ts';
 import type { ToolCaller } from './tool.ts';
 
 export interface InProcessRequest {
@@ -28,16 +29,17 @@ export interface InProcess {
   stream(caller: ToolCaller, request: InProcessRequest): Promise<{ status: number; stream: Readable }>;
 }
 
-export function createInProcess(context: ApiContext, routes: readonly Route[]): InProcess {
+export function createInProcess(context: ApiContext, routes: readonly ApiRoute[]): InProcess {
   const known = new Map<string, Identity>();
-  const authenticator = admitting(context.authenticator, known);
+  const authenticator = admitting(context.access.authenticator, known);
   const app = express();
   app.disable('etag');
   app.use(requestID);
   const { maxBodyBytes } = context.config.http;
-  mount(app, routes, { context: { ...context, authenticator }, readBody: bodyReader({ maxBytes: maxBodyBytes }) });
+  const admitted = { ...context, access: { ...context.access, authenticator } };
+  mount(app, routes, { context: admitted, readBody: bodyReader({ maxBytes: maxBodyBytes }) });
   app.use(unknownPath);
-  app.use(answerErrors(context));
+  app.use(answerErrors({ logger: context.logger, refusals: context.requests.refusals }));
 
   return {
     async send(caller, request) {

@@ -21,7 +21,7 @@ export function present(tool: Tool): ListedTool {
   return made;
 }
 
-/** Of a tool whose calls wait for a person: what it answers first is a handle, which has another schema. */
+/** Presents a tool whose calls wait for a person: its first result is a handle, which has another schema. */
 export function presentWaiting(tool: Tool): ListedTool {
   const { outputSchema: _ofResult, ...shown } = present(tool);
   return { ...shown, description: `${shown.description}\n\nIn this tenant a call waits for the approval of a person.` };

@@ -5,8 +5,8 @@ import { subjectsOf } from '#shared/core/caller.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { Identified } from '../auth/identify.ts';
 import type { ApiContext } from '../context/context.ts';
-import { callerOf } from '../http/serve/mount.ts';
 import type { RouteGroup } from '../http/route/route.ts';
+import { callerOf } from '../http/serve/mount.ts';
 import { callRouteTool } from './call-route.ts';
 import { composedTools } from './composed.ts';
 import { describingTools } from './describe.ts';
@@ -15,7 +15,6 @@ import type {
   ComposedTool,
   Requirement,
   RouteTool,
-  TenantRoute,
   ToolAnswer,
   ToolArguments,
   ToolCaller,
@@ -41,13 +40,14 @@ export interface ToolRegistry {
 }
 
 /** Gives way to other work, so that the first request of a model holds up no other. */
-export async function createToolRegistry(context: ApiContext, groups: readonly RouteGroup[]): Promise<ToolRegistry> {
+export async function createToolRegistry(
+  context: ApiContext,
+  groups: readonly RouteGroup<ApiContext>[],
+): Promise<ToolRegistry> {
   const described: Tool[] = [...(await runCooperatively(describingTools(groups))), ...composedTools(context.config)];
   const tools = new Map(described.map((tool) => [tool.name, tool]));
   if (tools.size !== described.length) throw new Error('Two tools have the same name');
-  const routes = groups
-    .flatMap((group) => group.routes)
-    .filter((route): route is TenantRoute => route.realm === 'tenant');
+  const routes = groups.flatMap((group) => group.routes).filter((route) => route.realm === 'tenant');
   const inProcess = createInProcess(context, routes);
 
   async function call(

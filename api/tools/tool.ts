@@ -27,11 +27,11 @@ export type ToolArguments = Readonly<Record<string, unknown>>;
 export interface ToolOptions {
   /** Aborted, the call is treated as a request whose client has gone away. */
   signal?: AbortSignal | undefined;
-  /** Of the request: it is done once. */
+  /** The key of the request: it is done once. */
   idempotencyKey?: string | undefined;
 }
 
-/** What REST would answer: its status, and its body. */
+/** The response that REST would give: its status, and its body. */
 export interface ToolAnswer {
   status: number;
   body: Record<string, unknown>;
@@ -67,7 +67,7 @@ export interface Requirement {
 /** A tool with the route that serves it. */
 export interface RouteTool extends ToolDefinition {
   route: TenantRoute;
-  /** By the name of the tool's argument: the field of the request. */
+  /** Fields of the request by the name of the tool's argument. */
   renamed: Readonly<Record<string, string>>;
   /** Arguments that a model need not give, because the default of the route would fill its context. */
   defaults: Readonly<Record<string, string | number>>;

@@ -9,7 +9,7 @@ import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { AssetVersion } from '#shared/entities/tables/asset-version.ts';
 
-/** What a version keeps of its asset. */
+/** The part of an asset that a version stores. */
 export interface VersionContent {
   title: string;
   description: string | null;

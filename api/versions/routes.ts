@@ -3,9 +3,9 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { AssetVersion } from '#shared/entities/tables/asset-version.ts';
 import { diffValues } from '#shared/workflow/graph/diff.ts';
+import { type ApiRoute, tenantRoute } from '../context/routes.ts';
 import { ID } from '../http/fields/id.ts';
 import { findPage, pageFields, pageQuery, standardPage } from '../http/fields/paging.ts';
-import { type Route, tenantRoute } from '../http/route/route.ts';
 import { ChangedPaths, DiffQuery } from '../http/fields/version-name.ts';
 import { findPrevious, getVersion } from './asset-versions.ts';
 
@@ -16,7 +16,7 @@ export interface VersionedKind {
   noun: string;
   /** Names of operations and schemas have it: `Dashboard`. */
   name: string;
-  /** Of the asset. */
+  /** The path of the asset. */
   path: `/${string}`;
   /** Parameters of the path. */
   ids: { asset: string; version: string };
@@ -32,7 +32,7 @@ export interface VersionedKind {
 }
 
 /** The routes that list, read and compare versions. Restoring one writes the asset, so each resource has a route of its own for that. */
-export function versionRoutes(kind: VersionedKind): Route[] {
+export function versionRoutes(kind: VersionedKind): ApiRoute[] {
   const { resource, noun, name, path, ids, Summary, Version, presentSummary, presentVersion, contentOf } = kind;
   const permission = `${resource}.read` as const;
   const object = ({ params }: { params: Record<string, unknown> }) => `${resource}:${params[ids.asset]}`;

@@ -1,12 +1,12 @@
 /** The process of row HOLDS: the API and its workers in one process, on the servers that the row has started. One JSON line a figure. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { routes } from '#api/app/routes.ts';
 import type { Route } from '#api/http/route/route.ts';
 import { startMCP } from '#api/mcp/listen.ts';
-import { routes } from '#api/app/routes.ts';
 import setup from '#test/setup/global.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { anOperator, aTenant, type TestTenant } from '#test/support/factories.ts';
-import { hostileValues, placesIn } from '#test/support/hostile-bodies.ts';
+import { hostileValues, spotsIn } from '#test/support/hostile-bodies.ts';
 import { faultyBodies, hostileFields } from '#test/support/hostile-requests.ts';
 import { changed, largeBundles } from '#test/support/large-bundles.ts';
 import { bodyOf, makeParams, nameOf } from '#test/support/route-calls.ts';
@@ -17,7 +17,7 @@ import type { PrintedFigure } from './on-test-servers.ts';
 const SMALL = 500_000;
 const LARGE = 5_000_000;
 /** Places of a body that are tried, each with one of the values: all of them would take an hour. `HOSTILE_DRAW=7` tries others. */
-const PLACES = 3;
+const SPOTS = 3;
 const draw = Number(process.env.HOSTILE_DRAW ?? 0);
 const kinds = Object.keys(hostileValues);
 const [chosen = ''] = process.argv.slice(2);
@@ -31,17 +31,17 @@ for (const [name, part] of Object.entries(parts)) if (name.includes(chosen)) awa
 await cluster[Symbol.asyncDispose]();
 process.exit();
 
-/** Half a megabyte in some places of the body of each route; the floor is that of an object with many keys. */
+/** Half a megabyte in some spots of the body of each route; the floor is that of an object with many keys. */
 async function smallBodies(): Promise<void> {
   const floor = costOfJSON(hostile('many keys', SMALL));
   for (const [nth, route] of routes.filter(({ body }) => body).entries()) {
-    const { send, places } = await prepare(nameOf(route));
+    const { send, spots } = await prepare(nameOf(route));
     const most = { ms: 0, figure: '' };
-    for (const [at, place] of spread(places, PLACES, draw).entries()) {
-      const kind = kinds[(nth * PLACES + at + draw) % kinds.length] ?? '';
-      const ms = await longestHold(2.5 * floor, () => send(place.fill(hostile(kind, SMALL))));
+    for (const [at, spot] of spread(spots, SPOTS, draw).entries()) {
+      const kind = kinds[(nth * SPOTS + at + draw) % kinds.length] ?? '';
+      const ms = await longestHold(2.5 * floor, () => send(spot.fill(hostile(kind, SMALL))));
       if (ms >= most.ms)
-        Object.assign(most, { ms, figure: `half a megabyte, ${place.name}: ${kind}: ${nameOf(route)}` });
+        Object.assign(most, { ms, figure: `half a megabyte, ${spot.name}: ${kind}: ${nameOf(route)}` });
     }
     print(most.figure, most.ms, floor);
   }
@@ -49,8 +49,8 @@ async function smallBodies(): Promise<void> {
 
 async function largeBodies(): Promise<void> {
   for (const [name, at, kind] of hostileFields) {
-    const { send, places } = await prepare(name);
-    const body = places.find((candidate) => candidate.name === at)?.fill(hostile(kind, LARGE)) ?? '';
+    const { send, spots } = await prepare(name);
+    const body = spots.find((candidate) => candidate.name === at)?.fill(hostile(kind, LARGE)) ?? '';
     await measure(`five megabytes, ${at}: ${kind}: ${name}`, body, () => send(body));
   }
   for (const [name, fault, body] of faultyBodies()) {
@@ -145,7 +145,7 @@ async function prepare(name: string) {
     await response.arrayBuffer();
     if (response.status >= 500) throw new Error(`${name} answered ${response.status}`);
   };
-  return { send, places: placesIn(route, bodyOf(route, params)) };
+  return { send, spots: spotsIn(route, bodyOf(route, params)) };
 }
 
 /** Answers with the bytes: parsing a large answer would hold the loop as well. */

@@ -1,3 +1,5 @@
+const layers = require('./layers.cjs');
+
 /** Layers of the tree, checked on the import graph: which folder may import which. */
 const only = (name, packages, allowed) => ({
   name,
@@ -47,7 +49,7 @@ const packageRules = [
     ['eventsource-parser'],
     '^workers/triggers/listeners/sources/|^api/mcp/|^ops/client/',
   ),
-  only('mcp-only-in-its-service', ['@modelcontextprotocol'], '^api/mcp/'),
+  only('mcp-only-in-its-service', ['@modelcontextprotocol'], '^api/(mcp/|tools/present\\.ts)'),
   only('requests-without-a-network-only-of-tools', ['light-my-request'], '^api/tools/'),
   only(
     'drivers-only-in-connectors',
@@ -93,40 +95,6 @@ const packageRules = [
 ];
 const placed = [...packageRules.map(({ to }) => to.path), 'node_modules/(zod|lru-cache)/'].join('|');
 
-/** Folders from the bottom up: each imports only those before it. A file outside these folders is refused, but for `main.ts`. */
-const layers = {
-  shared: [
-    'core',
-    'concurrency',
-    'db',
-    'access',
-    'apps',
-    'workflow',
-    'datasources',
-    'messaging',
-    'tenants',
-    'triggers',
-    'runs',
-    'entities',
-    'process',
-  ],
-  workers: [
-    'outbound',
-    'ai',
-    'connections',
-    'tenant-database',
-    'sandbox',
-    'datasources',
-    'nodes',
-    'engine',
-    'maintenance',
-    'runs',
-    'triggers',
-    'processors',
-    'process',
-  ],
-};
-
 const layerRules = Object.entries(layers).flatMap(([tier, folders]) => [
   ...folders.slice(0, -1).map((folder, index) => ({
     name: `${tier}-${folder}-imports-only-folders-below-it`,
@@ -139,12 +107,6 @@ const layerRules = Object.entries(layers).flatMap(([tier, folders]) => [
     severity: 'error',
     from: {},
     to: { path: `^${tier}/`, pathNot: `^${tier}/(${folders.join('|')})/` },
-  },
-  {
-    name: `no-file-at-the-root-of-${tier}-that-imports`,
-    severity: 'error',
-    from: { path: `^${tier}/`, pathNot: `^${tier}/(main\\.ts|(${folders.join('|')})/)` },
-    to: {},
   },
 ]);
 
@@ -190,7 +152,7 @@ module.exports = {
       from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/(tools|console)/' },
       to: { path: 'node_modules/', pathNot: placed },
     },
-    ...['workers', 'shared'].map((tier) => ({
+    ...['api', 'workers', 'shared'].map((tier) => ({
       name: `no-cycles-between-folders-of-${tier}`,
       severity: 'error',
       scope: 'folder',

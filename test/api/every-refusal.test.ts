@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Access, OPERATOR_PREFIX, type Route } from '#api/http/route/route.ts';
 import { routes } from '#api/app/routes.ts';
+import type { Access } from '#api/http/route/input.ts';
+import { OPERATOR_PREFIX, type Route } from '#api/http/route/route.ts';
 import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { splitPermission } from '#shared/access/policy/permissions.ts';
@@ -33,7 +34,7 @@ import {
 import { loginFixture, malformedFixture } from '../support/route-fixtures.ts';
 import { sample } from '../support/sample.ts';
 
-/** What every endpoint refuses, also a new one: the cases are derived from the table of routes. What it answers is in every-route.test.ts. */
+/** Refusals of every endpoint, also of a new one: the cases are derived from the table of routes. Its responses are in every-route.test.ts. */
 let cluster: Cluster;
 let provider: AIProviderServer;
 let tenant: TestTenant;
@@ -272,7 +273,7 @@ describe.each(drawn('not an operator', (route) => route.realm === 'operator'))('
 /** A chat in which nothing is being written is an answer: `useChat` asks when it begins. */
 const answeringNothing = ['get /api/v1/tenants/:tenantID/ai/chat/stream/:chatID/stream'];
 
-/** What a tenant has published is for all tenants. */
+/** Entries that a tenant has published are for all tenants. */
 const ofDeployment = [
   'post /api/v1/tenants/:tenantID/widget-library/:libraryEntryID/preview',
   'post /api/v1/tenants/:tenantID/widget-library/:libraryEntryID/install',
@@ -306,7 +307,7 @@ describe.each(drawn('other object', (route) => route.realm === 'tenant' && idsOf
 async function anExpiredToken({ email }: TestUser): Promise<string> {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 25 * 3_600_000 });
   try {
-    const issued = await cluster.context.devIssuer?.issue(email);
+    const issued = await cluster.context.access.devIssuer?.issue(email);
     return issued?.token ?? '';
   } finally {
     vi.useRealTimers();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Route } from '#api/http/route/route.ts';
 import { routes } from '#api/app/routes.ts';
+import type { Route } from '#api/http/route/route.ts';
 import { type AIProviderServer, startAIProvider } from '../servers/ai-provider.ts';
 import { redisURL } from '../support/backplane.ts';
 import type { Client } from '../support/client.ts';
@@ -47,35 +47,38 @@ test('every route that creates takes an Idempotency-Key, or is listed with a rea
 
 const cases = routes.map((route) => [nameOf(route), route] as const);
 
-describe.each([...sample(cases, { name: `route on ${redisURL ? 'redis' : 'postgres'}`, oneOf: 4 })])('%s', (_name, route) => {
-  test('answers a permitted caller in the declared schema, and records what it changes', async () => {
-    const own = await aTenant(cluster);
-    const client = await permittedClient(cluster, route, own);
-    const params = await makeParams(cluster, route, own);
-    await madeDifferent[nameOf(route)]?.(client.in(own), params);
+describe.each([...sample(cases, { name: `route on ${redisURL ? 'redis' : 'postgres'}`, oneOf: 4 })])(
+  '%s',
+  (_name, route) => {
+    test('answers a permitted caller in the declared schema, and records what it changes', async () => {
+      const own = await aTenant(cluster);
+      const client = await permittedClient(cluster, route, own);
+      const params = await makeParams(cluster, route, own);
+      await madeDifferent[nameOf(route)]?.(client.in(own), params);
 
-    const answer = await callRoute(client, route, params, { body: changing[nameOf(route)] });
+      const answer = await callRoute(client, route, params, { body: changing[nameOf(route)] });
 
-    if (route.realm === 'tenant' && route.method !== 'get')
-      expect((await changedBy(route, own)) > 0).toBe(!Object.hasOwn(changingNoAsset, nameOf(route)));
-    if (route.status === 302) {
-      expect({ status: answer.status, goesTo: answer.headers.get('location') }).toEqual({
-        status: 302,
-        goesTo: expect.stringMatching(/^https:/),
-      });
-      return;
-    }
-    if (route.produces) {
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get('content-type')).toContain(route.produces.replace('*', ''));
-      return;
-    }
-    expect(answer).toMatchObject({ status: route.status ?? 200, body: { success: true } });
-    const { success, ...fields } = answer.body;
-    // Parsing again drops nothing: the answer has no undeclared field.
-    expect(route.response.parse(fields)).toEqual(fields);
-  });
-});
+      if (route.realm === 'tenant' && route.method !== 'get')
+        expect((await changedBy(route, own)) > 0).toBe(!Object.hasOwn(changingNoAsset, nameOf(route)));
+      if (route.status === 302) {
+        expect({ status: answer.status, goesTo: answer.headers.get('location') }).toEqual({
+          status: 302,
+          goesTo: expect.stringMatching(/^https:/),
+        });
+        return;
+      }
+      if (route.produces) {
+        expect(answer.status).toBe(200);
+        expect(answer.headers.get('content-type')).toContain(route.produces.replace('*', ''));
+        return;
+      }
+      expect(answer).toMatchObject({ status: route.status ?? 200, body: { success: true } });
+      const { success, ...fields } = answer.body;
+      // Parsing again drops nothing: the answer has no undeclared field.
+      expect(route.response.parse(fields)).toEqual(fields);
+    });
+  },
+);
 
 /** How many changes of assets the last request of a route has in the audit trail. */
 async function changedBy({ name }: Route, { id }: TestTenant): Promise<number> {
@@ -124,7 +127,7 @@ const changing: Record<string, object> = {
 const inFolder = { entityType: 'workflow', folderTitle: 'Full' };
 const otherGraph = { workflowNodes: [{ id: 'start', type: 'start', data: {} }], workflowEdges: [] };
 
-/** What makes the fixture different from what the route makes of it, which would change nothing else. */
+/** Changes the fixture so that it differs from what the route makes of it, which would change nothing else. */
 const madeDifferent: Record<string, (api: Client, params: Record<string, string>) => Promise<unknown>> = {
   'delete /api/v1/tenants/:tenantID/ai-config': (api) => api.post('T/ai-config', { maxCalls: 2 }),
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/activate': (api, { listenerID }) =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Route } from '#api/http/route/route.ts';
 import { routes } from '#api/app/routes.ts';
+import type { Route } from '#api/http/route/route.ts';
 import { type Permission, splitPermission } from '#shared/access/policy/permissions.ts';
 import type { Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
@@ -102,7 +102,7 @@ const withoutObjects = [
   'get T/app-pages/schemas',
 ];
 
-/** What it reaches is tested with the route. */
+/** Routes whose reach is tested with the route. */
 const elsewhere = [
   'get T/workflows/instances/:instanceID/maps/:mapID/chunks',
   'post T/workflows/events',

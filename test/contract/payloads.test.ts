@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Caller } from '#shared/core/caller.ts';
 import type { QueueDefinition } from '#shared/messaging/queues/define-queue.ts';
-import { type AnyAsk, type QueueName, queues } from '#shared/messaging/queues/index.ts';
+import { type AnyRPC, type QueueName, queues } from '#shared/messaging/queues/index.ts';
 import { tenantDatabase } from '#shared/messaging/queues/tenant-database.ts';
 
 const ask = {
@@ -81,7 +81,7 @@ const caller = {
 const tenantID = '01976e1c-0000-7000-8000-000000000003';
 
 /** Questions in encrypted jobs, as above. Lines are only ever added. */
-const frozenQuestions: { [Name in AnyAsk['name']]: unknown[] } = {
+const frozenRequests: { [Name in AnyRPC['name']]: unknown[] } = {
   'datasource.tests': [{ kind: 'url', url: 'postgresql://user:password@db.example:5432/orders' }],
   'datasource.metadata': [{ tenantID, datasourceID: tenantID, path: ['public'] }],
   'workflow.plans': [{ tenantID, versionID: tenantID, input: { n: 1 } }],
@@ -211,18 +211,18 @@ test.each(queues.flatMap((queue) => frozen[queue.name].map((payload) => ({ queue
   },
 );
 
-const asks = queues.filter((queue): queue is AnyAsk => 'question' in queue);
+const asks = queues.filter((queue): queue is AnyRPC => 'request' in queue);
 
-test.each(asks.flatMap((queue) => frozenQuestions[queue.name].map((question) => ({ queue, question }))))(
-  'a question of $queue.name from any earlier version can still be read: $question.operation.kind',
-  ({ queue, question }) => {
-    expect(() => queue.question.parse(question)).not.toThrow();
+test.each(asks.flatMap((queue) => frozenRequests[queue.name].map((request) => ({ queue, request }))))(
+  'a request of $queue.name from any earlier version can still be read: $request.operation.kind',
+  ({ queue, request }) => {
+    expect(() => queue.request.parse(request)).not.toThrow();
   },
 );
 
 test('field names that clients have used are ignored', () => {
-  const operations = frozenQuestions['tenant.database'].map(
-    (question) => tenantDatabase.question.parse(question).operation,
+  const operations = frozenRequests['tenant.database'].map(
+    (request) => tenantDatabase.request.parse(request).operation,
   );
   const half = operations.length / 2;
 

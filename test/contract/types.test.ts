@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { publicRoute, TENANT_PREFIX, type TenantRouteDefinition, tenantRoute } from '#api/http/route/route.ts';
+import type { ApiContext } from '#api/context/context.ts';
+import { publicRoute, tenantRoute } from '#api/context/routes.ts';
+import { TENANT_PREFIX, type TenantRouteDefinition } from '#api/http/route/route.ts';
 import { JsonObject } from '#shared/core/json.ts';
 import type { Producer } from '#shared/messaging/producer.ts';
 import type { AnyQueue } from '#shared/messaging/queues/index.ts';
@@ -14,6 +16,7 @@ import type { Processor } from '#workers/processors/consume.ts';
 const Answer = z.object({ id: z.string() });
 const Nothing = z.undefined();
 type Route<Path extends string = '/x'> = TenantRouteDefinition<
+  ApiContext,
   Path,
   typeof Nothing,
   typeof Nothing,

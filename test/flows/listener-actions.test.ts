@@ -56,8 +56,8 @@ async function eventOf(listener: { id: string }, eventID: string): Promise<any> 
   return (await api().get(`T/listeners/${listener.id}/events/${eventID}`)).body.event;
 }
 
-/** What every worker does, though not as often: events that wait get their jobs. */
-const dispatch = () => dispatchWaiting(cluster.context);
+/** The dispatch of waiting events, which every worker does, though not as often. */
+const dispatch = () => dispatchWaiting({ ...cluster.context, ...cluster.context.messaging });
 
 /** Waits until the event is in the state. */
 async function reaches(listener: { id: string }, eventID: string, state: string) {
@@ -349,7 +349,7 @@ test('dead letters are listed, read, corrected, redriven at a rate, replayed and
   const workflow = await aWorkflow(cluster, { tenant });
   const listener = await aListener(cluster, {
     tenant,
-    // What the code throws by itself is the event's fault as well, and no reason to try again or to open the breaker.
+    // An error that the code throws by itself is the event's fault as well, and no reason to try again or to open the breaker.
     actions: [
       transform('if (event.body.n % 3) throw new Error("no"); return event.body.ok.sure ? event : null;'),
       start(workflow.id),
@@ -453,7 +453,7 @@ test('a thousand dead letters are redriven at fifty in a second, and every one i
   const filter = { errorCode: 'NOT_FOUND' };
   const { body } = await caller.post(`T/listeners/${listener.id}/events/redrive`, { filter, perSecond: 50 });
   expect(body).toMatchObject({ redriven: 1_000, hasMore: false });
-  // By the times in the rows, of which those of the first seconds may be reached already.
+  // The times in the rows decide; those of the first seconds may be reached already.
   const { rows } = await pool.query<{ n: number }>(
     `select count(*)::int as n from listener_event where listener_id = $1
      group by floor(extract(epoch from ready_at - (select min(ready_at) from listener_event where listener_id = $1)))`,
@@ -472,7 +472,10 @@ test('a thousand dead letters are redriven at fifty in a second, and every one i
 
 test('dead letters are shown on the board with reason and stack, also after the queue is lost, until they are none', async () => {
   const listener = await aListener(cluster, { tenant, actions: [transform('return event.body.no.such;')] });
-  const { pool, backplane } = cluster.context;
+  const {
+    pool,
+    messaging: { backplane },
+  } = cluster.context;
   const queue = backplane.queue('listener.events.dlq');
   const shown = async () => {
     await showDeadLetters({ pool, backplane });

@@ -425,7 +425,10 @@ test('a listener whose creator may no longer stops, keeps what comes, and goes o
 });
 
 test('a listener whose target keeps failing holds its events until one that is tried succeeds', async () => {
-  const { pool, producer } = cluster.context;
+  const {
+    pool,
+    messaging: { producer },
+  } = cluster.context;
   const tenant = await aTenant(cluster);
   const { listener } = await aBoundListener({ tenant });
   const other = await aListener(cluster, { tenant, actions: [{ actionType: 'save_to_buffer', actionConfig: {} }] });

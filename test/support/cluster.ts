@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ApiContext } from '#api/app/open-context.ts';
 import { type Api, startApi } from '#api/app/listen.ts';
+import type { ApiContext } from '#api/context/context.ts';
 import { createGantry, type Gantry } from '#ops/client/index.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Logger } from '#shared/core/logger.ts';

@@ -1,8 +1,8 @@
 import { argon2Sync, hash, randomBytes } from 'node:crypto';
 import type { z } from 'zod';
-import { createKey } from '#api/auth/api-key.ts';
-import type { ApiContext } from '#api/app/open-context.ts';
 import { createAsset } from '#api/assets/assets.ts';
+import { createKey } from '#api/auth/api-key.ts';
+import type { ApiContext } from '#api/context/context.ts';
 import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules, type RuleSpec } from '#shared/access/policy/change.ts';
 import { type Permission, type RolePermission, splitPermission } from '#shared/access/policy/permissions.ts';
@@ -33,8 +33,8 @@ import { testServers } from './environment.ts';
 import { graph } from './graphs.ts';
 
 /** The parts of a cluster that factories need. */
-interface ApiHolder {
-  context: Pick<ApiContext, 'orm' | 'authenticator' | 'devIssuer'>;
+interface ApiOwner {
+  context: Pick<ApiContext, 'orm' | 'access'>;
 }
 
 export interface TestUser {
@@ -56,17 +56,19 @@ export interface TestWorkflow {
 
 let users = 0;
 
-export async function aUser(api: ApiHolder, { email }: { email?: string } = {}): Promise<TestUser> {
+export async function aUser(api: ApiOwner, { email }: { email?: string } = {}): Promise<TestUser> {
   users += 1;
   const user = { email: email ?? `user-${users}-${newID()}@example.test` };
-  const { authenticator, devIssuer } = api.context;
+  const {
+    access: { authenticator, devIssuer },
+  } = api.context;
   const { token } = (await devIssuer?.issue(user.email)) ?? {};
   const { userID } = await authenticator.identifyToken(token);
   return { ...user, id: userID };
 }
 
 export async function aTenant(
-  api: ApiHolder,
+  api: ApiOwner,
   more: { creator?: TestUser; tenantTitle?: string } = {},
 ): Promise<TestTenant> {
   const creator = more.creator ?? (await aUser(api));
@@ -89,7 +91,7 @@ interface MemberOptions {
 }
 
 export async function aMember(
-  api: ApiHolder,
+  api: ApiOwner,
   { tenant, user, can = [], rules = [] }: MemberOptions = {},
 ): Promise<TestUser> {
   const member = user ?? (await aUser(api));
@@ -113,7 +115,7 @@ interface RoleSettings {
 }
 
 export async function aRole(
-  api: ApiHolder,
+  api: ApiOwner,
   { tenant, can = [], roleName = 'A role' }: RoleSettings,
 ): Promise<{ id: string }> {
   const em = tenantEntityManager(api.context.orm.em, tenant?.id ?? newID());
@@ -134,7 +136,7 @@ interface WorkflowSettings {
   options?: z.input<typeof WorkflowOptions>;
 }
 
-export async function aWorkflow(api: ApiHolder, settings: WorkflowSettings = {}): Promise<TestWorkflow> {
+export async function aWorkflow(api: ApiOwner, settings: WorkflowSettings = {}): Promise<TestWorkflow> {
   const tenant = settings.tenant ?? (await aTenant(api));
   const creator = settings.creator ?? tenant.creator;
   const em = tenantEntityManager(api.context.orm.em, tenant.id);
@@ -161,11 +163,11 @@ export interface TestDatasource {
   type?: string;
 }
 
-type SealingApiHolder = ApiHolder & { context: Pick<ApiContext, 'secrets'> };
+type SealingApiOwner = ApiOwner & { context: Pick<ApiContext, 'secrets'> };
 
 /** The tests' own server of datasources, unless something else is asked for. */
 export async function aDatasource(
-  api: SealingApiHolder,
+  api: SealingApiOwner,
   settings: { tenant: TestTenant; title?: string; type?: string; options?: JsonObject },
 ): Promise<TestDatasource> {
   const { tenant, title = 'A datasource', type = 'postgresql' } = settings;
@@ -195,7 +197,7 @@ interface WidgetSettings {
   refreshInterval?: number;
 }
 
-export async function aWidget(api: ApiHolder, settings: WidgetSettings): Promise<{ id: string }> {
+export async function aWidget(api: ApiOwner, settings: WidgetSettings): Promise<{ id: string }> {
   const { tenant, type = 'table', config = {}, refreshInterval = 0 } = settings;
   const em = tenantEntityManager(api.context.orm.em, tenant.id);
   return await createAsset(em, callerOf(tenant.creator), 'widget', Widget, {
@@ -216,7 +218,7 @@ interface DataQuerySettings {
   isDisabled?: boolean;
 }
 
-export async function aDataQuery(api: SealingApiHolder, settings: DataQuerySettings): Promise<{ id: string }> {
+export async function aDataQuery(api: SealingApiOwner, settings: DataQuerySettings): Promise<{ id: string }> {
   const { tenant, title = 'A data query', query = 'select 1 as n', isDisabled = false } = settings;
   const datasource = settings.datasource ?? (await aDatasource(api, { tenant }));
   const id = newID();
@@ -247,7 +249,7 @@ interface ListenerSettings {
 }
 
 /** A listener of its datasource; without one a webhook without authentication. Active unless the test says otherwise. */
-export async function aListener(api: SealingApiHolder, settings: ListenerSettings): Promise<{ id: string }> {
+export async function aListener(api: SealingApiOwner, settings: ListenerSettings): Promise<{ id: string }> {
   const { tenant, creator = tenant.creator, title = 'A listener', config = {}, endpointPath = null } = settings;
   const { status = 'active', options = {}, actions = [] } = settings;
   const datasource = settings.datasource ?? (await aDatasource(api, { tenant, type: 'webhook', options }));
@@ -270,7 +272,7 @@ export async function aListener(api: SealingApiHolder, settings: ListenerSetting
 }
 
 export async function anOAuthConnection(
-  api: SealingApiHolder,
+  api: SealingApiOwner,
   { tenant }: { tenant: TestTenant },
 ): Promise<{ id: string }> {
   const id = newID();
@@ -294,7 +296,7 @@ export interface TestKey {
 }
 
 export async function anApiKey(
-  api: ApiHolder,
+  api: ApiOwner,
   settings: { tenant: TestTenant; creator?: TestUser; can?: readonly Permission[]; expiresAt?: Date },
 ): Promise<TestKey> {
   const { tenant, creator = tenant.creator, can = [], expiresAt } = settings;

@@ -1,4 +1,5 @@
-import type { Access, Route } from '#api/http/route/route.ts';
+import type { Access } from '#api/http/route/input.ts';
+import type { Route } from '#api/http/route/route.ts';
 import type { QueueName } from '#shared/messaging/queues/index.ts';
 import type { Answer, Client } from './client.ts';
 import type { Cluster } from './cluster.ts';

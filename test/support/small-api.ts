@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApiContext, type OwnedApiContext } from '#api/app/open-context.ts';
-import type { Route } from '#api/http/route/route.ts';
 import { createApp, createServer } from '#api/app/server.ts';
+import type { ApiRoute } from '#api/context/routes.ts';
 import { changeRules, type RuleSpec } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
 import { readConfig } from '#shared/process/config.ts';
@@ -41,7 +41,7 @@ export interface SmallApi extends AsyncDisposable {
 }
 
 export async function startSmallApi(
-  routes: readonly Route[],
+  routes: readonly ApiRoute[],
   settings: Record<string, string> = {},
 ): Promise<SmallApi> {
   await using resources = new AsyncDisposableStack();
@@ -93,7 +93,7 @@ export async function startSmallApi(
     send,
     async as(email) {
       const { body } = await send('POST', '/dev/token', { email });
-      const { userID } = await context.authenticator.identifyToken(body.token);
+      const { userID } = await context.access.authenticator.identifyToken(body.token);
       return {
         userID,
         token: body.token,

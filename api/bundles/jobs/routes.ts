@@ -7,18 +7,18 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { BundleImport } from '#shared/entities/tables/bundle-import.ts';
 import { ImportJob } from '#shared/entities/tables/import-job.ts';
 import { requireUnbound } from '../../auth/permission-boundary.ts';
-import type { ApiContext } from '../../app/open-context.ts';
-import { Message } from '../../http/fields/response-parts.ts';
+import type { ApiContext } from '../../context/context.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { ID } from '../../http/fields/id.ts';
 import { findPage, pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import type { ImportInput } from '../call-route.ts';
 import { Imported, RolledBack } from '../schemas.ts';
 import { ImportJobBody, ImportJobEnded, ImportJobError, ImportJobRecord } from './schemas.ts';
 
 /** Jobs of a tenant that have not ended: each keeps a bundle in the database. */
 const MAX_OPEN = 5;
-const MAX_KEPT = 20;
+const MAX_STORED = 20;
 
 export const createImportJob = tenantRoute({
   name: 'createImportJob',
@@ -88,7 +88,7 @@ async function addJob(
   const apiKeyID = caller.type === 'apiKey' ? caller.id : null;
   const who = [caller.userID ?? caller.id, apiKeyID];
   await onEntities(em)(INSERT, [id, tenantID, ...who, request, total, isPlanned, importID ?? null]);
-  await onEntities(em)(FORGET, [tenantID, MAX_KEPT]);
+  await onEntities(em)(FORGET, [tenantID, MAX_STORED]);
   return presentJob(await getJob(em, id));
 }
 

@@ -1,5 +1,5 @@
 import { IMPORT_CHANNEL, type ImportJobUpdate } from '#shared/messaging/realtime/import-jobs.ts';
-import type { ApiContext } from '../../app/open-context.ts';
+import type { ApiContext } from '../../context/context.ts';
 import type { Progress } from '../progress.ts';
 import type { ClaimedJob } from './store.ts';
 
@@ -13,7 +13,7 @@ export interface Telling {
 
 export function startTelling(
   { id: jobID, tenantID, creatorID: userID, importID, total }: ClaimedJob,
-  { backplane, logger }: Pick<ApiContext, 'backplane' | 'logger'>,
+  { logger, messaging: { backplane } }: Pick<ApiContext, 'messaging' | 'logger'>,
 ): Telling {
   const kind = importID ? ('rollback' as const) : ('import' as const);
   let last: Progress = { done: 0, total: total ?? 0 };

@@ -3,7 +3,7 @@ import { type Permission, type ResourcePermission, splitPermission } from '#shar
 import type { Sight } from '#shared/access/policy/rule-index.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { type Condition, visibleRows } from '../../tenant/visible-rows.ts';
-import type { Access, Demand } from '../route/route.ts';
+import type { Access, Demand } from '../route/input.ts';
 
 /** Permission checks of one caller in one tenant. */
 export interface Authorizer {

@@ -8,8 +8,8 @@ import {
 } from '#shared/access/policy/permissions.ts';
 import type { RoleContent } from '#shared/access/policy/roles.ts';
 import { AppError } from '#shared/core/errors.ts';
+import type { Demand } from '../route/input.ts';
 import type { Authorizer } from './authorize.ts';
-import type { Demand } from '../route/route.ts';
 
 export type Holder = Pick<Authorizer, 'require' | 'holds'>;
 

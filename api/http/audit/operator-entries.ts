@@ -3,12 +3,12 @@ import { readable } from '#shared/access/audit/redact.ts';
 import { toAppError, toWireError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import type { OperatorIdentity } from '../../auth/operator-session.ts';
-import type { Request, Response, Route } from '../route/route.ts';
 import { recordingChanges } from '../../audit/changes.ts';
-import type { RequestEntry } from '../route/audit-entry.ts';
-import { bodyOf, describeRequest, OUTCOME } from './request-entry.ts';
 import type { AuditTrail } from '../../audit/trail.ts';
+import type { OperatorIdentity } from '../../auth/operator-session.ts';
+import type { RequestEntry } from '../route/audit-entry.ts';
+import type { Request, Response, Route } from '../route/route.ts';
+import { bodyOf, describeRequest, OUTCOME } from './request-entry.ts';
 
 interface Asked {
   route: Route;
@@ -21,7 +21,7 @@ interface Asked {
 export interface OperatorEntries extends Pick<RequestEntry, 'end' | 'fail'> {
   /** Writes them before the request changes something of these tenants. */
   concern(tenantIDs: readonly string[]): Promise<void>;
-  /** What the work changes in these tenants is recorded with it. */
+  /** Records the changes that the work makes in these tenants. */
   recordingChanges<T>(work: () => T): T;
 }
 

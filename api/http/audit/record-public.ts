@@ -1,13 +1,13 @@
-import type { ApiContext } from '../../app/open-context.ts';
-import type { Request, Response, Route } from '../route/route.ts';
 import { recordingChanges } from '../../audit/changes.ts';
+import type { AuditTrail } from '../../audit/trail.ts';
 import type { RecordPublic } from '../route/audit-entry.ts';
+import type { Request, Response, Route } from '../route/route.ts';
 import { recordOutcome } from './outcome.ts';
 import { openEntry } from './request-entry.ts';
 
 /** Does the work once its entry is stored. What it changes is recorded with it. */
 export function createRecordPublic(
-  { audit }: Pick<ApiContext, 'audit'>,
+  { audit }: { audit: AuditTrail },
   asked: { route: Route; request: Request; response: Response },
 ): RecordPublic {
   return async ({ tenantID, caller, asset }, work) => {

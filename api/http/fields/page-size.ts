@@ -20,7 +20,7 @@ export interface Measured {
 const MAX_BYTES = 16 * 1024 ** 2;
 /** Postgres stores a text in a 256th of its size at best. */
 const MAX_COMPRESSION = 256;
-/** What is not worth counting. */
+/** Bytes below which a value is not worth counting. */
 export const SMALL = 50_000;
 
 /** SQL of `stored`: Postgres knows it without reading the values. */

@@ -17,12 +17,12 @@ export const VersionName = z
 /** In JSON, where a number is no text. */
 export const VersionInBody = z.union([z.int().min(1).max(999_999_999), VersionName]);
 
-/** What a version is compared with. */
+/** The version to compare with. */
 export const DiffQuery = z.object({
   against: VersionName.optional().describe(
     'The id or the number of the version to compare with; without it, the version before',
   ),
 });
 
-/** Of what differs between two versions. */
+/** Paths of differences between two versions. */
 export const ChangedPaths = z.array(z.array(z.union([z.string(), z.int()])));

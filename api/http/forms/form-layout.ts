@@ -82,7 +82,7 @@ function controlOf(scope: string, property: Schema): Schema {
   return { type: 'Control', scope, ...(Object.keys(options).length > 0 && { options }) };
 }
 
-/** What is written in a field, for editors that know the language. An object without fields of its own is written as JSON. */
+/** The language of a field's text, for editors that know it. An object without fields of its own is written as JSON. */
 function languageOf({ type, contentMediaType }: Schema): { language?: string } {
   const language = type === 'object' ? 'json' : languages.get(contentMediaType);
   return language === undefined ? {} : { language };

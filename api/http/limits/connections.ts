@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { all, compile } from 'proxy-addr';
+import { CountMap } from '#shared/core/count-map.ts';
 import { networkOf } from '../../auth/network.ts';
 
 /** Limits what one client address has open at once. */
@@ -31,22 +32,17 @@ export function limitConnections(
   onRefused: () => void = () => undefined,
 ): ConnectionLimit {
   const isTrusted = compile([...trustedProxies]);
-  const open = new Map<string, number>();
+  const open = new CountMap();
 
   function enter(address: string, end: ServerResponse | Socket): boolean {
     const network = networkOf(address);
-    const count = (open.get(network) ?? 0) + 1;
     if (maxPerAddress === 0 || isLoopback(address)) return true;
-    if (count > maxPerAddress) {
+    if (open.of(network) >= maxPerAddress) {
       onRefused();
       return false;
     }
-    open.set(network, count);
-    end.once('close', () => {
-      const left = (open.get(network) ?? 0) - 1;
-      if (left > 0) open.set(network, left);
-      else open.delete(network);
-    });
+    open.add(network, 1);
+    end.once('close', () => open.add(network, -1));
     return true;
   }
 

@@ -67,7 +67,7 @@ export function* describingRoutes(groups: readonly RouteGroup[]): Generator<void
   };
 }
 
-/** By name, so that a new operation moves nothing but its own schemas. */
+/** Sorts by name, so that a new operation moves nothing but its own schemas. */
 function sorted(schemas: Record<string, Schema>): Record<string, Schema> {
   return Object.fromEntries(Object.entries(schemas).sort(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -11,7 +11,7 @@ export const idempotencyKey: Parameter = {
   schema: { type: 'string', maxLength: 255 },
 };
 
-/** Of operations on assets with versions. */
+/** The header of operations on assets with versions. */
 export const ifMatch: Parameter = {
   name: 'If-Match',
   in: 'header',
@@ -26,7 +26,7 @@ export const etag = {
   schema: { type: 'string', examples: ['"3"'] },
 };
 
-/** Of every operation with a route. */
+/** The header of every operation with a route. */
 export const prefer: Parameter = {
   name: 'Prefer',
   in: 'header',
@@ -66,7 +66,7 @@ const unknownFields: Record<string, Schema> = {
   unknownFieldCount: { $ref: `${PREFIX}UnknownFieldCount` },
 };
 
-/** Of the answer to an operation. Not `…Response`, which client generators make from the name of the operation themselves. */
+/** The name of the response of an operation. Not `…Response`, which client generators make from the name of the operation themselves. */
 export function answerNameOf(operation: string): string {
   return `${operation.charAt(0).toUpperCase()}${operation.slice(1)}Answer`;
 }
@@ -110,7 +110,7 @@ export const basicSchemas: Record<string, Schema> = {
   },
 };
 
-/** By status: what it means, and an example. */
+/** Descriptions and examples by status. */
 const failures: Record<string, [description: string, code: ErrorCode, message: string]> = {
   400: [
     'The request cannot be read or fails validation: INVALID_REQUEST, VALIDATION_ERROR, DB_ERROR',

@@ -34,7 +34,7 @@ export interface Reference {
   $ref: string;
 }
 
-/** By media type. */
+/** Schemas by media type. */
 export type Content = Record<string, { schema: Schema; example?: unknown }>;
 
 export interface Operation {

@@ -15,11 +15,11 @@ export function readClientError(error: unknown, request: Request): AppError | un
 interface ClientError extends Error {
   status: number;
   type?: string;
-  /** Of zlib, and of other errors of Node. */
+  /** The code of zlib's and of other errors of Node. */
   code?: string;
-  /** Of `entity.too.large`. */
+  /** The limit of `entity.too.large`. */
   limit?: number;
-  /** Of `request.size.invalid`. */
+  /** The length that `request.size.invalid` expected. */
   expected?: number;
   received?: number;
 }
@@ -31,7 +31,7 @@ function isClientError(error: unknown): error is ClientError {
 
 type Describe = (error: ClientError, request: Request) => string;
 
-/** By the types of body-parser and raw-body. */
+/** Descriptions by the types of body-parser and raw-body. */
 const descriptions: Readonly<Record<string, Describe>> = {
   'entity.too.large': ({ limit }) =>
     limit === undefined ? 'The body is too large' : `The body is larger than ${limit} bytes`,

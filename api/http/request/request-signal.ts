@@ -1,5 +1,5 @@
+import type { Response } from 'express';
 import { AppError } from '#shared/core/errors.ts';
-import type { Response } from '../route/route.ts';
 
 const signals = new WeakMap<Response, AbortSignal>();
 

@@ -1,4 +1,5 @@
 import { yieldToEventLoop } from '#shared/concurrency/cooperative.ts';
+import { losesPrecision } from '#shared/core/exact-number.ts';
 
 /** 5 ms of one turn of the event loop, before the compiler has seen the loop; 1 ms after it. */
 const PORTION = 400_000;
@@ -76,7 +77,7 @@ const CLOSE_OBJECT = 0x7d;
 /** Reads one character at a time. What it makes of invalid JSON does not matter: the parser proper reports that. */
 class Scanner {
   readonly #text: string;
-  /** Of the lists and objects around the current place. */
+  /** Keys of the lists and objects around the current position. */
   readonly #keys: Key[] = [];
   #string = { from: 0, end: 0 };
   #isInString = false;
@@ -96,7 +97,7 @@ class Scanner {
       else if (isDigit(code) || code === MINUS) {
         const after = this.#endOfNumber(this.#at);
         const number = this.#suspect ? this.#text.slice(this.#at, after) : '';
-        if (isLost(number)) return `${this.#key()}: ${number}`;
+        if (isLossy(number)) return `${this.#key()}: ${number}`;
         this.#at = after - 1;
       } else this.#seeMark(code);
     }
@@ -158,8 +159,6 @@ function isOfNumber(code: number): boolean {
   return isDigit(code) || code === DOT || code === E || code === CAPITAL_E || code === PLUS || code === MINUS;
 }
 
-function isLost(number: string): boolean {
-  if (number === '') return false;
-  const value = Number(number);
-  return !Number.isFinite(value) || (/^-?\d+$/.test(number) && !Number.isSafeInteger(value));
+function isLossy(number: string): boolean {
+  return number !== '' && losesPrecision(Number(number), number);
 }

@@ -18,7 +18,7 @@ export interface Asset {
   assetID: string | null;
 }
 
-/** In whose trail a request without a credential belongs, once its handler has found out. */
+/** The tenant in whose trail a request without a credential belongs, once its handler has found out. */
 export interface Concerned {
   tenantID: string;
   /** Null: it is not known who asks. */

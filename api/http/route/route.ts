@@ -1,41 +1,18 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
-import type { StandingWorkflow } from '#shared/access/account-status.ts';
-import type { Extent } from '#shared/access/policy/enforcer.ts';
-import type { Permission, ResourcePermission } from '#shared/access/policy/permissions.ts';
-import type { Caller } from '#shared/core/caller.ts';
-import type { Logger } from '#shared/core/logger.ts';
-import type { IdempotencyClaim } from '#shared/db/idempotency.ts';
-import type { RecordPublic, RequestEntry } from './audit-entry.ts';
-import type { Identified } from '../../auth/identify.ts';
+import type { Permission } from '#shared/access/policy/permissions.ts';
 import type { Identity } from '../../auth/identity.ts';
-import type { OperatorSession } from '../../auth/operator-session.ts';
-import type { ApiContext } from '../../app/open-context.ts';
-import type { Condition } from '../../tenant/visible-rows.ts';
-import type { NamesOne } from './path-parameters.ts';
 import type { Spellings } from '../fields/field-aliases.ts';
-import type { UnknownFields } from '../request/unknown-fields.ts';
-import type { Upload, UploadedFile } from '../request/upload.ts';
+import type { Upload } from '../request/upload.ts';
+import type { Access, OperatorInput, Parsed, PublicInput, TenantInput, UserInput } from './input.ts';
+import type { NamesOne } from './path-parameters.ts';
 
 export type { Identity, Request, Response };
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** A permission that the caller must have on `object` (`<type>:<id>`, `<type>:*`). A route requires all it lists. */
-export interface Access {
-  permission: Permission;
-  object: string;
-}
-
-/** A check made by a handler, which may also name permissions that no route has. */
-export interface Demand {
-  permission: Permission | ResourcePermission;
-  object: string;
-}
-
 interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
-  /** What a client calls it: the `operationId` of the OpenAPI document, unique, in camelCase, and stable once published. */
+  /** The name for clients: the `operationId` of the OpenAPI document, unique, in camelCase, and stable once published. */
   name: string;
   /** Below the tenant for tenant routes, e.g. `/workflows/:workflowID`. */
   path: string;
@@ -84,82 +61,7 @@ export type Verb<I extends Idempotent = Idempotent> =
   | { method: 'post'; idempotent: false | I }
   | { method: Exclude<Method, 'post'>; idempotent?: never };
 
-export interface Parsed<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
-  params: z.output<P>;
-  query: z.output<Q>;
-  body: z.output<B>;
-}
-
-export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {
-  tenantID: string;
-  caller: Caller;
-  identity: Identified;
-  /** The id of an asset that the handler creates. An import has given it out before. */
-  newAssetID(): string;
-  /** Of a route with `withWorkflow`: undefined if the tenant has no such workflow. */
-  workflow: StandingWorkflow | undefined;
-  /** Filtered to the tenant: it cannot read another tenant's rows. */
-  em: EntityManager;
-  log: Logger;
-  /** The condition that narrows a list to what this caller may see: spread it into the others. `column`, if not `id`, has the object's id. */
-  visible(permission: Permission, column?: string): Promise<Condition>;
-  /** Throws PERMISSION_DENIED unless all are allowed. For objects that only the handler can find. */
-  require(access: readonly Demand[]): Promise<void>;
-  /** Throws PERMISSION_DENIED if a rule denies one of them: for objects whose creation is not committed yet. */
-  requireUndenied(access: readonly Demand[]): Promise<void>;
-  /** Whether the caller holds a permission on every object of its type, with no deny rule: required to grant it to others. */
-  holds(permission: Permission | ResourcePermission): Promise<boolean>;
-  /** On how many objects of its type the caller holds a permission. */
-  extent(permission: Permission): Promise<Extent>;
-  /**
-   * Reports unknown fields that only the handler can detect; `at` is the path of the value they are in. Throws VALIDATION_ERROR
-   * if the client wants strict handling, so call it before any write.
-   */
-  reportUnknown(found: UnknownFields, at?: readonly (string | number)[]): void;
-  /** Throws PRECONDITION_FAILED if the request has an `If-Match` that does not name this version of the asset. */
-  requireMatch(versionNumber: number): void;
-  idempotency: IdempotencyClaim | undefined;
-  /** Of this request in the audit trail. */
-  entry: RequestEntry;
-  /** Aborted when the client goes away. */
-  signal: AbortSignal;
-  /** The file of a route with `upload`. */
-  file(): Promise<UploadedFile>;
-  /** For a route with `produces`, whose handler sends the answer itself. */
-  response: Response;
-}
-
-export interface UserInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {
-  identity: Identity;
-  em: EntityManager;
-  log: Logger;
-  /** Aborted when the client goes away. */
-  signal: AbortSignal;
-}
-
-export interface OperatorInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {
-  operator: OperatorSession;
-  request: Request;
-  /** Reads the rows of every tenant. */
-  em: EntityManager;
-  log: Logger;
-  idempotency: IdempotencyClaim | undefined;
-  /** Writes the entry of the request in the audit trails of these tenants, before it changes something there. `:tenantID` has one. */
-  concern(tenantIDs: readonly string[]): Promise<void>;
-}
-
-export interface PublicInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {
-  request: Request;
-  response: Response;
-  em: EntityManager;
-  log: Logger;
-  /** Aborted when the client goes away. */
-  signal: AbortSignal;
-  /** Does work that changes something in a tenant, with an entry in its audit trail. */
-  recorded: RecordPublic;
-}
-
-type Handler<I, R extends z.ZodType> = (input: I, context: ApiContext) => Promise<z.input<R>>;
+type Handler<I, R extends z.ZodType, C> = (input: I, context: C) => Promise<z.input<R>>;
 
 type PermissionCheck<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> =
   | {
@@ -187,7 +89,7 @@ type ObjectOf<Path extends string> =
     ? { onWholeType: true } | { filter: true } | { access: Given } | { object: Given }
     : unknown;
 
-export type TenantRouteDefinition<Path extends string, P extends Z, Q extends Z, B extends Z, R extends Z> = Verb &
+export type TenantRouteDefinition<C, Path extends string, P extends Z, Q extends Z, B extends Z, R extends Z> = Verb &
   Shapes<P, Q, B, R> &
   PermissionCheck<P, Q, B> &
   ObjectOf<Path> & {
@@ -207,39 +109,44 @@ export type TenantRouteDefinition<Path extends string, P extends Z, Q extends Z,
     writesEntry?: true;
     /** The path has an id, but policies have no rules for single objects of this type: the permission covers all of them. */
     onWholeType?: true;
-    handle: Handler<TenantInput<P, Q, B>, R>;
+    handle: Handler<TenantInput<P, Q, B>, R, C>;
   };
 
-export type UserRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Verb<'transaction' | 'outside'> &
+export type UserRouteDefinition<C, P extends Z, Q extends Z, B extends Z, R extends Z> = Verb<
+  'transaction' | 'outside'
+> &
   Shapes<P, Q, B, R> & {
-    handle: Handler<UserInput<P, Q, B>, R>;
+    handle: Handler<UserInput<P, Q, B>, R, C>;
     /** Adds fields that can be computed only after the transaction has committed; also called for a replayed answer. */
-    complete?: (answer: z.output<R>, input: UserInput<P, Q, B>, context: ApiContext) => Promise<z.input<R>>;
+    complete?: (answer: z.output<R>, input: UserInput<P, Q, B>, context: C) => Promise<z.input<R>>;
   };
 
-export type OperatorRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Verb &
+export type OperatorRouteDefinition<C, P extends Z, Q extends Z, B extends Z, R extends Z> = Verb &
   Shapes<P, Q, B, R> & {
     /** The handler writes its own audit entry instead. */
     isRecordedByHandler?: boolean;
-    handle: Handler<OperatorInput<P, Q, B>, R>;
+    handle: Handler<OperatorInput<P, Q, B>, R, C>;
   };
 
 /** An idempotency key belongs to a caller, so a route without one takes none. */
-export type PublicRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Verb<never> &
+export type PublicRouteDefinition<C, P extends Z, Q extends Z, B extends Z, R extends Z> = Verb<never> &
   Shapes<P, Q, B, R> & {
-    /** Refuses a request before its body is read. Without it a body has at most `STRANGERS_BYTES`. */
-    admit?: (input: Stranger<z.output<P>>, context: ApiContext) => Promise<void>;
-    handle: Handler<PublicInput<P, Q, B>, R>;
+    /** Refuses a request before its body is read. Without it a body has at most `UNAUTHENTICATED_BYTES`. */
+    admit?: (input: Unauthenticated<z.output<P>>, context: C) => Promise<void>;
+    handle: Handler<PublicInput<P, Q, B>, R, C>;
   };
 
-/** What is known of a request that needs no credential until its body is read. */
-interface Stranger<Params> {
+/** Facts about a request that needs no credential, before its body is read. */
+interface Unauthenticated<Params> {
   params: Params;
   request: Request;
 }
 
-/** A route as data. The input types are erased here; `mount.ts` parses with the route's own schemas before it calls. */
-export type Route =
+/**
+ * A route as data, for handlers that want the context `C`. The input types are erased here; `mount.ts` parses with the route's own
+ * schemas before it calls.
+ */
+export type Route<C = never> =
   | (ErasedShapes & {
       realm: 'tenant';
       permission?: Permission;
@@ -249,87 +156,40 @@ export type Route =
       alternative?: Permission;
       withWorkflow?: true;
       writesEntry?: true;
-      handle: ErasedHandler;
+      handle: ErasedHandler<C>;
     })
-  | (ErasedShapes & { realm: 'user'; handle: ErasedHandler; complete?: ErasedCompletion })
-  | (ErasedShapes & { realm: 'operator'; isRecordedByHandler?: boolean; handle: ErasedHandler })
+  | (ErasedShapes & { realm: 'user'; handle: ErasedHandler<C>; complete?: ErasedCompletion<C> })
+  | (ErasedShapes & { realm: 'operator'; isRecordedByHandler?: boolean; handle: ErasedHandler<C> })
   | (ErasedShapes & {
       realm: 'public';
       // biome-ignore lint/suspicious/noExplicitAny: as below
-      admit?: (input: Stranger<any>, context: ApiContext) => Promise<void>;
-      handle: ErasedHandler;
+      admit?: (input: Unauthenticated<any>, context: C) => Promise<void>;
+      handle: ErasedHandler<C>;
     });
 
 /** Routes that the API reference lists under one tag. */
-export interface RouteGroup {
+export interface RouteGroup<C = never> {
   tag: string;
   description: string;
-  routes: readonly Route[];
+  routes: readonly Route<C>[];
 }
 
-type ErasedShapes = Shapes<z.ZodType, z.ZodType, z.ZodType, z.ZodType> & Verb;
-type ErasedParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
+export type ErasedShapes = Shapes<z.ZodType, z.ZodType, z.ZodType, z.ZodType> & Verb;
+
+export type ErasedParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
+
 // biome-ignore lint/suspicious/noExplicitAny: the correlation between a route's schemas and its handler ends at the table
-type ErasedHandler = (input: any, context: ApiContext) => Promise<unknown>;
+export type ErasedHandler<C> = (input: any, context: C) => Promise<unknown>;
 
 // biome-ignore lint/suspicious/noExplicitAny: as above
-type ErasedCompletion = (answer: any, input: any, context: ApiContext) => Promise<unknown>;
+type ErasedCompletion<C> = (answer: any, input: any, context: C) => Promise<unknown>;
 
-type Z = z.ZodType;
-type NoFields = z.ZodType<Record<string, never>>;
-type NoBody = z.ZodType<undefined>;
+export type Z = z.ZodType;
+
+export type NoFields = z.ZodType<Record<string, never>>;
+
+export type NoBody = z.ZodType<undefined>;
 
 export const TENANT_PREFIX = '/api/v1/tenants/:tenantID';
+
 export const OPERATOR_PREFIX = '/api/v1/operator';
-
-/**
- * A route under `/api/v1/tenants/{tenantID}`: membership, then the policy. It cannot be written without a permission, unless it
- * says that it is for all members.
- */
-export function tenantRoute<
-  const Path extends string,
-  P extends Z = NoFields,
-  Q extends Z = NoFields,
-  B extends Z = NoBody,
-  R extends Z = Z,
->(definition: TenantRouteDefinition<Path, P, Q, B, R>): Route {
-  const { permission, object, access, filter, forMembers, isWholePath, onWholeType, ...shapes } = definition;
-  const resource = permission?.slice(0, permission.indexOf('.'));
-  return {
-    ...(shapes as unknown as ErasedShapes & { handle: ErasedHandler }),
-    path: isWholePath ? definition.path : TENANT_PREFIX + definition.path,
-    realm: 'tenant',
-    filter: filter ?? false,
-    forMembers: forMembers ?? false,
-    ...(permission && { permission }),
-    // Checked against the route's own types in its definition; here it is only passed on.
-    access:
-      (access as ((request: ErasedParsed) => readonly Access[]) | undefined) ??
-      ((request) => (permission ? [{ permission, object: object ? object(request as never) : `${resource}:*` }] : [])),
-  };
-}
-
-/** A route for any signed-in user, outside every tenant. */
-export function userRoute<P extends Z = NoFields, Q extends Z = NoFields, B extends Z = NoBody, R extends Z = Z>(
-  definition: UserRouteDefinition<P, Q, B, R>,
-): Route {
-  return { ...(definition as unknown as ErasedShapes & { handle: ErasedHandler }), realm: 'user' };
-}
-
-/** A route under `/api/v1/operator`. It wants an operator's session; every method but GET is recorded. */
-export function operatorRoute<P extends Z = NoFields, Q extends Z = NoFields, B extends Z = NoBody, R extends Z = Z>(
-  definition: OperatorRouteDefinition<P, Q, B, R>,
-): Route {
-  return {
-    ...(definition as unknown as ErasedShapes & { handle: ErasedHandler }),
-    path: OPERATOR_PREFIX + definition.path,
-    realm: 'operator',
-  };
-}
-
-/** A route without authentication. */
-export function publicRoute<P extends Z = NoFields, Q extends Z = NoFields, B extends Z = NoBody, R extends Z = Z>(
-  definition: PublicRouteDefinition<P, Q, B, R>,
-): Route {
-  return { ...(definition as unknown as ErasedShapes & { handle: ErasedHandler }), realm: 'public' };
-}

@@ -1,9 +1,9 @@
 import type { Logger } from '#shared/core/logger.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
-import type { Exchange } from './request-context.ts';
 import { goneSignal } from '../request/request-signal.ts';
+import type { RequestContext } from './request-context.ts';
 
-/** What handlers of every realm may use. */
+/** Functions that handlers of every realm may use. */
 export interface Tools {
   readonly em: EntityManager;
   readonly log: Logger;
@@ -12,7 +12,7 @@ export interface Tools {
 
 /** Created on first use: most handlers use only some of them, and each costs as much as a permission check. */
 export function createTools(
-  { context, response }: Pick<Exchange, 'context' | 'response'>,
+  { services, response }: Pick<RequestContext, 'services' | 'response'>,
   own: { tenantID?: string; em(): EntityManager },
 ): Tools {
   let em: EntityManager | undefined;
@@ -24,7 +24,7 @@ export function createTools(
     },
     get log() {
       const requestID = response.getHeader('x-request-id');
-      log ??= context.logger.child({ requestID, ...(own.tenantID && { tenantID: own.tenantID }) });
+      log ??= services.logger.child({ requestID, ...(own.tenantID && { tenantID: own.tenantID }) });
       return log;
     },
     get signal() {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
+import { CountMap } from '#shared/core/count-map.ts';
 import { AppError, type ErrorCode, reviveError, toWireError, WireError } from '#shared/core/errors.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -83,16 +84,13 @@ export interface KeyWaits {
 
 /** Limits the wait in time, and in number for each principal: every waiting request asks Postgres twice a second. */
 export function createKeyWaits(maxWaitMs = MAX_WAIT_MS): KeyWaits {
-  const waiting = new Map<string, number>();
+  const waiting = new CountMap();
 
   async function pause(principal: string, ms: number): Promise<void> {
-    const others = waiting.get(principal) ?? 0;
-    if (others >= MAX_WAITING) throw notFinished();
-    waiting.set(principal, others + 1);
+    if (waiting.of(principal) >= MAX_WAITING) throw notFinished();
+    waiting.add(principal, 1);
     await sleep(ms);
-    const left = (waiting.get(principal) ?? 1) - 1;
-    if (left > 0) waiting.set(principal, left);
-    else waiting.delete(principal);
+    waiting.add(principal, -1);
   }
 
   return {

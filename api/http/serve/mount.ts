@@ -2,7 +2,7 @@ import type { IRouter, Request } from 'express';
 import { z } from 'zod';
 import { yieldToEventLoop } from '#shared/concurrency/cooperative.ts';
 import { IN_ORDER } from '#shared/concurrency/semaphore.ts';
-import { withReservation } from '#shared/concurrency/work-services.ts';
+import { withReservation } from '#shared/concurrency/work-context.ts';
 import { type Caller, subjectsOf } from '#shared/core/caller.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
@@ -10,31 +10,34 @@ import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { IdempotencyClaim, StoredAnswer } from '#shared/db/idempotency.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { recordingChanges } from '../../audit/changes.ts';
-import type { RequestEntry } from '../route/audit-entry.ts';
-import { openOperatorEntries } from '../audit/operator-entries.ts';
-import { failAnswer, noteAnswer, recordOutcome } from '../audit/outcome.ts';
-import { createRecordPublic } from '../audit/record-public.ts';
-import { openEntry } from '../audit/request-entry.ts';
 import type { Identified } from '../../auth/identify.ts';
 import type { Identity } from '../../auth/identity.ts';
 import { originOf } from '../../auth/operator-session.ts';
 import { notFound } from '../../auth/user-token.ts';
 import { tenantEntityManager } from '../../tenant/entity-manager.ts';
 import { createAuthorizer, denied } from '../access/authorize.ts';
-import type { RequestContext } from './request-services.ts';
+import { openOperatorEntries } from '../audit/operator-entries.ts';
+import { failAnswer, noteAnswer, recordOutcome } from '../audit/outcome.ts';
+import { createRecordPublic } from '../audit/record-public.ts';
+import { openEntry } from '../audit/request-entry.ts';
+import { asSpelled } from '../fields/field-aliases.ts';
+import { ID, TenantID } from '../fields/id.ts';
+import type { ReadBody } from '../request/body.ts';
+import { createMatch, etagOf } from '../request/if-match.ts';
 import { goneSignal, refuseGone } from '../request/request-signal.ts';
 import { describeUnknown, openHandling, reportUnknown } from '../request/unknown-field-policy.ts';
-import { ID, TenantID } from '../fields/id.ts';
-import { answerAtMostOnce, answerOnce, createKeys, noTenant, REPLAYED, readClaim } from './idempotency.ts';
-import { createMatch, etagOf } from '../request/if-match.ts';
-import { type AnyParsed, parseRequest, readFile } from './parse-request.ts';
+import { validate } from '../request/validate.ts';
+import type { RequestEntry } from '../route/audit-entry.ts';
 import type { OperatorInput, PublicInput, TenantInput, UserInput } from '../route/input.ts';
 import type { Route } from '../route/route.ts';
+import { type BoundRoute, bindRoute } from './bind-route.ts';
+import { createTools, type Tools } from './handler-input.ts';
+import type { HttpServices } from './http-services.ts';
+import { answerAtMostOnce, answerOnce, createKeys, noTenant, REPLAYED, readClaim } from './idempotency.ts';
+import { type AnyParsed, parseRequest, readFile } from './parse-request.ts';
+import type { RequestContext } from './request-context.ts';
 import { createRouteIndex } from './route-index.ts';
 import { isLarge, sendAnswer } from './send-response.ts';
-import { asSpelled } from '../fields/field-aliases.ts';
-import { createTools, type Tools } from './handler-input.ts';
-import { validate } from '../request/validate.ts';
 
 type RouteOf<Realm extends BoundRoute['realm']> = Extract<BoundRoute, { realm: Realm }>;
 
@@ -80,7 +83,9 @@ async function serveTenant(route: RouteOf<'tenant'>, requestContext: RequestCont
   const { membership } = identity;
   const { response } = requestContext;
   const entry = openEntry(services.requests.audit, { route, request, response, tenantID, identity });
-  return recordOutcome(entry, response, () => serveMember(route, requestContext, { tenantID, identity, membership, entry }));
+  return recordOutcome(entry, response, () =>
+    serveMember(route, requestContext, { tenantID, identity, membership, entry }),
+  );
 }
 
 interface Member {
@@ -234,7 +239,7 @@ async function handle(
   };
   const claimed = { tenantID, claim: idempotency };
   refuseGone(response);
-  // What only reads may end at any wait. What changes something goes on once it has begun.
+  // A request that only reads may end at any wait. One that changes something goes on once it has begun.
   const gone = route.method === 'get' ? () => goneSignal(response) : undefined;
   const answer = await (held ? withReservation(held.flow, held.bytes, runClaimed, gone) : runClaimed());
   if (!('complete' in route) || !route.complete) return answer;

@@ -1,26 +1,30 @@
 import type { z } from 'zod';
-import { runSync, runCooperatively, yieldToEventLoop } from '#shared/concurrency/cooperative.ts';
+import { runCooperatively, runSync, yieldToEventLoop } from '#shared/concurrency/cooperative.ts';
 import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
 import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
 import type { Reservation } from '#shared/concurrency/memory-budget.ts';
-import { withReservation } from '#shared/concurrency/work-services.ts';
+import { withReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { bodyReader, LARGE_BYTES } from '../request/body.ts';
-import type { RequestContext } from './request-services.ts';
 import { refuseGone } from '../request/request-signal.ts';
 import { reportUnknown } from '../request/unknown-field-policy.ts';
-import type { Parsed } from '../route/input.ts';
-import type { Route } from '../route/route.ts';
 import { readUpload, type UploadedFile } from '../request/upload.ts';
 import { isEncodedUTF8 } from '../request/utf8.ts';
 import { validate, validation } from '../request/validate.ts';
+import type { Parsed } from '../route/input.ts';
+import type { BoundRoute } from './bind-route.ts';
+import type { RequestContext } from './request-context.ts';
 
 /** The request as parsed by the route's schemas; their types are erased here, and known to the handler. */
 export type AnyParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
 
 /** Checks the ids of the path before it reads the body, then query and body together. */
-export async function parseRequest(route: BoundRoute, requestContext: RequestContext, flow: FlowKey): Promise<AnyParsed> {
-  const { request, handling, services } = requestContext;
+export async function parseRequest(
+  route: BoundRoute,
+  requestContext: RequestContext,
+  flow: FlowKey,
+): Promise<AnyParsed> {
+  const { request, handling } = requestContext;
   const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
   if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
   if (route.realm === 'public') await route.admit?.({ params, request });
@@ -30,7 +34,11 @@ export async function parseRequest(route: BoundRoute, requestContext: RequestCon
   return { params, query, body };
 }
 
-async function parseContent(route: BoundRoute, requestContext: RequestContext, flow: FlowKey): Promise<Omit<AnyParsed, 'params'>> {
+async function parseContent(
+  route: BoundRoute,
+  requestContext: RequestContext,
+  flow: FlowKey,
+): Promise<Omit<AnyParsed, 'params'>> {
   const { request, response, handling } = requestContext;
   const readBody = isUnauthenticated(route) ? readUnauthenticatedBody : requestContext.readBody;
   const mayParse = (size?: number) => eventLoop.start(flow, size)?.then(() => refuseGone(response));
@@ -61,7 +69,7 @@ function isUnauthenticated(route: BoundRoute): boolean {
   return route.realm === 'public' && route.admit === undefined;
 }
 
-/** What a body of the route may have; 0 for one that is not read here, because no schema describes it. */
+/** Bytes of a body of the route; 0 for one that is not read here, because no schema describes it. */
 function mostBytes(route: BoundRoute, { services }: RequestContext): number {
   const { realm, body, upload } = route;
   if (upload) return upload.maxBytes;
@@ -84,7 +92,10 @@ export async function holdBytes(
   return bytes;
 }
 
-export async function readFile({ upload, path }: BoundRoute, { request, handling }: RequestContext): Promise<UploadedFile> {
+export async function readFile(
+  { upload, path }: BoundRoute,
+  { request, handling }: RequestContext,
+): Promise<UploadedFile> {
   if (!upload) throw new Error(`${path} does not say that it takes a file`);
   const file = await readUpload(request, upload);
   const fields = file.otherParts.map((name) => ({ path: [name], message: 'not known here' }));

@@ -1,14 +1,14 @@
 import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
 import type { Reservation } from '#shared/concurrency/memory-budget.ts';
-import type { ApiContext } from '../../app/open-context.ts';
 import type { ReadBody } from '../request/body.ts';
 import type { Handling } from '../request/unknown-field-policy.ts';
-import type { Keys } from './idempotency.ts';
 import type { Request, Response } from '../route/route.ts';
+import type { HttpServices } from './http-services.ts';
+import type { Keys } from './idempotency.ts';
 
 /** A request under way, of any realm. */
-export interface Exchange {
-  context: ApiContext;
+export interface RequestContext {
+  services: HttpServices;
   readBody: ReadBody;
   keys: Keys;
   request: Request;

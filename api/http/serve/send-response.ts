@@ -30,7 +30,7 @@ export async function sendAnswer(
   if (held && isLarge(fields)) await eventLoop.yield(held.flow);
   const text = JSON.stringify(fields);
   if (text.length > LARGE_BYTES) {
-    // What has changed something is answered all the same.
+    // A request that has changed something gets its response all the same.
     if (held && !held.bytes.tryReserve(text.length) && request.method === 'GET') throw full(response);
     const stalled = setTimeout(() => response.destroy(), leastMs + (text.length / bytesPerSecond) * 1_000);
     response.once('close', () => clearTimeout(stalled));

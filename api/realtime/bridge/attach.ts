@@ -35,7 +35,7 @@ export function attachWidgetEvents(socket: ClientSocket, context: BridgeContext,
   }
 }
 
-/** What is stored must be storable: Postgres takes neither NUL nor half of a surrogate pair. */
+/** A value to store must be storable: Postgres takes neither NUL nor half of a surrogate pair. */
 function read<S extends z.ZodType>(contract: S, sent: unknown): z.output<S> {
   const unstorable = findUnstorable(sent);
   if (unstorable) throw invalid([{ ...unstorable, type: 'custom' }]);

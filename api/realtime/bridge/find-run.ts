@@ -4,7 +4,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { widgetOf } from '#shared/messaging/realtime/client-events.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
-import type { ApiContext } from '../../app/open-context.ts';
+import type { ApiContext } from '../../context/context.ts';
 import { type AnyOf, findGrant, type Grant, joinDenied, requireGrant } from '../join.ts';
 
 export interface BridgedRun {
@@ -16,15 +16,15 @@ export interface BridgedRun {
   seq: number;
   input: JsonObject;
   caller: Caller;
-  /** Of the room of the run; null where the user may only know its result. */
+  /** The grant for the room of the run; null where the user may only know its result. */
   runGrant: Grant | null;
-  /** Of the widget that is connected to it. */
+  /** The grant for the widget that is connected to it. */
   grant: Grant;
-  /** Of the tenant's rules by which both were checked. */
+  /** The version of the tenant's rules by which both were checked. */
   version: number;
 }
 
-type Asking = Pick<ApiContext, 'authenticator' | 'policy' | 'orm'>;
+type RunContext = Pick<ApiContext, 'access' | 'orm'>;
 
 const fields = ['tenantID', 'workflowID', 'versionID', 'status', 'seq', 'caller', 'input'] as const;
 
@@ -33,7 +33,7 @@ const fields = ['tenantID', 'workflowID', 'versionID', 'status', 'seq', 'caller'
  * started through an app page that the user may still read. A missing run is refused like another tenant's.
  */
 export async function findBridgedRun(
-  context: Asking,
+  context: RunContext,
   userID: string,
   { widgetID, instanceID, tenantID }: { widgetID: string; instanceID: string; tenantID?: string | undefined },
 ): Promise<BridgedRun> {

@@ -5,11 +5,11 @@ import { presentRunEvent, type RunEventRow } from '#shared/messaging/realtime/ru
 import { contextPatch } from '#shared/workflow/resolve-arguments.ts';
 import type { GraphPart, GraphParts } from './graph-nodes.ts';
 
-/** Of the JSON text of a context that is read for one message. */
+/** Bytes of the JSON text of a context that is read for one message. */
 const MAX_READ = 256 * 1024;
-/** Of one that is sent with every node. */
-const MAX_KEPT = 16 * 1024;
-/** Of those that all bridges of a socket keep. */
+/** Bytes of a context that is sent with every node. */
+const MAX_CACHED = 16 * 1024;
+/** Bytes of the contexts that all bridges of a socket cache. */
 const MAX_OF_SOCKET = 256 * 1024;
 
 export interface ShownContext {
@@ -35,7 +35,7 @@ export class RunContext {
     this.#measure();
   }
 
-  /** Of its JSON text; 0 if it is not kept. */
+  /** The length of its JSON text; 0 if it is not cached. */
   get length(): number {
     return this.#values ? this.#length : 0;
   }
@@ -100,8 +100,8 @@ export async function readRunContext(pool: Pool, { instanceID, input, parts, seq
 }
 
 /** The same for a bridge that keeps it, if it is small enough, beside those that its socket keeps already. */
-export function toKeep(parts: GraphParts, { values, contextOmitted }: ShownContext, kept: number): RunContext | null {
-  const maxLength = Math.min(MAX_KEPT, MAX_OF_SOCKET - kept);
+export function toKeep(parts: GraphParts, { values, contextOmitted }: ShownContext, cached: number): RunContext | null {
+  const maxLength = Math.min(MAX_CACHED, MAX_OF_SOCKET - cached);
   if (!values || maxLength <= 0) return null;
   return new RunContext(parts, values, { maxLength, ...(contextOmitted && { omitted: contextOmitted }) });
 }

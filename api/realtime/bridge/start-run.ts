@@ -6,7 +6,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { IdempotencyClaim } from '#shared/db/idempotency.ts';
 import { AppPage } from '#shared/entities/tables/app-page.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
-import type { ApiContext } from '../../app/open-context.ts';
+import type { ApiContext } from '../../context/context.ts';
 import { createAuthorizer } from '../../http/access/authorize.ts';
 import { newPageRun } from '../../resources/app-pages/new-run.ts';
 import { chooseVersion } from '../../runs/choose-version.ts';
@@ -18,16 +18,13 @@ import { rooms } from '../rooms.ts';
 import type { ClientSocket } from '../socket.ts';
 import { widgetAccess } from './find-run.ts';
 
-export type Starting = Pick<
-  ApiContext,
-  'authenticator' | 'policy' | 'orm' | 'pool' | 'runs' | 'executableVersion' | 'logger' | 'audit'
->;
+export type Starting = Pick<ApiContext, 'access' | 'orm' | 'pool' | 'runs' | 'logger' | 'requests'>;
 
 export interface ToStart {
   widgetID: string;
   tenantID?: string | undefined;
   inputs: JsonObject;
-  /** What is executed: a workflow, or what a page binds. */
+  /** The target to execute: a workflow, or a workflow that a page binds. */
   target: { workflowID: string } | { appPageID: string; workflowAlias: string };
   claim?: IdempotencyClaim | undefined;
 }
@@ -43,7 +40,7 @@ export async function startRun(context: Starting, socket: ClientSocket, starting
   const entry = (more: JsonObject) =>
     socketEntry(socket, { action: 'execute', grant, room: rooms.widget(widgetID), more });
   const { instanceID } = await context.runs.accept({ ...run, entry: entry({ instanceID: run.id }) }, starting.claim);
-  if (instanceID !== run.id) context.audit.note(entry({ instanceID, isReplay: true }));
+  if (instanceID !== run.id) context.requests.audit.note(entry({ instanceID, isReplay: true }));
   return instanceID;
 }
 
@@ -57,15 +54,15 @@ async function newRun(context: Starting, userID: string, starting: ToStart & { w
   const access: AnyOf = { permissions: ['workflow.execute'], object: `workflow:${workflowID}` };
   const grant: Grant = { tenantID, access, also: [widgetAccess(widgetID)] };
   const version = await requireGrant(context, userID, grant);
-  const { require } = createAuthorizer(context.policy, { tenantID, version, subjects: [userID] });
-  const asking = {
+  const { require } = createAuthorizer(context.access.policy, { tenantID, version, subjects: [userID] });
+  const versionRequest = {
     params: { workflowID },
     tenantID,
     workflow: workflow ? { versionID: workflow.versionID ?? null, isDisabled: workflow.isDisabled } : undefined,
     em: tenantEntityManager(context.orm.em, tenantID, userID),
     require,
   };
-  const chosen = await notingLack(grant, chooseVersion(asking, context, undefined));
+  const chosen = await notingLack(grant, chooseVersion(versionRequest, context, undefined));
   const caller = callerOf(userID);
   const { versionID } = chosen;
   const run = directRun(chosen.version, { tenantID, workflowID, versionID, caller, args, field: 'inputParams' });
@@ -87,7 +84,7 @@ async function newRunOfPage(
   return { run: await notingLack(grant, newPageRun(viewing, context, { appPageID, alias, given })), grant };
 }
 
-/** What does not exist is refused like another tenant's, so that the client learns nothing. */
+/** A target that does not exist is refused like another tenant's, so that the client learns nothing. */
 function requireTenant(row: { tenantID: string } | null, named: string | undefined): string {
   if (!row || (named !== undefined && named !== row.tenantID)) throw joinDenied();
   return row.tenantID;

@@ -17,7 +17,7 @@ interface Told {
   isWhole: boolean;
 }
 
-/** What a widget is told of a change of its run. */
+/** Turns changes of a run into messages to its widget. */
 export function createTelling(pool: Pool, { widgetID, instanceID, input, parts, context, isWhole }: Told) {
   return async (change: readonly ServerMessage[]): Promise<WidgetMessage[]> => {
     const told: WidgetMessage[] = [];

@@ -2,21 +2,20 @@ import { AppError } from '#shared/core/errors.ts';
 import type { WidgetConnect, WidgetInput, WidgetRefresh } from '#shared/messaging/realtime/client-events.ts';
 import { type BridgeMode, WIDGET_INPUT, type WidgetPayload } from '#shared/messaging/realtime/widget-events.ts';
 import { isTerminal } from '#shared/workflow/progress/status.ts';
-import type { ApiContext } from '../../app/open-context.ts';
+import type { RunWatch } from '../../streams/watch.ts';
 import { noteOnSocket, socketEntry } from '../audit-sockets.ts';
 import { enter, leave, requirePlace, type Work } from '../enter.ts';
 import { requireGrant } from '../join.ts';
 import { rooms } from '../rooms.ts';
 import { follow } from '../run-feed.ts';
 import type { Bridge, ClientSocket } from '../socket.ts';
-import type { RunWatch } from '../../streams/watch.ts';
 import { type BridgedRun, findBridgedRun } from './find-run.ts';
 import type { ReadGraphParts } from './graph-nodes.ts';
 import { RunContext, readRunContext, toKeep } from './run-context.ts';
 import { callerOf, claimOf, type Starting, startRun } from './start-run.ts';
 import { createTelling } from './tell-widget.ts';
 
-export interface BridgeContext extends Starting, Pick<ApiContext, 'events' | 'audit'> {
+export interface BridgeContext extends Starting {
   watch: RunWatch;
   parts: ReadGraphParts;
 }
@@ -74,11 +73,11 @@ export async function sendInput(socket: ClientSocket, context: BridgeContext, se
   const { tenantID, status } = run;
   const noted = { action: 'input', grant: run.grant, room: rooms.run(instanceID) } as const;
   const claimed = claimOf('widget_send_input', userID, { key, request: [widgetID, instanceID, inputType, data] });
-  const onReplay = () => noteOnSocket(context.audit, socket, { ...noted, more: { widgetID, isReplay: true } });
+  const onReplay = () => noteOnSocket(context.requests.audit, socket, { ...noted, more: { widgetID, isReplay: true } });
   const claim = claimed && { ...claimed, onReplay };
   if (isTerminal(status) && !claim) throw new AppError('CONFLICT', 'The run of this widget has ended');
   const timestamp = new Date().toISOString();
-  const { eventID, reached } = await context.events.send(
+  const { eventID, reached } = await context.runs.events.send(
     {
       ...{ tenantID, name: WIDGET_INPUT, key: instanceID, rememberSeconds: REMEMBER_SECONDS, caller },
       data: { widgetID, inputType, data, timestamp },
@@ -94,7 +93,7 @@ export async function sendInput(socket: ClientSocket, context: BridgeContext, se
 
 export async function disconnectWidget(
   socket: ClientSocket,
-  { audit }: Pick<BridgeContext, 'audit'>,
+  { requests: { audit } }: Pick<BridgeContext, 'requests'>,
   { widgetID }: { widgetID: string },
 ) {
   const room = rooms.widget(widgetID);

@@ -5,8 +5,8 @@ import { Membership } from '#shared/entities/tables/membership.ts';
 import { Tenant } from '#shared/entities/tables/tenant.ts';
 import { User as UserEntity } from '#shared/entities/tables/user.ts';
 import { UserConfig as UserConfigEntity } from '#shared/entities/tables/user-config.ts';
+import { publicRoute, userRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import { publicRoute, userRoute } from '../../http/route/route.ts';
 import { tenantEntityManager } from '../../tenant/entity-manager.ts';
 import { presentUser, presentUserConfig } from './present.ts';
 import { SignIn, TenantID, User, UserConfig, UserConfigUpdate } from './schemas.ts';
@@ -21,7 +21,7 @@ export const accountRoutes = [
     description: 'Returns the public configuration by which a page in a browser signs users in.',
     response: z.object({ signIn: SignIn }),
 
-    async handle(_request, { config: { auth }, devIssuer }) {
+    async handle(_request, { config: { auth }, access: { devIssuer } }) {
       const { issuer = null, audience = null } = auth;
       return { signIn: { issuer, clientID: issuer && audience, hasDevelopmentIssuer: devIssuer !== undefined } };
     },

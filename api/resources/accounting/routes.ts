@@ -4,8 +4,8 @@ import { Tenant } from '#shared/entities/tables/tenant.ts';
 import { accountFor } from '#shared/runs/accounting.ts';
 import { completeSince } from '#shared/runs/retention.ts';
 import { retentionSeconds } from '#shared/triggers/listeners/event-states.ts';
-import type { ApiContext } from '../../app/open-context.ts';
-import { operatorRoute, tenantRoute } from '../../http/route/route.ts';
+import type { ApiContext } from '../../context/context.ts';
+import { operatorRoute, tenantRoute } from '../../context/routes.ts';
 import { Accounting, Period, TenantID } from './schemas.ts';
 
 const explained =

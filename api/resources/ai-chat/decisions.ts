@@ -9,7 +9,7 @@ import { onClient, type Query } from '#shared/db/query.ts';
 import { type Answering, type Chat, insertAnswer } from '../../ai/chat.ts';
 import type { ToolRights } from '../../auth/tool-rights.ts';
 
-/** What the user says to a call that waits for it. */
+/** The user's decision about a call that waits for it. */
 export type Decision = {
   toolCallID: string;
   /** As the client has shown it; undefined: it does not say. */

@@ -10,7 +10,7 @@ export interface StoredMessage {
   parts: Record<string, unknown>[];
 }
 
-/** Of a session, as a client gets it at once: to parse and to write more holds up the process. */
+/** Bytes of a session that a client gets at once: to parse and to write more holds up the process. */
 const MAX_READ = 2 * 1024 ** 2;
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { resetSessions } from '../../ai/chat.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { readMessages } from './messages.ts';
 import { History, HistoryQuery, SessionQuery } from './schemas.ts';
 import { resumeChat, streamChat } from './stream.ts';

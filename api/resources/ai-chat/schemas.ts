@@ -4,7 +4,7 @@ import { isJsonObject, type Json } from '#shared/core/json.ts';
 import type { Decision } from './decisions.ts';
 import { exampleChat, exampleMessage, examplePart } from './examples.ts';
 
-/** Of the client: any id that it knows the session by. */
+/** The client's id of the session: any that it knows it by. */
 export const ChatID = z
   .string()
   .min(1)
@@ -27,7 +27,7 @@ const Message = z
 
 const MAX_TEXT = 100_000;
 
-/** What `useChat` sends. The last message is the one to answer. */
+/** The request of `useChat`. The last message is the one to answer. */
 export const ChatRequest = z
   .looseObject({
     id: ChatID.optional().describe('Of the session; a new one begins if there is none'),
@@ -64,7 +64,7 @@ function textOf({ parts = [], content = '' }: z.output<typeof Message>): string 
   return texts.length > 0 ? texts.join('\n') : content;
 }
 
-/** What the user has answered to calls of the last step: confirmations, and answers to questions. */
+/** The user's decisions on calls of the last step: confirmations, and answers to questions. */
 function decisionsIn({ parts = [] }: z.output<typeof Message>): Decision[] {
   const from = parts.findLastIndex(({ type }) => type === 'step-start') + 1;
   return parts.slice(from).flatMap(decisionIn);

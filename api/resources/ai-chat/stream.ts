@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TOOLS_CHANNEL, type ToolsSignal } from '#shared/apps/ai/chat.ts';
 import { newID } from '#shared/core/ids.ts';
 import { beginAnswer, dropAnswer, findOpenAnswer } from '../../ai/chat.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { streamOwner } from '../../streams/stream-capacity.ts';
 import { decideCalls } from './decisions.ts';
 import { ChatParams, ChatRequest } from './schemas.ts';
@@ -23,7 +23,10 @@ export const streamChat = tenantRoute({
   idempotent: false,
   isPrivate: true,
 
-  async handle({ body, caller, tenantID, signal, response, log }, { pool, toolRights, answers, backplane }) {
+  async handle(
+    { body, caller, tenantID, signal, response, log },
+    { pool, access: { toolRights }, requests: { answers }, messaging: { backplane } },
+  ) {
     const { chatID, message, decisions, ...answering } = body;
     const chat = { tenantID, caller, chatID: chatID ?? newID() };
     const said = message && { text: message.text, messageID: message.messageID ?? newID() };
@@ -64,7 +67,7 @@ export const resumeChat = tenantRoute({
   response: z.object({}),
   errors: ['429'],
 
-  async handle({ params: { chatID }, tenantID, caller, response }, { pool, answers }) {
+  async handle({ params: { chatID }, tenantID, caller, response }, { pool, requests: { answers } }) {
     const answer = await findOpenAnswer(pool, { tenantID, caller, chatID });
     if (answer) await answers.send({ ...answer, ...streamOwner(caller, tenantID) }, response);
     else response.status(204).end();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AIConfig as AIConfigEntity } from '#shared/entities/tables/ai-config.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { presentConfig } from './present.ts';
 import { saveConfig } from './save.ts';
 import { AIConfig, AIConfigChange, TenantID } from './schemas.ts';

@@ -4,7 +4,7 @@ import { onEntities } from '#shared/db/query.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { AIConfig } from '#shared/entities/tables/ai-config.ts';
-import type { TenantInput } from '../../http/route/route.ts';
+import type { TenantInput } from '../../http/route/input.ts';
 import type { AIConfigChange } from './schemas.ts';
 import { changeSettings, openSettings } from './settings.ts';
 

@@ -1,7 +1,7 @@
 import { noModel } from '#shared/apps/ai/providers.ts';
 import { AIConfig } from '#shared/entities/tables/ai-config.ts';
 import { aiCalls } from '#shared/messaging/queues/ai-calls.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { AIConfigTest, AITestResult, TenantID } from './schemas.ts';
 import { changeSettings, openSettings } from './settings.ts';
 
@@ -21,13 +21,13 @@ export const testConfig = tenantRoute({
   idempotent: false,
   errors: ['409', '429', '502', '504'],
 
-  async handle({ body, em, tenantID, caller, signal }, { producer, secrets, config }) {
+  async handle({ body, em, tenantID, caller, signal }, { secrets, config, messaging: { producer } }) {
     const stored = openSettings(secrets, await em.findOne(AIConfig, { tenantID }));
     // To the worker, no settings are the stored ones.
     const settings = changeSettings(stored, body) ?? config.ai;
     if (!settings) throw noModel();
-    const question = { kind: 'test', tenantID, caller, settings } as const;
-    const { model, inputTokens, outputTokens } = await producer.ask(aiCalls, question, {
+    const payload = { kind: 'test', tenantID, caller, settings } as const;
+    const { model, inputTokens, outputTokens } = await producer.request(aiCalls, payload, {
       signal,
       timeoutMs: TEST_MS,
       limitKeys: { tenant: tenantID },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { onPool } from '#shared/db/query.ts';
 import { type AIBudget, readBudgets, readUsageByDay } from '#shared/tenants/ai-usage.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { AIUsage } from './schemas.ts';
 
 const DAYS = 31;

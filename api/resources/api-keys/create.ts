@@ -11,7 +11,7 @@ import type { Config } from '#shared/process/config.ts';
 import { createAsset } from '../../assets/assets.ts';
 import { titleOfCopy } from '../../assets/copy-title.ts';
 import { createKey } from '../../auth/api-key.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { requireRights, rulesOf } from './permissions.ts';
 import { presentApiKey } from './present.ts';
 import { ApiKeyCreate, ApiKeyID, NewApiKey } from './schemas.ts';

@@ -5,8 +5,8 @@ import { inEntityTransaction } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { ApiKey } from '#shared/entities/tables/api-key.ts';
 import { deleteAsset } from '../../assets/assets.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { ApiKeyDelete, ApiKeyID } from './schemas.ts';
 
 export const deleteApiKey = tenantRoute({

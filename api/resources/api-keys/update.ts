@@ -6,7 +6,7 @@ import { readRoleIDs, setRoles } from '#shared/access/policy/roles.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { ApiKey as ApiKeyEntity } from '#shared/entities/tables/api-key.ts';
-import { type Route, tenantRoute } from '../../http/route/route.ts';
+import { type ApiRoute, tenantRoute } from '../../context/routes.ts';
 import { requireRights, rulesOf } from './permissions.ts';
 import { presentApiKey } from './present.ts';
 import { ApiKey, ApiKeyID, ApiKeyUpdate } from './schemas.ts';
@@ -32,7 +32,7 @@ interface Words {
   description: string;
 }
 
-function updateBy(words: Words): Route {
+function updateBy(words: Words): ApiRoute {
   return tenantRoute({
     ...words,
     path: '/apikeys/:apiKeyID',

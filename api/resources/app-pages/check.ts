@@ -8,8 +8,8 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
-import type { ApiContext } from '../../app/open-context.ts';
-import type { Access } from '../../http/route/route.ts';
+import type { ApiContext } from '../../context/context.ts';
+import type { Access } from '../../http/route/input.ts';
 import { type Binding, bindingsOf, boundTypes, demandsOf } from '../../pages/bindings.ts';
 
 interface Saving {
@@ -30,7 +30,7 @@ interface Page {
  */
 export async function requireBindable(
   { em, caller, require }: Saving,
-  context: Pick<ApiContext, 'pool' | 'policy'>,
+  context: Pick<ApiContext, 'pool' | 'access'>,
   { page, config }: { page: Page; config: JsonObject },
 ): Promise<void> {
   await require(demandsOf(config));
@@ -55,7 +55,7 @@ const entities: Record<Binding['type'], EntityClass<{ id: string }>> = {
   listener: Listener,
 };
 
-/** What a config binds and the tenant does not have. */
+/** Assets that a config binds and the tenant does not have. */
 export async function findMissing(em: EntityManager, config: JsonObject): Promise<Issue[]> {
   const found = new Set<string>();
   for (const [type, bindings] of Map.groupBy(bindingsOf(config), (binding) => binding.type)) {
@@ -68,7 +68,7 @@ export async function findMissing(em: EntityManager, config: JsonObject): Promis
 }
 
 async function findDenied(
-  { pool, policy }: Pick<ApiContext, 'pool' | 'policy'>,
+  { pool, access: { policy } }: Pick<ApiContext, 'pool' | 'access'>,
   { tenantID, creator, config }: { tenantID: string; creator: Caller; config: JsonObject },
 ): Promise<Issue[]> {
   const version = await readActingVersion(pool, tenantID, creator);

@@ -1,7 +1,7 @@
 import { invalid } from '#shared/core/schema/issues.ts';
 import { titleOfCopy } from '../../assets/copy-title.ts';
 import { folderOfCopy } from '../../assets/folders.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { demandsOf } from '../../pages/bindings.ts';
 import { findMissing } from './check.ts';
 import { getAppPage } from './find.ts';

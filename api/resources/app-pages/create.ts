@@ -1,5 +1,5 @@
 import { invalid } from '#shared/core/schema/issues.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { demandsOf } from '../../pages/bindings.ts';
 import { findMissing } from './check.ts';
 import { presentAppPage } from './present.ts';

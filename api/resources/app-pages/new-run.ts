@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
-import type { ApiContext } from '../../app/open-context.ts';
+import type { ApiContext } from '../../context/context.ts';
 import { directRun } from '../../runs/direct-run.ts';
 import { openBinding } from './open-binding.ts';
 
@@ -11,13 +11,13 @@ type Wanted = Omit<Parameters<typeof openBinding>[2], 'type'>;
 /** A run of the workflow that a page binds under an alias, as the creator of the page, to be accepted. */
 export async function newPageRun(
   { em, tenantID, caller }: Viewing,
-  context: Pick<ApiContext, 'pool' | 'policy' | 'executableVersion'>,
+  context: Pick<ApiContext, 'pool' | 'access' | 'runs'>,
   wanted: Wanted,
 ) {
   const binding = await openBinding({ em, tenantID, caller }, context, { ...wanted, type: 'workflow' });
   const { id: workflowID, inputs: args } = binding;
   const versionID = await findPublished(em, workflowID);
-  const version = await context.executableVersion({ tenantID, versionID });
+  const version = await context.runs.executableVersion({ tenantID, versionID });
   if (version.isEmpty) throw new AppError('CONFLICT', 'The workflow that the page binds has no nodes');
   for (const { permission, type, id } of version.assets) await binding.requireOfCreator(permission, `${type}:${id}`);
 

@@ -5,7 +5,7 @@ import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
-import type { ApiContext } from '../../app/open-context.ts';
+import type { ApiContext } from '../../context/context.ts';
 import { bindingsOf, boundTypes } from '../../pages/bindings.ts';
 import { resolveParameters } from '../../pages/parameters.ts';
 import { creatorOf } from './check.ts';
@@ -21,12 +21,12 @@ interface Wanted {
   appPageID: string;
   type: 'query' | 'workflow';
   alias: string;
-  /** What the viewer has sent. */
+  /** Values that the viewer has sent. */
   given: JsonObject;
 }
 
 export interface OpenBinding {
-  /** Of the query or the workflow. */
+  /** The id of the query or the workflow. */
   id: string;
   inputs: JsonObject;
   /** The creator of the page, by request of the viewer. */
@@ -41,7 +41,7 @@ export interface OpenBinding {
  */
 export async function openBinding(
   { em, tenantID, caller }: Viewing,
-  { pool, policy }: Pick<ApiContext, 'pool' | 'policy'>,
+  { pool, access: { policy } }: Pick<ApiContext, 'pool' | 'access'>,
   { appPageID, type, alias, given }: Wanted,
 ): Promise<OpenBinding> {
   const page = await getAppPage(em, appPageID);

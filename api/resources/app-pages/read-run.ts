@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { ID } from '../../http/fields/id.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { readOutcome } from '../../runs/run-outcomes.ts';
 import { PageExecution } from './run-schemas.ts';
 

@@ -1,4 +1,4 @@
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { getVersion } from '../../versions/asset-versions.ts';
 import { requireBindable } from './check.ts';
 import { getAppPage } from './find.ts';

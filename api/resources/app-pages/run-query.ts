@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { DataQueryAnswer } from '../../queries/answer.ts';
 import { askWorker, datasourceKeyOf, getEnabled } from '../../queries/ask-worker.ts';
 import { openBinding } from './open-binding.ts';
@@ -30,7 +30,7 @@ export const runPageQuery = tenantRoute({
     if (!query) throw new AppError('NOT_FOUND', 'The data query that the page binds is gone');
     const idempotencyKey = idempotency ? datasourceKeyOf(tenantID, idempotency) : null;
     return askWorker(
-      { tenantID, caller: creator, signal, producer: context.producer },
+      { tenantID, caller: creator, signal, producer: context.messaging.producer },
       { ...getEnabled(query), inputs, mode: 'run', isFresh: false, idempotencyKey },
     );
   },

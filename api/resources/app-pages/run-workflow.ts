@@ -1,4 +1,4 @@
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { newPageRun } from './new-run.ts';
 import { PageExecution, PageInputs, runSpellings, WaitQuery, WorkflowAlias } from './run-schemas.ts';
 
@@ -19,18 +19,18 @@ export const runPageWorkflow = tenantRoute({
   idempotent: 'handler',
 
   async handle({ params, query, body: given, em, tenantID, caller, idempotency, signal }, context) {
-    const { runs, awaitedRuns } = context;
+    const { runs } = context;
     const wanted = { appPageID: params.appPageID, alias: params.workflowAlias, given };
     const run = await newPageRun({ em, tenantID, caller }, context, wanted);
-    using expected = query.wait > 0 ? awaitedRuns.expect({ tenantID, instanceID: run.id }) : undefined;
+    using expected = query.wait > 0 ? runs.awaited.expect({ tenantID, instanceID: run.id }) : undefined;
     const { instanceID } = await runs.accept(
-      { ...run, ...(expected && { awaitedBy: awaitedRuns.channel }) },
+      { ...run, ...(expected && { awaitedBy: runs.awaited.channel }) },
       idempotency,
     );
     if (!expected) return { instanceID };
 
     // The run of an earlier request with the same key may have ended long ago, so it is read at once.
-    using earlier = instanceID === run.id ? undefined : awaitedRuns.expect({ tenantID, instanceID });
+    using earlier = instanceID === run.id ? undefined : runs.awaited.expect({ tenantID, instanceID });
     earlier?.look();
     return { instanceID, ...(await (earlier ?? expected).outcome(query.wait * 1_000, signal)) };
   },

@@ -11,7 +11,7 @@ import { saveNextVersion, saveVersion, type VersionContent } from '../../version
 
 type Content = Pick<AppPage, 'appPageTitle' | 'appPageConfig'> & { appPageDescription?: string | null };
 
-/** What versions keep. */
+/** The part of a page that versions store. */
 export function contentOf({ appPageTitle, appPageDescription, appPageConfig }: Content): VersionContent {
   return { title: appPageTitle, description: appPageDescription ?? null, config: appPageConfig };
 }

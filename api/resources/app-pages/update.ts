@@ -1,5 +1,5 @@
 import { requireFolder } from '../../assets/folders.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { requireBindable } from './check.ts';
 import { getAppPage } from './find.ts';
 import { presentAppPage } from './present.ts';

@@ -10,13 +10,13 @@ import {
 import { yieldToEventLoop } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { exportFormats } from '../../http/response/export-formats.ts';
 import { tenantRoute } from '../../context/routes.ts';
+import { exportFormats } from '../../http/response/export-formats.ts';
 import { presentEntry } from './present.ts';
 import { ExportQuery } from './schemas.ts';
 
 /** Entries that a statement reads: at most some megabytes. */
-const PORTION = 500;
+const BATCH = 500;
 /** Entries that are written in one round of the event loop: about 1 ms, and a whole portion 11 to 20 ms. */
 const SLICE = 50;
 
@@ -35,11 +35,9 @@ export const exportAuditLogs = tenantRoute({
   async handle({ query: { format, ...filter }, tenantID, response, signal }, { pool }) {
     response.attachment(`audit.${format}`).set('x-content-type-options', 'nosniff');
     response.type(format === 'csv' ? 'text/csv' : 'application/jsonl');
-    const portions = portionsOf(pool, tenantID, filter);
+    const batches = batchesOf(pool, tenantID, filter);
     const text =
-      format === 'csv'
-        ? exportFormats.csv.write(columns, asRows(portions), { keepsFormulas: false })
-        : asLines(portions);
+      format === 'csv' ? exportFormats.csv.write(columns, asRows(batches), { keepsFormulas: false }) : asLines(batches);
     // The status has been sent: on an error the connection is cut, so that the client sees an incomplete file.
     await pipeline(text, response, { signal });
     return {};
@@ -48,10 +46,10 @@ export const exportAuditLogs = tenantRoute({
 
 type Entry = ReturnType<typeof presentEntry>;
 
-async function* portionsOf(pool: Pool, tenantID: string, filter: AuditFilter): AsyncGenerator<Entry[]> {
+async function* batchesOf(pool: Pool, tenantID: string, filter: AuditFilter): AsyncGenerator<Entry[]> {
   let before: string | undefined;
   do {
-    const { entries, next } = await readEntries(pool, { tenantID, filter, before }, { limit: PORTION });
+    const { entries, next } = await readEntries(pool, { tenantID, filter, before }, { limit: BATCH });
     for (let from = 0; from < entries.length; from += SLICE) {
       await yieldToEventLoop();
       for await (const slice of withChanges(pool, entries.slice(from, from + SLICE)))
@@ -74,8 +72,8 @@ async function* withChanges(pool: Pool, entries: readonly AuditEntry[]): AsyncGe
   yield few;
 }
 
-async function* asLines(portions: AsyncIterable<Entry[]>): AsyncGenerator<string> {
-  for await (const entries of portions) yield entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+async function* asLines(batches: AsyncIterable<Entry[]>): AsyncGenerator<string> {
+  for await (const entries of batches) yield entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
 }
 
 const columns = [
@@ -98,8 +96,8 @@ const columns = [
   'metadata',
 ].map((name) => ({ name, type: 'text' }));
 
-async function* asRows(portions: AsyncIterable<Entry[]>): AsyncGenerator<JsonObject[]> {
-  for await (const entries of portions) yield entries.map(rowOf);
+async function* asRows(batches: AsyncIterable<Entry[]>): AsyncGenerator<JsonObject[]> {
+  for await (const entries of batches) yield entries.map(rowOf);
 }
 
 function rowOf({ asset, metadata, error, changes, ...entry }: Entry): JsonObject {

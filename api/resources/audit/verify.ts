@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { checkSeals, type SealCheck, type TrailRetention } from '#shared/access/audit/seals.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { Verification, VerifyQuery } from './schemas.ts';
 
 /** Seals that one statement checks. */
-const PORTION = 200;
+const BATCH = 200;
 
 export const verifyAuditTrail = tenantRoute({
   name: 'verifyAuditTrail',
@@ -21,7 +21,7 @@ export const verifyAuditTrail = tenantRoute({
   async handle({ query, tenantID, signal }, { pool, config }) {
     const totals = { seals: 0, rows: 0 };
     const unsealedRows = await countUnsealed(pool, tenantID);
-    const strange = query.number === undefined ? undefined : await differsFromKept(pool, tenantID, query);
+    const strange = query.number === undefined ? undefined : await differsFromStored(pool, tenantID, query);
     if (strange) return { isIntact: false, ...totals, unsealedRows, problem: strange };
     const problem = await findProblem(pool, { tenantID, retention: config.worker.retention, totals, signal });
     return { isIntact: !problem, ...totals, unsealedRows, problem: problem ?? null };
@@ -45,7 +45,7 @@ async function findProblem(
 ): Promise<Problem | undefined> {
   let before: Date | undefined;
   for (let after = 0; !signal.aborted; ) {
-    const checked = await checkSeals(pool, { tenantID, after, limit: PORTION }, retention);
+    const checked = await checkSeals(pool, { tenantID, after, limit: BATCH }, retention);
     for (const check of checked) {
       const { rowCount, isIntact, isRetired, newestAt } = check;
       totals.seals += isRetired ? 0 : 1;
@@ -78,7 +78,7 @@ async function countUnsealed(pool: Pool, tenantID: string): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-async function differsFromKept(
+async function differsFromStored(
   pool: Pool,
   tenantID: string,
   { number = 0, hash }: z.output<typeof VerifyQuery>,

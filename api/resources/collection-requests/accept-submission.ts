@@ -21,7 +21,7 @@ interface Given {
   submittedData: JsonObject;
   /** Null for an answer by link. */
   submittedBy: string | null;
-  /** What else must be true of the row when the answer is stored. */
+  /** A further condition of the row when the submission is stored. */
   onlyIf?: FilterQuery<CollectionRequest>;
 }
 
@@ -32,7 +32,7 @@ export async function takeAnswer(
   { submittedData: given, submittedBy, onlyIf = {} }: Given,
 ): Promise<void> {
   const submittedData = checkSubmission(request.collectionConfig, given);
-  // By the database's clock; the state of the row decides between two submissions.
+  // The database's clock decides; the state of the row decides between two submissions.
   const inTime = { $or: [{ expiresAt: null }, { expiresAt: { $gt: raw<Date>('now()') } }] };
   const won = await em.nativeUpdate(
     CollectionRequest,

@@ -5,9 +5,9 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { FORMS_PATH } from '#shared/runs/form-links.ts';
-import type { ApiContext } from '../../app/open-context.ts';
+import type { ApiContext } from '../../context/context.ts';
+import { publicRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import { publicRoute } from '../../http/route/route.ts';
 import { tenantEntityManager } from '../../tenant/entity-manager.ts';
 import { requireOpen, takeAnswer } from './accept-submission.ts';
 import { linkExpiryOf } from './answer-link.ts';
@@ -28,7 +28,7 @@ export const readForm = publicRoute({
   isSecret: true,
   hasSecretPath: true,
   errors: ['404', '409', '429'],
-  admit: ({ request }, { formLimits }) => formLimits.countNetwork(request.ip),
+  admit: ({ request }, { runs: { formLimits } }) => formLimits.countNetwork(request.ip),
 
   async handle({ params, request, response }, context) {
     response.vary('accept');
@@ -63,7 +63,7 @@ export const submitForm = publicRoute({
   hasSecretPath: true,
   errors: ['404', '409', '429'],
 
-  async admit({ params, request }, { formLimits, formLinks }) {
+  async admit({ params, request }, { runs: { formLimits, formLinks } }) {
     await formLimits.countNetwork(request.ip);
     if (!formLinks.read(params.token)) throw unknownLink();
   },
@@ -76,7 +76,7 @@ export const submitForm = publicRoute({
       takeAnswer({ em, runs: context.runs }, asked, {
         ...body,
         submittedBy: null,
-        // By the database's clock, like the end of the request itself.
+        // The database's clock decides, as for the end of the request itself.
         onlyIf: { createdAt: { $gt: raw<Date>(LINK_BEGAN) } },
       }),
     );
@@ -92,7 +92,7 @@ interface Opened {
 }
 
 /** The open request of a link. Links that were altered, and links to what does not exist, get the same answer. */
-async function openForm(token: string, { orm, formLinks, formLimits }: ApiContext): Promise<Opened> {
+async function openForm(token: string, { orm, runs: { formLinks, formLimits } }: ApiContext): Promise<Opened> {
   const place = formLinks.read(token);
   if (!place) throw unknownLink();
   const { tenantID, instanceID, nodeID, path } = place;

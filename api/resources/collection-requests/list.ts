@@ -1,7 +1,7 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { findPage } from '../../http/fields/paging.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { answerableBy } from '../../runs/answerable-requests.ts';
 import { answerURLOf } from './answer-link.ts';
 import { presentCollectionRequest } from './present.ts';
@@ -20,7 +20,7 @@ export const listCollectionRequests = tenantRoute({
   response: CollectionRequests,
   errors: ['413'],
 
-  async handle({ query, em, tenantID, identity, visible }, { formLinks }) {
+  async handle({ query, em, tenantID, identity, visible }, { runs: { formLinks } }) {
     const { status, instanceID } = query;
     const answerable = await answerableBy(em, { tenantID, identity });
     const where: FilterQuery<CollectionRequest> = {

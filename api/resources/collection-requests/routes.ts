@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { findRequest } from '../../runs/find-run.ts';
 import { readForm, submitForm } from './answer-by-link.ts';
 import { answerURLOf } from './answer-link.ts';
@@ -20,9 +20,9 @@ export const collectionRequestRoutes = [
     params: CollectionRequestID,
     response: z.object({ request: CollectionRequest }),
 
-    async handle({ params, em, tenantID, identity, require }, { formLinks }) {
-      const asking = { em, require, permission: 'workflow.read' } as const;
-      const { request, run } = await findRequest(asking, params.collectionRequestID);
+    async handle({ params, em, tenantID, identity, require }, { runs: { formLinks } }) {
+      const requester = { em, require, permission: 'workflow.read' } as const;
+      const { request, run } = await findRequest(requester, params.collectionRequestID);
       const workflowID = run.workflowID ?? null;
       const answerURL = answerURLOf(formLinks, request);
       const mayAnswer = answerURL !== null && (await mayAnswerRequest(request, { em, tenantID, identity, require }));

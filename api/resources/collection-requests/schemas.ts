@@ -37,7 +37,7 @@ export const CollectionRequest = z
 
 export const FormToken = z.object({ token: z.string().meta({ description: 'The last part of the link' }) });
 
-/** What the holder of a link is shown of the config of a request. */
+/** The part of a request's config that the owner of a link sees. */
 export const ShownToHolder = z.object({
   collectionType: z.string(),
   title: z.string().optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { findRequest } from '../../runs/find-run.ts';
 import { requireOpen, takeAnswer } from './accept-submission.ts';
 import { requireApprover } from './approvers.ts';
@@ -22,8 +22,8 @@ export const submitCollection = tenantRoute({
   response: z.object({ collectionRequestID: z.uuid(), message: Message }),
 
   async handle({ params, body, identity, tenantID, em, require }, { runs }) {
-    const asking = { em, require, permission: 'workflow.execute' } as const;
-    const { request, run } = await findRequest(asking, params.collectionRequestID);
+    const requester = { em, require, permission: 'workflow.execute' } as const;
+    const { request, run } = await findRequest(requester, params.collectionRequestID);
     requireOpen({ request, run });
     await requireApprover(request, { em, tenantID, identity });
     await takeAnswer({ em, runs }, request, { ...body, submittedBy: identity.userID });

@@ -4,7 +4,7 @@ import { CronJob } from '#shared/entities/tables/cron-job.ts';
 import { createAsset } from '../../assets/assets.ts';
 import { titleOfCopy } from '../../assets/copy-title.ts';
 import { folderOfCopy } from '../../assets/folders.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { requireVersionRoom } from '../../graphs/workflow-versions.ts';
 import { policiesOf } from './create.ts';
 import { getCronJob } from './find.ts';

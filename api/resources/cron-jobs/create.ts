@@ -3,7 +3,7 @@ import { CronJob } from '#shared/entities/tables/cron-job.ts';
 import type { MissedRunPolicy, OverlapPolicy } from '#shared/triggers/cron/job.ts';
 import { nextTick } from '#shared/triggers/cron/next-tick.ts';
 import { createAsset } from '../../assets/assets.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { requireVersionRoom } from '../../graphs/workflow-versions.ts';
 import { readClock } from './database-time.ts';
 import { presentCronJob } from './present.ts';

@@ -1,8 +1,8 @@
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { CronTick } from '#shared/entities/tables/cron-tick.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { findPage } from '../../http/fields/paging.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { getCronJob } from './find.ts';
 import { CronHistory, HistoryList } from './history-schemas.ts';
 import { presentTick } from './present-tick.ts';

@@ -1,6 +1,6 @@
 import type { EntityManager } from '#shared/entities/orm.ts';
 import type { CronJob } from '#shared/entities/tables/cron-job.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { readClock } from './database-time.ts';
 import { getCronJob } from './find.ts';
 import { presentCronJob } from './present.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { readClock } from './database-time.ts';
 import { getCronJob } from './find.ts';
 import { presentPreview } from './present.ts';

@@ -1,6 +1,6 @@
 import { newID } from '#shared/core/ids.ts';
 import { CronTick } from '#shared/entities/tables/cron-tick.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { readClock } from './database-time.ts';
 import { getCronJob } from './find.ts';
 import { Asked } from './history-schemas.ts';

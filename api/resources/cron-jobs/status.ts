@@ -1,5 +1,5 @@
 import { CronJob } from '#shared/entities/tables/cron-job.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { CronStatuses } from './history-schemas.ts';
 import { countOpenTicks } from './open-ticks.ts';
 import { stateOf } from './present.ts';

@@ -12,9 +12,9 @@ import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { queryGraph } from '#shared/workflow/nodes/query-graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { asStoredConfig } from '../../assets/config-size.ts';
-import type { Access } from '../../http/route/route.ts';
+import type { Access } from '../../http/route/input.ts';
 
-/** What the writer of a job must be allowed to do beside the route's own permission. */
+/** Permissions that the writer of a job needs beside the route's own. */
 export function targetAccess(type: CronJobType, config: JsonObject): Access {
   const { permission, object } = targetOf(type, config);
   return { permission, object };

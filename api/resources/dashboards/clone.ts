@@ -1,6 +1,6 @@
 import { titleOfCopy } from '../../assets/copy-title.ts';
 import { folderOfCopy } from '../../assets/folders.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { getDashboard } from './find.ts';
 import { presentDashboard } from './present.ts';
 import { addDashboard } from './save.ts';

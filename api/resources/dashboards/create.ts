@@ -1,4 +1,4 @@
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { presentDashboard } from './present.ts';
 import { addDashboard, storedConfig } from './save.ts';
 import { Changed, DashboardCreate } from './schemas.ts';

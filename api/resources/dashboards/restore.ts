@@ -1,4 +1,4 @@
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { getVersion } from '../../versions/asset-versions.ts';
 import { getDashboard } from './find.ts';
 import { presentDashboard } from './present.ts';

@@ -11,7 +11,7 @@ import { saveNextVersion, saveVersion, type VersionContent } from '../../version
 
 type Content = Pick<Dashboard, 'dashboardTitle' | 'dashboardConfig'> & { dashboardDescription?: string | null };
 
-/** What versions keep. */
+/** The part of a dashboard that versions store. */
 export function contentOf({ dashboardTitle, dashboardDescription, dashboardConfig }: Content): VersionContent {
   return { title: dashboardTitle, description: dashboardDescription ?? null, config: dashboardConfig };
 }

@@ -1,5 +1,5 @@
 import { requireFolder } from '../../assets/folders.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { getDashboard } from './find.ts';
 import { presentDashboard } from './present.ts';
 import { changeDashboard, storedConfig } from './save.ts';

@@ -2,9 +2,11 @@ import type { z } from 'zod';
 import type { Permission } from '#shared/access/policy/permissions.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { type DatabaseOperation, tenantDatabase } from '#shared/messaging/queues/tenant-database.ts';
-import type { ApiContext } from '../../app/open-context.ts';
-import { type Method, type Parsed, type Route, type TenantInput, tenantRoute, type Verb } from '../../http/route/route.ts';
+import type { ApiContext } from '../../context/context.ts';
+import { type ApiRoute, tenantRoute } from '../../context/routes.ts';
 import type { Spellings } from '../../http/fields/field-aliases.ts';
+import type { Parsed, TenantInput } from '../../http/route/input.ts';
+import type { Method, Verb } from '../../http/route/route.ts';
 
 interface DatabaseRoute<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
   name: string;
@@ -29,7 +31,7 @@ export function databaseRoute<
   Q extends z.ZodType = z.ZodType<Record<string, never>>,
   B extends z.ZodType = z.ZodType<undefined>,
   R extends z.ZodType = z.ZodType,
->({ operation, path, method, ...route }: DatabaseRoute<P, Q, B, R>): Route {
+>({ operation, path, method, ...route }: DatabaseRoute<P, Q, B, R>): ApiRoute {
   const verb: Verb = method === 'post' ? { method, idempotent: 'outside' } : { method };
   return tenantRoute<string, P, Q, B, R>({
     ...route,
@@ -53,11 +55,11 @@ const EXPORT_MS = 300_000;
 
 export function askDatabase(
   { tenantID, signal }: Asker,
-  { producer }: ApiContext,
+  { messaging: { producer } }: ApiContext,
   operation: DatabaseOperation,
 ): Promise<JsonObject> {
   const timeout =
     (operation.kind === 'executeSQL' && { timeoutMs: Math.round(operation.timeoutSeconds * 1000) + PATIENCE_MS }) ||
     (operation.kind === 'exportRows' && { timeoutMs: EXPORT_MS + PATIENCE_MS });
-  return producer.ask(tenantDatabase, { tenantID, operation }, { signal, limitKeys: { tenant: tenantID }, ...timeout });
+  return producer.request(tenantDatabase, { tenantID, operation }, { signal, limitKeys: { tenant: tenantID }, ...timeout });
 }

@@ -4,9 +4,9 @@ import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { forgetResult, type ResultOwner, readResultPage } from '#shared/datasources/result-pages.ts';
 import { DATABASE_EXPORT, DatabaseExport } from '#shared/messaging/queues/tenant-database.ts';
-import type { ApiContext } from '../../app/open-context.ts';
+import type { ApiContext } from '../../context/context.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { exportFormats, type Portions } from '../../http/response/export-formats.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { askDatabase } from './database-route.ts';
 import { ExportQuery, exportSpellings, RowsExport, TableName } from './schemas.ts';
 
@@ -40,7 +40,7 @@ export const exportRows = tenantRoute({
       const owner = { tenantID, source: DATABASE_EXPORT, callerID: caller.id };
       // The status has been sent: on an error the connection is cut, so that the client sees an incomplete file.
       const options = { keepsFormulas: query.formulas === 'keep' };
-      await pipeline(write(found.columns, portionsOf(context, owner, found), options), response, { signal });
+      await pipeline(write(found.columns, batchesOf(context, owner, found), options), response, { signal });
     } finally {
       await forgetResult(context.pool, found.resultID);
     }
@@ -48,7 +48,7 @@ export const exportRows = tenantRoute({
   },
 });
 
-async function* portionsOf(
+async function* batchesOf(
   context: Pick<ApiContext, 'pool' | 'secrets'>,
   owner: ResultOwner,
   { rows, resultID, pages }: DatabaseExport,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { noFile, sendFile } from '../../http/response/send-file.ts';
 import { FileID } from './schemas.ts';
 

@@ -1,6 +1,6 @@
 import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { findPage } from '../../http/fields/paging.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { deleteFile } from './delete.ts';
 import { downloadFile } from './download.ts';
 import { presentFile } from './present.ts';

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
 import { saveFile } from '../../assets/save-file.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { UPLOAD } from '../../http/request/upload.ts';
 import { fileTypeOf } from './file-type.ts';
 import { presentFile } from './present.ts';

@@ -3,7 +3,7 @@ import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { createAsset } from '../../assets/assets.ts';
 import { titleOfCopy } from '../../assets/copy-title.ts';
 import { folderOfCopy } from '../../assets/folders.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { getDatasource } from './find.ts';
 import { openOptions, sealOptions } from './options.ts';
 import { presentDatasource } from './present.ts';

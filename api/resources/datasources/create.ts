@@ -1,7 +1,7 @@
 import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { createAsset } from '../../assets/assets.ts';
 import { typeAccess } from '../../assets/datasource-access.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { checkConnection } from './check-connection.ts';
 import { readOptions, sealOptions, unknownOptions } from './options.ts';
 import { presentDatasource } from './present.ts';

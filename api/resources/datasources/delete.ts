@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
 import { deleteAsset } from '../../assets/assets.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { getDatasource } from './find.ts';
 import { DatasourceID } from './schemas.ts';
 

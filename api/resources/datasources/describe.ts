@@ -3,8 +3,8 @@ import { AppError } from '#shared/core/errors.ts';
 import { datasourceGroups } from '#shared/core/schema/form-groups.ts';
 import type { DatasourceDefinition } from '#shared/datasources/types/define-datasource.ts';
 import { datasources, findDatasourceType } from '#shared/datasources/types/index.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { formOf } from '../../http/forms/form.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { DatasourceSchemas, SchemasQuery } from './schemas.ts';
 
 export const describeDatasources = tenantRoute({

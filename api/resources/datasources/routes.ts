@@ -2,9 +2,9 @@ import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { Datasource as DatasourceEntity } from '#shared/entities/tables/datasource.ts';
 import { datasourceMetadata } from '#shared/messaging/queues/datasource-metadata.ts';
-import { Message } from '../../http/fields/response-parts.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { containing, findPage } from '../../http/fields/paging.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import { cloneDatasource } from './clone.ts';
 import { createDatasource } from './create.ts';
 import { deleteDatasource } from './delete.ts';
@@ -89,11 +89,11 @@ export const datasourceRoutes = [
     response: Metadata,
     errors: ['502', '504'],
 
-    async handle({ params, query: { path }, em, tenantID, signal }, { producer }) {
+    async handle({ params, query: { path }, em, tenantID, signal }, { messaging: { producer } }) {
       const { id: datasourceID } = await getDatasource(em, params.datasourceID);
       const limitKeys = { target: datasourceID, tenant: tenantID };
-      const question = { tenantID, datasourceID, path };
-      const { items } = await producer.ask(datasourceMetadata, question, { signal, limitKeys });
+      const payload = { tenantID, datasourceID, path };
+      const { items } = await producer.request(datasourceMetadata, payload, { signal, limitKeys });
       return { path, items };
     },
   }),

@@ -5,7 +5,8 @@ import { invalid } from '#shared/core/schema/issues.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { datasourceTests } from '#shared/messaging/queues/datasource-tests.ts';
-import { type Access, tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
+import type { Access } from '../../http/route/input.ts';
 import { usesConnection } from './check-connection.ts';
 import { getDatasource } from './find.ts';
 import { openOptions, readOptions, unknownOptions } from './options.ts';
@@ -30,14 +31,14 @@ export const testGivenDatasource = tenantRoute({
   idempotent: false,
   errors: ['502', '504'],
 
-  async handle({ body, tenantID, caller, em, signal, reportUnknown }, { producer, secrets }) {
+  async handle({ body, tenantID, caller, em, signal, reportUnknown }, { secrets, messaging: { producer } }) {
     const { datasourceType, datasourceID } = body;
     reportUnknown(unknownOptions(datasourceType, body.datasourceOptions));
     const stored = datasourceID ? await em.findOne(Datasource, { id: datasourceID }) : undefined;
     if (stored === null) throw invalid([{ path: ['datasourceID'], message: 'there is no such datasource' }]);
     const before = stored?.datasourceType === datasourceType ? openOptions(secrets, stored) : {};
     const datasourceOptions = readOptions(datasourceType, body.datasourceOptions, before);
-    await producer.ask(
+    await producer.request(
       datasourceTests,
       { kind: 'given', tenantID, datasourceType, datasourceOptions },
       { signal, limitKeys: { user: caller.id, tenant: tenantID } },
@@ -66,11 +67,11 @@ export const testStoredDatasource = tenantRoute({
   idempotent: false,
   errors: ['502', '504'],
 
-  async handle({ params, tenantID, caller, em, signal }, { producer }) {
+  async handle({ params, tenantID, caller, em, signal }, { messaging: { producer } }) {
     const datasource = await getDatasource(em, params.datasourceID);
-    const question = { kind: 'stored', tenantID, datasourceID: datasource.id } as const;
+    const payload = { kind: 'stored', tenantID, datasourceID: datasource.id } as const;
     try {
-      await producer.ask(datasourceTests, question, { signal, limitKeys: { user: caller.id, tenant: tenantID } });
+      await producer.request(datasourceTests, payload, { signal, limitKeys: { user: caller.id, tenant: tenantID } });
     } catch (error) {
       // Other errors say nothing about the datasource.
       if (isVerdict(error)) await note(em, datasource, 'failed');

@@ -9,7 +9,7 @@ import type { Datasource } from '#shared/entities/tables/datasource.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
 import { typeAccess } from '../../assets/datasource-access.ts';
 import { requireFolder } from '../../assets/folders.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { checkConnection } from './check-connection.ts';
 import { getDatasource } from './find.ts';
 import { openOptions, readOptions, sealOptions, unknownOptions } from './options.ts';

@@ -1,7 +1,7 @@
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { findWorkflowsThatRun } from '../../assets/calling-workflows.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { getDatasource } from './find.ts';
 import { DatasourceID, Usage } from './schemas.ts';
 

@@ -10,8 +10,8 @@ import {
   type TenantDispatch,
 } from '#shared/runs/dispatch/tenant-settings.ts';
 import { recordUpdate } from '../../audit/changes.ts';
-import type { ApiContext } from '../../app/open-context.ts';
-import { operatorRoute, tenantRoute } from '../../http/route/route.ts';
+import type { ApiContext } from '../../context/context.ts';
+import { operatorRoute, tenantRoute } from '../../context/routes.ts';
 import { lockTenant } from '../../tenant/lock.ts';
 import { Dispatch, DispatchGrant, DispatchUpdate, TenantID } from './schemas.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/core/errors.ts';
-import { operatorRoute } from '../../http/route/route.ts';
+import { operatorRoute } from '../../context/routes.ts';
 import { presentFleet, presentFound, presentTenantState } from './present.ts';
 import { FleetAnswer, FoundTenants, TenantAnswer, TenantID, TenantSearch } from './schemas.ts';
 
@@ -13,7 +13,7 @@ export const operatorFleetRoutes = [
       'Returns the backlog by queue and class, the tenants that wait longest, the workers, the slowest nodes, the failures by their codes, how long runs have waited and taken, and how many were accepted and have ended in each hour. Each part says when it was read: it is read once in some seconds for all who ask. Everything is counted from rows, and within bounds that the answer tells.',
     response: FleetAnswer,
 
-    handle: async (_request, { fleet }) => presentFleet(await fleet.read()),
+    handle: async (_request, { runs: { fleet } }) => presentFleet(await fleet.read()),
   }),
 
   operatorRoute({
@@ -25,7 +25,7 @@ export const operatorFleetRoutes = [
     query: TenantSearch,
     response: FoundTenants,
 
-    handle: async ({ query: { search } }, { fleet }) => presentFound(await fleet.tenants(search)),
+    handle: async ({ query: { search } }, { runs: { fleet } }) => presentFound(await fleet.tenants(search)),
   }),
 
   operatorRoute({
@@ -38,7 +38,7 @@ export const operatorFleetRoutes = [
     response: TenantAnswer,
     errors: ['404'],
 
-    async handle({ params: { tenantID } }, { fleet }) {
+    async handle({ params: { tenantID } }, { runs: { fleet } }) {
       const state = await fleet.tenant(tenantID);
       if (!state) throw new AppError('NOT_FOUND', 'Tenant not found');
       return presentTenantState(state);

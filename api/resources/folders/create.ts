@@ -2,7 +2,7 @@ import { inEntityTransaction } from '#shared/db/query.ts';
 import { Folder } from '#shared/entities/tables/folder.ts';
 import { createAsset } from '../../assets/assets.ts';
 import { requireFolder } from '../../assets/folders.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { presentFolder } from './present.ts';
 import { Changed, FolderCreate } from './schemas.ts';
 

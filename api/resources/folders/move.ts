@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/postgresql';
 import { invalid } from '#shared/core/schema/issues.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { foldered, requireFolder } from '../../assets/folders.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { recordMoves } from './record-moves.ts';
 import { FolderMove, Moved } from './schemas.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Folder as Entity } from '#shared/entities/tables/folder.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { containing, findPage } from '../../http/fields/paging.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { createFolder } from './create.ts';
 import { deleteFolder } from './delete.ts';
 import { getFolder } from './find.ts';

@@ -1,6 +1,6 @@
 import { invalidField } from '#shared/core/schema/issues.ts';
 import type { Folder } from '#shared/entities/tables/folder.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { lockTree } from './find.ts';
 import { presentFolder } from './present.ts';
 import { Changed, FolderID, FolderUpdate } from './schemas.ts';

@@ -15,8 +15,8 @@ import { shapeOf } from '#shared/triggers/listeners/endpoint-path.ts';
 import { findListenerType, listenerTypes } from '#shared/triggers/listeners/types/index.ts';
 import { codeFault } from '#shared/workflow/check-syntax.ts';
 import { asStoredConfig } from '../../assets/config-size.ts';
-import type { Access } from '../../http/route/route.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/request/unknown-fields.ts';
+import type { Access } from '../../http/route/input.ts';
 
 /** The permission to listen to a datasource. */
 export function datasourceAccess(datasourceID: string): Access {

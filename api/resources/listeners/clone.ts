@@ -4,7 +4,7 @@ import { ListenerAction } from '#shared/entities/tables/listener-action.ts';
 import { createAsset } from '../../assets/assets.ts';
 import { titleOfCopy } from '../../assets/copy-title.ts';
 import { folderOfCopy } from '../../assets/folders.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { datasourceAccess, targetAccess } from './check.ts';
 import { findAround, getListener } from './find.ts';
 import { presentListener } from './present.ts';

@@ -36,7 +36,7 @@ export interface RunsDiff {
   nodes: NodeDiff[];
   /** A run has more outcomes of nodes than are compared: those of the others are not here. */
   isCut: boolean;
-  /** What differs in the outputs of the runs themselves. */
+  /** Differences between the outputs of the runs themselves. */
   output: Change[];
 }
 
@@ -73,7 +73,7 @@ interface Outcome extends Ended {
   frame: IterationPath | null;
   seq: number;
   refused: string | null;
-  /** Of the output; null: it is too large to be compared. */
+  /** The hash of the output; null: it is too large to be compared. */
   hash: string | null;
   length: number;
 }

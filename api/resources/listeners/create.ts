@@ -2,7 +2,7 @@ import { newID } from '#shared/core/ids.ts';
 import { Listener as ListenerEntity } from '#shared/entities/tables/listener.ts';
 import { ListenerAction } from '#shared/entities/tables/listener-action.ts';
 import { createAsset } from '../../assets/assets.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import {
   checkEndpoint,
   checkTransform,

@@ -3,7 +3,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { MAX_AT_ONCE, PURGE, REDRIVE, REPLACE, REPLAY } from '#shared/triggers/listeners/dead-letters.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { EventID, Purge, Purged, Redrive, Redriven, RedriveOne, Started } from './event-schemas.ts';
 import { findEvent } from './events.ts';
 import { getListener } from './find.ts';

@@ -4,8 +4,8 @@ import { listenerGroups } from '#shared/core/schema/form-groups.ts';
 import { actions } from '#shared/triggers/listeners/actions.ts';
 import type { ListenerDefinition } from '#shared/triggers/listeners/types/define-listener.ts';
 import { findListenerType, listeners } from '#shared/triggers/listeners/types/index.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { formOf } from '../../http/forms/form.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { ListenerSchemas, SchemasQuery } from './schemas.ts';
 
 export const describeListeners = tenantRoute({

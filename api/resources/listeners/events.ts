@@ -8,8 +8,8 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { ListenerBuffer } from '#shared/entities/tables/listener-buffer.ts';
 import { ListenerEvent as EventEntity } from '#shared/entities/tables/listener-event.ts';
 import { COUNT_EVENTS } from '#shared/triggers/listeners/dead-letters.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { findPage } from '../../http/fields/paging.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import {
   BufferedEvents,
   BufferQuery,

@@ -6,7 +6,7 @@ import type { ListenerBreaker } from '#shared/entities/tables/listener-breaker.t
 import { findListenerType } from '#shared/triggers/listeners/types/index.ts';
 import type { Action, Breaker, Listener } from './schemas.ts';
 
-/** What a listener is shown with. */
+/** Rows that are shown with a listener. */
 export interface Around {
   actions: readonly ActionEntity[];
   datasource: Pick<Datasource, 'id' | 'datasourceTitle' | 'datasourceType'> | undefined;

@@ -5,9 +5,9 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { Listener as ListenerEntity, type ListenerStatus } from '#shared/entities/tables/listener.ts';
 import type { ListenerBreaker } from '#shared/entities/tables/listener-breaker.ts';
 import { deleteAsset } from '../../assets/assets.ts';
-import { Message } from '../../http/fields/response-parts.ts';
+import { type ApiRoute, tenantRoute } from '../../context/routes.ts';
 import { containing, findPage } from '../../http/fields/paging.ts';
-import { type Route, tenantRoute } from '../../http/route/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import { actionRoutes } from './actions.ts';
 import { requireConnection } from './check.ts';
 import { cloneListener } from './clone.ts';
@@ -148,7 +148,7 @@ interface ConnectionRow {
   retryCount: number;
 }
 
-/** What the owners of listeners have said of their connections. One without an owner waits for the next. */
+/** The states of connections that the owners of listeners have reported. A listener without an owner waits for the next. */
 async function findConnections(em: EntityManager, tenantID: string): Promise<Map<string, ConnectionRow>> {
   const { rows } = await onEntities(em)<ConnectionRow>(
     `select listener_id as id, case when held_by is null then 'connecting' else state end as state, retry_count as "retryCount"
@@ -178,7 +178,7 @@ interface StatusRoute {
   description: string;
 }
 
-function setStatus({ verb, status, ...words }: StatusRoute): Route {
+function setStatus({ verb, status, ...words }: StatusRoute): ApiRoute {
   return tenantRoute({
     ...words,
     method: 'post',

@@ -13,10 +13,10 @@ import { findNodeKind } from '#shared/workflow/nodes/index.ts';
 import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { isTerminal } from '#shared/workflow/progress/status.ts';
-import type { Access } from '../../http/route/input.ts';
 import { tenantRoute } from '../../context/routes.ts';
-import { newTestRun } from '../../runs/test-run.ts';
 import { findLatestID, findVersionToRun, type VersionName } from '../../graphs/workflow-versions.ts';
+import type { Access } from '../../http/route/input.ts';
+import { newTestRun } from '../../runs/test-run.ts';
 import { compareRuns } from './compare-runs.ts';
 import { EventID } from './event-schemas.ts';
 import { findEvent } from './events.ts';
@@ -39,7 +39,7 @@ const replayInShadow = tenantRoute({
   idempotent: 'handler',
 
   async handle({ params, query, body, em, tenantID, caller, require, idempotency, signal }, context) {
-    const { pool, runs, runs: { awaited: awaitedRuns } } = context;
+    const { pool, runs } = context;
     const original = await findOriginal(em, params, body.actionID);
     const { workflowID } = original;
     await require([onWorkflow('workflow.read', workflowID), onWorkflow('workflow.test', workflowID)]);
@@ -52,9 +52,9 @@ const replayInShadow = tenantRoute({
       mode: { dryRun: true },
     });
     const id = newID();
-    using expected = awaitedRuns.expect({ tenantID, instanceID: id });
-    const { instanceID } = await runs.accept({ ...run, id, awaitedBy: awaitedRuns.channel }, idempotency);
-    using earlier = instanceID === id ? undefined : awaitedRuns.expect({ tenantID, instanceID });
+    using expected = runs.awaited.expect({ tenantID, instanceID: id });
+    const { instanceID } = await runs.accept({ ...run, id, awaitedBy: runs.awaited.channel }, idempotency);
+    using earlier = instanceID === id ? undefined : runs.awaited.expect({ tenantID, instanceID });
     earlier?.look();
     if (query.wait > 0) await (earlier ?? expected).outcome(query.wait * 1_000, signal);
     return present({ em, pool }, { params, original, instanceID });
@@ -136,7 +136,7 @@ async function graphOf(version: WorkflowVersion) {
   return { nodes, options: WorkflowOptions.parse(version.options) };
 }
 
-/** What the nodes ask of the caller of a run. */
+/** Permissions that the nodes require of the caller of a run. */
 function callerAccess(nodes: readonly WorkflowNode[]): Access[] {
   return nodes.flatMap(({ type, data }) => {
     const definition = findNodeKind(type);

@@ -5,7 +5,7 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import type { Listener } from '#shared/entities/tables/listener.ts';
 import { ListenerAction } from '#shared/entities/tables/listener-action.ts';
 import { requireFolder } from '../../assets/folders.ts';
-import { type Route, tenantRoute } from '../../http/route/route.ts';
+import { type ApiRoute, tenantRoute } from '../../context/routes.ts';
 import {
   checkEndpoint,
   checkTransform,
@@ -40,7 +40,7 @@ interface Words {
   description: string;
 }
 
-function updateBy(words: Words): Route {
+function updateBy(words: Words): ApiRoute {
   return tenantRoute({
     ...words,
     path: '/listeners/:listenerID',

@@ -2,12 +2,12 @@ import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Membership } from '#shared/entities/tables/membership.ts';
 import { Notification as Entity } from '#shared/entities/tables/notification.ts';
+import { userRoute } from '../../context/routes.ts';
 import { findPage } from '../../http/fields/paging.ts';
-import { userRoute } from '../../http/route/route.ts';
 import { presentNotification } from './present.ts';
 import { NotificationID, NotificationList, Notifications, Read } from './schemas.ts';
 
-/** Of all tenants of the user. */
+/** Notifications of all tenants of the user. */
 const filters = { tenant: false } as const;
 
 export const notificationRoutes = [

@@ -3,8 +3,8 @@ import { AppError } from '#shared/core/errors.ts';
 import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { tellRevokers } from '#shared/messaging/oauth-revocations.ts';
 import { deleteAsset } from '../../assets/assets.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { getConnection } from './find.ts';
 import { OAuthConnectionID } from './schemas.ts';
 
@@ -21,7 +21,7 @@ export const deleteConnection = tenantRoute({
   response: z.object({ message: Message }),
   errors: ['409'],
 
-  async handle({ params, em, log }, { backplane }) {
+  async handle({ params, em, log }, { messaging: { backplane } }) {
     await em.transactional(async (tx) => {
       // Locked, so that no datasource is bound to it meanwhile.
       const connection = await getConnection(tx, params.oauthConnectionID, { lock: true });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { OAuthConnection as OAuthConnectionEntity } from '#shared/entities/tables/oauth-connection.ts';
-import { Message } from '../../http/fields/response-parts.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { findPage } from '../../http/fields/paging.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import { deleteConnection } from './delete.ts';
 import { getConnection } from './find.ts';
 import { presentConnection } from './present.ts';

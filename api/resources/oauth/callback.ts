@@ -8,10 +8,11 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { OAuthFlow } from '#shared/entities/tables/oauth-flow.ts';
 import { oauthExchange } from '#shared/messaging/queues/oauth-exchange.ts';
 import type { OAuthProvider } from '#shared/process/oauth-providers.ts';
-import type { RecordPublic } from '../../http/route/audit-entry.ts';
-import type { ApiContext } from '../../app/open-context.ts';
+import type { ApiContext } from '../../context/context.ts';
+import { publicRoute } from '../../context/routes.ts';
 import { createAuthorizer, denied } from '../../http/access/authorize.ts';
-import { publicRoute, type Request, type Response } from '../../http/route/route.ts';
+import type { RecordPublic } from '../../http/route/audit-entry.ts';
+import type { Request, Response } from '../../http/route/route.ts';
 import { tenantEntityManager } from '../../tenant/entity-manager.ts';
 import { type BrowserSecret, forgetBrowser, readBrowser } from './browser.ts';
 import { type FlowOutcome, sendOutcome } from './page.ts';
@@ -98,11 +99,11 @@ async function connect(
   const oauthConnectionID = flow.oauthConnectionID ?? newID();
   const { caller, tenantID } = flow;
   const { codeVerifier, nonce } = browser;
-  const question = { oauthConnectionID, provider: provider.name, redirectURI, codeVerifier, nonce };
+  const payload = { oauthConnectionID, provider: provider.name, redirectURI, codeVerifier, nonce };
   // Goes on when the window is closed: the code is used up by then, and the grant would belong to no connection.
-  const { expiresAt, refreshAt, ...granted } = await context.producer.ask(
+  const { expiresAt, refreshAt, ...granted } = await context.messaging.producer.request(
     oauthExchange,
-    { ...question, code: query.code, ...(query.iss !== undefined && { issuer: query.iss }) },
+    { ...payload, code: query.code, ...(query.iss !== undefined && { issuer: query.iss }) },
     { limitKeys: { user: caller.id, tenant: tenantID } },
   );
   const fields = { ...granted, expiresAt: dateOf(expiresAt), refreshAt: dateOf(refreshAt) };
@@ -127,7 +128,7 @@ async function take(
 /** Checks the permission again: the flow began up to ten minutes ago. */
 async function requireRights(
   { tenantID, caller, oauthConnectionID }: OAuthFlow,
-  { pool, policy }: ApiContext,
+  { pool, access: { policy } }: ApiContext,
 ): Promise<void> {
   const version = await readActingVersion(pool, tenantID, caller);
   if (version === null) throw denied();

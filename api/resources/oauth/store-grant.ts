@@ -8,10 +8,10 @@ import type { OAuthFlow } from '#shared/entities/tables/oauth-flow.ts';
 import { OAuthRevocation } from '#shared/entities/tables/oauth-revocation.ts';
 import { tellRevokers } from '#shared/messaging/oauth-revocations.ts';
 import { createAsset } from '../../assets/assets.ts';
-import type { ApiContext } from '../../app/open-context.ts';
+import type { ApiContext } from '../../context/context.ts';
 import { tenantEntityManager } from '../../tenant/entity-manager.ts';
 
-/** What a provider has granted. */
+/** A grant of a provider. */
 export interface Grant {
   oauthConnectionID: string;
   provider: string;
@@ -23,7 +23,7 @@ export interface Grant {
  * revoked: no connection would ever end it.
  */
 export async function storeGrant(
-  { orm, backplane }: ApiContext,
+  { orm, messaging: { backplane } }: ApiContext,
   { flow, grant, log }: { flow: OAuthFlow; grant: Grant; log: Logger },
 ): Promise<void> {
   const { oauthConnectionID: id, provider, fields } = grant;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { originOf } from '../../auth/operator-session.ts';
-import { OPERATOR_PREFIX, publicRoute } from '../../http/route/route.ts';
+import { publicRoute } from '../../context/routes.ts';
+import { OPERATOR_PREFIX } from '../../http/route/route.ts';
 import { Operator, OperatorLogin } from './schemas.ts';
 
 /** Public, because the caller has no session yet; throttled in `Operators.login`. */
@@ -15,7 +16,7 @@ export const loginOperator = publicRoute({
   idempotent: false,
   errors: ['401', '429'],
 
-  async handle({ body, request, response }, { operators }) {
+  async handle({ body, request, response }, { access: { operators } }) {
     const { operator, token, expiresAt } = await operators.login(body, originOf(request));
     response.setHeader('cache-control', 'no-store');
     return { operator, token, expiresAt: expiresAt.toISOString() };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { originOf } from '../../auth/operator-session.ts';
-import { operatorRoute } from '../../http/route/route.ts';
+import { operatorRoute } from '../../context/routes.ts';
 import { loginOperator } from './login.ts';
 import { Operator } from './schemas.ts';
 
@@ -17,7 +17,7 @@ export const operatorRoutes = [
     idempotent: false,
     isRecordedByHandler: true,
 
-    async handle({ operator, request }, { operators }) {
+    async handle({ operator, request }, { access: { operators } }) {
       await operators.logout(operator, originOf(request));
       return {};
     },

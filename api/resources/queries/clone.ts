@@ -3,7 +3,7 @@ import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { createAsset } from '../../assets/assets.ts';
 import { titleOfCopy } from '../../assets/copy-title.ts';
 import { folderOfCopy } from '../../assets/folders.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { getDataQuery } from './find.ts';
 import { presentDataQuery } from './present.ts';
 import { Changed, DataQueryID } from './schemas.ts';

@@ -4,8 +4,8 @@ import { queryGroups } from '#shared/core/schema/form-groups.ts';
 import { QueryOptions } from '#shared/datasources/queries/options.ts';
 import type { DatasourceDefinition } from '#shared/datasources/types/define-datasource.ts';
 import { datasources } from '#shared/datasources/types/index.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { formOf, joinForms } from '../../http/forms/form.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { DataQuerySchemas, SchemasQuery } from './schemas.ts';
 
 export const describeDataQueries = tenantRoute({

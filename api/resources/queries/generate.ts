@@ -8,8 +8,8 @@ import { findDatasourceType } from '#shared/datasources/types/index.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { assumptionsIn, type Checked, generateChecked } from '../../ai/generate.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { formOf } from '../../http/forms/form.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { readOwnTables, readTables } from './read-tables.ts';
 import { GeneratedQuery, QueryGenerate } from './schemas.ts';
 import { checkTarget, ownDatabaseType, targetAccess } from './target.ts';
@@ -31,7 +31,7 @@ export const generateDataQuery = tenantRoute({
   response: GeneratedQuery,
   errors: ['409', '429', '502', '504'],
 
-  async handle({ body: { aiPrompt, datasourceID = null }, em, tenantID, caller, signal }, { producer }) {
+  async handle({ body: { aiPrompt, datasourceID = null }, em, tenantID, caller, signal }, { messaging: { producer } }) {
     const datasourceType = await typeOf(em, datasourceID);
     const target = { datasourceID, datasourceType };
     const reading = { tenantID, signal, producer };

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { datasourceMetadata } from '#shared/messaging/queues/datasource-metadata.ts';
 import { tenantDatabase } from '#shared/messaging/queues/tenant-database.ts';
-import type { Asking } from '#shared/messaging/rpc.ts';
+import type { RPC } from '#shared/messaging/rpc.ts';
 
 interface Reading {
   tenantID: string;
   signal: AbortSignal;
-  producer: Pick<Asking, 'ask'>;
+  producer: Pick<RPC, 'request'>;
 }
 
 /** A line of each table, with its columns, and whether there are more. */
@@ -23,7 +23,7 @@ const MAX_TABLES = 200;
 /** As many looks at once as a datasource may have. */
 const AT_ONCE = 4;
 
-/** What a datasource has, as the browser of a UI reads it. Names that the prompt mentions come first. */
+/** The tables of a datasource, as the browser of a UI reads them. Names that the prompt mentions come first. */
 export async function readTables(reading: Reading, datasourceID: string, prompt: string): Promise<Tables> {
   const lines: string[] = [];
   let left: string[][] = [[]];
@@ -47,7 +47,7 @@ export async function readTables(reading: Reading, datasourceID: string, prompt:
 async function look({ tenantID, signal, producer }: Reading, datasourceID: string, path: string[]) {
   const limitKeys = { target: datasourceID, tenant: tenantID };
   try {
-    return (await producer.ask(datasourceMetadata, { tenantID, datasourceID, path }, { signal, limitKeys })).items;
+    return (await producer.request(datasourceMetadata, { tenantID, datasourceID, path }, { signal, limitKeys })).items;
   } catch (error) {
     // Types without tables cannot be browsed.
     if (error instanceof AppError && error.code === 'VALIDATION_ERROR') return [];
@@ -85,8 +85,8 @@ const Own = z.object({
 
 /** The tables of the tenant's own database. */
 export async function readOwnTables({ tenantID, signal, producer }: Reading): Promise<Tables> {
-  const question = { tenantID, operation: { kind: 'readMetadata' } } as const;
-  const answer = await producer.ask(tenantDatabase, question, { signal, limitKeys: { tenant: tenantID } });
+  const payload = { tenantID, operation: { kind: 'readMetadata' } } as const;
+  const answer = await producer.request(tenantDatabase, payload, { signal, limitKeys: { tenant: tenantID } });
   const { metadata } = Own.parse(answer).databaseMetadata;
   const lines = metadata.flatMap(({ databaseSchemaName, tables }) =>
     tables.map(({ databaseTableName, databaseTableColumns }) =>

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import { invalid, within } from '#shared/core/schema/issues.ts';
 import { nextCursorOf, type ResultCursor, type ResultOwner, readResultPage } from '#shared/datasources/result-pages.ts';
-import type { ApiContext } from '../../app/open-context.ts';
-import { type Access, tenantRoute } from '../../http/route/route.ts';
+import type { ApiContext } from '../../context/context.ts';
+import { tenantRoute } from '../../context/routes.ts';
+import type { Access } from '../../http/route/input.ts';
 import { DataQueryAnswer } from '../../queries/answer.ts';
 import { askWorker, datasourceKeyOf, getEnabled } from '../../queries/ask-worker.ts';
 import { getDataQuery } from './find.ts';
@@ -20,7 +21,7 @@ import { checkTarget, targetAccess } from './target.ts';
 /**
  * A run passes through these stages, in this order:
  *
- * 1. `runDataQuery` (here): finds the query, or a further page of an earlier result; `askWorker` (`api/queries/`) → `producer.ask`.
+ * 1. `runDataQuery` (here): finds the query, or a further page of an earlier result; `askWorker` (`api/queries/`) → `producer.request`.
  * 2. `ask` (`shared/messaging/rpc.ts`): `waitForPlaces`, `sendQuestion`, `awaitReply`, `openReply`.
  * 3. `answerQuestions` (`workers/processors/answer-requests.ts`): `claimQuestion`, `openQuestion`, `answerQueryRun`, `sendReply`.
  * 4. `queries.run` (`workers/datasources/queries/run.ts`; nodes of workflows begin here): `loadQuery`, `bindInputs`, the cache,
@@ -56,7 +57,7 @@ export const runDataQuery = tenantRoute({
         { tenantID, source: `dataquery:${dataQueryID}`, callerID: caller.id },
         body.cursor,
       );
-    const asker = { tenantID, caller, signal, producer: context.producer };
+    const asker = { tenantID, caller, signal, producer: context.messaging.producer };
     if (explain) await require([mayRead(dataQueryID)]);
     const mode = explain ? 'explain' : 'run';
     const idempotencyKey = idempotency ? datasourceKeyOf(tenantID, idempotency) : null;
@@ -81,7 +82,10 @@ export const testStoredDataQuery = tenantRoute({
   idempotent: false,
   errors: ['409', '502', '504'],
 
-  async handle({ params, query: { explain }, body, em, tenantID, caller, signal, require }, { producer }) {
+  async handle(
+    { params, query: { explain }, body, em, tenantID, caller, signal, require },
+    { messaging: { producer } },
+  ) {
     const stored = getEnabled(await getDataQuery(em, params.dataQueryID));
     if (explain) await require([mayRead(params.dataQueryID)]);
     const asker = { tenantID, caller, signal, producer };
@@ -106,7 +110,10 @@ export const testGivenDataQuery = tenantRoute({
   isPrivate: true,
   errors: ['502', '504'],
 
-  async handle({ query: { explain }, body: { dataQuery, inputs }, reportUnknown, ...input }, { producer }) {
+  async handle(
+    { query: { explain }, body: { dataQuery, inputs }, reportUnknown, ...input },
+    { messaging: { producer } },
+  ) {
     const { em, tenantID, caller, signal } = input;
     const { target, issues, unknown } = await checkTarget(em, dataQuery);
     reportUnknown(unknown, ['dataQuery']);

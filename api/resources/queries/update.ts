@@ -1,7 +1,7 @@
 import { invalid } from '#shared/core/schema/issues.ts';
 import type { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { requireFolder } from '../../assets/folders.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { getDataQuery } from './find.ts';
 import { presentDataQuery } from './present.ts';
 import { Changed, DataQueryID, DataQueryUpdate } from './schemas.ts';

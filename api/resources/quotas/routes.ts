@@ -7,8 +7,8 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { Tenant } from '#shared/entities/tables/tenant.ts';
 import { User } from '#shared/entities/tables/user.ts';
 import { recordUpdate } from '../../audit/changes.ts';
+import { operatorRoute, tenantRoute } from '../../context/routes.ts';
 import { containing, findPage } from '../../http/fields/paging.ts';
-import { operatorRoute, tenantRoute } from '../../http/route/route.ts';
 import { lockTenant } from '../../tenant/lock.ts';
 import {
   ListedTenants,

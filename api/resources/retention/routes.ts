@@ -5,8 +5,8 @@ import { inTransaction } from '#shared/db/pool.ts';
 import { onClient } from '#shared/db/query.ts';
 import { readRetention, setRetention } from '#shared/runs/retention.ts';
 import { recordUpdate } from '../../audit/changes.ts';
-import type { ApiContext } from '../../app/open-context.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import type { ApiContext } from '../../context/context.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { lockTenant } from '../../tenant/lock.ts';
 import { RunRetention, RunRetentionUpdate, TenantID, WorkflowID } from './schemas.ts';
 

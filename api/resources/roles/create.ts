@@ -3,9 +3,9 @@ import { changeRules } from '#shared/access/policy/change.ts';
 import { rulesOfRole } from '#shared/access/policy/roles.ts';
 import { Role as RoleEntity } from '#shared/entities/tables/role.ts';
 import { createAsset } from '../../assets/assets.ts';
-import { Message } from '../../http/fields/response-parts.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { requireHeld } from '../../http/access/grant.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import { presentRole } from './present.ts';
 import { Role, RoleCreate } from './schemas.ts';
 

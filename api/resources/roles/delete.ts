@@ -3,8 +3,8 @@ import { lockRules } from '#shared/access/policy/change.ts';
 import { forgetAsset, removeRole } from '#shared/access/policy/roles.ts';
 import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { findOwnRole } from './find.ts';
 import { RoleID } from './schemas.ts';
 

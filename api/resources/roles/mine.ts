@@ -1,6 +1,6 @@
 import { type Permission, permissions, splitPermission } from '#shared/access/policy/permissions.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { isAllowed } from '../../http/access/grant.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { HeldPermissions, HeldQuery } from './schemas.ts';
 
 export const listMyPermissions = tenantRoute({

@@ -7,7 +7,7 @@ import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Role as RoleEntity } from '#shared/entities/tables/role.ts';
-import type { ApiContext } from '../../app/open-context.ts';
+import type { ApiContext } from '../../context/context.ts';
 import { containing, findPage } from '../../http/fields/paging.ts';
 import { tenantEntityManager } from '../../tenant/entity-manager.ts';
 import { deleteOwnRole } from './delete.ts';

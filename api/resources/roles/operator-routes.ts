@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { permissions } from '#shared/access/policy/permissions.ts';
+import { operatorRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import { operatorRoute } from '../../http/route/route.ts';
 import { createGlobalRole, deleteAnyRole, listAllRoles, updateAnyRole } from './of-deployment.ts';
 import { AllRolesList, Role, RoleCreate, RoleID, Roles, RoleUpdate } from './schemas.ts';
 

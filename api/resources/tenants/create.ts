@@ -10,7 +10,7 @@ import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { Membership } from '#shared/entities/tables/membership.ts';
 import { Tenant as TenantEntity } from '#shared/entities/tables/tenant.ts';
 import { datasourceTests } from '#shared/messaging/queues/datasource-tests.ts';
-import { userRoute } from '../../http/route/route.ts';
+import { userRoute } from '../../context/routes.ts';
 import { presentTenant } from './present.ts';
 import { DatabaseConnection, Tenant, TenantCreate } from './schemas.ts';
 
@@ -50,13 +50,15 @@ export const createTenant = userRoute({
   },
 
   /** The tenant is created even if the test fails: its database may be reachable only later. */
-  async complete(answer, { body: { tenantDBURL }, identity: { userID }, signal }, { producer }) {
+  async complete(answer, { body: { tenantDBURL }, identity: { userID }, signal }, { messaging: { producer } }) {
     if (!tenantDBURL) return answer;
-    const question = { kind: 'url', url: tenantDBURL } as const;
-    const tenantDBConnection = await producer.ask(datasourceTests, question, { signal, limitKeys: { user: userID } }).then(
-      () => ({ connected: true }),
-      (error: unknown) => ({ connected: false, message: toAppError(error).message }),
-    );
+    const payload = { kind: 'url', url: tenantDBURL } as const;
+    const tenantDBConnection = await producer
+      .request(datasourceTests, payload, { signal, limitKeys: { user: userID } })
+      .then(
+        () => ({ connected: true }),
+        (error: unknown) => ({ connected: false, message: toAppError(error).message }),
+      );
     return { ...answer, tenantDBConnection };
   },
 });

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { deleteTenant as deleteEverything, shutTenant, TENANT_DELETED_CHANNEL } from '#shared/tenants/delete-tenant.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { TenantID } from './schemas.ts';
 
 /** A tenant with millions of rows takes longer than a client waits. */
@@ -20,7 +20,7 @@ export const deleteTenant = tenantRoute({
   params: TenantID,
   response: z.object({ message: Message }),
 
-  async handle({ tenantID, log }, { pool, runs, backplane }) {
+  async handle({ tenantID, log }, { pool, runs, messaging: { backplane } }) {
     // The tenant is shut from here on; a worker finishes the deletion if this process does not.
     await shutTenant(pool, tenantID);
     const deletion = deleteEverything(pool, runs, tenantID)

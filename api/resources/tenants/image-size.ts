@@ -6,7 +6,7 @@ export interface ImageSize {
 
 type Read = (bytes: Buffer) => ImageSize | undefined;
 
-/** By type of image. */
+/** Reads the size from the header of the image's type. */
 export function imageSizeOf(type: string, bytes: Buffer): ImageSize | undefined {
   try {
     return readers[type]?.(bytes);

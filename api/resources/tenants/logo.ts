@@ -3,8 +3,8 @@ import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
 import { TenantLogo } from '#shared/entities/tables/tenant-logo.ts';
+import { publicRoute } from '../../context/routes.ts';
 import { ID } from '../../http/fields/id.ts';
-import { publicRoute } from '../../http/route/route.ts';
 import { sendFile } from '../../http/response/send-file.ts';
 
 const headers = {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { datasourceTests } from '#shared/messaging/queues/datasource-tests.ts';
-import { userRoute } from '../../http/route/route.ts';
+import { userRoute } from '../../context/routes.ts';
 import { DatabaseTest } from './schemas.ts';
 
 export const testDatabase = userRoute({
@@ -13,9 +13,9 @@ export const testDatabase = userRoute({
   response: z.object({ connectionResult: z.boolean() }),
   errors: ['429', '502', '504'],
 
-  async handle({ body: { tenantDBURL }, identity: { userID }, signal }, { producer }) {
-    const question = { kind: 'url', url: tenantDBURL } as const;
-    const { reachable } = await producer.ask(datasourceTests, question, { signal, limitKeys: { user: userID } });
+  async handle({ body: { tenantDBURL }, identity: { userID }, signal }, { messaging: { producer } }) {
+    const payload = { kind: 'url', url: tenantDBURL } as const;
+    const { reachable } = await producer.request(datasourceTests, payload, { signal, limitKeys: { user: userID } });
     return { connectionResult: reachable };
   },
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
 import { Tenant as TenantEntity } from '#shared/entities/tables/tenant.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { deleteLogos } from './delete-logos.ts';
 import { logoPath } from './logo-path.ts';
 import { presentTenant } from './present.ts';

@@ -4,7 +4,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { Tenant } from '#shared/entities/tables/tenant.ts';
 import { imageTypeOf } from '../../assets/image-type.ts';
 import { saveFile } from '../../assets/save-file.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { UPLOAD } from '../../http/request/upload.ts';
 import { deleteLogos } from './delete-logos.ts';
 import { type ImageSize, imageSizeOf } from './image-size.ts';

@@ -4,10 +4,11 @@ import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Tenant } from '#shared/entities/tables/tenant.ts';
 import { ToolApproval as Entity } from '#shared/entities/tables/tool-approval.ts';
-import { Message } from '../../http/fields/response-parts.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { TenantID } from '../../http/fields/id.ts';
 import { findPage } from '../../http/fields/paging.ts';
-import { type Identity, tenantRoute } from '../../http/route/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
+import type { Identity } from '../../http/route/route.ts';
 import { decideCall } from '../../tools/approvals.ts';
 import { presentToolApproval } from './present.ts';
 import {
@@ -108,7 +109,10 @@ export const toolApprovalRoutes = [
     // The row is decided once.
     idempotent: false,
 
-    async handle({ em, tenantID, identity, params: { toolCallID: id } }, { pool, toolRights, backplane, logger }) {
+    async handle(
+      { em, tenantID, identity, params: { toolCallID: id } },
+      { pool, logger, access: { toolRights }, messaging: { backplane } },
+    ) {
       await find(em, id);
       requirePerson(identity);
       const decision = { tenantID, id, deciderID: identity.userID, isApproved: true, reason: null };
@@ -136,7 +140,7 @@ export const toolApprovalRoutes = [
 
     async handle(
       { em, tenantID, identity, params: { toolCallID: id }, body: { reason = null } },
-      { pool, toolRights },
+      { pool, access: { toolRights } },
     ) {
       await find(em, id);
       requirePerson(identity);

@@ -51,7 +51,7 @@ export async function findRoleIDs(
   return held;
 }
 
-/** What a member is in the tenant, as the audit trail shows it. */
+/** The membership of a user, as the audit trail shows it. */
 export async function standingOf(em: EntityManager, id: string) {
   const user = await findTenantUser(em, id);
   const { email: userEmail, role: userTenantRelationship, folderID, isPending } = user;

@@ -6,9 +6,9 @@ import { Membership } from '#shared/entities/tables/membership.ts';
 import { User } from '#shared/entities/tables/user.ts';
 import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
 import { originOf } from '../../auth/operator-session.ts';
-import { Message } from '../../http/fields/response-parts.ts';
+import { operatorRoute } from '../../context/routes.ts';
 import { containing, findPage } from '../../http/fields/paging.ts';
-import { operatorRoute } from '../../http/route/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import { presentPerson } from './present.ts';
 import { People, Person, UserBlock, UserID, UserList } from './schemas.ts';
 
@@ -44,7 +44,7 @@ export const operatorUserRoutes = [
 
     async handle(
       { em, operator, request, concern, params: { userID }, body: { isDisabled } },
-      { backplane, operators },
+      { messaging: { backplane }, access: { operators } },
     ) {
       const memberships = await em.find(Membership, { userID }, { filters: { tenant: false }, fields: ['tenantID'] });
       await concern(memberships.map(({ tenantID }) => tenantID));

@@ -4,8 +4,8 @@ import { onEntities } from '#shared/db/query.ts';
 import { Invitation } from '#shared/entities/tables/invitation.ts';
 import { recordChanges } from '../../audit/changes.ts';
 import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { removeMember } from '../../people/members.ts';
 import { findTenantUser, standingOf } from './find.ts';
 import { requireOtherAdmin } from './last-admin.ts';
@@ -24,7 +24,7 @@ export const removeUser = tenantRoute({
   response: z.object({ message: Message }),
   errors: ['409'],
 
-  async handle({ params, em, tenantID }, { backplane }) {
+  async handle({ params, em, tenantID }, { messaging: { backplane } }) {
     const id = params.tenantUserID;
     const { isPending } = await em.transactional(async (tx) => {
       const query = onEntities(tx);

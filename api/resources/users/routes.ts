@@ -1,8 +1,8 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { TenantUser as TenantUserEntity } from '#shared/entities/tables/tenant-user.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { containing, findPage } from '../../http/fields/paging.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { addUser } from './add.ts';
 import { describeUser, describeUsers } from './find.ts';
 import { removeUser } from './remove.ts';

@@ -9,9 +9,9 @@ import { Membership } from '#shared/entities/tables/membership.ts';
 import type { TenantUser as TenantUserEntity } from '#shared/entities/tables/tenant-user.ts';
 import { recordUpdate } from '../../audit/changes.ts';
 import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
-import { Message } from '../../http/fields/response-parts.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { type Holder, requireHeld } from '../../http/access/grant.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import { setRelationship } from '../../people/members.ts';
 import { describeUser, findRoleIDs, findTenantUser, standingOf } from './find.ts';
 import { requireOtherAdmin } from './last-admin.ts';
@@ -30,7 +30,7 @@ export const setUserRoles = tenantRoute({
   response: z.object({ user: TenantUser, message: Message }),
   errors: ['409'],
 
-  async handle({ params, body, em, tenantID, require, holds }, { backplane }) {
+  async handle({ params, body, em, tenantID, require, holds }, { messaging: { backplane } }) {
     const holder = { require, holds };
     const user = await em.transactional(async (tx) => {
       await lockRules(onEntities(tx), tenantID);

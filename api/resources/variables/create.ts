@@ -4,7 +4,7 @@ import { invalidField } from '#shared/core/schema/issues.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 import { createAsset } from '../../assets/assets.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { presentVariable } from './present.ts';
 import { Variable, VariableCreate } from './schemas.ts';
 

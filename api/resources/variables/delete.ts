@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { deleteAsset } from '../../assets/assets.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { getVariable } from './find.ts';
 import { VariableDelete, VariableID } from './schemas.ts';
 import { tellWorkers } from './tell-workers.ts';
@@ -21,7 +21,7 @@ export const deleteVariable = tenantRoute({
   response: z.object({ message: Message }),
   errors: ['409'],
 
-  async handle({ params, query, em, tenantID, log }, { pool, backplane }) {
+  async handle({ params, query, em, tenantID, log }, { pool, messaging: { backplane } }) {
     const variable = await getVariable(em, params.variableID);
     const uses = query.force ? 0 : await countUses(pool, tenantID, variable.name);
     if (uses > 0)
@@ -35,7 +35,7 @@ export const deleteVariable = tenantRoute({
   },
 });
 
-/** By the text of the graphs, code included. A name that code computes is not found. */
+/** Searches the text of the graphs, code included. A name that code computes is not found. */
 async function countUses(pool: Pool, tenantID: string, name: string): Promise<number> {
   const { rows } = await pool.query<{ n: number }>(USES, [
     tenantID,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { containing, findPage } from '../../http/fields/paging.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { createVariable } from './create.ts';
 import { deleteVariable } from './delete.ts';
 import { getVariable } from './find.ts';

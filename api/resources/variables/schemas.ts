@@ -21,7 +21,7 @@ const Name = z
   .refine(...readable);
 
 const MAX_LENGTH = 16_000;
-/** Of the text of a secret: a shorter one would be masked wherever its letters occur. */
+/** Characters of a secret's text: a shorter one would be masked wherever its letters occur. */
 const MIN_SECRET = 4;
 
 const Value = Json.refine((value) => JSON.stringify(value).length <= MAX_LENGTH, {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { getVariable } from './find.ts';
 import { presentVariable } from './present.ts';
 import { faultOfSecret, Variable, VariableID, VariableUpdate } from './schemas.ts';
@@ -22,7 +22,7 @@ export const updateVariable = tenantRoute({
   hides: ['value'],
   response: z.object({ variable: Variable }),
 
-  async handle({ params, body, em, tenantID, log }, { secrets, backplane }) {
+  async handle({ params, body, em, tenantID, log }, { secrets, messaging: { backplane } }) {
     const variable = await getVariable(em, params.variableID);
     const { value, description } = body;
     if (description !== undefined) variable.description = description;

@@ -3,7 +3,7 @@ import type { RunOutcome } from '#shared/runs/completion-notices.ts';
 import type { WebhookConfig } from '#shared/triggers/listeners/types/webhook.ts';
 import type { Response } from '../../http/route/route.ts';
 
-/** What a sender gets. */
+/** The response to a sender. */
 export interface Reply {
   status: number;
   headers: Record<string, string>;

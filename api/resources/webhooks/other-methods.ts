@@ -1,4 +1,4 @@
-import type { ApiContext } from '../../app/open-context.ts';
+import type { ApiContext } from '../../context/context.ts';
 import type { Request, Response } from '../../http/route/route.ts';
 import { PREFIX, receiveDelivery } from './receive.ts';
 

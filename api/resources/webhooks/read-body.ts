@@ -6,24 +6,24 @@ import type { Request } from '../../http/route/route.ts';
 const COPIES = 3;
 
 /**
- * Reads the bytes of a body as they were sent, which is what a signature is about. They are drawn before they are read, so that the
+ * Reads the bytes of a body as they were sent, which is what a signature is about. They are reserved before they are read, so that the
  * deliveries of a moment cannot fill the memory.
  */
 export async function readRawBody(
   request: Request,
-  { maxBytes, held }: { maxBytes: number; held: Reservation },
+  { maxBytes, reserved }: { maxBytes: number; reserved: Reservation },
 ): Promise<Buffer> {
   const length = lengthOf(request);
   if (length === 0) return Buffer.alloc(0);
   if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes);
-  if (length !== undefined) await held.reserve(COPIES * length);
+  if (length !== undefined) await reserved.reserve(COPIES * length);
   const parts: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const part of request as AsyncIterable<Buffer>) {
       bytes += part.length;
       if (bytes > maxBytes) throw tooLarge(maxBytes);
-      if (length === undefined) await held.reserve(COPIES * part.length);
+      if (length === undefined) await reserved.reserve(COPIES * part.length);
       parts.push(part);
     }
   } catch (error) {

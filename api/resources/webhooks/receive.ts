@@ -28,11 +28,11 @@ export async function receiveDelivery(request: Request, response: Response, cont
   const config = webhook.config.parse(listener.config);
   requireMethod(request, response, options);
 
-  using held = context.requests.bytes.openReservation({ tenantID });
+  using reserved = context.requests.bytes.openReservation({ tenantID });
   const { maxBodyBytes } = context.config.http;
   const body = await readRawBody(request, {
     maxBytes: Math.min(config.maxBodyBytes ?? maxBodyBytes, maxBodyBytes),
-    held,
+    reserved,
   });
   const delivery = deliveryOf(request, body);
   const fault = faultOf(delivery, options);
@@ -57,7 +57,7 @@ function startsWorkflow({ actionType }: { actionType: string }): boolean {
   return actionType === 'trigger_workflow';
 }
 
-/** By the id of a listener, or by its tenant and what matches its path. One answer for all that is not there. */
+/** Finds a listener by its id, or by its tenant and the pattern of its path. All that does not exist gets one response. */
 async function findListener(request: Request, { runs: { ingestion } }: ApiContext) {
   const segments = request.path.slice(PREFIX.length).split('/').map(decodeSegment);
   const [first, ...rest] = segments;
@@ -210,7 +210,9 @@ interface Waiting {
 
 /** Records the event and waits for the run that it starts, or for that of the first delivery with its id. */
 async function waitForRun({ context, response, listener, config, event, actionID }: Waiting) {
-  const { runs: { awaited: awaitedRuns, ingestion } } = context;
+  const {
+    runs: { awaited: awaitedRuns, ingestion },
+  } = context;
   const { tenantID } = listener;
   const gone = new AbortController();
   response.once('close', () => gone.abort());

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Message } from '../../http/fields/response-parts.ts';
+import { publicRoute } from '../../context/routes.ts';
 import { exampleIDs } from '../../http/fields/example-ids.ts';
-import { publicRoute } from '../../http/route/route.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import { activeListeners } from './health.ts';
 import { receiveDelivery } from './receive.ts';
 

@@ -3,7 +3,7 @@ import { Widget } from '#shared/entities/tables/widget.ts';
 import { createAsset } from '../../assets/assets.ts';
 import { titleOfCopy } from '../../assets/copy-title.ts';
 import { folderOfCopy } from '../../assets/folders.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { bindingAccess } from './config.ts';
 import { getWidget } from './find.ts';
 import { presentWidget } from './present.ts';

@@ -7,8 +7,8 @@ import { parseValue } from '#shared/core/schema/parse.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
-import type { Access } from '../../http/route/route.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/request/unknown-fields.ts';
+import type { Access } from '../../http/route/input.ts';
 
 /** The permissions that saving a config needs beside the route's own: who may execute the widget gets the data of its queries. */
 export function bindingAccess(config: JsonObject | undefined): Access[] {

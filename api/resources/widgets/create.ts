@@ -1,6 +1,6 @@
 import { Widget } from '#shared/entities/tables/widget.ts';
 import { createAsset } from '../../assets/assets.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { bindingAccess, checkConfig } from './config.ts';
 import { presentWidget } from './present.ts';
 import { Changed, WidgetCreate } from './schemas.ts';

@@ -7,8 +7,8 @@ import { invalid, within } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import { Widget } from '#shared/entities/tables/widget.ts';
 import { widgetData } from '#shared/messaging/queues/widget-data.ts';
-import type { Asking } from '#shared/messaging/rpc.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import type { RPC } from '#shared/messaging/rpc.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { bindingAccess } from './config.ts';
 import { DataQuery, FreshQuery, WidgetData, WidgetDataBulk, WidgetDataRequest, WidgetsData } from './data-schemas.ts';
 import { noWidget } from './find.ts';
@@ -31,9 +31,12 @@ export const readWidgetData = tenantRoute({
   isPrivate: true,
   errors: ['504'],
 
-  async handle({ params: { widgetID }, query: { fresh, state }, tenantID, caller, signal }, { producer }) {
-    const asker = { tenantID, caller, signal, producer };
-    return { ...(await ask(asker, { widget: { kind: 'stored', widgetID }, state, isFresh: fresh })), message };
+  async handle(
+    { params: { widgetID }, query: { fresh, state }, tenantID, caller, signal },
+    { messaging: { producer } },
+  ) {
+    const requester = { tenantID, caller, signal, producer };
+    return { ...(await requestData(requester, { widget: { kind: 'stored', widgetID }, state, isFresh: fresh })), message };
   },
 });
 
@@ -53,12 +56,15 @@ export const readGivenWidgetData = tenantRoute({
   idempotent: false,
   errors: ['504'],
 
-  async handle({ body: { widgetType = '', widgetConfig = {}, state }, tenantID, caller, signal }, { producer }) {
+  async handle(
+    { body: { widgetType = '', widgetConfig = {}, state }, tenantID, caller, signal },
+    { messaging: { producer } },
+  ) {
     const bindings = parseValue(WidgetBindings, widgetConfig.dataQueries ?? []);
     if (!bindings.success)
       throw invalid(within(['widgetConfig', 'dataQueries'], bindings.issues), { count: bindings.count });
     const widget = { kind: 'given', widgetType, dataQueries: bindings.data } as const;
-    return { ...(await ask({ tenantID, caller, signal, producer }, { widget, state, isFresh: false })), message };
+    return { ...(await requestData({ tenantID, caller, signal, producer }, { widget, state, isFresh: false })), message };
   },
 });
 
@@ -80,17 +86,17 @@ export const readManyWidgetData = tenantRoute({
   isPrivate: true,
   idempotent: false,
 
-  async handle({ query: { fresh }, body, em, tenantID, caller, signal, visible }, { producer }) {
+  async handle({ query: { fresh }, body, em, tenantID, caller, signal, visible }, { messaging: { producer } }) {
     const ids = [...new Set(body.widgets.map(({ widgetID }) => widgetID))];
     const found = await em.find(Widget, { id: { $in: ids }, ...(await visible('widget.execute')) }, { fields: ['id'] });
     const known = new Set(found.map(({ id }) => id));
-    const asker = { tenantID, caller, signal, producer };
+    const requester = { tenantID, caller, signal, producer };
     const answers = new Array<ItemAnswer>(body.widgets.length);
     const left = body.widgets.entries();
     const work = async () => {
       for (const [at, { widgetID, state = body.state }] of left) {
-        const question = { widget: { kind: 'stored', widgetID }, state, isFresh: fresh } as const;
-        answers[at] = known.has(widgetID) ? await answerItem(asker, widgetID, question) : failed(widgetID, noWidget());
+        const payload = { widget: { kind: 'stored', widgetID }, state, isFresh: fresh } as const;
+        answers[at] = known.has(widgetID) ? await answerItem(requester, widgetID, payload) : failed(widgetID, noWidget());
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
@@ -100,10 +106,10 @@ export const readManyWidgetData = tenantRoute({
 
 type ItemAnswer = z.input<typeof WidgetsData>['widgets'][number];
 
-async function answerItem(asker: Asker, widgetID: string, question: Question): Promise<ItemAnswer> {
+async function answerItem(requester: Requester, widgetID: string, payload: DataRequest): Promise<ItemAnswer> {
   try {
-    asker.signal.throwIfAborted();
-    return { widgetID, ...(await ask(asker, question)), error: null };
+    requester.signal.throwIfAborted();
+    return { widgetID, ...(await requestData(requester, payload)), error: null };
   } catch (error) {
     return failed(widgetID, error);
   }
@@ -114,19 +120,19 @@ function failed(widgetID: string, error: unknown): ItemAnswer {
   return { widgetID, widgetData: null, bindings: [], error: { code, message: why } };
 }
 
-interface Asker {
+interface Requester {
   tenantID: string;
   caller: Caller;
   signal: AbortSignal;
-  producer: Pick<Asking, 'ask'>;
+  producer: Pick<RPC, 'request'>;
 }
 
-interface Question {
-  widget: z.input<typeof widgetData.question>['widget'];
+interface DataRequest {
+  widget: z.input<typeof widgetData.request>['widget'];
   state: JsonObject;
   isFresh: boolean;
 }
 
-function ask({ tenantID, caller, signal, producer }: Asker, question: Question) {
-  return producer.ask(widgetData, { tenantID, caller, ...question }, { signal, limitKeys: { tenant: tenantID } });
+function requestData({ tenantID, caller, signal, producer }: Requester, payload: DataRequest) {
+  return producer.request(widgetData, { tenantID, caller, ...payload }, { signal, limitKeys: { tenant: tenantID } });
 }

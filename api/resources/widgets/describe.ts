@@ -3,8 +3,8 @@ import { configOf, eventsOf } from '#shared/apps/widgets/config.ts';
 import type { WidgetDefinition } from '#shared/apps/widgets/define-widget.ts';
 import { findWidgetType, widgets } from '#shared/apps/widgets/index.ts';
 import { AppError } from '#shared/core/errors.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { formOf } from '../../http/forms/form.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { SchemasQuery, WidgetSchemas } from './schemas.ts';
 
 export const describeWidgets = tenantRoute({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What every answer about a file of widgets has. */
+/** Fields of every response about a file of widgets. */
 export const widgetFileFields = {
   fileID: z.uuid(),
   url: z.string().describe('Where the file can be read, relative to the API'),

@@ -3,7 +3,7 @@ import { newID } from '#shared/core/ids.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { Widget } from '#shared/entities/tables/widget.ts';
 import { createAsset } from '../../assets/assets.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { bindingAccess, findMissing } from './config.ts';
 import { getEntry } from './library-entries.ts';
 import { EntryID, Installation, Preview, StoredBundle, type WidgetItem } from './library-schemas.ts';
@@ -58,7 +58,7 @@ export const installLibraryEntry = tenantRoute({
   async handle({ params, caller, em, require }) {
     const { item, warnings } = await planInstallation(em, params.libraryEntryID);
     const { widgetTitle, widgetDescription, widgetType, widgetConfig, refreshInterval = 0 } = item.payload;
-    // What exists here, after the tenant has published the widget itself, is shown to who may execute the copy.
+    // Assets that exist here, after the tenant has published the widget itself, are shown to callers who may execute the copy.
     await require(bindingAccess(widgetConfig));
     const { id } = await createAsset(em, caller, 'widget', Widget, {
       id: newID(),

@@ -1,5 +1,5 @@
 import { requireFolder } from '../../assets/folders.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { bindingAccess, checkConfig } from './config.ts';
 import { getWidget } from './find.ts';
 import { presentWidget } from './present.ts';

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Pool } from '#shared/db/pool.ts';
 import type { FailureHandling } from './schemas.ts';
 
-/** What followed the failure of a run; undefined if its workflow had no `onFailure`. */
+/** The handling of a run's failure; undefined if its workflow had no `onFailure`. */
 export async function findFailureHandling(
   pool: Pool,
   instanceID: string,

@@ -1,6 +1,6 @@
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { findPage } from '../../http/fields/paging.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { instanceFilters } from './filters.ts';
 import { findNames } from './find-names.ts';
 import { presentInstanceSummary } from './present.ts';

@@ -22,11 +22,11 @@ type Summarized = Pick<
   | 'completedAt'
 >;
 
-/** What else is said of the runs of a list: the title of each workflow, the number of each version, by their ids. */
+/** Names beside the runs of a list: the title of each workflow, the number of each version, by their ids. */
 export interface Names {
   titles: ReadonlyMap<string, string>;
   numbers: ReadonlyMap<string, number>;
-  /** By the ids of runs. */
+  /** Tags by the ids of runs. */
   tags: ReadonlyMap<string, string[]>;
 }
 

@@ -4,7 +4,7 @@ import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance
 import { nodeEvents } from '#shared/runs/node-event-rows.ts';
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { findReadableRun, VALUES } from '../../runs/find-run.ts';
 import { InstanceID } from '../../runs/run-schemas.ts';
 import { findWaitReason } from '../../runs/wait-reason.ts';

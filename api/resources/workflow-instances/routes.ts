@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { findRun } from '../../runs/find-run.ts';
 import { InstanceID } from '../../runs/run-schemas.ts';
 import { batchJobRoutes } from './batches/jobs.ts';

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { subjectsOf } from '#shared/core/caller.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { isTerminal } from '#shared/workflow/progress/status.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { createAuthorizer, denied } from '../../http/access/authorize.ts';
-import { tenantRoute } from '../../http/route/route.ts';
-import { streamOwner } from '../../streams/stream-capacity.ts';
 import { findReadableRun, VALUES } from '../../runs/find-run.ts';
 import { InstanceID } from '../../runs/run-schemas.ts';
+import { streamOwner } from '../../streams/stream-capacity.ts';
 import { StreamQuery } from './schemas.ts';
 
 export const streamInstance = tenantRoute({
@@ -36,17 +36,20 @@ export const streamInstance = tenantRoute({
 
     async function check(): Promise<number> {
       const { authorization } = request.headers;
-      const again = await context.authenticator.identify(authorization, { apiKey: request.get('x-api-key'), tenantID });
+      const again = await context.access.authenticator.identify(authorization, {
+        apiKey: request.get('x-api-key'),
+        tenantID,
+      });
       if (!again.membership) throw denied('membership');
       const version = again.membership.policyVersion;
       const asker = { tenantID, version, subjects: subjectsOf(caller) };
-      const authorizer = createAuthorizer(context.policy, asker);
+      const authorizer = createAuthorizer(context.access.policy, asker);
       await findReadableRun({ em: em.fork(), require: authorizer.require, caller }, params.instanceID, {
         without: VALUES,
       });
       return version;
     }
-    await context.streams.send(
+    await context.requests.streams.send(
       {
         instanceID: run.id,
         lastSeq,

@@ -24,7 +24,7 @@ interface Wanted {
   withLargeOutputs: boolean;
 }
 
-/** Of the outputs of a page, as JSON text; one that is larger has a page of its own. */
+/** Bytes of the outputs of a page, as JSON text; one that is larger has a page of its own. */
 const MAX_BYTES = 8 * 1024 ** 2;
 /** Outputs that are read with their events, without being drawn. */
 const SMALL_BYTES = 256 * 1024;

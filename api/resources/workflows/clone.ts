@@ -6,6 +6,7 @@ import { Workflow as WorkflowEntity } from '#shared/entities/tables/workflow.ts'
 import { createAsset } from '../../assets/assets.ts';
 import { titleOfCopy } from '../../assets/copy-title.ts';
 import { folderOfCopy } from '../../assets/folders.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import {
   authorAccess,
   checkGraph,
@@ -16,9 +17,8 @@ import {
   publish,
   writeVersion,
 } from '../../graphs/graph.ts';
-import { tenantRoute } from '../../http/route/route.ts';
-import { WorkflowID } from '../../runs/run-schemas.ts';
 import { requireVersionRoom } from '../../graphs/workflow-versions.ts';
+import { WorkflowID } from '../../runs/run-schemas.ts';
 import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
 import { Workflow } from './schemas.ts';

@@ -3,6 +3,7 @@ import { inEntityTransaction } from '#shared/db/query.ts';
 import { Workflow as WorkflowEntity } from '#shared/entities/tables/workflow.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { createAsset } from '../../assets/assets.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import {
   asStored,
   authorAccess,
@@ -12,7 +13,6 @@ import {
   publish,
   writeVersion,
 } from '../../graphs/graph.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { requireVersionRoom } from '../../graphs/workflow-versions.ts';
 import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';

@@ -5,8 +5,8 @@ import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import { deleteAsset } from '../../assets/assets.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { WorkflowID } from '../../runs/run-schemas.ts';
 
 export const deleteWorkflow = tenantRoute({

@@ -3,9 +3,9 @@ import { AppError } from '#shared/core/errors.ts';
 import { sharedFields } from '#shared/workflow/nodes/common.ts';
 import { type AnyNode, findNodeKind, nodes } from '#shared/workflow/nodes/index.ts';
 import { exitsOf, usualExitOf } from '#shared/workflow/nodes/properties.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { formOf } from '../../http/forms/form.ts';
-import { tenantRoute } from '../../http/route/route.ts';
 import { exampleNode } from './examples.ts';
 import { SchemasQuery } from './schemas.ts';
 

@@ -1,8 +1,8 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
-import { containing, findPage } from '../../http/fields/paging.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { readLatestVersions, requireVersionsFit } from '../../graphs/workflow-versions.ts';
+import { containing, findPage } from '../../http/fields/paging.ts';
 import { presentSummary, presentWorkflow } from './present.ts';
 import { WorkflowList, Workflows } from './schemas.ts';
 

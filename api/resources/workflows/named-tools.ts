@@ -1,9 +1,9 @@
 import { invalid } from '#shared/core/schema/issues.ts';
 import type { WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { findNodeKind } from '#shared/workflow/nodes/index.ts';
-import { requireUnbound } from '../../auth/permission-boundary.ts';
 import type { Identified } from '../../auth/identify.ts';
-import type { ApiContext } from '../../app/open-context.ts';
+import { requireUnbound } from '../../auth/permission-boundary.ts';
+import type { ApiContext } from '../../context/context.ts';
 
 interface Author {
   tenantID: string;
@@ -15,7 +15,7 @@ interface Author {
  * author, and those who bind the tool would bind them no more.
  */
 export async function requireNamedTools(
-  { toolRights }: Pick<ApiContext, 'toolRights'>,
+  { access: { toolRights } }: Pick<ApiContext, 'access'>,
   { tenantID, identity }: Author,
   nodes: readonly WorkflowNode[] = [],
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { WorkflowID } from '../../runs/run-schemas.ts';
 import { cloneWorkflow } from './clone.ts';
 import { createWorkflow } from './create.ts';

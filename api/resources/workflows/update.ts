@@ -3,6 +3,7 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { requireFolder } from '../../assets/folders.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import {
   authorAccess,
   checkGraph,
@@ -15,9 +16,8 @@ import {
   type Saving,
   saveGraph,
 } from '../../graphs/graph.ts';
-import { tenantRoute } from '../../http/route/route.ts';
-import { WorkflowID } from '../../runs/run-schemas.ts';
 import { requireVersionRoom } from '../../graphs/workflow-versions.ts';
+import { WorkflowID } from '../../runs/run-schemas.ts';
 import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
 import { graphSpellings, Workflow, WorkflowUpdate } from './schemas.ts';

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { findWorkflowsThatCall } from '../../assets/calling-workflows.ts';
-import { WorkflowReference } from '../../http/fields/response-parts.ts';
+import { tenantRoute } from '../../context/routes.ts';
 import { exampleIDs } from '../../http/fields/example-ids.ts';
-import { tenantRoute } from '../../http/route/route.ts';
+import { WorkflowReference } from '../../http/fields/response-parts.ts';
 import { WorkflowID } from '../../runs/run-schemas.ts';
 
 /** Further ones are only counted. */

@@ -3,7 +3,7 @@ import { request as rawRequest } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { publicRoute, tenantRoute, userRoute } from '#api/http/route/route.ts';
+import { publicRoute, tenantRoute, userRoute } from '#api/context/routes.ts';
 import { newID } from '#shared/core/ids.ts';
 import { Json } from '#shared/core/json.ts';
 import { type Client, type SmallApi, startSmallApi } from '#test/support/small-api.ts';
@@ -338,7 +338,9 @@ describe('the server', () => {
 describe('a server whose process is about to stop', () => {
   test('is alive but not ready, and requests stop waiting for runs', async () => {
     await using api = await startSmallApi(routes);
-    const { awaitedRuns } = api.context;
+    const {
+      runs: { awaited: awaitedRuns },
+    } = api.context;
     using expected = awaitedRuns.expect({ tenantID: newID(), instanceID: newID() });
     const waiting = expected.outcome(60_000, new AbortController().signal);
 

@@ -56,7 +56,7 @@ describe('the development issuer', () => {
 
     expect(answer.status).toBe(200);
     expect(Date.parse(answer.body.expiresAt) - Date.now()).toBeGreaterThan(3_590_000);
-    expect(await api.context.authenticator.identify(`Bearer ${answer.body.token}`)).toMatchObject({
+    expect(await api.context.access.authenticator.identify(`Bearer ${answer.body.token}`)).toMatchObject({
       email: 'ada@example.com',
     });
     expect((await api.send('GET', '/dev/jwks.json')).body.keys).toEqual([

@@ -55,7 +55,7 @@ function aBundle(title = 'Orders', more: Item[] = []): Bundle {
   };
 }
 
-async function aPlace(): Promise<{ tenant: TestTenant; who: Client }> {
+async function aTarget(): Promise<{ tenant: TestTenant; who: Client }> {
   const tenant = await aTenant(cluster);
   return { tenant, who: cluster.as(tenant.creator).in(tenant) };
 }
@@ -79,7 +79,7 @@ async function rowsOf(tenantID: string): Promise<number> {
 }
 
 test('two tenants with one bundle drift, a plan shows it, and what was planned is applied or refused', async () => {
-  const [{ who: one }, { who: other }] = [await aPlace(), await aPlace()];
+  const [{ who: one }, { who: other }] = [await aTarget(), await aTarget()];
   const { results } = await run(one, aBundle());
   await run(other, aBundle());
   const widget = `T/widgets/${idOf(results, keys.widget)}`;
@@ -112,7 +112,7 @@ test('two tenants with one bundle drift, a plan shows it, and what was planned i
 });
 
 test('a plan shows nothing of an asset that the caller may not read', async () => {
-  const { tenant, who } = await aPlace();
+  const { tenant, who } = await aTarget();
   await run(who, aBundle());
   const planned = async (can: Permission[]) => {
     const member = cluster.as(await aMember(cluster, { tenant, can })).in(tenant);
@@ -130,7 +130,7 @@ test('a plan shows nothing of an asset that the caller may not read', async () =
 });
 
 test('a preview and a plan say which items could not be saved, and which fields nothing reads', async () => {
-  const { tenant, who } = await aPlace();
+  const { tenant, who } = await aTarget();
   const start = { id: 's', type: 'start', data: {} };
   const payloads = {
     widget: { widgetTitle: 'W', widgetType: 'text', widgetConfig: {}, refreshIntervall: 5 },
@@ -165,7 +165,7 @@ test('a preview and a plan say which items could not be saved, and which fields 
 type Warned = { type: string; warnings: string[] };
 
 test('a failure in the middle leaves nothing, and names the item', async () => {
-  const { tenant, who } = await aPlace();
+  const { tenant, who } = await aTarget();
   const wrong = { type: 'listener', id: keys.listener, payload: { listenerTitle: 'L', datasourceID: keys.datasource } };
 
   const answer = await who.post('T/import/execute', { bundle: aBundle('Orders', [wrong]) });
@@ -176,7 +176,7 @@ test('a failure in the middle leaves nothing, and names the item', async () => {
 });
 
 test('a rollback deletes what was created and restores what was changed, unless it was changed again', async () => {
-  const { tenant, who } = await aPlace();
+  const { tenant, who } = await aTarget();
   const first = await run(who, aBundle());
   const key = newID();
   const widgetConfig = {};
@@ -208,7 +208,7 @@ test('a rollback deletes what was created and restores what was changed, unless 
 });
 
 test('a rollback is refused while other assets use what it would delete, and names them', async () => {
-  const { tenant, who } = await aPlace();
+  const { tenant, who } = await aTarget();
   const { importID, results } = await run(who, aBundle());
   const [datasourceID, queryID] = [idOf(results, keys.datasource), idOf(results, keys.query)];
   const ask = { dataQueryTitle: 'Newer', datasourceID, dataQueryOptions: { query: 'select 2' } };
@@ -217,7 +217,7 @@ test('a rollback is refused while other assets use what it would delete, and nam
   const widget = { widgetTitle: 'Sales', widgetType: 'table', widgetConfig: binding(queryID) };
   const users = [
     ['widgets', 'widget', widget, 'the widget "Sales"'],
-    ['workflows', 'workflow', { title: 'Asks', ...asking(queryID) }, 'the workflow "Asks"'],
+    ['workflows', 'workflow', { title: 'Asks', ...queryGraph(queryID) }, 'the workflow "Asks"'],
     ['app-pages', 'appPage', { appPageTitle: 'Page', appPageConfig: bound(queryID) }, 'the app page "Page"'],
     ['cronjobs', 'cronJob', { cronJobTitle: 'Nightly', ...nightly(queryID) }, 'the cron job "Nightly"'],
   ] as const;
@@ -243,7 +243,7 @@ test('a rollback is refused while other assets use what it would delete, and nam
   expect(await rollback()).toMatchObject({ status: 200, body: { removed: 4 } });
 });
 
-const asking = (dataQueryID: string) => {
+const queryGraph = (dataQueryID: string) => {
   const { nodes, edges } = chain({ ask: { type: 'dataQuery', dataQueryID } });
   return { workflowNodes: nodes, workflowEdges: edges };
 };
@@ -253,7 +253,7 @@ const nightly = (dataQueryID: string) => ({
 });
 
 test('a rollback that is refused cancels no run, and one that is done cancels those of its workflows', async () => {
-  const { tenant, who } = await aPlace();
+  const { tenant, who } = await aTarget();
   const { nodes, edges } = chain({ wait: { type: 'delay', delayMs: 900 } });
   const payload: object = { title: 'Waiting', workflowNodes: nodes, workflowEdges: edges };
   const variable = { name: 'region', value: 'EU', isSecret: false };
@@ -287,7 +287,7 @@ test('a rollback that is refused cancels no run, and one that is done cancels th
 });
 
 test('secrets come with the request, stay, and are missing otherwise', async () => {
-  const { who } = await aPlace();
+  const { who } = await aTarget();
   const bundle = { bundleVersion: 1, items: [aDatasourceItem()] };
   const path = ['datasourceOptions', 'connectionDetails', 'password'];
   const secrets = [{ id: keys.datasource, path, value: 'horse-of-the-request' }];
@@ -318,7 +318,7 @@ test('secrets come with the request, stay, and are missing otherwise', async () 
 });
 
 test('an item without what it needs is skipped with those that need it, unless the request names another', async () => {
-  const { tenant, who } = await aPlace();
+  const { tenant, who } = await aTarget();
   const bundle = aBundle();
   bundle.items.pop();
 
@@ -339,7 +339,7 @@ test('an item without what it needs is skipped with those that need it, unless t
 });
 
 test('each item needs the permission that saving it by hand needs', async () => {
-  const { tenant } = await aPlace();
+  const { tenant } = await aTarget();
   const bundle = aBundle();
   const ofAll: Permission[] = [
     'bundle.execute',
@@ -369,7 +369,7 @@ test('each item needs the permission that saving it by hand needs', async () => 
 });
 
 test('ids of another tenant reach nothing of it', async () => {
-  const [{ tenant: victim, who: they }, { tenant, who }] = [await aPlace(), await aPlace()];
+  const [{ tenant: victim, who: they }, { tenant, who }] = [await aTarget(), await aTarget()];
   const { id } = await aWidget(cluster, { tenant: victim });
   const payload = { widgetTitle: 'Mine', widgetType: 'table', widgetConfig: {} };
 
@@ -385,7 +385,7 @@ test('ids of another tenant reach nothing of it', async () => {
 });
 
 test('two imports of one bundle at once make one set of assets', async () => {
-  const { tenant, who } = await aPlace();
+  const { tenant, who } = await aTarget();
 
   const both = await Promise.all([run(who, aBundle()), run(who, aBundle())]);
 
@@ -395,7 +395,7 @@ test('two imports of one bundle at once make one set of assets', async () => {
 });
 
 test('workflows that name one another, and folders in one another, come whole or not at all', async () => {
-  const { tenant, who } = await aPlace();
+  const { tenant, who } = await aTarget();
   const [a, b] = [newID(), newID()];
   const workflow = (id: string, title: string, workflowID: string) => ({
     ...{ type: 'workflow', id },
@@ -419,7 +419,7 @@ test('workflows that name one another, and folders in one another, come whole or
 });
 
 test('a path that is taken gets a suffix, and keeps it', async () => {
-  const { who } = await aPlace();
+  const { who } = await aTarget();
   const datasource = { datasourceTitle: 'Hook', datasourceType: 'webhook', datasourceOptions: {} };
   const { id: datasourceID } = (await who.post('T/datasources', datasource)).body.datasource;
   await who.post('T/listeners', { listenerTitle: 'Ours', datasourceID, endpointPath: 'orders' });
@@ -449,7 +449,7 @@ test.each<[string, object]>([
   ['bundle.items.1.id', { bundleVersion: 1, items: Array(2).fill(aDatasourceItem()) }],
   ['bundle.items', { bundleVersion: 1, items: Array(2_001).fill(aDatasourceItem()) }],
 ])('names %s when it is wrong', async (field, bundle) => {
-  const { who } = await aPlace();
+  const { who } = await aTarget();
 
   for (const path of ['preview', 'plan', 'execute']) {
     const { status, body } = await who.post(`T/import/${path}`, { bundle });
@@ -458,7 +458,7 @@ test.each<[string, object]>([
 });
 
 test('a payload with __proto__ and very deep parts changes no other object', async () => {
-  const { who } = await aPlace();
+  const { who } = await aTarget();
   const deep = `${'{"a":'.repeat(150)}1${'}'.repeat(150)}`;
   const config = `{"__proto__": {"polluted": true}, "constructor": {"prototype": {"polluted": true}}, "deep": ${deep}}`;
   const item = `{"type": "widget", "id": "${newID()}", "payload": {"widgetTitle": "W", "widgetType": "t", "widgetConfig": ${config}}}`;

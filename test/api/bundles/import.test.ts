@@ -36,12 +36,12 @@ async function exportOf(who: Client): Promise<Bundle> {
   return body.bundle;
 }
 
-async function aPlace(): Promise<{ tenant: TestTenant; who: Client }> {
+async function aTarget(): Promise<{ tenant: TestTenant; who: Client }> {
   const tenant = await aTenant(cluster);
   return { tenant, who: cluster.as(tenant.creator).in(tenant) };
 }
 
-/** Of its variables: bundles do not hold them. */
+/** Secrets of its variables: bundles do not hold them. */
 function secretsOf({ items }: Bundle) {
   const secret = items.filter(({ type, payload }) => type === 'variable' && payload.isSecret);
   return secret.map(({ id }) => ({ id, path: ['value'], value: aSecretVariable.value }));
@@ -53,7 +53,7 @@ async function run(who: Client, given: Bundle, more: JsonObject = {}) {
   return body;
 }
 
-/** Of the tables of assets. */
+/** Rows of the tables of assets. */
 async function rowsOf(tenantID: string): Promise<number> {
   const tables =
     'folder tenant_variable datasource data_query workflow widget listener app_page dashboard cron_job role bundle_key';
@@ -63,7 +63,7 @@ async function rowsOf(tenantID: string): Promise<number> {
 }
 
 test('a tenant with every kind of assets goes to another one and comes back the same', async () => {
-  const { tenant, who } = await aPlace();
+  const { tenant, who } = await aTarget();
 
   const preview = (await who.post('T/import/preview', { bundle, secrets: secretsOf(bundle) })).body;
   const first = await run(who, bundle);
@@ -92,7 +92,7 @@ test('a tenant with every kind of assets goes to another one and comes back the 
 });
 
 test('a bundle that is imported in two parts gives what the whole gives', async () => {
-  const { who } = await aPlace();
+  const { who } = await aTarget();
   const half = bundle.items.length / 2;
 
   const first = await run(who, { ...bundle, items: bundle.items.slice(0, half) });
@@ -109,7 +109,7 @@ test('the tenant itself imports its own export without a change', async () => {
 });
 
 test('an import whose connection is lost in the middle leaves nothing', async () => {
-  const { tenant, who } = await aPlace();
+  const { tenant, who } = await aTarget();
 
   const answer = who.post('T/import/execute', { bundle, secrets: secretsOf(bundle) });
   await eventually(async () => {

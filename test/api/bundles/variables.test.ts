@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-async function aPlace(): Promise<{ tenant: TestTenant; who: Client }> {
+async function aTarget(): Promise<{ tenant: TestTenant; who: Client }> {
   const tenant = await aTenant(cluster);
   return { tenant, who: cluster.as(tenant.creator).in(tenant) };
 }
@@ -30,7 +30,7 @@ const token = (payload: object = {}) => ({
 });
 const bundleOf = (...items: object[]) => ({ bundleVersion: 1, items });
 const secrets = [{ id: keys.token, path: ['value'], value: 'a-secret-of-the-request' }];
-const asking = graph(
+const variableGraph = graph(
   {
     start: { type: 'start' },
     ask: {
@@ -57,11 +57,11 @@ async function variablesOf(who: Client): Promise<Record<string, unknown>> {
 }
 
 test('a workflow is exported with the variables that its templates and code name, secrets masked', async () => {
-  const { who } = await aPlace();
+  const { who } = await aTarget();
   const names = ['region', 'year', 'month', 'unused'];
   for (const name of names) await who.post('T/variables', { name, value: 2026 });
   await who.post('T/variables', { name: 'shopToken', value: 'never shown', isSecret: true });
-  const body = { title: 'Asking', workflowNodes: asking.nodes, workflowEdges: asking.edges };
+  const body = { title: 'Asking', workflowNodes: variableGraph.nodes, workflowEdges: variableGraph.edges };
   const { workflow } = (await who.post('T/workflows', body)).body;
 
   const { bundle } = (await who.get(`T/workflows/${workflow.id}/export`)).body;
@@ -83,8 +83,8 @@ test('a workflow is exported with the variables that its templates and code name
 });
 
 test('a secret comes with the request and stays; without it the variable is skipped, and its users are warned of', async () => {
-  const { tenant, who } = await aPlace();
-  const workflow = { title: 'Asking', workflowNodes: asking.nodes, workflowEdges: asking.edges };
+  const { tenant, who } = await aTarget();
+  const workflow = { title: 'Asking', workflowNodes: variableGraph.nodes, workflowEdges: variableGraph.edges };
   // A secret that a person has written into a bundle is none.
   const bundle = bundleOf(region(), token({ value: 'in-the-bundle' }), {
     type: 'workflow',
@@ -126,7 +126,7 @@ test('a secret comes with the request and stays; without it the variable is skip
 });
 
 test('a variable of the tenant with the same name stays as it is, unless the import overwrites it', async () => {
-  const { who } = await aPlace();
+  const { who } = await aTarget();
   await who.post('T/variables', { name: 'region', value: 'US' });
 
   const kept = await run(who, bundleOf(region()));
@@ -145,7 +145,7 @@ test('a variable of the tenant with the same name stays as it is, unless the imp
 });
 
 test('a secret does not become readable, nor a value a secret', async () => {
-  const { who } = await aPlace();
+  const { who } = await aTarget();
   await run(who, bundleOf(region(), token()), { secrets });
 
   for (const item of [
@@ -160,7 +160,7 @@ test('a secret does not become readable, nor a value a secret', async () => {
 });
 
 test('needs the permissions of creating, changing and reading variables', async () => {
-  const { tenant, who } = await aPlace();
+  const { tenant, who } = await aTarget();
   const can = ['bundle.execute', 'bundle.export'] as const;
   const member = cluster.as(await aMember(cluster, { tenant, can })).in(tenant);
 

@@ -217,7 +217,7 @@ describe('a run that a call has started', () => {
       arguments: { workflowID: (await aWorkflow(cluster, { tenant, ...hour })).id, wait: 0.3 },
     });
 
-    // What no message carries is read from the run.
+    // The end that no message carries is read from the run.
     expect(answer.structuredContent).toMatchObject({ status: 'COMPLETED', error: null });
     expect(JSON.stringify(answer.structuredContent).length).toBeGreaterThan(100_000);
     expect(late.structuredContent).toEqual({ success: true, instanceID: expect.any(String) });
@@ -405,7 +405,7 @@ test('a message holds its bytes twice, before they have come, until its connecti
   const sending = request(addressOf(tenant.id), { method: 'POST', headers }).on('error', () => undefined);
   sending.flushHeaders();
 
-  await eventually(() => expect(cluster.context.bytes.used).toBe(2 * length));
+  await eventually(() => expect(cluster.context.requests.bytes.used).toBe(2 * length));
   sending.destroy();
-  await eventually(() => expect(cluster.context.bytes.used).toBe(0));
+  await eventually(() => expect(cluster.context.requests.bytes.used).toBe(0));
 });

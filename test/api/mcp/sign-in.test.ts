@@ -22,26 +22,26 @@ afterAll(async () => {
   await provider[Symbol.asyncDispose]();
 });
 
-/** What a program keeps of a user; the browser signs in as this person. */
-function keeperOf(email: string) {
-  const kept: { tokens?: Awaited<ReturnType<OAuthClientProvider['tokens']>>; verifier: string; callback?: URL } = {
+/** The credentials of a user that a program has; the browser signs in as this person. */
+function credentialsOf(email: string) {
+  const stored: { tokens?: Awaited<ReturnType<OAuthClientProvider['tokens']>>; verifier: string; callback?: URL } = {
     verifier: '',
   };
   const asked: URL[] = [];
-  const keeper: OAuthClientProvider = {
+  const credentials: OAuthClientProvider = {
     redirectUrl: redirectURI,
     clientMetadata: { redirect_uris: [redirectURI], token_endpoint_auth_method: 'none' },
     clientInformation: () => ({ client_id: 'gantry' }),
-    tokens: () => kept.tokens,
-    saveTokens: (tokens) => void Object.assign(kept, { tokens }),
-    saveCodeVerifier: (verifier) => void Object.assign(kept, { verifier }),
-    codeVerifier: () => kept.verifier,
+    tokens: () => stored.tokens,
+    saveTokens: (tokens) => void Object.assign(stored, { tokens }),
+    saveCodeVerifier: (verifier) => void Object.assign(stored, { verifier }),
+    codeVerifier: () => stored.verifier,
     async redirectToAuthorization(url) {
       asked.push(url);
-      kept.callback = new URL((await createBrowser().visit(url.href, { as: email, until: redirectURI })).url);
+      stored.callback = new URL((await createBrowser().visit(url.href, { as: email, until: redirectURI })).url);
     },
   };
-  return { keeper, kept, asked };
+  return { credentials, stored, asked };
 }
 
 test('a standard client signs its user in, knowing nothing but the address of the service', async () => {
@@ -50,13 +50,13 @@ test('a standard client signs its user in, knowing nothing but the address of th
   const rest = createClient(cluster.baseURL, async () => ({ authorization: `Bearer ${idToken}` }));
   const { tenant } = (await rest.post('/api/v1/tenants', { tenantTitle: 'Northwind' })).body;
   const url = new URL(`http://127.0.0.1:${mcp.port}/tenants/${tenant.tenantID}/mcp`);
-  const { keeper, kept, asked } = keeperOf(email);
+  const { credentials, stored, asked } = credentialsOf(email);
 
-  const first = new StreamableHTTPClientTransport(url, { authProvider: keeper });
+  const first = new StreamableHTTPClientTransport(url, { authProvider: credentials });
   await expect(new Client({ name: 'test', version: '1' }).connect(first)).rejects.toThrow(/[Uu]nauthorized/);
-  await first.finishAuth(kept.callback?.searchParams ?? new URLSearchParams());
+  await first.finishAuth(stored.callback?.searchParams ?? new URLSearchParams());
   const client = new Client({ name: 'test', version: '1' });
-  await client.connect(new StreamableHTTPClientTransport(url, { authProvider: keeper }));
+  await client.connect(new StreamableHTTPClientTransport(url, { authProvider: credentials }));
   const { structuredContent } = await client.callTool({ name: 'get_tenant_info' });
   await client.close();
 
@@ -65,7 +65,7 @@ test('a standard client signs its user in, knowing nothing but the address of th
   ]);
   expect(structuredContent).toMatchObject({ success: true, tenant: { tenantTitle: 'Northwind' } });
   // Not the ID token, which is for the client itself.
-  expect(kept.tokens?.access_token).not.toBe(kept.tokens?.id_token);
+  expect(stored.tokens?.access_token).not.toBe(stored.tokens?.id_token);
   const { rows } = await cluster.pool.query('select email from app_user');
   expect(rows).toEqual([{ email }]);
 });
@@ -75,10 +75,10 @@ test('the sign-in of a person who is no member opens no tenant', async () => {
   const rest = createClient(cluster.baseURL, async () => ({ authorization: `Bearer ${idToken}` }));
   const { tenant } = (await rest.post('/api/v1/tenants', { tenantTitle: 'Closed' })).body;
   const url = new URL(`http://127.0.0.1:${mcp.port}/tenants/${tenant.tenantID}/mcp`);
-  const { keeper, kept } = keeperOf('eve@example.com');
-  await auth(keeper, { serverUrl: url });
-  const transport = new StreamableHTTPClientTransport(url, { authProvider: keeper });
-  await transport.finishAuth(kept.callback?.searchParams ?? new URLSearchParams());
+  const { credentials, stored } = credentialsOf('eve@example.com');
+  await auth(credentials, { serverUrl: url });
+  const transport = new StreamableHTTPClientTransport(url, { authProvider: credentials });
+  await transport.finishAuth(stored.callback?.searchParams ?? new URLSearchParams());
 
   await expect(new Client({ name: 'test', version: '1' }).connect(transport)).rejects.toThrow(/403|PERMISSION_DENIED/);
 });

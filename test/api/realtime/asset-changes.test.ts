@@ -20,7 +20,7 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 
 const aDashboard = (title: string) => ({ dashboardTitle: title, dashboardConfig: {} });
 
-/** What the socket heard of these assets, without the times. */
+/** Messages to the socket about these assets, without the times. */
 function heardOf(socket: TestSocket, ...ids: string[]) {
   return socket.news
     .filter(({ event, payload }) => event === 'asset_changed' && ids.includes(payload.id))
@@ -124,7 +124,7 @@ test('a member hears only of what they may list and read, and a stranger of noth
   expect(await stranger.ask('join_room', `tenant:${tenant.id}`)).toMatchObject({ success: false });
   await stranger.ask('join_room', `tenant:${elsewhere.id}`);
   const sockets = await Promise.all([partly, readsOnly, everything, nothing].map((user) => inRoom(user)));
-  // What is told of their creation comes before, so that it is not told together with the change.
+  // Messages about their creation come before, so that they are not told together with the change.
   await eventually(() => expect(sockets[2] && heardOf(sockets[2], own.id, other.id)).toHaveLength(2));
   for (const { id } of [own, other]) await api.patch(`T/workflows/${id}`, { title: 'Changed' });
 

@@ -318,7 +318,9 @@ test('a change of roles takes an open socket out of a room, and out of no other'
   await eventually(() => expect(endOf(socket)).toBeDefined());
   // A check for another reason notes the version of the rules, and must tell of them too.
   await changeRules(em(), tenant.id, { add: [{ subject: reader.id, role }] });
-  await cluster.context.backplane.messages.publish(ACCESS_CHANNEL, { userID: reader.id } satisfies AccessSignal);
+  await cluster.context.messaging.backplane.messages.publish(ACCESS_CHANNEL, {
+    userID: reader.id,
+  } satisfies AccessSignal);
   await eventually(() => expect(socket.news.filter(isOfPermissions).length).toBeGreaterThan(1));
   await sleep(100);
   expect(socket.news.filter(isOfPermissions)).toHaveLength(2);

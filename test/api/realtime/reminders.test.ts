@@ -65,7 +65,7 @@ test('a reminder reaches the sockets of those who may answer, and no others, and
     of: 1,
   });
   const linked = sockets.named.messages.find(({ payload }) => payload.instanceID === runs.closed)?.payload;
-  expect(cluster.context.formLinks.read(tokenOf(String(linked?.answerURL)))).toEqual({
+  expect(cluster.context.runs.formLinks.read(tokenOf(String(linked?.answerURL)))).toEqual({
     tenantID: tenant.id,
     instanceID: runs.closed,
     nodeID: 'ask',

@@ -15,7 +15,7 @@ let tenant: TestTenant;
 let widget: { id: string };
 
 beforeAll(async () => {
-  // What is only noted does not come to be stored.
+  // Entries that are only noted are not stored during the test.
   cluster = await startCluster({ workers: true, apis: 2, settings: { AUDIT_BUFFER_SECONDS: '60' } });
   tenant = await aTenant(cluster);
   widget = await aWidget(cluster, { tenant });

@@ -94,11 +94,11 @@ test('a tool that changes something waits for the confirmation in the row, and i
   const workflow = await aWorkflow(cluster, { tenant });
   provider.play(call('delete_workflow', { workflowID: workflow.id }), { pieces: ['It is gone.'] });
   const chat = aChat(cluster, tenant);
-  const asking = await chat.say('Delete it');
+  const approvalAnswer = await chat.say('Delete it');
   const before = await workflows();
   const answered = await readChunks(await chat.decide(true));
 
-  expect(typesOf(asking).slice(-3)).toEqual(['finish-step', 'tool-approval-request', 'finish']);
+  expect(typesOf(approvalAnswer).slice(-3)).toEqual(['finish-step', 'tool-approval-request', 'finish']);
   expect(before).toBe(1);
   expect(typesOf(answered).slice(0, 2)).toEqual(['start', 'tool-output-available']);
   expect(await workflows()).toBe(0);

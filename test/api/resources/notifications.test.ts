@@ -41,7 +41,7 @@ async function listOf(user: TestUser, query = '') {
 const toldOf = async (user: TestUser, subjectID: string) =>
   (await listOf(user)).notifications.filter((each: { subjectID: string }) => each.subjectID === subjectID);
 
-async function anAsking(ask: object): Promise<string> {
+async function anApproval(ask: object): Promise<string> {
   const nodes = { start: { type: 'start' }, ask: { type: 'approval', title: 'Refund', ...ask }, end: { type: 'end' } };
   const edges = ['start>ask', 'ask:approved>end', 'ask:rejected>end'];
   return (await aWorkflow(cluster, { tenant, title: 'Refunds', ...graph(nodes, edges) })).id;
@@ -59,7 +59,7 @@ async function requestOf(instanceID: string): Promise<string> {
 test('those whom an approval names are told, in the list and live, until it is answered', async () => {
   await using socket = await cluster.socket(manager);
   await using other = await cluster.socket(clerk);
-  const workflowID = await anAsking({ approvers: 'managers' });
+  const workflowID = await anApproval({ approvers: 'managers' });
   const { instanceID } = (await as(clerk).post(`T/workflows/${workflowID}/execute`, {})).body;
   const id = await requestOf(instanceID);
 
@@ -85,7 +85,7 @@ test('those whom an approval names are told, in the list and live, until it is a
 });
 
 test('an approval without names waits for the person by whose request the run began', async () => {
-  const workflowID = await anAsking({});
+  const workflowID = await anApproval({});
   const { instanceID } = (await as(clerk).post(`T/workflows/${workflowID}/execute`, {})).body;
   const id = await requestOf(instanceID);
   expect([await toldOf(clerk, id), await toldOf(manager, id)]).toMatchObject([[{ subjectID: id }], []]);

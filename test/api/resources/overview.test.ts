@@ -157,12 +157,12 @@ test('both read a bounded number of rows of a tenant with many', async () => {
   const em = tenantEntityManager(cluster.context.orm.em, crowd.id);
   // The rights of a caller who may do everything.
   const rights = { visible: async () => ({}), extent: async () => 'all' as const };
-  const asking = { ...rights, em, tenantID: crowd.id };
+  const requester = { ...rights, em, tenantID: crowd.id };
   let overview: Awaited<ReturnType<typeof readOverview>> | undefined;
   const statements = await statementsOf(em, async () => {
     for (const q of ['nothing is called so', 'many', newID().slice(-8)])
-      await search({ ...asking, query: SearchQuery.parse({ q }) });
-    overview = await readOverview({ ...asking, identity: { userID: crowd.creator.id } as never });
+      await search({ ...requester, query: SearchQuery.parse({ q }) });
+    overview = await readOverview({ ...requester, identity: { userID: crowd.creator.id } as never });
   });
   expect(overview).toMatchObject({
     questions: { count: 100, isMore: true },

@@ -3,7 +3,7 @@ import { type AwaitedRuns, createAwaitedRuns } from '#api/streams/awaited-runs.t
 import { newID } from '#shared/core/ids.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { createCompletionNotices, type RunOutcome, type NotifyCompletion } from '#shared/runs/completion-notices.ts';
+import { createCompletionNotices, type NotifyCompletion, type RunOutcome } from '#shared/runs/completion-notices.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';
 import { eventually } from '../../support/settle.ts';

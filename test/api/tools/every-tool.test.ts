@@ -41,7 +41,7 @@ describe.each(withTool.map((route) => [route.name, route] as const))('the tool o
     const tool = toolOf(name);
     const { ours, others: twin } = alone.has(name) ? await twoTenants() : tenants;
     const params = await makeParams(cluster, route, ours);
-    // What changes nothing can be asked twice of the same tenant.
+    // Routes that change nothing can be asked twice of the same tenant.
     const theirs = route.method === 'get' ? ours : twin;
     const others = route.method === 'get' ? params : await makeParams(cluster, route, theirs);
 
@@ -130,7 +130,9 @@ describe('tools that call others', () => {
 test('a caller who was identified before is one of the tenant at the time of the call, or refused', async () => {
   const tenant = await aTenant(cluster);
   const member = await aMember(cluster, { tenant, can: ['workflow.list'] });
-  const { authenticator } = cluster.context;
+  const {
+    access: { authenticator },
+  } = cluster.context;
   const identity = await authenticator.identify(`Bearer ${await cluster.tokenFor(member)}`, { tenantID: tenant.id });
   const call = () => registry.call({ tenantID: tenant.id, who: { identity } }, 'list_workflows', {});
   const before = await call();
@@ -152,7 +154,7 @@ async function twoTenants(): Promise<TwoTenants> {
   return { ours: await aTenant(cluster), others: await aTenant(cluster) };
 }
 
-/** What they do to their tenant, at once or in a job after the answer, would be seen by the tests after them. */
+/** Effects of these on their tenant, at once or in a job after the response, would be seen by the tests after them. */
 const alone: ReadonlySet<string> = new Set([
   'deleteTenant',
   'pauseIntake',

@@ -6,9 +6,9 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { RunBatch } from '#shared/entities/tables/run-batch.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
 import type { BatchJob } from '#shared/runs/batches/job.ts';
-import type { ApiContext } from '../../../app/open-context.ts';
-import type { Demand } from '../../../http/route/route.ts';
-import { tenantRoute } from '../../../http/route/route.ts';
+import type { ApiContext } from '../../../context/context.ts';
+import { tenantRoute } from '../../../context/routes.ts';
+import type { Demand } from '../../../http/route/input.ts';
 import { chooseVersion } from '../../../runs/choose-version.ts';
 import { toRunFilter } from '../filters.ts';
 import { presentProgress } from './routes.ts';
@@ -61,14 +61,14 @@ export const batchJobRoutes = [
   }),
 ];
 
-interface Asking {
+interface Requester {
   em: EntityManager;
   tenantID: string;
   caller: Caller;
 }
 
 async function begin(
-  { em, tenantID, caller }: Asking,
+  { em, tenantID, caller }: Requester,
   { pool }: Pick<ApiContext, 'pool'>,
   { asked, label }: { asked: BatchJob; label: string | undefined },
 ) {
@@ -92,7 +92,7 @@ type Rerun = Extract<BatchJob, { does: 'rerun' }>;
 
 /** A version by its name is one of the workflow that the filter names. */
 async function versionOf(
-  { em, tenantID, require }: Asking & { require(access: readonly Demand[]): Promise<void> },
+  { em, tenantID, require }: Requester & { require(access: readonly Demand[]): Promise<void> },
   context: ApiContext,
   { version, filter }: z.output<typeof RerunMany>,
 ): Promise<Rerun['version']> {
@@ -102,6 +102,6 @@ async function versionOf(
     throw invalidField('version', 'names a version of one workflow: expected filter.workflowID beside it');
   const found = await em.findOne(Workflow, { id: workflowID });
   const workflow = found ? { versionID: found.versionID ?? null, isDisabled: found.isDisabled } : undefined;
-  const asking = { params: { workflowID }, tenantID, workflow, em, require };
-  return { id: (await chooseVersion(asking, context, version)).versionID };
+  const versionRequest = { params: { workflowID }, tenantID, workflow, em, require };
+  return { id: (await chooseVersion(versionRequest, context, version)).versionID };
 }

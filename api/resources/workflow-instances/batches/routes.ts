@@ -7,8 +7,9 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { RunBatch } from '#shared/entities/tables/run-batch.ts';
 import { countByStatus, countsOf, endCancelled, markCancelled } from '#shared/runs/batches/cancel.ts';
 import type { BatchJob } from '#shared/runs/batches/job.ts';
+import { tenantRoute } from '../../../context/routes.ts';
 import { findPage } from '../../../http/fields/paging.ts';
-import { type Access, tenantRoute } from '../../../http/route/route.ts';
+import type { Access } from '../../../http/route/input.ts';
 import { Batch, Batches, BatchID, BatchList, MAX_COUNTED } from './schemas.ts';
 
 /** Runs that are ended before the answer; a worker ends those of a larger batch. */
@@ -68,8 +69,8 @@ export const batchRoutes = [
     response: z.object({ batch: Batch }),
 
     async handle({ params, em, require, tenantID, caller }, { pool, runs }) {
-      const asking = { em, require, permission: 'workflow.execute' } as const;
-      const batch = await findBatch(asking, params.batchID);
+      const requester = { em, require, permission: 'workflow.execute' } as const;
+      const batch = await findBatch(requester, params.batchID);
       const named = { tenantID, batchID: batch.id };
       await markCancelled(pool, { ...named, userID: caller.userID ?? caller.id });
       await endCancelled({ pool, runs }, { ...named, pages: PAGES_AT_ONCE });
@@ -79,14 +80,14 @@ export const batchRoutes = [
   }),
 ];
 
-interface Asking {
+interface Requester {
   em: EntityManager;
   require(access: readonly Access[]): Promise<void>;
   permission: 'workflow.read' | 'workflow.execute';
 }
 
 /** The object of its permission is its workflow; all workflows, if its runs may be of several, and for an unknown id. */
-async function findBatch({ em, require, permission }: Asking, batchID: string): Promise<RunBatch> {
+async function findBatch({ em, require, permission }: Requester, batchID: string): Promise<RunBatch> {
   const batch = await em.findOne(RunBatch, { id: batchID });
   await require([{ permission, object: `workflow:${batch?.workflowID ?? '*'}` }]);
   if (!batch) throw new AppError('NOT_FOUND', 'Batch not found');

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { tenantRoute } from '../../../http/route/route.ts';
+import { tenantRoute } from '../../../context/routes.ts';
 import { findReadableRun, VALUES } from '../../../runs/find-run.ts';
 import { InstanceID } from '../../../runs/run-schemas.ts';
 import { findLogLines, type LogRow } from './log-lines.ts';

@@ -4,8 +4,9 @@ import { Workflow } from '#shared/entities/tables/workflow.ts';
 import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { planRerun, previewRerun } from '#shared/runs/plan-rerun.ts';
-import type { ApiContext } from '../../../app/open-context.ts';
-import { type TenantInput, tenantRoute } from '../../../http/route/route.ts';
+import type { ApiContext } from '../../../context/context.ts';
+import { tenantRoute } from '../../../context/routes.ts';
+import type { TenantInput } from '../../../http/route/input.ts';
 import { chooseVersion } from '../../../runs/choose-version.ts';
 import { directRun } from '../../../runs/direct-run.ts';
 import { findReadableRun } from '../../../runs/find-run.ts';
@@ -87,14 +88,14 @@ async function prepare({ params, body, caller, tenantID, em, require }: Input, c
   await require([{ permission: 'workflow.execute', object: `workflow:${workflowID}` }]);
   const workflow = await em.findOne(Workflow, { id: workflowID });
   if (!workflow) throw new AppError('CONFLICT', 'The workflow of this run was deleted');
-  const asking = {
+  const versionRequest = {
     params: { workflowID },
     tenantID,
     workflow: { versionID: workflow.versionID ?? null, isDisabled: workflow.isDisabled },
     em,
     require,
   };
-  const { versionID, version } = await chooseVersion(asking, context, versionNamed(body.version, source));
+  const { versionID, version } = await chooseVersion(versionRequest, context, versionNamed(body.version, source));
   return { source, workflowID, versionID, version };
 }
 

@@ -9,8 +9,8 @@ import type { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts
 import { templatesOf } from '#shared/workflow/graph/variable-uses.ts';
 import { isPure } from '#shared/workflow/nodes/properties.ts';
 import { expressionsOf } from '#shared/workflow/templates/templates.ts';
-import { isAllowed } from '../../../http/access/grant.ts';
 import { tenantRoute } from '../../../context/routes.ts';
+import { isAllowed } from '../../../http/access/grant.ts';
 import { findReadableRun } from '../../../runs/find-run.ts';
 import { fillSettings } from './fill-settings.ts';
 import { StepInput, StepInputQuery, StepOfInstance } from './schemas.ts';
@@ -71,7 +71,7 @@ function wordsOf(nodeID: string, { iterations, attempt }: z.output<typeof StepIn
   return parts.join(' ');
 }
 
-/** Of the version that the run executes: its nodes, and where the edges into each come from. */
+/** Reads the version that the run executes: its nodes, and the sources of the edges into each. */
 async function readGraph(
   pool: Pool,
   { versionID, tenantID }: Pick<WorkflowInstance, 'versionID' | 'tenantID'>,

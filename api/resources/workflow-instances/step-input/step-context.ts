@@ -27,7 +27,7 @@ import {
 
 /** Characters of JSON text: of all outputs together that are read at once, of an item, and of what a map has passed on. */
 const MAX_READ = 1024 * 1024;
-/** Of the values that an answer has together. */
+/** Bytes of all values of a response together. */
 export const MAX_SHOWN = 2 * MAX_READ;
 
 /** A key of `ctx` that is left out. */
@@ -36,7 +36,7 @@ export interface Omitted {
   /** The node that has set it, and its event; null for an input, an item, and what a map was around. */
   nodeID: string | null;
   seq: number | null;
-  /** Of its JSON text, or of that of the output which has it; null if not known. */
+  /** The length of its JSON text, or of that of the output which has it; null if not known. */
   length: number | null;
   preview: string | null;
 }
@@ -54,9 +54,9 @@ interface Place {
   /** The last event whose output it saw. */
   until: number;
   nodeID: string;
-  /** Of the version of the run, by their ids. */
+  /** Nodes of the version of the run, by their ids. */
   nodes: ReadonlyMap<string, CheckedNode>;
-  /** Of the same: where the edges into each node come from. */
+  /** Sources of the edges into each node of the same version. */
   sources: ReadonlyMap<string, readonly string[]>;
   /** Keys that are read first. */
   wanted: ReadonlySet<string>;
@@ -65,7 +65,7 @@ interface Place {
 /** A key of `ctx`: its value, or what is known in place of it. */
 interface Entry extends Omit<Omitted, 'key'> {
   value?: Json | undefined;
-  /** Of a value that its row has: the key of the output. */
+  /** The key of the output, for a value that its row has. */
   name?: string;
 }
 
@@ -85,7 +85,7 @@ export async function readStepContext(
   const entries = await outermost(pool, run);
   const nodeIDs = [...nodes].flatMap(([id, { config }]) => (nameOf(config) === null ? [] : [id]));
   const rows = await findOutputs(pool, run.id, { layers, nodeIDs, maxLength: MAX_READ });
-  // Of a map that is deleted nothing is known.
+  // Nothing is known of a map that is deleted.
   let mayLackKeys = entries.size === 0;
   for (const [at, { given }] of layers.entries()) {
     for (const [key, entry] of given) entries.set(key, entry);
@@ -135,7 +135,7 @@ async function findLayers(
   return [...layers, { frame, until, given }];
 }
 
-/** What an iteration was given, and the last event around it that it knows of. */
+/** The values that an iteration was given, and the last event around it that it knows of. */
 async function findIteration(
   pool: Pool,
   run: Run,
@@ -197,7 +197,7 @@ async function findError(
   return undefined;
 }
 
-/** What a run begins with: its input, or in a chunk of a map what is around the map. */
+/** The values with which a run begins: its input, or in a chunk of a map those around the map. */
 async function outermost(pool: Pool, { input, mapID }: Run): Promise<Entries> {
   if (!mapID) {
     const { length } = JSON.stringify(input);

@@ -11,7 +11,7 @@ export interface Attempt {
   frame: IterationPath;
   attempt: number;
   status: NodeStatus;
-  /** Of its first event, and of its last. */
+  /** The number of its first event, and of its last. */
   began: number;
   last: number;
   at: Date;
@@ -81,7 +81,7 @@ order by e.seq desc limit 1`;
 export interface Item {
   /** Null also if it is left out because of its length. */
   value: Json;
-  /** Of its JSON text. */
+  /** The length of its JSON text. */
   length: number;
   isHere: boolean;
 }
@@ -126,7 +126,7 @@ export interface Given extends Item {
   key: string;
 }
 
-/** What a map passes on to its chunks of the `ctx` around it. Long values are left out, from the longest on. */
+/** The part of the `ctx` around a map that it passes on to its chunks. Long values are left out, from the longest on. */
 export async function readMapScope(pool: Pool, mapID: string, maxLength: number): Promise<Given[]> {
   const { rows } = await pool.query<Given>(MAP_SCOPE, [mapID, maxLength]);
   return rows;
@@ -172,7 +172,7 @@ export interface OutputRow {
   nodeID: string;
   /** The place of its layer among the layers. */
   layer: number;
-  /** Of its JSON text. */
+  /** The length of its JSON text. */
   length: number;
   /** Null if it is large, or left out. */
   output: Json;
@@ -235,7 +235,7 @@ where e.instance_id = $1 and coalesce(e.frame, '[]') = $2::jsonb and ${own} <= $
   and e.status = 'FAILED' and e.exit is not null and e.payload ? 'error'
 order by e.seq desc limit 1`;
 
-/** What a node gave, from its row. */
+/** The output of a node, from its row. */
 export async function readValue(
   pool: Pool,
   instanceID: string,

@@ -7,7 +7,7 @@ import { argsOf, runInputs } from '../../../runs/run-inputs.ts';
 import { governed, Label } from '../../../runs/run-schemas.ts';
 import { exampleBulk, exampleBulkAnswer } from './examples.ts';
 
-/** What an item is parsed with, each for itself: one that is wrong does not fail the others. */
+/** The schema of one item. Each is parsed by itself: one that is wrong does not fail the others. */
 export const BulkItem = z
   .object({
     ...runInputs,

@@ -7,9 +7,9 @@ import { invalid, mapPaths } from '#shared/core/schema/issues.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
 import type { NewRun } from '#shared/runs/accept.ts';
 import type { BatchItem, ItemOutcome } from '#shared/runs/accept-batch.ts';
-import { TENANT_PREFIX } from '../../../http/route/route.ts';
 import { tenantRoute } from '../../../context/routes.ts';
 import { asSpelled } from '../../../http/fields/field-aliases.ts';
+import { TENANT_PREFIX } from '../../../http/route/route.ts';
 import { chooseVersion } from '../../../runs/choose-version.ts';
 import { directRun } from '../../../runs/direct-run.ts';
 import type { ExecutableVersion } from '../../../runs/executable-versions.ts';
@@ -69,7 +69,7 @@ type Run = Pick<NewRun, 'tenantID' | 'versionID' | 'caller'> & { workflowID: str
 interface Preparing {
   run: Run;
   version: ExecutableVersion;
-  /** What else makes two items with the same key the same. */
+  /** The rest of the request that makes two items with the same key the same. */
   asked: unknown[];
 }
 

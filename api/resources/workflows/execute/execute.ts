@@ -1,4 +1,4 @@
-import { tenantRoute } from '../../../http/route/route.ts';
+import { tenantRoute } from '../../../context/routes.ts';
 import { chooseVersion } from '../../../runs/choose-version.ts';
 import { directRun } from '../../../runs/direct-run.ts';
 import { runSpellings } from '../../../runs/run-inputs.ts';
@@ -25,27 +25,27 @@ export const executeWorkflow = tenantRoute({
 
   async handle(input, context) {
     const { params, query, body, caller, tenantID, idempotency, entry, signal } = input;
-    const { runs, awaitedRuns } = context;
+    const { runs } = context;
     const { versionID, version } = await chooseVersion(input, context, query.version);
 
     const { workflowID } = params;
     const run = directRun(version, { tenantID, workflowID, versionID, caller, args: body.args, asked: body });
     const { id } = run;
-    using expected = query.wait > 0 ? awaitedRuns.expect({ tenantID, instanceID: id }) : undefined;
+    using expected = query.wait > 0 ? runs.awaited.expect({ tenantID, instanceID: id }) : undefined;
     const { instanceID } = await runs.accept(
       {
         ...run,
         tags: body.tags,
         entry: entry.take(),
         ...(body.startAt && { startAt: body.startAt }),
-        ...(expected && { awaitedBy: awaitedRuns.channel }),
+        ...(expected && { awaitedBy: runs.awaited.channel }),
       },
       idempotency,
     );
     if (!expected) return { instanceID };
 
     // The run of an earlier request with the same key may have ended long ago, so it is read at once.
-    using earlier = instanceID === id ? undefined : awaitedRuns.expect({ tenantID, instanceID });
+    using earlier = instanceID === id ? undefined : runs.awaited.expect({ tenantID, instanceID });
     earlier?.look();
     return { instanceID, ...(await (earlier ?? expected).outcome(query.wait * 1_000, signal)) };
   },

@@ -4,9 +4,9 @@ import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient } from '#shared/db/query.ts';
 import { INTAKE_CHANNEL, type IntakeUpdate } from '#shared/messaging/realtime/intake-pause.ts';
 import { recordUpdate } from '../../../audit/changes.ts';
-import type { ApiContext } from '../../../app/open-context.ts';
+import type { ApiContext } from '../../../context/context.ts';
+import { tenantRoute } from '../../../context/routes.ts';
 import { ID } from '../../../http/fields/id.ts';
-import { tenantRoute } from '../../../http/route/route.ts';
 import { WorkflowID } from '../../../runs/run-schemas.ts';
 import { exampleIntake } from '../examples.ts';
 
@@ -86,7 +86,7 @@ const resumeIntake = tenantRoute({
 
 export const pauseRoutes = [pauseWorkflow, resumeWorkflow, pauseIntake, resumeIntake];
 
-type Context = Pick<ApiContext, 'pool' | 'backplane'>;
+type Context = Pick<ApiContext, 'pool' | 'messaging'>;
 
 function pause(context: Context, which: Which) {
   return set(context, which, 'coalesce(paused_at, now())');
@@ -97,7 +97,7 @@ function resume(context: Context, which: Which) {
 }
 
 /** The leader of the sweep does the rest within a second: see `createKeptRuns`. */
-async function set({ pool, backplane }: Context, which: Which, value: string) {
+async function set({ pool, messaging: { backplane } }: Context, which: Which, value: string) {
   const pausedAt = await write(pool, which, value);
   const { tenantID, workflowID } = which;
   const update: IntakeUpdate = { tenantID, workflowID, pausedAt };

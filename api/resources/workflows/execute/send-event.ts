@@ -1,4 +1,4 @@
-import { tenantRoute } from '../../../http/route/route.ts';
+import { tenantRoute } from '../../../context/routes.ts';
 import { EventSent, WorkflowEvent } from './event-schemas.ts';
 
 export const sendWorkflowEvent = tenantRoute({
@@ -14,7 +14,7 @@ export const sendWorkflowEvent = tenantRoute({
   response: EventSent,
   idempotent: 'handler',
 
-  async handle({ body, caller, tenantID, idempotency }, { events }) {
+  async handle({ body, caller, tenantID, idempotency }, { runs: { events } }) {
     const { name, key, data, rememberMinutes } = body;
     const event = { tenantID, name, key: String(key), data, rememberSeconds: rememberMinutes * 60, caller };
     return events.send(event, idempotency);

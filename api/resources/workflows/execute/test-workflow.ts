@@ -8,10 +8,10 @@ import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { readTestMode } from '#shared/workflow/test-mode.ts';
+import { tenantRoute } from '../../../context/routes.ts';
 import { authorAccess, callerAccess, checkGraph, graphOf, writeVersion } from '../../../graphs/graph.ts';
-import { tenantRoute } from '../../../http/route/route.ts';
-import { newTestRun } from '../../../runs/test-run.ts';
 import { findLatestID, findVersionToRun, requireVersionRoom } from '../../../graphs/workflow-versions.ts';
+import { newTestRun } from '../../../runs/test-run.ts';
 import { requireNamedTools } from '../named-tools.ts';
 import { testSpellings, WorkflowTest } from '../schemas.ts';
 

@@ -3,14 +3,14 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
-import type { TenantInput } from '../../../http/route/route.ts';
+import type { TenantInput } from '../../../http/route/input.ts';
 
-type Asking = Pick<TenantInput<never, never, never>, 'em' | 'visible' | 'holds'> & { em: EntityManager; pool: Pool };
+type AssetRequest = Pick<TenantInput<never, never, never>, 'em' | 'visible' | 'holds'> & { em: EntityManager; pool: Pool };
 
 const MAX_ASSETS = 150;
 
 /** A line for each asset that a graph of the caller may name: the newest ones of each kind. */
-export async function describeAssets({ em, pool, visible, holds }: Asking): Promise<string> {
+export async function describeAssets({ em, pool, visible, holds }: AssetRequest): Promise<string> {
   const newest = { orderBy: { createdAt: 'desc' }, limit: MAX_ASSETS } as const;
   const queries = await em.find(
     DataQuery,

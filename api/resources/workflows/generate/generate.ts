@@ -5,9 +5,10 @@ import { describeIssues } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { assumptionsIn, type Checked, generateChecked, sentencesIn } from '../../../ai/generate.ts';
+import { tenantRoute } from '../../../context/routes.ts';
 import { authorAccess, checkOptions } from '../../../graphs/graph.ts';
-import { type Demand, tenantRoute } from '../../../http/route/route.ts';
 import { findUnknownFields } from '../../../http/request/unknown-fields.ts';
+import type { Demand } from '../../../http/route/input.ts';
 import { graphFaults, type Problem, problemsIn, variableProblems } from '../plan/problems.ts';
 import { describeAssets } from './assets.ts';
 import { instructions } from './instructions.ts';
@@ -29,7 +30,10 @@ export const generateWorkflow = tenantRoute({
   errors: ['429', '502', '504'],
   idempotent: false,
 
-  async handle({ body: { aiPrompt }, em, tenantID, caller, signal, visible, require, holds }, { pool, producer }) {
+  async handle(
+    { body: { aiPrompt }, em, tenantID, caller, signal, visible, require, holds },
+    { pool, messaging: { producer } },
+  ) {
     const assets = await describeAssets({ em, pool, visible, holds });
     const { graph, assumptions, missing } = await generateChecked({
       ...{ tenantID, caller, signal, producer, purpose: 'workflow' },
@@ -79,7 +83,7 @@ async function checkCandidate(em: EntityManager, object: JsonObject): Promise<Ch
   return { value: { graph, missing, assumptions: assumptionsIn(object) } };
 }
 
-/** What saving the graph needs and the caller may not do. */
+/** Permissions that saving the graph needs and the caller does not have. */
 async function refusals(
   { workflowNodes, workflowOptions }: Graph,
   require: (access: readonly Demand[]) => Promise<void>,

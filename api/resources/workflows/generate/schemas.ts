@@ -9,7 +9,7 @@ export const WorkflowGenerate = z
   .object({ aiPrompt: z.string().min(1).max(20_000).describe('What the workflow should do') })
   .meta({ id: 'WorkflowGenerate', examples: [exampleGenerate] });
 
-/** What a model writes. */
+/** The graph as a model writes it. */
 export const GeneratedGraph = z.object({
   title: z.string().min(1).max(255),
   workflowDescription: z.string().max(10_000).nullish(),

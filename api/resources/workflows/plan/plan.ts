@@ -9,11 +9,11 @@ import { workflowPlans } from '#shared/messaging/queues/workflow-plans.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { findNodeKind } from '#shared/workflow/nodes/index.ts';
 import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';
+import { tenantRoute } from '../../../context/routes.ts';
 import { type Graph, graphOf } from '../../../graphs/graph.ts';
-import { tenantRoute } from '../../../http/route/route.ts';
+import { findLatestID, findVersionToRun } from '../../../graphs/workflow-versions.ts';
 import { runSpellings } from '../../../runs/run-inputs.ts';
 import { WorkflowID } from '../../../runs/run-schemas.ts';
-import { findLatestID, findVersionToRun } from '../../../graphs/workflow-versions.ts';
 import { graphFaults, type Problem, problemsIn, variableProblems, workflowProblems } from './problems.ts';
 import { PlanQuery, WorkflowPlan, WorkflowPlanned } from './schemas.ts';
 
@@ -36,7 +36,10 @@ export const planWorkflow = tenantRoute({
   response: WorkflowPlanned,
   idempotent: false,
 
-  async handle({ params, query, body, em, tenantID, workflow, signal }, { pool, policy, producer }) {
+  async handle(
+    { params, query, body, em, tenantID, workflow, signal },
+    { pool, access: { policy }, messaging: { producer } },
+  ) {
     if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
     const { workflowID } = params;
     const versionID =
@@ -55,7 +58,7 @@ export const planWorkflow = tenantRoute({
     problems.push(...(await queryProblems({ em, rights }, version, graph)));
     problems.push(...(await workflowProblems(em, graph)));
     const plan = faults.isSound
-      ? await producer.ask(
+      ? await producer.request(
           workflowPlans,
           { tenantID, versionID: version.id, input },
           { signal, limitKeys: { tenant: tenantID } },

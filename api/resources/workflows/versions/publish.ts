@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
+import { tenantRoute } from '../../../context/routes.ts';
 import {
   authorAccess,
   checkGraph,
@@ -14,7 +15,6 @@ import {
   publish,
   saveGraph,
 } from '../../../graphs/graph.ts';
-import { tenantRoute } from '../../../http/route/route.ts';
 import { requireVersionRoom } from '../../../graphs/workflow-versions.ts';
 import { requireNamedTools } from '../named-tools.ts';
 import { presentWorkflow } from '../present.ts';

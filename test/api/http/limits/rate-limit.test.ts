@@ -16,7 +16,7 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 
 /** How many were refused for a reason, as the metrics of the process count them. */
 function refusals(reason: string, { context }: Pick<Cluster, 'context'> = cluster): number {
-  const samples = context.refusals.counts.samples.filter(({ labels }) => labels?.reason === reason);
+  const samples = context.requests.refusals.counts.samples.filter(({ labels }) => labels?.reason === reason);
   return samples.reduce((sum, { value }) => sum + value, 0);
 }
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { routeGroups } from '#api/app/routes.ts';
+import { publicRoute, tenantRoute, userRoute } from '#api/context/routes.ts';
 import { ID } from '#api/http/fields/id.ts';
 import { describeRoutes } from '#api/http/openapi/describe-routes.ts';
 import type { OpenAPI } from '#api/http/openapi/types.ts';
-import { publicRoute, tenantRoute, userRoute } from '#api/http/route/route.ts';
-import { routeGroups } from '#api/app/routes.ts';
 import { Json, JsonObject } from '#shared/core/json.ts';
 import { type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  await eventually(() => expect(cluster.context.bytes.used).toBe(0));
+  await eventually(() => expect(cluster.context.requests.bytes.used).toBe(0));
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
@@ -53,14 +53,14 @@ test.each([
   async (_what, path, headers, bytes) => {
     await announce(path, headers);
 
-    await eventually(() => expect(cluster.context.bytes.used).toBe(bytes));
+    await eventually(() => expect(cluster.context.requests.bytes.used).toBe(bytes));
   },
 );
 
 test('those of one user leave room for another', async () => {
   const other = await aTenant(cluster);
   for (let n = 0; n < 20; n += 1) await announce('/upload-logo', { 'content-type': form, 'content-length': 9 * MB });
-  await eventually(() => expect(cluster.context.bytes.waiting).toBeGreaterThan(10));
+  await eventually(() => expect(cluster.context.requests.bytes.waiting).toBeGreaterThan(10));
 
   const { status } = await cluster
     .as(other.creator)
@@ -68,7 +68,7 @@ test('those of one user leave room for another', async () => {
     .post('T/workflows', { title: 'x', nodes: [], edges: [], description: 'x'.repeat(500_000) });
 
   expect(status).toBe(400);
-  expect(cluster.context.bytes.waiting).toBeGreaterThan(10);
+  expect(cluster.context.requests.bytes.waiting).toBeGreaterThan(10);
 });
 
 /** Asks, and reads nothing of the answer. */
@@ -91,10 +91,10 @@ test('answers that are not read hold their bytes, and others are refused before 
   const [path, ofOther] = [await pathOf(tenant), await pathOf(other)];
   const head = `GET ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${await cluster.tokenFor(tenant.creator)}\r\n\r\n`;
   for (let n = 0; n < 10; n += 1) await askAndLeave(Number(new URL(cluster.baseURL).port), head);
-  await eventually(() => expect(cluster.context.bytes.used).toBeGreaterThan(25 * MB));
+  await eventually(() => expect(cluster.context.requests.bytes.used).toBeGreaterThan(25 * MB));
 
   await eventually(async () => expect(await cluster.as(tenant.creator).get(path)).toMatchObject({ status: 503 }));
-  expect(cluster.context.bytes.used).toBeLessThan(40 * MB);
+  expect(cluster.context.requests.bytes.used).toBeLessThan(40 * MB);
   expect(await cluster.as(other.creator).get(ofOther)).toMatchObject({ status: 200 });
 });
 

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { findUnknownFields, knowsNoKey, MAX_UNKNOWN_FIELDS } from '#api/http/request/unknown-fields.ts';
 import { routes } from '#api/app/routes.ts';
+import { findUnknownFields, knowsNoKey, MAX_UNKNOWN_FIELDS } from '#api/http/request/unknown-fields.ts';
 import { JsonObject } from '#shared/core/json.ts';
 import { readBy } from '#shared/core/schema/walk.ts';
 import { fromSchema, type JsonSchema } from '../../../support/from-schema.ts';
@@ -198,11 +198,11 @@ test('the unknown fields are those that zod drops', () => {
   expect(found).toBeGreaterThan(200);
 });
 
-function dropped(value: unknown, kept: unknown, path: string[] = []): string[][] {
+function dropped(value: unknown, unchanged: unknown, path: string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, child]) => {
-    const isKept = Object.hasOwn(kept as object, key);
-    return isKept ? dropped(child, Reflect.get(kept as object, key), [...path, key]) : [[...path, key]];
+    const isUnchanged = Object.hasOwn(unchanged as object, key);
+    return isUnchanged ? dropped(child, Reflect.get(unchanged as object, key), [...path, key]) : [[...path, key]];
   });
 }
 
@@ -244,14 +244,14 @@ describe.each(bodies)('%s', (_name, body) => {
         const without = structuredClone(value);
         for (const { path } of fields) removeAt(without, path);
         // The data of a node, and options, are stored whole; an item of a bulk is parsed later; all others lose these fields.
-        if (!isKeptWhole(fields)) expect(isDeepStrictEqual(body.parse(without), parsed.data)).toBe(true);
+        if (!isWhole(fields)) expect(isDeepStrictEqual(body.parse(without), parsed.data)).toBe(true);
       }),
       { numRuns: 60 },
     );
   });
 });
 
-function isKeptWhole(fields: readonly { path: (string | number)[] }[]): boolean {
+function isWhole(fields: readonly { path: (string | number)[] }[]): boolean {
   return fields.some(({ path }) => ['data', 'workflowOptions', 'items'].some((name) => path.includes(name)));
 }
 

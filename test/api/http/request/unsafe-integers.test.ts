@@ -34,7 +34,7 @@ test.each([15, 16])(
 
     await findInexact(Buffer.from(text));
 
-    // Of 400 kB; numbers of sixteen digits are looked for once more, by their values.
+    // The body has 400 kB; numbers of sixteen digits are looked for once more, by their values.
     expect(turns).toHaveBeenCalledTimes(digits === 15 ? 12 : 14);
   },
 );

@@ -21,10 +21,10 @@ test('no text begins a cell with a formula, however a spreadsheet separates cell
 });
 
 test('a value with a semicolon, a tab or a line end is one cell', async () => {
-  async function* portions() {
+  async function* batches() {
     yield [{ a: 'x;y', b: 'x\ty', c: '\nx', d: 'plain' }];
   }
   const columns = ['a', 'b', 'c', 'd'].map((name) => ({ name, type: 'text' }));
-  const parts = await Array.fromAsync(exportFormats.csv.write(columns, portions(), { keepsFormulas: false }));
+  const parts = await Array.fromAsync(exportFormats.csv.write(columns, batches(), { keepsFormulas: false }));
   expect(parts.join('')).toBe('a,b,c,d\r\n"x;y","x\ty","\'\nx",plain\r\n');
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { tenantRoute, userRoute } from '#api/http/route/route.ts';
+import { tenantRoute, userRoute } from '#api/context/routes.ts';
 import { migrateAll } from '#ops/migrate-all.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';

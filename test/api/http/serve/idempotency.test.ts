@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAsset } from '#api/assets/assets.ts';
+import { tenantRoute, userRoute } from '#api/context/routes.ts';
 import { createKeyWaits } from '#api/http/serve/idempotency.ts';
-import { tenantRoute, userRoute } from '#api/http/route/route.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import { Tenant } from '#shared/entities/tables/tenant.ts';
@@ -424,7 +424,7 @@ describe('an Idempotency-Key', () => {
 
       expect(JSON.stringify(first.body)).toContain('x'.repeat(20));
       expect(JSON.stringify(rows)).not.toContain('x'.repeat(20));
-      // What a process reads that does not know the column: done, and not kept.
+      // A process that does not know the column reads: done, and not stored.
       expect(rows[0]).toMatchObject({ status: 413, response: {} });
       const { status, body, headers } = await send(20);
       expect({ status, body }).toEqual({ status: first.status, body: first.body });

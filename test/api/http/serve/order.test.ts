@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { tenantRoute, userRoute } from '#api/context/routes.ts';
 import { ID } from '#api/http/fields/id.ts';
-import { tenantRoute, userRoute } from '#api/http/route/route.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';

@@ -10,8 +10,8 @@ import { type Client, type SmallApi, startSmallApi } from '../../../support/smal
 /** Requests of the busy caller wait for it in the database, each on a connection. */
 const LOCK = 71_717;
 const REQUESTS = 30;
-/** Of five connections, which a caller alone gets. */
-const HELD = 4;
+/** The number of connections that a caller alone gets of five. */
+const OWNED_CONNECTIONS = 4;
 
 const reading = (name: string, path: string, sql: string) =>
   (['entities', 'pool'] as const).map((by) =>
@@ -83,7 +83,7 @@ test.each(['entities', 'pool'] as const)(
       const { rows } = await lock.query(`select count(*)::int as n from pg_locks where objid = $1 and not granted`, [
         LOCK,
       ]);
-      expect(rows[0].n).toBe(HELD);
+      expect(rows[0].n).toBe(OWNED_CONNECTIONS);
     });
 
     for (let n = 0; n < 5; n += 1)
@@ -109,7 +109,7 @@ test('a client that goes away leaves the line for a connection, and what it aske
   const send = (path: string, init: RequestInit) =>
     fetch(`${busy.url}/${path}`, { ...init, headers, signal: leaving.signal }).catch(() => 'gone');
   const reads = Array.from({ length: REQUESTS }, () => send('slow/pool', {}));
-  await eventually(() => expect(pool.waitingCount).toBe(REQUESTS - HELD));
+  await eventually(() => expect(pool.waitingCount).toBe(REQUESTS - OWNED_CONNECTIONS));
   await lock.query('begin; lock table audit_record in share mode');
   const changes = Array.from({ length: 10 }, () => send('take', { method: 'POST', body: '{"list":[]}' }));
   // Their entries in the audit trail come before their handlers.

@@ -209,7 +209,9 @@ describe('a link', () => {
   test('of a node that allows none does not work, even if it is signed', async () => {
     const { instanceID } = await asked({ type: 'approval' });
 
-    const url = here(cluster.context.runs.formLinks.urlOf({ tenantID: tenant.id, instanceID, nodeID: 'ask', path: '0' }));
+    const url = here(
+      cluster.context.runs.formLinks.urlOf({ tenantID: tenant.id, instanceID, nodeID: 'ask', path: '0' }),
+    );
     expect(await call(url)).toMatchObject(refusal(409, 'CONFLICT'));
     expect(await call(url, approve)).toMatchObject(refusal(409, 'CONFLICT'));
   });

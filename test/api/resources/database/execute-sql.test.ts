@@ -142,9 +142,7 @@ test("a tenant's unresponsive database does not delay other tenants", async () =
   ]);
   const theirs = cluster.as(hanging.creator).in(hanging);
   let answered = 0;
-  const waits = Array.from({ length: 12 }, () =>
-    theirs.post(path, { sql: 'select 1' }).finally(() => (answered += 1)),
-  );
+  const waits = Array.from({ length: 12 }, () => theirs.post(path, { sql: 'select 1' }).finally(() => (answered += 1)));
   await silent.connected;
 
   for (let n = 0; n < 10; n += 1) expect((await run({ sql: 'select 1' })).status).toBe(200);

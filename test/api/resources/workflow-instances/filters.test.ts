@@ -185,8 +185,8 @@ test('every filter reads few rows beside many runs', async () => {
   await pool.query('vacuum analyze workflow_instance');
   await pool.query('vacuum analyze run_tag');
   const em = tenantEntityManager(orm.em, crowd.id);
-  const root = (await pool.query('select id from workflow_instance where workflow_id = $1 limit 1', [seldom.id])).rows[0]
-    .id;
+  const root = (await pool.query('select id from workflow_instance where workflow_id = $1 limit 1', [seldom.id]))
+    .rows[0].id;
   const filters = [
     {},
     ...['PENDING', 'RUNNING', 'WAITING', 'COMPLETED', 'FAILED', 'CANCELLED'].map((status) => ({ status })),

@@ -235,7 +235,10 @@ test('a re-run that cannot begin says why', async () => {
   expect(await rerun(tested.body.instanceID)).toMatchObject({ status: 409 });
   await cluster.pool.query('delete from run_event where instance_id = $1 and seq < 3', [done]);
   const removed = await rerun(done, { from: { nodeID: 'check' } });
-  expect(removed).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('no longer kept') } } });
+  expect(removed).toMatchObject({
+    status: 409,
+    body: { error: { message: expect.stringContaining('no longer kept') } },
+  });
   expect(await rerun(done)).toMatchObject({ status: 200 });
 });
 
