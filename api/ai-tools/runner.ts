@@ -14,10 +14,10 @@ import {
   dropUnread,
   endCall,
   endTurn,
-  renewSteps,
   offerStep,
   readFoundTools,
   renewCall,
+  renewSteps,
   restartLost,
 } from './chat-turns.ts';
 import { identifyNow, offersOf } from './offers.ts';

@@ -12,7 +12,7 @@ import { createOrm } from '#shared/entities/orm.ts';
 import { requireSchema } from '#shared/entities/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { createProducer } from '#shared/messaging/producer.ts';
-import { type RPCStats, createRPC } from '#shared/messaging/rpc.ts';
+import { createRPC, type RPCStats } from '#shared/messaging/rpc.ts';
 import type { Config } from '#shared/process/config.ts';
 import { createFormLinks } from '#shared/runs/form-links.ts';
 import { createRuns } from '#shared/runs/runs.ts';

@@ -78,7 +78,7 @@ export const longestFirst: readonly string[] = [
   'test/workers/sandbox/pool.test.ts',
   'test/workers/triggers/listeners/live-listeners.test.ts',
   'test/workers/nodes/every-kind.test.ts',
-  'test/flows/ask.test.ts',
+  'test/flows/rpc.test.ts',
   'test/api/every-route.test.ts',
   'test/flows/older-worker.test.ts',
   'test/workers/engine/recovery/recovery.test.ts',

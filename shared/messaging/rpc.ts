@@ -12,45 +12,45 @@ import type { Logger } from '../core/logger.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Backplane, Messages } from './backplane/index.ts';
 import type { Producer } from './producer.ts';
-import { ASK_CANCEL, AskReply, askContext } from './queues/define-ask.ts';
-import type { AnyAsk } from './queues/index.ts';
+import { RPC_CANCEL, RPCReply, rpcContext } from './queues/define-rpc.ts';
+import type { AnyRPC } from './queues/index.ts';
 
-export interface AskOptions {
+export interface RPCOptions {
   timeoutMs?: number;
-  /** Aborted when the client no longer waits for the answer. */
+  /** Aborted when the client no longer waits for the response. */
   signal?: AbortSignal;
   /** The key of each limit of the definition: `{ tenant: tenantID }`. The time limit includes the wait for a permit. */
   limitKeys?: Readonly<Record<string, string>>;
 }
 
-/** Questions to a worker, answered while the asker waits. */
-export interface Asking extends AsyncDisposable {
-  /** The answer, or the error that the worker threw; UPSTREAM_TIMEOUT when none came in time. Never asked twice. */
-  ask<D extends AnyAsk>(
+/** Requests to a worker, for which the caller waits (remote procedure calls over a queue). */
+export interface RPC extends AsyncDisposable {
+  /** Returns the response, or throws the worker's error; UPSTREAM_TIMEOUT if no response came in time. Never sent twice. */
+  request<D extends AnyRPC>(
     definition: D,
-    question: z.input<D['question']>,
-    options?: AskOptions,
-  ): Promise<z.output<D['answer']>>;
+    request: z.input<D['request']>,
+    options?: RPCOptions,
+  ): Promise<z.output<D['response']>>;
   /** Totals so far, for metrics. */
-  readonly stats: AskStats;
+  readonly stats: RPCStats;
 }
 
-export interface AskStats {
-  /** By queue, and `answered` or the code of the error. */
+export interface RPCStats {
+  /** Ended requests by queue, and `answered` or the code of the error. */
   readonly ended: Counter<'queue' | 'outcome'>;
   readonly seconds: Counter<'queue'>;
-  /** Under way, by queue. */
+  /** Requests under way, by queue. */
   readonly waiting: ReadonlyMap<string, number>;
 }
 
 /** A worker's reply, sealed. */
-export const AskOutcome = z.union([z.object({ error: WireError }), z.object({ answer: OwnJson })]);
+export const RPCOutcome = z.union([z.object({ error: WireError }), z.object({ answer: OwnJson })]);
 
 /** A reply as it was announced: sealed, or so many bytes in the table. */
-type Reply = Omit<z.output<typeof AskReply>, 'askID'>;
+type Reply = Omit<z.output<typeof RPCReply>, 'askID'>;
 
-/** Longer than for a job that has a row: a question that was not enqueued is not found by the sweep. */
-const ENQUEUE_PATIENCE_MS = 2_000;
+/** Longer than for a job that has a row: the sweep does not find a request that was not enqueued. */
+const ENQUEUE_TIMEOUT_MS = 2_000;
 
 interface Needs {
   backplane: Backplane;
@@ -61,20 +61,13 @@ interface Needs {
   tenant?: TenantLabel;
 }
 
-export function createAsking({
-  backplane,
-  producer,
-  pool,
-  secrets,
-  logger,
-  tenant = createTenantLabel(),
-}: Needs): Asking {
+export function createRPC({ backplane, producer, pool, secrets, logger, tenant = createTenantLabel() }: Needs): RPC {
   // A channel's name is at most 63 bytes long on Postgres, the deployment's prefix included.
   const replyTo = `asks.${randomBytes(8).toString('hex')}`;
   const waiting = new Map<string, (reply: Reply) => void>();
   const semaphores = createKeyedSemaphores();
   const channel = openChannel(backplane.messages, replyTo, (message) => {
-    const { askID, ...reply } = AskReply.parse(message);
+    const { askID, ...reply } = RPCReply.parse(message);
     waiting.get(askID)?.(reply);
   });
 
@@ -82,14 +75,14 @@ export function createAsking({
   const seconds = new Counter<'queue'>();
   const underWay = new Map<string, number>();
 
-  async function countedAsk(definition: AnyAsk, question: unknown, options: AskOptions): Promise<unknown> {
+  async function countedRequest(definition: AnyRPC, request: unknown, options: RPCOptions): Promise<unknown> {
     const { name: queue } = definition;
     const labels = { queue, ...tenant.of(options.limitKeys?.tenant) };
     const began = performance.now();
     underWay.set(queue, (underWay.get(queue) ?? 0) + 1);
     let outcome = 'answered';
     try {
-      return await ask(definition, question, options);
+      return await send(definition, request, options);
     } catch (error) {
       outcome = toAppError(error).code;
       throw error;
@@ -100,64 +93,64 @@ export function createAsking({
     }
   }
 
-  /** Stage by stage: acquirePermits, sendQuestion, awaitReply, openReply; giveUp when there is no reply. */
-  async function ask(definition: AnyAsk, question: unknown, options: AskOptions): Promise<unknown> {
+  /** Stage by stage: acquirePermits, sendRequest, awaitReply, openReply; giveUp when there is no reply. */
+  async function send(definition: AnyRPC, request: unknown, options: RPCOptions): Promise<unknown> {
     const { timeoutMs = definition.timeoutMs, signal } = options;
     const deadline = Date.now() + timeoutMs;
     using _permits = await acquirePermits(definition, options, timeoutMs);
-    if (signal?.aborted) throw tooLate({ begun: false, gone: true });
+    if (signal?.aborted) throw tooLate({ begun: false, isAborted: true });
     await channel.ready();
     const askID = newID();
     using replies = expectReply(askID);
     const tenantID = options.limitKeys?.tenant ?? options.limitKeys?.user;
-    await sendQuestion(definition, question, { askID, deadline, tenantID });
+    await sendRequest(definition, request, { askID, deadline, tenantID });
     const sealed = await awaitReply(askID, replies.first, { deadline, signal });
-    if (sealed !== undefined) return definition.answer.parse(openReply(askID, sealed));
+    if (sealed !== undefined) return definition.response.parse(openReply(askID, sealed));
     throw await giveUp(definition, askID, signal);
   }
 
   /** Acquires a permit of every limit of the definition, in the same order for all requests. The stack releases them. */
   async function acquirePermits(
-    definition: AnyAsk,
-    { signal, limitKeys = {} }: AskOptions,
+    definition: AnyRPC,
+    { signal, limitKeys = {} }: RPCOptions,
     timeoutMs: number,
   ): Promise<DisposableStack> {
     // A request that got its permits later than this would be begun and then broken off.
-    const patience = AbortSignal.timeout(Math.ceil(timeoutMs - 2 * replyMarginMs(timeoutMs)));
-    const until = signal ? AbortSignal.any([signal, patience]) : patience;
+    const timeout = AbortSignal.timeout(Math.ceil(timeoutMs - 2 * replyMarginMs(timeoutMs)));
+    const until = signal ? AbortSignal.any([signal, timeout]) : timeout;
     using permits = new DisposableStack();
     for (const [kind, max] of Object.entries<number>(definition.maxConcurrent)) {
       if (limitKeys[kind] === undefined) continue;
       const semaphore = { key: `${definition.name} ${kind} ${limitKeys[kind]}`, permits: max };
       const release = await semaphores.acquirePermit(semaphore, IN_ORDER, until);
-      if (!release) throw tooLate({ begun: false, gone: signal?.aborted ?? false });
+      if (!release) throw tooLate({ begun: false, isAborted: signal?.aborted ?? false });
       permits.defer(release);
     }
     return permits.move();
   }
 
-  /** Listens for the reply to a question that is about to be sent. */
+  /** Listens for the reply to a request that is about to be sent. */
   function expectReply(askID: string): { first: Promise<Reply> } & Disposable {
     const { promise: first, resolve } = Promise.withResolvers<Reply>();
     waiting.set(askID, resolve);
     return { first, [Symbol.dispose]: () => void waiting.delete(askID) };
   }
 
-  async function sendQuestion(
-    definition: AnyAsk,
-    question: unknown,
+  async function sendRequest(
+    definition: AnyRPC,
+    request: unknown,
     sent: { askID: string; deadline: number; tenantID: string | undefined },
   ): Promise<void> {
     const { askID } = sent;
-    const parsed = definition.question.parse(question);
+    const parsed = definition.request.parse(request);
     // Safe: it was parsed with the definition's own schema.
     const isShort = definition.isShort(parsed as never);
-    const sealed = secrets.seal(JSON.stringify(parsed), askContext(askID, 'question'));
+    const sealed = secrets.seal(JSON.stringify(parsed), rpcContext(askID, 'question'));
     try {
-      await producer.enqueue(definition, [{ ...sent, replyTo, sealed, isShort }], { timeoutMs: ENQUEUE_PATIENCE_MS });
+      await producer.enqueue(definition, [{ ...sent, replyTo, sealed, isShort }], { timeoutMs: ENQUEUE_TIMEOUT_MS });
     } catch (error) {
       // A queue that is slow to take a job may have taken it all the same.
-      if (await withdrawQuestion(definition, askID)) throw error;
+      if (await withdrawRequest(definition, askID)) throw error;
       throw tooLate({ begun: true });
     }
   }
@@ -174,7 +167,7 @@ export function createAsking({
   }
 
   async function takeStoredReply(askID: string, bytes: number | undefined): Promise<string | undefined> {
-    // Also its text, and the answer to the client.
+    // The text of the reply, and the response to the client.
     await currentReservation()?.reserve(2 * (bytes ?? (await lengthOfReply(askID))));
     const { rows } = await pool.query<{ sealed: string }>('delete from ask_reply where ask_id = $1 returning sealed', [
       askID,
@@ -190,40 +183,40 @@ export function createAsking({
     return rows[0]?.bytes ?? 0;
   }
 
-  /** The answer; throws the error that the worker sent instead of one. */
+  /** The response; throws the error that the worker sent instead of one. */
   function openReply(askID: string, sealed: string): unknown {
-    const outcome = AskOutcome.parse(JSON.parse(secrets.open(sealed, askContext(askID, 'answer'))));
+    const outcome = RPCOutcome.parse(JSON.parse(secrets.open(sealed, rpcContext(askID, 'answer'))));
     if ('error' in outcome) throw reviveError(outcome.error);
     return outcome.answer;
   }
 
-  /** Withdraws the question, or tells its worker to stop. The error says whether a worker has begun. */
-  async function giveUp(definition: AnyAsk, askID: string, signal: AbortSignal | undefined): Promise<AppError> {
-    const begun = !(await withdrawQuestion(definition, askID));
-    // The message may be lost. The worker then stops, or stops to wait for its turn, at the deadline.
-    await backplane.messages.publish(ASK_CANCEL, { askID }).catch(() => undefined);
-    return tooLate({ begun, gone: signal?.aborted ?? false });
+  /** Withdraws the request, or tells its worker to stop. The error says whether a worker has begun. */
+  async function giveUp(definition: AnyRPC, askID: string, signal: AbortSignal | undefined): Promise<AppError> {
+    const begun = !(await withdrawRequest(definition, askID));
+    // The message may be lost. The worker then stops, or stops to wait for a permit, at the deadline.
+    await backplane.messages.publish(RPC_CANCEL, { askID }).catch(() => undefined);
+    return tooLate({ begun, isAborted: signal?.aborted ?? false });
   }
 
-  /** Claims the question itself: true when no worker had, and then none ever will. */
-  async function withdrawQuestion(definition: AnyAsk, askID: string): Promise<boolean> {
+  /** Claims the request itself: true if no worker had, and then none ever will. */
+  async function withdrawRequest(definition: AnyRPC, askID: string): Promise<boolean> {
     backplane
       .queue(definition.name)
       .remove(askID)
       .catch((error) =>
-        logger.debug({ err: error, askID }, 'an abandoned question stays in the queue until its deadline'),
+        logger.debug({ err: error, askID }, 'an abandoned request stays in the queue until its deadline'),
       );
     try {
-      return await claimQuestion(pool, askID);
+      return await claimRequest(pool, askID);
     } catch (error) {
-      logger.warn({ err: error, askID }, 'a question could not be withdrawn');
+      logger.warn({ err: error, askID }, 'a request could not be withdrawn');
       return false;
     }
   }
 
   return {
-    // The definition pairs question and answer; parsing with its own schemas keeps the pair.
-    ask: (definition, question, options = {}) => countedAsk(definition, question, options) as never,
+    // The definition pairs request and response; parsing with its own schemas keeps the pair.
+    request: (definition, request, options = {}) => countedRequest(definition, request, options) as never,
     stats: { ended, seconds, waiting: underWay },
     async [Symbol.asyncDispose]() {
       channel.close();
@@ -246,7 +239,7 @@ function openChannel(messages: Messages, name: string, listener: (message: unkno
   greet();
   return {
     async ready(): Promise<void> {
-      if (!isHeard) await Promise.race([heard, sleep(READY_PATIENCE_MS, undefined, { ref: false })]);
+      if (!isHeard) await Promise.race([heard, sleep(READY_TIMEOUT_MS, undefined, { ref: false })]);
     },
     close() {
       clearInterval(timer);
@@ -256,10 +249,10 @@ function openChannel(messages: Messages, name: string, listener: (message: unkno
 }
 
 const HELLO = 'hello';
-const READY_PATIENCE_MS = 2_000;
+const READY_TIMEOUT_MS = 2_000;
 
-/** True for the first claim of a question, false for all later ones: of its asker or of a worker. */
-export async function claimQuestion(pool: Pool, askID: string): Promise<boolean> {
+/** True for the first claim of a request, false for all later ones: of its caller or of a worker. */
+export async function claimRequest(pool: Pool, askID: string): Promise<boolean> {
   const { rowCount } = await pool.query(
     `insert into ask_claim (ask_id, expires_at) values ($1, now() + interval '1 hour') on conflict do nothing`,
     [askID],
@@ -286,15 +279,15 @@ async function firstOf<T>(
   }
 }
 
-/** A worker ends this much before the deadline: the asker does not hear a later reply. */
+/** A worker ends this much before the deadline: the caller does not hear a later reply. */
 export function replyMarginMs(leftMs: number): number {
   return Math.floor(Math.min(250, leftMs / 4));
 }
 
-/** The same error, whether the asker or the worker notices first. */
-export function tooLate({ begun, gone = false }: { begun: boolean; gone?: boolean }): AppError {
+/** The same error, whether the caller or the worker notices first. */
+export function tooLate({ begun, isAborted = false }: { begun: boolean; isAborted?: boolean }): AppError {
   const what = begun
     ? 'A worker has begun and did not answer in time: the outcome is unknown'
     : 'No worker was free to take this in time, and nothing was done';
-  return new AppError('UPSTREAM_TIMEOUT', gone ? `The client went away. ${what}` : what, { details: { begun } });
+  return new AppError('UPSTREAM_TIMEOUT', isAborted ? `The client went away. ${what}` : what, { details: { begun } });
 }

@@ -56,12 +56,12 @@ describe('an id of another tenant', () => {
 
   test("in the config of a node: a graph cannot name the other tenant's data query", async () => {
     const { id } = await aDataQuery(cluster, { tenant: theirs });
-    const asking = (dataQueryID: string) => chain({ ask: { type: 'dataQuery', dataQueryID } });
+    const queryGraph = (dataQueryID: string) => chain({ ask: { type: 'dataQuery', dataQueryID } });
     const own = await aWorkflow(cluster, { tenant: mine });
 
-    await expectSame((query) => me.post('T/workflows', { title: 'Mine', ...asking(query) }), id, 400);
-    await expectSame((query) => me.post('T/workflows/test', asking(query)), id, 400);
-    await expectSame((query) => me.patch(`T/workflows/${own.id}`, asking(query)), id, 400);
+    await expectSame((query) => me.post('T/workflows', { title: 'Mine', ...queryGraph(query) }), id, 400);
+    await expectSame((query) => me.post('T/workflows/test', queryGraph(query)), id, 400);
+    await expectSame((query) => me.patch(`T/workflows/${own.id}`, queryGraph(query)), id, 400);
   });
 
   test("in a graph stored without the check: the other tenant's data query is not executed", async () => {
@@ -81,12 +81,12 @@ describe('an id of another tenant', () => {
   test("in a body: the other tenant's datasource can neither be queried nor tested, nor lend its secret", async () => {
     const { id } = await aDatasource(cluster, { tenant: theirs });
     const own = await aDataQuery(cluster, { tenant: mine });
-    const asking = (datasourceID: string) => ({ datasourceID, dataQueryOptions: { query: 'select 1' } });
+    const queryGraph = (datasourceID: string) => ({ datasourceID, dataQueryOptions: { query: 'select 1' } });
     const masked = { connectionOption: 'connectionString', connectionString: '\u2022'.repeat(8) };
 
-    await expectSame((of) => me.post('T/queries', { dataQueryTitle: 'Mine', ...asking(of) }), id, 400);
-    await expectSame((of) => me.post('T/queries/bulk', [{ dataQueryTitle: 'Mine', ...asking(of) }]), id, 400);
-    await expectSame((of) => me.patch('T/queries/queryTest', { dataQuery: asking(of) }), id, 400);
+    await expectSame((of) => me.post('T/queries', { dataQueryTitle: 'Mine', ...queryGraph(of) }), id, 400);
+    await expectSame((of) => me.post('T/queries/bulk', [{ dataQueryTitle: 'Mine', ...queryGraph(of) }]), id, 400);
+    await expectSame((of) => me.patch('T/queries/queryTest', { dataQuery: queryGraph(of) }), id, 400);
     await expectSame((of) => me.patch(`T/queries/${own.id}`, { datasourceID: of }), id, 400);
     const test = { datasourceType: 'postgresql', datasourceOptions: masked };
     await expectSame((of) => me.post('T/datasources/test', { ...test, datasourceID: of }), id, 400);

@@ -1,6 +1,6 @@
 import type { aiCalls } from '#shared/messaging/queues/ai-calls.ts';
 import { answerChat } from '../ai/chat.ts';
-import type { Answerer } from './answer-requests.ts';
+import type { RPCHandler } from './answer-requests.ts';
 
 const test = {
   purpose: 'test',
@@ -11,11 +11,11 @@ const test = {
   maxRetries: 0,
 } as const;
 
-export const answerAICall: Answerer<typeof aiCalls> = async ({ question, signal }, context) => {
+export const answerAICall: RPCHandler<typeof aiCalls> = async ({ request, signal }, context) => {
   const { ai } = context;
-  const { tenantID, caller } = question;
-  if (question.kind === 'test') return ai.text({ ...test, tenantID, caller, settings: question.settings, signal });
-  if (question.kind === 'chat') return answerChat(context, question, signal);
-  const { purpose, instructions, messages, maxOutputTokens } = question;
+  const { tenantID, caller } = request;
+  if (request.kind === 'test') return ai.text({ ...test, tenantID, caller, settings: request.settings, signal });
+  if (request.kind === 'chat') return answerChat(context, request, signal);
+  const { purpose, instructions, messages, maxOutputTokens } = request;
   return ai.text({ tenantID, caller, purpose, instructions, messages, maxOutputTokens, signal });
 };

@@ -2,33 +2,33 @@ import type { z } from 'zod';
 import { currentReservation, Permit } from '#shared/concurrency/work-context.ts';
 import { AppError, type ErrorCode, toWireError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
-import { askContext } from '#shared/messaging/queues/define-ask.ts';
-import type { AnyAsk } from '#shared/messaging/queues/index.ts';
-import { type AskOutcome, claimQuestion, replyMarginMs, tooLate } from '#shared/messaging/rpc.ts';
+import { rpcContext } from '#shared/messaging/queues/define-rpc.ts';
+import type { AnyRPC } from '#shared/messaging/queues/index.ts';
+import { claimRequest, type RPCOutcome, replyMarginMs, tooLate } from '#shared/messaging/rpc.ts';
 import { knownError } from '../outbound/upstream-error.ts';
 import type { ProcessorContext } from './consume.ts';
 
-/** Answers the questions of a queue. It runs once for each question, even if another worker holds the same job. */
-export type Answerer<D extends AnyAsk> = (
-  ask: { question: z.output<D['question']>; signal: AbortSignal },
+/** Handles the requests of a queue. It runs once for each request, even if another worker has the same job. */
+export type RPCHandler<D extends AnyRPC> = (
+  call: { request: z.output<D['request']>; signal: AbortSignal },
   context: ProcessorContext,
-) => Promise<z.input<D['answer']>>;
+) => Promise<z.input<D['response']>>;
 
-interface QuestionJob {
-  payload: z.output<AnyAsk['payload']>;
+interface RequestJob {
+  payload: z.output<AnyRPC['payload']>;
   signal: AbortSignal;
 }
 
-/** Bytes of JSON. A longer answer would not fit a notification of Postgres once it is sealed. */
+/** Bytes of JSON. A longer response would not fit a notification of Postgres once it is sealed. */
 const MAX_INLINE_BYTES = 4 * 1024;
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /**
- * The processor of a queue of questions: waits for the turn of its tenant, then claimQuestion, openQuestion, answer, sendReply. A
- * question that waits is not claimed yet, so its asker may still withdraw it. The result of the job says only how it ended.
+ * The processor of a queue of requests: waits for a permit of its tenant, then claimRequest, openRequest, handle, sendReply. A
+ * request that waits is not claimed yet, so its caller may still withdraw it. The result of the job says only how it ended.
  */
-export function answerQuestions<D extends AnyAsk>(definition: D, answer: Answerer<D>) {
-  return async ({ payload, signal }: QuestionJob, context: ProcessorContext): Promise<{ outcome: string }> => {
+export function answerRequests<D extends AnyRPC>(definition: D, handle: RPCHandler<D>) {
+  return async ({ payload, signal }: RequestJob, context: ProcessorContext): Promise<{ outcome: string }> => {
     const { askID, replyTo, deadline } = payload;
     const leftMs = deadline - Date.now();
     if (leftMs <= 0) return { outcome: 'too late' };
@@ -37,11 +37,11 @@ export function answerQuestions<D extends AnyAsk>(definition: D, answer: Answere
     const until = AbortSignal.any([signal, cancel.signal, AbortSignal.timeout(leftMs - replyMarginMs(leftMs))]);
     using permit = await acquirePermit(payload, until, context);
     if (!permit) return { outcome: 'too late' };
-    if (!(await claimQuestion(context.pool, askID))) return { outcome: 'withdrawn' };
+    if (!(await claimRequest(context.pool, askID))) return { outcome: 'withdrawn' };
     const outcome = await permit.run(() =>
       outcomeOf(context, until, async () => {
-        const question = openQuestion(definition, payload, context);
-        return definition.answer.parse(await answer({ question, signal: until }, context));
+        const request = openRequest(definition, payload, context);
+        return definition.response.parse(await handle({ request, signal: until }, context));
       }),
     );
     await sendReply(outcome.text, { askID, replyTo }, context);
@@ -51,24 +51,24 @@ export function answerQuestions<D extends AnyAsk>(definition: D, answer: Answere
 
 /** Undefined when the signal was faster. */
 async function acquirePermit(
-  { tenantID, isShort = false, replyTo }: QuestionJob['payload'],
+  { tenantID, isShort = false, replyTo }: RequestJob['payload'],
   until: AbortSignal,
   { turns, answering, bytes }: ProcessorContext,
 ): Promise<Permit | undefined> {
-  // Processes of an earlier version do not say whose question it is. Each of those is a tenant here.
+  // Processes of an earlier version do not say which tenant sends the request. Each of those is a tenant here.
   const flow = tenantID === undefined ? { tenantID: replyTo, isShort } : await turns.of({ tenantID, isShort });
   const isAcquired = answering.tryAcquire(flow) || (await answering.acquire(flow, until));
   return isAcquired ? new Permit(answering, flow, bytes.openReservation(flow)) : undefined;
 }
 
-function openQuestion<D extends AnyAsk>(
+function openRequest<D extends AnyRPC>(
   definition: D,
-  { askID, sealed }: QuestionJob['payload'],
+  { askID, sealed }: RequestJob['payload'],
   { secrets }: ProcessorContext,
-): z.output<D['question']> {
-  const text = secrets.open(sealed, askContext(askID, 'question'));
-  // Safe: the schema is the definition's own, so its output has the question's type.
-  return definition.question.parse(JSON.parse(text)) as z.output<D['question']>;
+): z.output<D['request']> {
+  const text = secrets.open(sealed, rpcContext(askID, 'question'));
+  // Safe: the schema is the definition's own, so its output has the request's type.
+  return definition.request.parse(JSON.parse(text)) as z.output<D['request']>;
 }
 
 interface Outcome {
@@ -76,7 +76,7 @@ interface Outcome {
   code?: ErrorCode;
 }
 
-/** Runs the work and returns its answer or error as JSON text. */
+/** Runs the work and returns its response or error as JSON text. */
 async function outcomeOf(
   { logger }: ProcessorContext,
   until: AbortSignal,
@@ -86,18 +86,18 @@ async function outcomeOf(
     const text = textOf({ answer: (await work()) as Json });
     // The text and what is sealed of it.
     await currentReservation()?.reserve(2 * text.length);
-    if (Buffer.byteLength(text) <= MAX_ANSWER_BYTES) return { text };
-    throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${MAX_ANSWER_BYTES} bytes: request less data`);
+    if (Buffer.byteLength(text) <= MAX_RESPONSE_BYTES) return { text };
+    throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${MAX_RESPONSE_BYTES} bytes: request less data`);
   } catch (error) {
     // The error of an aborted operation has no message for a client.
     const known = until.aborted && !(error instanceof AppError) ? tooLate({ begun: true }) : knownError(error);
-    if (known.code === 'INTERNAL_ERROR') logger.error({ err: error }, 'a question could not be answered');
-    else logger.debug({ err: error }, 'a question was answered with an error');
+    if (known.code === 'INTERNAL_ERROR') logger.error({ err: error }, 'a request could not be answered');
+    else logger.debug({ err: error }, 'a request was answered with an error');
     return { text: textOf({ error: toWireError(known) }), code: known.code };
   }
 }
 
-function textOf(outcome: z.input<typeof AskOutcome>): string {
+function textOf(outcome: z.input<typeof RPCOutcome>): string {
   return JSON.stringify(outcome);
 }
 
@@ -106,7 +106,7 @@ async function sendReply(
   { askID, replyTo }: { askID: string; replyTo: string },
   { pool, secrets, messages }: ProcessorContext,
 ): Promise<void> {
-  const sealed = secrets.seal(text, askContext(askID, 'answer'));
+  const sealed = secrets.seal(text, rpcContext(askID, 'answer'));
   if (Buffer.byteLength(text) <= MAX_INLINE_BYTES) return messages.publish(replyTo, { askID, sealed });
   await pool.query(
     `insert into ask_reply (ask_id, sealed, expires_at) values ($1, $2, now() + interval '5 minutes') on conflict do nothing`,

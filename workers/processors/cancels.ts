@@ -1,24 +1,24 @@
 import type { Messages } from '#shared/messaging/backplane/index.ts';
-import { ASK_CANCEL, AskCancel } from '#shared/messaging/queues/define-ask.ts';
+import { RPC_CANCEL, RPCCancel } from '#shared/messaging/queues/define-rpc.ts';
 import { tooLate } from '#shared/messaging/rpc.ts';
 
-/** Questions under way in this process, to be aborted when no process waits for the answer any more. */
+/** Requests under way in this process, to be aborted when no process waits for the response any more. */
 export interface Cancels extends Disposable {
   of(askID: string): { signal: AbortSignal } & Disposable;
 }
 
 export function createCancels(messages: Messages): Cancels {
   const underWay = new Map<string, Set<AbortController>>();
-  const unsubscribe = messages.subscribe(ASK_CANCEL, (message) => {
-    const cancel = AskCancel.safeParse(message);
+  const unsubscribe = messages.subscribe(RPC_CANCEL, (message) => {
+    const cancel = RPCCancel.safeParse(message);
     if (!cancel.success) return;
     for (const controller of underWay.get(cancel.data.askID) ?? [])
-      controller.abort(tooLate({ begun: true, gone: true }));
+      controller.abort(tooLate({ begun: true, isAborted: true }));
   });
   return {
     of(askID) {
       const controller = new AbortController();
-      // A job that is delivered twice waits twice for its turn.
+      // A job that is delivered twice waits twice for a permit.
       const controllers = underWay.get(askID) ?? new Set();
       underWay.set(askID, controllers.add(controller));
       return {

@@ -1,9 +1,9 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { datasourceMetadata } from '#shared/messaging/queues/datasource-metadata.ts';
-import type { Answerer } from './answer-requests.ts';
+import type { RPCHandler } from './answer-requests.ts';
 
-export const answerDatasourceMetadata: Answerer<typeof datasourceMetadata> = async (
-  { question: { tenantID, datasourceID, path }, signal },
+export const answerDatasourceMetadata: RPCHandler<typeof datasourceMetadata> = async (
+  { request: { tenantID, datasourceID, path }, signal },
   { datasources },
 ) => {
   const items = await datasources.withConnection({ tenantID, datasourceID }, (connection, { label }) => {

@@ -1,5 +1,5 @@
 import type { oauthExchange } from '#shared/messaging/queues/oauth-exchange.ts';
-import type { Answerer } from './answer-requests.ts';
+import type { RPCHandler } from './answer-requests.ts';
 
-export const answerOAuthExchange: Answerer<typeof oauthExchange> = ({ question }, { oauthConnections }) =>
-  oauthConnections.exchange(question);
+export const answerOAuthExchange: RPCHandler<typeof oauthExchange> = ({ request }, { oauthConnections }) =>
+  oauthConnections.exchange(request);

@@ -1,5 +1,5 @@
 import type { queryRuns } from '#shared/messaging/queues/query-runs.ts';
-import type { Answerer } from './answer-requests.ts';
+import type { RPCHandler } from './answer-requests.ts';
 
-export const answerQueryRun: Answerer<typeof queryRuns> = ({ question, signal }, { queries }) =>
-  queries.run({ ...question, signal });
+export const answerQueryRun: RPCHandler<typeof queryRuns> = ({ request, signal }, { queries }) =>
+  queries.run({ ...request, signal });

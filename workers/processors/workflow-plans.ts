@@ -2,12 +2,12 @@ import { AppError } from '#shared/core/errors.ts';
 import type { workflowPlans } from '#shared/messaging/queues/workflow-plans.ts';
 import { createVersions } from '../engine/claim/versions.ts';
 import { planRun } from '../engine/plan/plan-run.ts';
-import type { Answerer } from './answer-requests.ts';
+import type { RPCHandler } from './answer-requests.ts';
 
 const MAX_MS = 5_000;
 
-export const answerWorkflowPlan: Answerer<typeof workflowPlans> = async (
-  { question: { versionID, input }, signal },
+export const answerWorkflowPlan: RPCHandler<typeof workflowPlans> = async (
+  { request: { versionID, input }, signal },
   { pool },
 ) => {
   const version = await createVersions(pool)(versionID);

@@ -36,7 +36,10 @@ export const readWidgetData = tenantRoute({
     { messaging: { producer } },
   ) {
     const requester = { tenantID, caller, signal, producer };
-    return { ...(await requestData(requester, { widget: { kind: 'stored', widgetID }, state, isFresh: fresh })), message };
+    return {
+      ...(await requestData(requester, { widget: { kind: 'stored', widgetID }, state, isFresh: fresh })),
+      message,
+    };
   },
 });
 
@@ -64,7 +67,10 @@ export const readGivenWidgetData = tenantRoute({
     if (!bindings.success)
       throw invalid(within(['widgetConfig', 'dataQueries'], bindings.issues), { count: bindings.count });
     const widget = { kind: 'given', widgetType, dataQueries: bindings.data } as const;
-    return { ...(await requestData({ tenantID, caller, signal, producer }, { widget, state, isFresh: false })), message };
+    return {
+      ...(await requestData({ tenantID, caller, signal, producer }, { widget, state, isFresh: false })),
+      message,
+    };
   },
 });
 
@@ -96,7 +102,9 @@ export const readManyWidgetData = tenantRoute({
     const work = async () => {
       for (const [at, { widgetID, state = body.state }] of left) {
         const payload = { widget: { kind: 'stored', widgetID }, state, isFresh: fresh } as const;
-        answers[at] = known.has(widgetID) ? await answerItem(requester, widgetID, payload) : failed(widgetID, noWidget());
+        answers[at] = known.has(widgetID)
+          ? await answerItem(requester, widgetID, payload)
+          : failed(widgetID, noWidget());
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));

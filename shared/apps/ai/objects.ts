@@ -16,7 +16,7 @@ export function objectIn(text: string): JsonObject | undefined {
   }
 }
 
-/** Of a description of what is wrong, which a model gets. */
+/** Characters of the description of faults that a model gets. */
 export const MAX_FAULTS = 2_000;
 
 /** Goes on with a conversation whose last answer was not the object that was asked for. */

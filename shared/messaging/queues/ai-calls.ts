@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { AIMessage } from '../../apps/ai/message.ts';
 import { AISettings } from '../../apps/ai/providers.ts';
 import { Caller } from '../../core/caller.ts';
-import { defineAsk } from './define-ask.ts';
+import { defineRPC } from './define-rpc.ts';
 
 const asked = { tenantID: z.uuid(), caller: Caller };
 
 /** A call of a language model, with the tenant's configuration or the deployment's. Permissions have been checked by the API. */
-export const aiCalls = defineAsk({
+export const aiCalls = defineRPC({
   name: 'ai.calls',
-  question: z.discriminatedUnion('kind', [
+  request: z.discriminatedUnion('kind', [
     /** With the stored settings, or with those of the request. */
     z.object({ kind: z.literal('test'), ...asked, settings: AISettings.nullable() }),
     z.object({
@@ -30,7 +30,7 @@ export const aiCalls = defineAsk({
       step: z.int().optional(),
     }),
   ]),
-  answer: z.object({ text: z.string(), model: z.string(), inputTokens: z.int(), outputTokens: z.int() }),
+  response: z.object({ text: z.string(), model: z.string(), inputTokens: z.int(), outputTokens: z.int() }),
   timeoutMs: 120_000,
   hasFewJobs: true,
   maxConcurrent: { tenant: 8 },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '../../core/json.ts';
-import { defineAsk } from './define-ask.ts';
+import { defineRPC } from './define-rpc.ts';
 
 export const DatasourceItem = z.object({
   name: z.string(),
@@ -11,10 +11,10 @@ export const DatasourceItem = z.object({
 });
 
 /** Entries of a stored datasource below a path, for browsing. */
-export const datasourceMetadata = defineAsk({
+export const datasourceMetadata = defineRPC({
   name: 'datasource.metadata',
-  question: z.object({ tenantID: z.uuid(), datasourceID: z.uuid(), path: z.array(z.string()) }),
-  answer: z.object({ items: z.array(DatasourceItem) }),
+  request: z.object({ tenantID: z.uuid(), datasourceID: z.uuid(), path: z.array(z.string()) }),
+  response: z.object({ items: z.array(DatasourceItem) }),
   timeoutMs: 20_000,
   hasFewJobs: true,
   maxConcurrent: { target: 4, tenant: 8 },

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { JsonObject } from '../../core/json.ts';
-import { defineAsk } from './define-ask.ts';
+import { defineRPC } from './define-rpc.ts';
 
 /** Tests a connection, with the stored options or with the options of the request. */
-export const datasourceTests = defineAsk({
+export const datasourceTests = defineRPC({
   name: 'datasource.tests',
-  question: z.discriminatedUnion('kind', [
+  request: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('url'), url: z.string() }),
     z.object({ kind: z.literal('stored'), tenantID: z.uuid(), datasourceID: z.uuid() }),
     z.object({
@@ -15,7 +15,7 @@ export const datasourceTests = defineAsk({
       datasourceOptions: JsonObject,
     }),
   ]),
-  answer: z.object({ reachable: z.literal(true) }),
+  response: z.object({ reachable: z.literal(true) }),
   timeoutMs: 15_000,
   hasFewJobs: true,
   maxConcurrent: { user: 4, tenant: 8 },

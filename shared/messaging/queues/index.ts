@@ -30,5 +30,5 @@ export const queues = [
 
 export type AnyQueue = (typeof queues)[number];
 export type QueueName = AnyQueue['name'];
-/** The queues of questions. */
-export type AnyAsk = Extract<AnyQueue, { question: z.ZodType }>;
+/** The queues of requests whose caller waits. */
+export type AnyRPC = Extract<AnyQueue, { request: z.ZodType }>;

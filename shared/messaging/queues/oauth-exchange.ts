@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { defineAsk } from './define-ask.ts';
+import { defineRPC } from './define-rpc.ts';
 
 /** Exchanges an authorization code for tokens, which are returned sealed for the row of the connection. */
-export const oauthExchange = defineAsk({
+export const oauthExchange = defineRPC({
   name: 'oauth.exchange',
-  question: z.object({
+  request: z.object({
     oauthConnectionID: z.uuid(),
     provider: z.string(),
     code: z.string(),
@@ -14,7 +14,7 @@ export const oauthExchange = defineAsk({
     codeVerifier: z.string(),
     nonce: z.string(),
   }),
-  answer: z.object({
+  response: z.object({
     tokens: z.string(),
     expiresAt: z.iso.datetime().nullable(),
     refreshAt: z.iso.datetime().nullable(),

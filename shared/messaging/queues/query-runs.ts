@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Caller } from '../../core/caller.ts';
 import { JsonObject, OwnJson } from '../../core/json.ts';
-import { defineAsk } from './define-ask.ts';
+import { defineRPC } from './define-rpc.ts';
 
 /** A query that is not stored; `datasourceID` is null where the type needs no datasource. */
 export const GivenQuery = z.object({
@@ -25,9 +25,9 @@ export const QueryAnswer = z.object({
 });
 
 /** A query and its answer. Permissions have been checked by the API. */
-export const queryRuns = defineAsk({
+export const queryRuns = defineRPC({
   name: 'query.runs',
-  question: z.object({
+  request: z.object({
     tenantID: z.uuid(),
     caller: Caller,
     query: z.discriminatedUnion('kind', [
@@ -45,7 +45,7 @@ export const queryRuns = defineAsk({
     /** Writes are refused. */
     isDryRun: z.boolean().default(false),
   }),
-  answer: QueryAnswer,
+  response: QueryAnswer,
   timeoutMs: 65_000,
   maxConcurrent: { target: 8, tenant: 16 },
 });

@@ -8,7 +8,7 @@ import {
   DatabaseOrder,
   DatabaseRow,
 } from '../../datasources/tenant-database/table.ts';
-import { defineAsk } from './define-ask.ts';
+import { defineRPC } from './define-rpc.ts';
 
 const ofSchema = { schema: DatabaseName };
 const ofTable = { ...ofSchema, table: DatabaseName };
@@ -116,11 +116,11 @@ const lookups: ReadonlySet<DatabaseOperation['kind']> = new Set([
 ]);
 
 /** Everything under `T/database`. */
-export const tenantDatabase = defineAsk({
+export const tenantDatabase = defineRPC({
   name: 'tenant.database',
-  question: z.object({ tenantID: z.uuid(), operation: DatabaseOperation }),
+  request: z.object({ tenantID: z.uuid(), operation: DatabaseOperation }),
   /** In the form of the route that asks. */
-  answer: OwnJsonObject,
+  response: OwnJsonObject,
   timeoutMs: 65_000,
   maxConcurrent: { tenant: 8 },
   isShort: ({ operation }) => lookups.has(operation.kind),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { WidgetBindings } from '../../apps/widgets/bindings.ts';
 import { Caller } from '../../core/caller.ts';
 import { JsonObject, OwnJson } from '../../core/json.ts';
-import { defineAsk } from './define-ask.ts';
+import { defineRPC } from './define-rpc.ts';
 
 /** How the query of a binding ended. */
 const BindingOutcome = z.object({
@@ -20,9 +20,9 @@ export type BindingOutcome = z.input<typeof BindingOutcome>;
 export const WidgetAnswer = z.object({ widgetData: OwnJson, bindings: z.array(BindingOutcome) });
 
 /** The data of a widget. Permissions have been checked by the API. */
-export const widgetData = defineAsk({
+export const widgetData = defineRPC({
   name: 'widget.data',
-  question: z.object({
+  request: z.object({
     tenantID: z.uuid(),
     caller: Caller,
     widget: z.discriminatedUnion('kind', [
@@ -34,7 +34,7 @@ export const widgetData = defineAsk({
     /** Bypasses the cache. */
     isFresh: z.boolean(),
   }),
-  answer: WidgetAnswer,
+  response: WidgetAnswer,
   timeoutMs: 35_000,
   maxConcurrent: { tenant: 8 },
 });

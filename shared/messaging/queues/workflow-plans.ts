@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '../../core/json.ts';
-import { defineAsk } from './define-ask.ts';
+import { defineRPC } from './define-rpc.ts';
 
 /** What a plan cannot tell before the run: what a node gives, by which exit it leaves, that it fails, an item, or a variable. */
 const Dependency = z
@@ -47,10 +47,10 @@ export const PlannedEdge = z
 export type PlannedEdge = z.infer<typeof PlannedEdge>;
 
 /** What a run of a version would do with an input. A worker computes what follows from it, and executes nothing that has an effect. */
-export const workflowPlans = defineAsk({
+export const workflowPlans = defineRPC({
   name: 'workflow.plans',
-  question: z.object({ tenantID: z.uuid(), versionID: z.uuid(), input: JsonObject }),
-  answer: z.object({ nodes: z.array(PlannedNode), edges: z.array(PlannedEdge) }),
+  request: z.object({ tenantID: z.uuid(), versionID: z.uuid(), input: JsonObject }),
+  response: z.object({ nodes: z.array(PlannedNode), edges: z.array(PlannedEdge) }),
   timeoutMs: 15_000,
   hasFewJobs: true,
   maxConcurrent: { tenant: 4 },

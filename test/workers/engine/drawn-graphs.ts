@@ -109,11 +109,11 @@ export function drawGraph(all: readonly Part[]): ExecutedDrawing {
   }
 
   function appendWait({ kind, isLate }: Drawn<(typeof WAITS)[number]>): void {
-    const asking = { expiryMinutes: 1, fields: [{ key: 'answer', fieldType: 'number' }] };
+    const askGraph = { expiryMinutes: 1, fields: [{ key: 'answer', fieldType: 'number' }] };
     const configs: Record<(typeof WAITS)[number], [JsonObject, string[]]> = {
       delay: [{ delayMs: 10 }, ['output']],
       approval: [{ expiryMinutes: 1 }, ['approved', 'rejected', 'expired']],
-      dataCollection: [{ ...asking, timeoutHandle: 'late' }, ['output', 'late']],
+      dataCollection: [{ ...askGraph, timeoutHandle: 'late' }, ['output', 'late']],
       waitForEvent: [{ eventName: 'paid', eventKey: 'key' }, ['received', 'expired']],
       subWorkflow: [{ childWorkflowID: CHILD, inputMapping: { seen } }, ['success', 'error']],
     };

@@ -129,7 +129,7 @@ test('inputs of a sub-workflow have the limit of outputs', async () => {
 });
 
 test('a child that waits keeps its version while another one is published', async () => {
-  const asking = (answer: string) =>
+  const askGraph = (answer: string) =>
     graph(
       {
         start: { type: 'start' },
@@ -138,7 +138,7 @@ test('a child that waits keeps its version while another one is published', asyn
       },
       ['start>ask', 'ask:approved>end'],
     );
-  const child = await deployment.saveWorkflow(asking('old'));
+  const child = await deployment.saveWorkflow(askGraph('old'));
   const parent = await deployment.saveWorkflow(calling(child.workflowID));
   const { instanceID } = await deployment.runs.accept(deployment.newRun(parent.versionID));
   const children = async () =>
@@ -149,7 +149,7 @@ test('a child that waits keeps its version while another one is published', asyn
       )
     ).rows;
   await eventually(async () => expect(await children()).toMatchObject([{ status: 'WAITING' }]));
-  await publish(child.workflowID, asking('new'));
+  await publish(child.workflowID, askGraph('new'));
   const [{ id = '' } = {}] = await children();
   await deployment.pool.query(
     `update collection_request set status = 'COMPLETED', submitted_data = '{"decision":"approve"}' where instance_id = $1`,

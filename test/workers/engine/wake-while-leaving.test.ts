@@ -5,7 +5,7 @@ import { graph } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
 import type { WorkerContext } from '#workers/process/worker.ts';
 
-const asking = graph({ start: { type: 'start' }, ask: { type: 'approval' }, end: { type: 'end' } }, [
+const askGraph = graph({ start: { type: 'start' }, ask: { type: 'approval' }, end: { type: 'end' } }, [
   'start>ask',
   'ask:approved>end',
 ]);
@@ -81,7 +81,7 @@ async function wakeWhileLocked(deployment: Deployment, worker: WorkerContext, in
 test('a run is not left waiting when it is woken while the row that its park is to change is locked', async () => {
   await using deployment = await startDeployment();
   const worker = await deployment.startWorker({}, ['workflow.runs']);
-  const versionID = await deployment.saveVersion(asking);
+  const versionID = await deployment.saveVersion(askGraph);
   const outcomes: boolean[] = [];
   while (!outcomes.includes(true) && outcomes.length < 10) {
     const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));

@@ -29,7 +29,7 @@ export const runAI: Executor<typeof ai> = async ({ config, run, signal }, { ai, 
   const messages: ToolMessage[] = [{ role: 'user', content: fill(config.prompt, run) }];
   const used = { inputTokens: 0, outputTokens: 0 };
   const { tenantID, caller } = run;
-  const asking = {
+  const conversation = {
     ...{ run, names: config.tools, toolCalls, signal },
     ask: (given: readonly ToolMessage[], offered: readonly OfferedTool[]) =>
       whenFree({ deadline, signal }, () => {
@@ -38,10 +38,10 @@ export const runAI: Executor<typeof ai> = async ({ config, run, signal }, { ai, 
         return ai.text({ ...asked, tools: offered, model, temperature, signal: until, maxRetries: 0 });
       }),
   };
-  const tools = await describeNamed(asking);
+  const tools = await describeNamed(conversation);
   let faults = '';
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const answer = await askWithTools(messages, tools, asking);
+    const answer = await askWithTools(messages, tools, conversation);
     used.inputTokens += answer.inputTokens;
     used.outputTokens += answer.outputTokens;
     const found = read(answer.text);

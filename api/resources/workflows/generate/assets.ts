@@ -5,7 +5,10 @@ import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
 import type { TenantInput } from '../../../http/route/input.ts';
 
-type AssetRequest = Pick<TenantInput<never, never, never>, 'em' | 'visible' | 'holds'> & { em: EntityManager; pool: Pool };
+type AssetRequest = Pick<TenantInput<never, never, never>, 'em' | 'visible' | 'holds'> & {
+  em: EntityManager;
+  pool: Pool;
+};
 
 const MAX_ASSETS = 150;
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { asking } from '../asking.ts';
 import { OutputVariable } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 import { checkReminders } from '../reminders.ts';
+import { requestFields } from '../request-fields.ts';
 
 /** Asks a person to approve or to reject, and waits for the answer. */
 export const approval = defineNode({
@@ -10,7 +10,7 @@ export const approval = defineNode({
   label: 'Approval',
   config: z
     .object({
-      ...asking,
+      ...requestFields,
       collectionType: z
         .literal('approval')
         .default('approval')

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { JsonObject } from '../../../core/json.ts';
 import { readable } from '../../reserved.ts';
-import { asking } from '../asking.ts';
 import { Identifier, OutputVariable } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 import { checkReminders } from '../reminders.ts';
+import { requestFields } from '../request-fields.ts';
 
 export const CollectionField = z.object({
   id: z.string().optional().meta({ title: 'ID', description: 'Of the row in the editor; it has no effect' }),
@@ -37,7 +37,7 @@ export const dataCollection = defineNode({
   label: 'Data collection',
   config: z
     .object({
-      ...asking,
+      ...requestFields,
       collectionType: z.literal('form').default('form').meta({ title: 'Type of question', description: 'A form' }),
       fields: z
         .array(CollectionField)

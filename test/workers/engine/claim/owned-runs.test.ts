@@ -118,10 +118,10 @@ test('a worker drops each run that the database has not, unless it was claimed a
 test('a wake of which a worker has not heard is found when its runs are compared', async () => {
   await using silent = await startHTTP(() => undefined);
   const call = { type: 'http', method: 'GET', url: silent.origin };
-  const asking = await deployment.saveVersion(
+  const askGraph = await deployment.saveVersion(
     graph({ start: { type: 'start' }, call, ask: { type: 'approval' } }, ['start>call', 'start>ask']),
   );
-  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(asking)]);
+  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(askGraph)]);
   await worker.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });
   const asked = async () =>
     (await deployment.events(id)).flatMap(({ node_id, status }) => (node_id === 'ask' ? status : []));

@@ -70,7 +70,7 @@ async function untilCompleted(id: string) {
   return deployment.read(id);
 }
 
-const asking = (later: string) =>
+const askGraph = (later: string) =>
   graph(
     {
       start: { type: 'start' },
@@ -84,7 +84,7 @@ const asking = (later: string) =>
   );
 
 test('a run that goes on reads of its large outputs the one that its next node names, and a past of a few hundred bytes', async () => {
-  const id = await begin(asking('return ctx.a.text.length;'));
+  const id = await begin(askGraph('return ctx.a.text.length;'));
   await untilWaiting(id);
   reads = [];
   await answer(id);
@@ -173,7 +173,7 @@ test('code that may read all of ctx gets every value, and keys that the values o
 });
 
 test('outputs that an earlier version has written are offloaded as well', async () => {
-  const id = await begin(asking('return ctx.b.text.length;'));
+  const id = await begin(askGraph('return ctx.b.text.length;'));
   await untilWaiting(id);
   await deployment.pool.query('update run_event set brief = null where instance_id = $1', [id]);
   reads = [];

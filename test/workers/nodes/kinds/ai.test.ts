@@ -32,13 +32,13 @@ afterAll(async () => {
   await provider[Symbol.asyncDispose]();
 });
 
-const asking = (config: object) =>
+const aiGraph = (config: object) =>
   chain({ ask: { type: 'ai', prompt: 'Go', ...config } }, { answer: '{{ctx.aiAnswer}}', tokens: '{{ctx.ask}}' });
 const sent = () => JSON.parse(provider.seen.at(-1)?.body ?? '{}');
 const says = (...texts: string[]) => provider.play(...texts.map((text) => ({ pieces: [text] })));
 
 async function run(config: object, args: object = {}) {
-  const saved = await admin.post('T/workflows', { title: 'Asks', ...asking(config) });
+  const saved = await admin.post('T/workflows', { title: 'Asks', ...aiGraph(config) });
   expect(saved.body).toMatchObject({ success: true });
   return admin.post(`T/workflows/${saved.body.workflow.id}/execute?wait=20`, { args });
 }
@@ -98,10 +98,10 @@ test('saving it needs ai.execute, its schema must be one, and the model of the d
   const refused = await cluster
     .as(member)
     .in(tenant)
-    .post('T/workflows', { title: 'Asks', ...asking({}) });
+    .post('T/workflows', { title: 'Asks', ...aiGraph({}) });
   const wrong = await admin.post('T/workflows', {
     title: 'A',
-    ...asking({ outputSchema: { type: 'object', $ref: '#' } }),
+    ...aiGraph({ outputSchema: { type: 'object', $ref: '#' } }),
   });
   const other = await run({ model: 'dearest' });
   await admin.post('T/ai-config', { provider: 'openai-compatible', baseURL: provider.baseURL, model: 'mine' });
@@ -134,7 +134,7 @@ test('the model calls the tools that the node names, by the rights of the caller
   const told = results();
   const { body: variables } = await admin.get('T/variables');
   provider.play({ calls: [createVariable] }, { pieces: ['I may not.'] });
-  const saved = await admin.post('T/workflows', { title: 'Asks', ...asking(config) });
+  const saved = await admin.post('T/workflows', { title: 'Asks', ...aiGraph(config) });
   const path = `T/workflows/${saved.body.workflow.id}/execute?wait=20`;
   const byMember = await cluster.as(member).in(tenant).post(path, { args: {} });
 
@@ -176,7 +176,7 @@ test('an author names only tools that they may use, and a tool does only what it
   const member = await aMember(cluster, { tenant, can: can.filter((one) => one !== 'user.update') });
   const other = await aMember(cluster, { tenant, can });
   const ask = async (author: TestUser, call: object) => {
-    const graph = asking({ tools: [setRoles('').name] });
+    const graph = aiGraph({ tools: [setRoles('').name] });
     const saved = await cluster
       .as(author)
       .in(tenant)
@@ -191,7 +191,7 @@ test('an author names only tools that they may use, and a tool does only what it
     status: 403,
     body: { error: { message: expect.stringMatching(/odes\.\d\.data\.tools\.0: .*set_tenant_user_roles/) } },
   };
-  const graph = asking({ tools: ['set_tenant_user_roles'] });
+  const graph = aiGraph({ tools: ['set_tenant_user_roles'] });
 
   expect(await own.post('T/workflows', { title: 'Report', ...graph })).toMatchObject(refusal);
   expect(await own.post('T/workflows/test', graph)).toMatchObject(refusal);
@@ -220,7 +220,7 @@ test('a tool saves what later acts by itself in runs of the author of the node o
       ...(['appPage.create', 'cronjob.create', 'listener.create', 'datasource.read', 'bundle.execute'] as const),
     ],
   });
-  const nodes = asking({ tools: ['create_app_page'] });
+  const nodes = aiGraph({ tools: ['create_app_page'] });
   const payload = { widgetTitle: 'A', widgetType: 'table', widgetConfig: {} };
   const item = { type: 'widget', id: newID(), payload };
   const cron = { cronJobTitle: 'A', cronJobSchedule: '0 9 * * *', cronJobType: 'workflow' };
@@ -233,7 +233,7 @@ test('a tool saves what later acts by itself in runs of the author of the node o
     { name: 'create_import_job', arguments: { bundle: { bundleVersion: 1, items: [item] } } },
   ];
   const own = cluster.as(author).in(tenant);
-  const graph = asking({ tools: calls.map(({ name }) => name) });
+  const graph = aiGraph({ tools: calls.map(({ name }) => name) });
   const saved = await own.post('T/workflows', { title: 'Builds', ...graph });
   const path = `T/workflows/${saved.body.workflow.id}/execute?wait=20`;
   const resultsOf = async (who: Client) => {

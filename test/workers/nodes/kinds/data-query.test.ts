@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-function asking(dataQueryID: string, more: object = {}) {
+function queryGraph(dataQueryID: string, more: object = {}) {
   return chain({ ask: { type: 'dataQuery', dataQueryID, ...more } }, { result: '{{ctx.queryResult}}' });
 }
 
@@ -47,7 +47,9 @@ describe('a dataQuery node', () => {
       tenant,
       query: 'select n, {{inputs.word}}::text as word from generate_series(1, {{inputs.n}}::int) n',
     });
-    const workflow = await saved(asking(id, { inputValues: { n: '{{ctx.input.n}}', word: 'a "{{ctx.input.word}}"' } }));
+    const workflow = await saved(
+      queryGraph(id, { inputValues: { n: '{{ctx.input.n}}', word: 'a "{{ctx.input.word}}"' } }),
+    );
 
     const { body } = await execute(workflow, { n: 2, word: "'; --" });
 
@@ -94,7 +96,7 @@ describe('a dataQuery node', () => {
       dataQueryOptions: { query: 'select current_database() as name' },
     });
 
-    const { body } = await execute(await saved(asking(created.body.dataQuery.id)));
+    const { body } = await execute(await saved(queryGraph(created.body.dataQuery.id)));
 
     const { rows } = await cluster.pool.query(
       'select database_name as name from tenant_database where tenant_id = $1',
@@ -106,7 +108,7 @@ describe('a dataQuery node', () => {
 
   test('fails with the error of the server, and is not retried', async () => {
     const { id } = await aDataQuery(cluster, { tenant, query: 'select * from not_there' });
-    const { body } = await execute(await saved(asking(id, { retryLimit: 3, retryDelaySeconds: 0 })));
+    const { body } = await execute(await saved(queryGraph(id, { retryLimit: 3, retryDelaySeconds: 0 })));
 
     expect(body).toMatchObject({
       status: 'FAILED',
@@ -118,7 +120,7 @@ describe('a dataQuery node', () => {
     const query = { query: 'select {{inputs.n}}::int as n', inputDefinitions: [{ key: 'n', type: 'number' }] };
     const { id } = await aDataQuery(cluster, { tenant, query });
 
-    const { body } = await execute(await saved(asking(id, { inputValues: { n: 'many' } })));
+    const { body } = await execute(await saved(queryGraph(id, { inputValues: { n: 'many' } })));
 
     expect(body).toMatchObject({
       status: 'FAILED',
@@ -128,7 +130,7 @@ describe('a dataQuery node', () => {
 
   test('leaves by its error exit if that has an edge', async () => {
     const { id } = await aDataQuery(cluster, { tenant, isDisabled: true });
-    const graph = asking(id);
+    const graph = queryGraph(id);
     graph.edges.push({ id: 'handled', source: 'ask', sourceHandle: 'error', target: 'end' });
 
     const { body } = await execute(await saved(graph));
@@ -140,7 +142,7 @@ describe('a dataQuery node', () => {
     const marker = `late_${newID().replaceAll('-', '')}`;
     const { id } = await aDataQuery(cluster, { tenant, query: `select pg_sleep(300) as ${marker}` });
 
-    const { body } = await execute(await saved(asking(id, { timeoutSeconds: 1 })));
+    const { body } = await execute(await saved(queryGraph(id, { timeoutSeconds: 1 })));
 
     expect(body).toMatchObject({ status: 'FAILED', error: { code: 'NODE_TIMEOUT', nodeID: 'ask' } });
     await eventually(async () => expect(await countActive(marker)).toBe(0));
@@ -149,7 +151,7 @@ describe('a dataQuery node', () => {
   test('is cancelled with its run, at the server too', async () => {
     const marker = `stopped_${newID().replaceAll('-', '')}`;
     const { id } = await aDataQuery(cluster, { tenant, query: `select pg_sleep(300) as ${marker}` });
-    const workflow = await saved(asking(id));
+    const workflow = await saved(queryGraph(id));
     const { instanceID } = (await admin.post(`T/workflows/${workflow}/execute`, {})).body;
     await eventually(async () => expect(await countActive(marker)).toBe(1));
 
@@ -172,12 +174,12 @@ describe('saving a graph', () => {
       cluster
         .as(member)
         .in(tenant)
-        .post('T/workflows', { title: 'Asks', ...asking(id.toUpperCase()) });
+        .post('T/workflows', { title: 'Asks', ...queryGraph(id.toUpperCase()) });
 
     expect((await create(may)).status).toBe(201);
     expect((await create(mayNot)).status).toBe(403);
-    expect((await cluster.as(mayNot).in(tenant).post('T/workflows/test', asking(id))).status).toBe(403);
-    expect((await admin.post('T/workflows', { title: 'Asks', ...asking(newID()) })).body.error.message).toBe(
+    expect((await cluster.as(mayNot).in(tenant).post('T/workflows/test', queryGraph(id))).status).toBe(403);
+    expect((await admin.post('T/workflows', { title: 'Asks', ...queryGraph(newID()) })).body.error.message).toBe(
       'nodes.1.data.dataQueryID: there is no such data query',
     );
   });
@@ -186,7 +188,7 @@ describe('saving a graph', () => {
     const rest = await aDatasource(cluster, { tenant, type: 'restapi', options: { baseURL: 'http://127.0.0.1:9' } });
     const { id } = await aDataQuery(cluster, { tenant, datasource: rest, query: { apiEndpoint: '/', method: 'GET' } });
     const { id: sql } = await aDataQuery(cluster, { tenant });
-    const once = asking(id.toUpperCase(), { exactlyOnce: true });
+    const once = queryGraph(id.toUpperCase(), { exactlyOnce: true });
     const path = ['nodes', 1, 'data', 'exactlyOnce'];
     const message = 'a query of a datasource of type "restapi" cannot write a receipt';
     const refused = {
@@ -195,9 +197,9 @@ describe('saving a graph', () => {
     };
 
     expect(await admin.post('T/workflows', { title: 'Asks', ...once })).toMatchObject(refused);
-    const workflow = await saved(asking(sql, { exactlyOnce: true }));
+    const workflow = await saved(queryGraph(sql, { exactlyOnce: true }));
     expect(await admin.patch(`T/workflows/${workflow}`, once)).toMatchObject(refused);
-    await saved(asking(id, { exactlyOnce: false }));
+    await saved(queryGraph(id, { exactlyOnce: false }));
 
     const draft = await saved({ ...once, draft: true });
     const [problem] = (await admin.post(`T/workflows/${draft}/plan`)).body.problems;
@@ -208,7 +210,7 @@ describe('saving a graph', () => {
     const { id } = await aDataQuery(cluster, { tenant });
     const { body } = await admin.post('T/workflows', {
       title: 'Asks',
-      ...asking(id, { inputValues: { n: 'ctx.input.n' } }),
+      ...queryGraph(id, { inputValues: { n: 'ctx.input.n' } }),
     });
     expect(body.error.message).toContain('write {{ctx.input.n}}');
   });
@@ -217,7 +219,7 @@ describe('saving a graph', () => {
 describe('a caller who may execute the workflow and not the query', () => {
   test('runs the query that the saved graph names, because its author could execute it', async () => {
     const { id } = await aDataQuery(cluster, { tenant });
-    const workflow = await saved(asking(id));
+    const workflow = await saved(queryGraph(id));
     const rules = [{ object: `workflow:${workflow}`, action: 'execute' }];
     const member = await aMember(cluster, { tenant, rules });
     const own = cluster.as(member).in(tenant);
@@ -234,7 +236,7 @@ describe('a caller who may execute the workflow and not the query', () => {
 
   test('cannot choose a query by a template, unlike a caller who may execute the query', async () => {
     const { id } = await aDataQuery(cluster, { tenant });
-    const workflow = await saved(asking('{{ctx.input.query}}'));
+    const workflow = await saved(queryGraph('{{ctx.input.query}}'));
     const rules = [{ object: `workflow:${workflow}`, action: 'execute' }];
     const without = await aMember(cluster, { tenant, rules });
     const withIt = await aMember(cluster, {
@@ -278,7 +280,7 @@ describe('a caller who may execute the workflow and not the query', () => {
 
   test('runs nothing in a workflow that they may not execute', async () => {
     const { id } = await aDataQuery(cluster, { tenant });
-    const workflow = await saved(asking(id));
+    const workflow = await saved(queryGraph(id));
     const member = await aMember(cluster, { tenant, can: ['workflow.read', 'dataquery.execute'] });
 
     expect((await execute(workflow, {}, cluster.as(member).in(tenant))).status).toBe(403);
@@ -289,7 +291,7 @@ test('a query of another tenant is not found, by an id or a template', async () 
   const theirs = await aTenant(cluster);
   const datasource = await aDatasource(cluster, { tenant: theirs });
   const { id } = await aDataQuery(cluster, { tenant: theirs, datasource });
-  const workflow = await saved(asking('{{ctx.input.query}}'));
+  const workflow = await saved(queryGraph('{{ctx.input.query}}'));
 
   const answers = [];
   for (const query of [id, newID()]) answers.push((await execute(workflow, { query })).body);

@@ -11,13 +11,13 @@ import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createBackplane, type JobWorker } from '#shared/messaging/backplane/index.ts';
 import { createProducer } from '#shared/messaging/producer.ts';
 import { datasourceTests } from '#shared/messaging/queues/datasource-tests.ts';
-import { askContext, defineAsk } from '#shared/messaging/queues/define-ask.ts';
-import type { AnyAsk, AnyQueue } from '#shared/messaging/queues/index.ts';
+import { defineRPC, rpcContext } from '#shared/messaging/queues/define-rpc.ts';
+import type { AnyQueue, AnyRPC } from '#shared/messaging/queues/index.ts';
 import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
-import { type Asking, createAsking } from '#shared/messaging/rpc.ts';
+import { createRPC, type RPC } from '#shared/messaging/rpc.ts';
 import { createTenantTurns } from '#shared/tenants/creators.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
-import { answerQuestions } from '#workers/processors/answer-requests.ts';
+import { answerRequests } from '#workers/processors/answer-requests.ts';
 import { createCancels } from '#workers/processors/cancels.ts';
 import { consume, type ProcessorContext } from '#workers/processors/consume.ts';
 import { createJobStats } from '#workers/processors/job-stats.ts';
@@ -32,31 +32,31 @@ import { eventually } from '../support/settle.ts';
 import { startTCP } from '../support/tcp.ts';
 
 /** A queue that only this test has, served by the code of the real queues. */
-const sums = defineAsk({
+const sums = defineRPC({
   name: 'test.sums',
-  question: z.object({
+  request: z.object({
     numbers: z.array(z.number()),
     ms: z.number().default(0),
     pad: z.number().default(0),
     needsConnection: z.boolean().default(false),
   }),
-  answer: z.object({ sum: z.number(), pad: z.string() }),
+  response: z.object({ sum: z.number(), pad: z.string() }),
   timeoutMs: 5_000,
   maxConcurrent: { who: 2 },
   isShort: ({ numbers }) => numbers.length === 1,
 });
 // The type is that of the service's table of queues, but no called code reads the table.
-const sumQuestions = sums as unknown as typeof datasourceTests;
-type Sum = z.output<typeof sums.answer>;
+const sumRequests = sums as unknown as typeof datasourceTests;
+type Sum = z.output<typeof sums.response>;
 
 let deployment: Deployment;
 let context: ProcessorContext;
-let asking: ReturnType<typeof createAsking>;
+let rpc: ReturnType<typeof createRPC>;
 const begun: number[][] = [];
 
 beforeAll(async () => {
   deployment = await startDeployment();
-  asking = newAsking();
+  rpc = newRPC();
   context = {
     pool: deployment.pool,
     secrets: createKeyRing(deployment.config.secrets.keys),
@@ -72,24 +72,24 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   context.cancels[Symbol.dispose]();
-  await asking[Symbol.asyncDispose]();
+  await rpc[Symbol.asyncDispose]();
   await deployment[Symbol.asyncDispose]();
 });
 
-function newAsking(backplane = deployment.backplane) {
+function newRPC(backplane = deployment.backplane) {
   const { producer, pool, config } = deployment;
-  return createAsking({ backplane, producer, pool, secrets: createKeyRing(config.secrets.keys), logger: testLogger });
+  return createRPC({ backplane, producer, pool, secrets: createKeyRing(config.secrets.keys), logger: testLogger });
 }
 
-async function ask(question: z.input<typeof sums.question>, options = {}): Promise<Sum> {
-  return (await asking.ask(sumQuestions, question as never, options)) as unknown as Sum;
+async function ask(request: z.input<typeof sums.request>, options = {}): Promise<Sum> {
+  return (await rpc.request(sumRequests, request as never, options)) as unknown as Sum;
 }
 
 function startAnswering(more: Partial<ProcessorContext> = {}): AsyncDisposable {
-  const processor = answerQuestions(
-    sums as unknown as AnyAsk,
-    (async ({ question, signal }: never, own: { connections?: Semaphore }) => {
-      const { numbers, ms, pad, needsConnection } = question as z.output<typeof sums.question>;
+  const processor = answerRequests(
+    sums as unknown as AnyRPC,
+    (async ({ request, signal }: never, own: { connections?: Semaphore }) => {
+      const { numbers, ms, pad, needsConnection } = request as z.output<typeof sums.request>;
       begun.push(numbers);
       if (needsConnection) (await own.connections?.acquirePermit({ tenantID: 'any' }, signal))?.();
       if (numbers.length === 0) throw new AppError('CONFLICT', 'There is nothing to add', { details: { numbers } });
@@ -124,7 +124,7 @@ describe('with a worker', () => {
   });
   afterAll(() => worker[Symbol.asyncDispose]());
 
-  test('answers a question, and leaves nothing of it behind but that it was answered', async () => {
+  test('answers a request, and leaves nothing of it behind but that it was answered', async () => {
     expect(await ask({ numbers: [1, 2, 3] })).toEqual({ sum: 6, pad: '' });
 
     await eventually(async () => expect(await jobsOf('test.sums')).toEqual([]));
@@ -134,7 +134,7 @@ describe('with a worker', () => {
     expect(rows).toEqual([]);
   });
 
-  test('gives each of many concurrent questions its own answer', async () => {
+  test('gives each of many concurrent requests its own response', async () => {
     const sums = await Promise.all(Array.from({ length: 40 }, (_, n) => ask({ numbers: [n, n] })));
 
     expect(sums.map(({ sum }) => sum)).toEqual(Array.from({ length: 40 }, (_, n) => 2 * n));
@@ -205,7 +205,9 @@ describe('with a worker', () => {
     hold.abort();
     await Promise.all([both, third]);
 
-    const slow = Array.from({ length: 42 }, () => ask({ numbers: [1], ms: 5_000 }, { ...keyed('c'), timeoutMs: 3_000 }));
+    const slow = Array.from({ length: 42 }, () =>
+      ask({ numbers: [1], ms: 5_000 }, { ...keyed('c'), timeoutMs: 3_000 }),
+    );
     const line = Promise.allSettled(slow);
     await expect(ask({ numbers: [5] }, keyed('c'))).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfter: 1 });
     const begun = (await line).map(({ reason }: PromiseSettledResult<Sum> & { reason?: AppError }) => reason?.details);
@@ -214,12 +216,12 @@ describe('with a worker', () => {
     expect(await ask({ numbers: [6] }, keyed('c'))).toMatchObject({ sum: 6 });
   });
 
-  test('answers a question once when it is delivered twice', async () => {
+  test('answers a request once when it is delivered twice', async () => {
     const [askID, mark] = [newID(), Math.random()];
-    const sealed = context.secrets.seal(JSON.stringify({ numbers: [mark] }), askContext(askID, 'question'));
+    const sealed = context.secrets.seal(JSON.stringify({ numbers: [mark] }), rpcContext(askID, 'question'));
     const payload = { askID, replyTo: 'asks.nobody', deadline: Date.now() + 5_000, sealed };
-    const process = answerQuestions(
-      sums as unknown as AnyAsk,
+    const process = answerRequests(
+      sums as unknown as AnyRPC,
       (async () => {
         begun.push([mark]);
         return { sum: 0, pad: '' };
@@ -232,11 +234,11 @@ describe('with a worker', () => {
     expect(begun.filter(([number]) => number === mark)).toHaveLength(1);
   });
 
-  test('does not open a question with another id or altered bytes', async () => {
+  test('does not open a request with another id or altered bytes', async () => {
     const askID = newID();
-    const sealed = context.secrets.seal(JSON.stringify({ numbers: [4242] }), askContext(newID(), 'question'));
-    const process = answerQuestions(
-      sums as unknown as AnyAsk,
+    const sealed = context.secrets.seal(JSON.stringify({ numbers: [4242] }), rpcContext(newID(), 'question'));
+    const process = answerRequests(
+      sums as unknown as AnyRPC,
       (async () => {
         begun.push([4242]);
         return { sum: 0, pad: '' };
@@ -273,12 +275,12 @@ describe('with a worker that has few places', () => {
     return rows.map(({ id }) => id);
   }
 
-  function askFor(tenantID: string, question: z.input<typeof sums.question>): Promise<unknown> {
+  function askFor(tenantID: string, request: z.input<typeof sums.request>): Promise<unknown> {
     const options = { limitKeys: { tenant: tenantID }, signal: clients.signal, timeoutMs: 60_000 };
-    return ask(question, options).catch((error: AppError) => error);
+    return ask(request, options).catch((error: AppError) => error);
   }
 
-  test('answers a tenant at once while 25 tenants of one creator have 8 slow questions each', async () => {
+  test('answers a tenant at once while 25 tenants of one creator have 8 slow requests each', async () => {
     const answering = createSemaphore({ permits: places, dynamicLimit: 1 });
     await using _worker = startAnswering({ answering });
     const others = await tenantsOf(newID(), 25);
@@ -288,7 +290,7 @@ describe('with a worker that has few places', () => {
 
     expect(await askFor(own, { numbers: [5, 6] })).toMatchObject({ sum: 11 });
 
-    // One creator has no more places than are left free, and not one of its questions has ended.
+    // One creator has no more permits than are left free, and not one of its requests has ended.
     const counts = [places / 2, 200 - places / 2];
     await eventually(async () => expect([answering.used, answering.waiting]).toEqual(counts));
     // Questions that wait for their turn are withdrawn with their client, long before their deadline.
@@ -312,7 +314,7 @@ describe('with a worker that has few places', () => {
     await Promise.all(slow);
   });
 
-  test('answers others in the place of a question that waits for a connection', async () => {
+  test('answers others with the permit of a request that waits for a connection', async () => {
     const answering = createSemaphore({ permits: 1 });
     const connections = createSemaphore({ permits: 1 });
     const [first = '', second = ''] = await tenantsOf(newID(), 2);
@@ -345,9 +347,9 @@ describe('without a worker', () => {
     expect(begun).not.toContainEqual([mark]);
   });
 
-  test('shows nothing of the question in the job', async () => {
-    const asked = asking
-      .ask(datasourceTests, { kind: 'url', url: 'postgres://u:topsecret@10.0.0.1/d' }, { timeoutMs: 1_000 })
+  test('shows nothing of the request in the job', async () => {
+    const asked = rpc
+      .request(datasourceTests, { kind: 'url', url: 'postgres://u:topsecret@10.0.0.1/d' }, { timeoutMs: 1_000 })
       .catch(() => undefined);
     let seen = '';
     await eventually(async () => {
@@ -362,11 +364,11 @@ describe('without a worker', () => {
     await asked;
   });
 
-  test('drops a question whose deadline has passed', async () => {
+  test('drops a request whose deadline has passed', async () => {
     const askID = newID();
-    const sealed = context.secrets.seal(JSON.stringify({ numbers: [9] }), askContext(askID, 'question'));
-    const process = answerQuestions(
-      sums as unknown as AnyAsk,
+    const sealed = context.secrets.seal(JSON.stringify({ numbers: [9] }), rpcContext(askID, 'question'));
+    const process = answerRequests(
+      sums as unknown as AnyRPC,
       (async () => {
         begun.push([99]);
         return { sum: 0, pad: '' };
@@ -409,14 +411,14 @@ test('sweeps claims and answers that are no longer needed', async () => {
   await eventually(async () => expect(await rows()).toEqual([kept, kept]));
 });
 
-test('reports a queue that refuses a question as unavailable, and does not ask later', async () => {
+test('reports a queue that refuses a request as unavailable, and does not send it later', async () => {
   const words = new Error('Reached the max retries per request limit');
   const producer = createProducer({ ...deployment.backplane, add: () => Promise.reject(words) });
   const { backplane, pool, config } = deployment;
   const secrets = createKeyRing(config.secrets.keys);
-  await using refused = createAsking({ backplane, producer, pool, secrets, logger: testLogger });
+  await using refused = createRPC({ backplane, producer, pool, secrets, logger: testLogger });
 
-  await expect(refused.ask(sumQuestions, { numbers: [1] } as never)).rejects.toMatchObject({
+  await expect(refused.request(sumRequests, { numbers: [1] } as never)).rejects.toMatchObject({
     code: 'UNAVAILABLE',
     status: 503,
     retryAfter: 1,
@@ -425,36 +427,36 @@ test('reports a queue that refuses a question as unavailable, and does not ask l
   });
 });
 
-test('a question of another type does not compile', () => {
-  const wrong = (asking: Asking) => [
-    // @ts-expect-error a question without its URL
-    asking.ask(datasourceTests, { kind: 'url' }),
+test('a request of another type does not compile', () => {
+  const wrong = (rpc: RPC) => [
+    // @ts-expect-error a request without its URL
+    rpc.request(datasourceTests, { kind: 'url' }),
     // @ts-expect-error a queue of jobs without an answer
-    asking.ask(workflowRuns, { instanceID: newID(), epoch: 1 }),
+    rpc.request(workflowRuns, { instanceID: newID(), epoch: 1 }),
   ];
 
   expect(wrong).toBeTypeOf('function');
 });
 
-describe('two processes asking', () => {
-  test('each get the answers to their own questions', async () => {
+describe('two processes sending requests', () => {
+  test('each get the responses to their own requests', async () => {
     await using worker = startAnswering();
     await using backplane = await createBackplane(deployment.config.backplane, testLogger);
-    await using other = newAsking(backplane);
+    await using other = newRPC(backplane);
     await new Promise((resolve) => setTimeout(resolve, 200));
 
-    const questions = Array.from({ length: 20 }, (_, n) =>
+    const requests = Array.from({ length: 20 }, (_, n) =>
       n % 2
         ? ask({ numbers: [n], pad: 5_000 })
-        : (other.ask(sumQuestions, { numbers: [n] } as never) as unknown as Promise<Sum>),
+        : (other.request(sumRequests, { numbers: [n] } as never) as unknown as Promise<Sum>),
     );
 
-    expect((await Promise.all(questions)).map(({ sum }) => sum)).toEqual(questions.map((_, n) => n));
+    expect((await Promise.all(requests)).map(({ sum }) => sum)).toEqual(requests.map((_, n) => n));
     expect(worker).toBeDefined();
   });
 });
 
-describe('asking over HTTP', () => {
+describe('requests over HTTP', () => {
   let cluster: Cluster;
   beforeAll(async () => {
     cluster = await startCluster({ apis: 2, workers: false });
@@ -467,9 +469,13 @@ describe('asking over HTTP', () => {
     // A short lease, so that the next worker finds the abandoned job.
     const env = { ...cluster.env, WORKER_SESSION_SECONDS: '1' };
     await using worker = spawnNode(['workers/main.ts', 'datasource.tests'], env);
-    const { producer } = cluster.context;
+    const {
+      messaging: { producer },
+    } = cluster.context;
     const url = `postgres://u:p@127.0.0.1:${database.port}/d`;
-    const asked = producer.ask(datasourceTests, { kind: 'url', url }, { timeoutMs: 20_000 }).catch((error) => error);
+    const asked = producer
+      .request(datasourceTests, { kind: 'url', url }, { timeoutMs: 20_000 })
+      .catch((error) => error);
     await database.connected;
 
     await worker.kill('SIGKILL');
@@ -480,7 +486,7 @@ describe('asking over HTTP', () => {
     expect(user).toBeDefined();
   });
 
-  test('without Redis asks nothing, and tells the client to retry later', async ({ skip }) => {
+  test('without Redis sends nothing, and tells the client to retry later', async ({ skip }) => {
     if (!redisURL) skip('only the Redis backplane has a Redis to lose');
     const dir = await mkdtemp(join(tmpdir(), 'gantry-ask-'));
     await using redis = await startRedis({ dir });
@@ -490,9 +496,9 @@ describe('asking over HTTP', () => {
     await redis.kill9();
 
     for (let n = 0; n < 3; n += 1) {
-      const answer = await ask();
-      expect(answer).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
-      expect(answer.headers.get('retry-after')).toBe('1');
+      const response = await ask();
+      expect(response).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
+      expect(response.headers.get('retry-after')).toBe('1');
     }
     await rm(dir, { recursive: true, force: true });
   });
@@ -508,7 +514,7 @@ describe('asking over HTTP', () => {
       ),
     );
 
-    for (const answer of answers)
-      expect(answer).toMatchObject({ status: 200, body: { success: true, connectionResult: true } });
+    for (const response of answers)
+      expect(response).toMatchObject({ status: 200, body: { success: true, connectionResult: true } });
   });
 });

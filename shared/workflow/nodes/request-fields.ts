@@ -8,7 +8,7 @@ const MAX_LINK_MINUTES = 10_080;
 const Name = z.string().min(1).max(255);
 
 /** Shared by kinds that ask a person. */
-export const asking = {
+export const requestFields = {
   ...working,
   expiryMinutes: z
     .number()
