@@ -13,7 +13,7 @@ const logger = createLogger({ level: 'silent' });
 /** A tick that was due with its minute may be a minute old before a test begins, so here it is not late yet. */
 const LATE_MS = 150_000;
 
-/** A ticker on the rows of a deployment, whose callers have every right. */
+/** A scheduler on the rows of a deployment, whose callers have every right. */
 export function aCronScheduler(
   { pool, runs }: Pick<Deployment, 'pool' | 'runs'>,
   more: Partial<Needs> = {},

@@ -26,8 +26,8 @@ import { checkTarget, targetAccess } from './target.ts';
  * 3. `answerQuestions` (`workers/processors/answer-requests.ts`): `claimQuestion`, `openQuestion`, `answerQueryRun`, `sendReply`.
  * 4. `queries.run` (`workers/datasources/queries/run.ts`; nodes of workflows begin here): `loadQuery`, `bindInputs`, the cache,
  *    `executeOnDatasource`, `applyTransform` or `storePages`, `recordRun`.
- * 5. `datasources.withConnection` (`workers/datasources/queries/datasources.ts`): `readDatasource`, then `kept.use` with `openDatasource`.
- * 6. `connection.execute` (`workers/connectors/`): borrows a connection to the server (`pool.lend` or `shared.use`) and talks
+ * 5. `datasources.withConnection` (`workers/datasources/queries/datasources.ts`): `readDatasource`, then `connectionCache.use` with `openDatasource`.
+ * 6. `connection.execute` (`workers/datasources/connectors/`): checks out a connection to the server (`pool.withConnection` or `shared.use`) and talks
  *    to its driver, for PostgreSQL `executeStatement` → `runPortal`.
  */
 export const runDataQuery = tenantRoute({

@@ -69,7 +69,7 @@ export interface Timer {
   payload: object;
 }
 
-/** See `Backplane.setAlarm`. */
+/** See `Backplane.setTimer`. */
 export async function setTimer(queue: JobQueue, id: string, { expression, timezone, payload }: Timer): Promise<void> {
   const opts = { attempts: 1, removeOnComplete: true, removeOnFail: true };
   await queue.upsertJobScheduler(id, { pattern: expression, tz: timezone }, { name: queue.name, data: payload, opts });

@@ -337,9 +337,9 @@ test('at most 50 tenants are told apart', () => {
 });
 
 test('tenants do not reach the listener', () => {
-  const { places } = deniedBy(readConfig({ ...cluster.env, HOST: '127.0.0.1', METRICS_PORT: '9464' }));
+  const { servers } = deniedBy(readConfig({ ...cluster.env, HOST: '127.0.0.1', METRICS_PORT: '9464' }));
 
-  expect(places).toContainEqual({ host: '127.0.0.1', port: 9464 });
+  expect(servers).toContainEqual({ host: '127.0.0.1', port: 9464 });
 });
 
 /** Dead letters, which are counted every five seconds, and a breaker that stays open. */

@@ -83,7 +83,7 @@ describe.each(kinds)('files in %s', (kind) => {
     const fileID = await upload();
     const { rows } = await cluster.pool.query('select store from tenant_file where id = $1', [fileID]);
     await using worker = await createFileStore({ pool: cluster.pool, files });
-    using held = await worker.hold(tenant.id, fileID);
+    using held = await worker.pin(tenant.id, fileID);
 
     expect(rows).toEqual([{ store: kind }]);
     expect(await readFile(held.path)).toEqual(table);
