@@ -2,7 +2,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { reminderTimes } from '#shared/workflow/nodes/reminders.ts';
 import type { Park } from './executor.ts';
 
-interface Asking {
+interface RequestConfig {
   title?: string | undefined;
   description?: string | undefined;
   approvers?: string | readonly string[] | undefined;
@@ -13,9 +13,9 @@ interface Asking {
 }
 
 /** Parks until a person answers. The request holds what the person is shown, and who may answer. */
-export function ask(asking: Asking, request: object): Park {
-  const { title, description, approvers, expiryMinutes, answerByLink, linkExpiryMinutes } = asking;
-  const reminders = reminderTimes(asking);
+export function ask(config: RequestConfig, request: object): Park {
+  const { title, description, approvers, expiryMinutes, answerByLink, linkExpiryMinutes } = config;
+  const reminders = reminderTimes(config);
   const shown = {
     title,
     description,

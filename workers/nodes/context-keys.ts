@@ -5,9 +5,9 @@ import type { JsonObject } from '#shared/core/json.ts';
 /** Parsing longer code would hold the event loop for milliseconds. */
 const MAX_LENGTH = 20_000;
 /** Length of all cached texts together. */
-const MAX_KEPT = 4_000_000;
+const MAX_CACHED = 4_000_000;
 
-const known = new LRUCache<string, { keys: ReadonlySet<string> | null }>({ max: 2_000, maxSize: MAX_KEPT });
+const known = new LRUCache<string, { keys: ReadonlySet<string> | null }>({ max: 2_000, maxSize: MAX_CACHED });
 
 /**
  * Finds the keys of `ctx` that code is sent: only those that it names, where a parse shows that it can see no others. Each 100 kB that are not

@@ -1,6 +1,6 @@
 import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import { addHeldBytes, addProcessMetrics, createMetrics, withChild } from '#shared/core/metrics.ts';
+import { addMemoryBudgetMetrics, addProcessMetrics, createMetrics, withChild } from '#shared/core/metrics.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane, JobWorker } from '#shared/messaging/backplane/index.ts';
 import type { QueueDefinition } from '#shared/messaging/queues/define-queue.ts';
@@ -198,10 +198,10 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   resources.use(addProcessMetrics(ofProcesses, opened.pools));
   addEngineMetrics(ofProcesses, opened);
   addDispatchMetrics(ofProcesses, runs);
-  addHeldBytes(metrics, opened.bytes);
+  addMemoryBudgetMetrics(metrics, opened.bytes);
   if (owner) addOwnerMetrics(metrics, owner.stats);
   const { answering, jobs } = context;
-  const others = { deadLetters, held: deferred, cron };
+  const others = { deadLetters, deferred, cron };
   addWorkerMetrics(metrics, { pool, sweep, backplane, answering, jobs, deliveries: completions.stats, ...others });
   const served = pages ?? (config.metrics && resources.use(await servePages(config.metrics, logger)));
   let isDraining = false;

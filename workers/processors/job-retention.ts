@@ -2,7 +2,7 @@
 export type Retention = boolean | { count: number; age: number };
 
 /** Ended jobs that stay readable on the board: of each queue the last so many, in seconds for so long. */
-const KEPT = { count: 1000, age: 3600 };
+const RETAINED = { count: 1000, age: 3600 };
 /**
  * Jobs of one queue and one end that a process retains: all up to this rate, a sample above it. A retained job costs Redis 0.04 ms more than
  * a removed one. At a thousand jobs a second that would be 4 % of its processor.
@@ -33,6 +33,6 @@ export function createRetention(now: () => number = () => performance.now()): ()
     if (untrimmed < TRIM_EVERY && at - trimmedAt < TRIM_MS) return false;
     untrimmed = 0;
     trimmedAt = at;
-    return KEPT;
+    return RETAINED;
   };
 }

@@ -13,7 +13,7 @@ import { createRunsInFlight, type RunsInFlight } from '#shared/tenants/counted-q
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
-import { inLaps } from '../maintenance/round-robin.ts';
+import { roundRobinTenants } from '../maintenance/round-robin.ts';
 
 /** Failures of one tenant in its turn. */
 const BATCH = 10;
@@ -59,7 +59,7 @@ interface Failed {
 
 /** Handles failures of the tenant whose turn it is. Answers whether there may be more to do at once. */
 export function createFailureRounds({ pool, runs, rights, inFlight }: FailureRounds): () => Promise<boolean> {
-  return inLaps<TenantRow>({
+  return roundRobinTenants<TenantRow>({
     pool,
     next: { name: 'next_failures', text: NEXT_TENANT },
     async work({ tenantID, count }) {

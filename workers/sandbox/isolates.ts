@@ -126,7 +126,7 @@ export class TenantIsolate {
     } finally {
       if (!isRead) this.#readPrinted(fresh, onPrinted);
       // Unreleased, a reference holds its whole context until the host's own heap is collected: 190 kB a call.
-      for (const held of [fresh.entries, fresh.start, fresh.read, fresh.context]) held.release();
+      for (const references of [fresh.entries, fresh.start, fresh.read, fresh.context]) references.release();
     }
   }
 
@@ -172,12 +172,12 @@ export class TenantIsolate {
       if (!(error instanceof SyntaxError)) throw error;
       const [, message = error.message, line, column] =
         /^([\s\S]*) \[code\.js:(\d+):(\d+)\]$/.exec(error.message) ?? [];
-      return { kind: 'thrown', name: 'SyntaxError', message: message.slice(0, 2000), ...placeOf(line, column) };
+      return { kind: 'thrown', name: 'SyntaxError', message: message.slice(0, 2000), ...positionOf(line, column) };
     }
     const check = fresh.entries.getSync('check', { reference: true });
     const problem = await check.apply(undefined, [job.names, job.code], { arguments: { copy: true } });
     check.release();
-    if (typeof problem === 'string') return { kind: 'thrown', name: 'SyntaxError', message: problem, ...placeOf() };
+    if (typeof problem === 'string') return { kind: 'thrown', name: 'SyntaxError', message: problem, ...positionOf() };
 
     this.#scripts.set(scriptKey(job), script);
     return script;
@@ -185,7 +185,7 @@ export class TenantIsolate {
 }
 
 /** The line and column of an error in the code. */
-function placeOf(line?: string, column?: string): { line: number | null; column: number | null } {
+function positionOf(line?: string, column?: string): { line: number | null; column: number | null } {
   return { line: line ? Number(line) : null, column: column ? Number(column) : null };
 }
 
@@ -207,7 +207,7 @@ function toOutcome(ending: Ending | undefined, { maxOutputBytes }: Job): CallOut
     const { kind, name, message, stack } = ending;
     if (message === 'Array buffer allocation failed') return { kind: 'memory' };
     const [, line, column] = /^\s+at .*\bcode\.js:(\d+):(\d+)/m.exec(stack) ?? [];
-    return { kind, name, message, ...placeOf(line, column) };
+    return { kind, name, message, ...positionOf(line, column) };
   }
   if (ending.kind === 'value' && Buffer.byteLength(ending.json) > maxOutputBytes) return { kind: 'large' };
   return ending;

@@ -60,7 +60,7 @@ class Pool implements Sandbox {
   readonly #hosts = new Set<HostProcess>();
   /** A further host, one call at a time: for calls whose host has died, and for tenants whose code has ended a host. */
   #quarantine: HostProcess | undefined;
-  readonly #suspects = new LRUCache<string, true>({ max: maxSuspects, ttl: suspicionMs });
+  readonly #suspects = new LRUCache<string, true>({ max: maxQuarantined, ttl: suspicionMs });
   readonly #waiting = createFairQueue<Call>();
   /** Share of the permits in all hosts but the quarantine, which has one. */
   readonly #byCreator = createDynamicLimit();
@@ -328,7 +328,7 @@ const graceMs = 1000;
 const startMs = 15_000;
 /** How long a tenant stays suspect after its code has ended a host. */
 const suspicionMs = 60_000;
-const maxSuspects = 10_000;
+const maxQuarantined = 10_000;
 const retirementMs = 10_000;
 
 /** A host that has an isolate of the tenant saves 3 ms. */

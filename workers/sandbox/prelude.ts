@@ -192,9 +192,9 @@ function prelude(allowed: string[], maxLevels: number, maxPrinted: typeof MAX_PR
     return item;
   }
 
-  function enter(holder: unknown, item: object | null): void {
+  function enter(owner: unknown, item: object | null): void {
     if (item === null) return;
-    while (depth > 0 && holders[depth] !== holder) depth -= 1;
+    while (depth > 0 && holders[depth] !== owner) depth -= 1;
     for (let at = depth; at > 0; at -= 1) {
       if (holders[at] === item) refuse({ kind: 'invalid', message: 'it contains itself' });
     }
@@ -223,8 +223,8 @@ function prelude(allowed: string[], maxLevels: number, maxPrinted: typeof MAX_PR
       const message = toText(error.message ?? stringify(thrown));
       const { stack } = error;
       // The message is skipped: a line number in it could be forged.
-      const frames = typeof stack === 'string' ? cutText(stack, name.length + message.length) : '';
-      return { kind: 'thrown', name: cutText(name, 0), message: cutText(message, 0), stack: frames };
+      const stackText = typeof stack === 'string' ? cutText(stack, name.length + message.length) : '';
+      return { kind: 'thrown', name: cutText(name, 0), message: cutText(message, 0), stack: stackText };
     } catch {
       return { kind: 'thrown', name: 'Error', message: 'the thrown value cannot be described', stack: '' };
     }

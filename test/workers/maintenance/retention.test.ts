@@ -126,21 +126,21 @@ async function count(entry: string): Promise<number> {
   return counted[0]?.n ?? 0;
 }
 
-test.each(Object.entries(retentions))('%s is kept for its period and no longer', async (name, kept) => {
+test.each(Object.entries(retentions))('%s is kept for its period and no longer', async (name, retention) => {
   const table = name as Table;
-  const keptMs = typeof kept.for === 'number' ? kept.for * DAY_MS : settings[kept.for];
+  const retentionMs = typeof retention.for === 'number' ? retention.for * DAY_MS : settings[retention.for];
   // The rows with a test run are those with any other.
   const others: readonly string[] = table === 'workflow_instance' ? ofRuns : [];
   const { pool } = deployment;
-  if ('table' in kept) await pool.query(`delete from ${kept.table}`);
-  // Of the assets that other rows belong to.
+  if ('table' in retention) await pool.query(`delete from ${retention.table}`);
+  // Rows of the assets that other rows belong to.
   if (table === 'asset_change') await pool.query('delete from asset_change');
 
-  await add(table, keptMs - 60_000);
+  await add(table, retentionMs - 60_000);
   await retire(table, { pool, settings });
   for (const each of [table, ...others]) expect(await count(each), each).toBe(1);
 
-  await add(table, keptMs + 60_000);
+  await add(table, retentionMs + 60_000);
   for (const each of [table, ...others]) expect(await count(each), each).toBe(2);
   await retire(table, { pool, settings });
   for (const each of [table, ...others]) expect(await count(each), each).toBe(1);
@@ -266,8 +266,8 @@ test('the deletion from every table finds its rows by an index', async () => {
     const scans = await scansOf(pool, deletionOf(table).replaceAll('$1', '86400'));
     expect(scans.length, table).toBeGreaterThan(0);
     for (const scan of scans) {
-      const isByPlace = scan['Node Type'] === 'Tid Scan';
-      expect(isByPlace || scan['Index Cond'] !== undefined, `${table}: ${JSON.stringify(scan)}`).toBe(true);
+      const isByPosition = scan['Node Type'] === 'Tid Scan';
+      expect(isByPosition || scan['Index Cond'] !== undefined, `${table}: ${JSON.stringify(scan)}`).toBe(true);
     }
   }
 });

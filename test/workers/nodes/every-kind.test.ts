@@ -27,7 +27,7 @@ let worker: WorkerContext;
 let service: HTTPServer;
 let around: Omit<Surroundings, 'input'>;
 /** Calls of `/held` are answered when it resolves. */
-let held = Promise.withResolvers<void>();
+let gate = Promise.withResolvers<void>();
 /** How often the service was called under each idempotency key. */
 const calls = new Map<string, number>();
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
     if (url === MODEL) return answerAsModel(JSON.parse(body), response);
     const key = String(headers['idempotency-key']);
     calls.set(key, (calls.get(key) ?? 0) + 1);
-    if (url === '/held') await held.promise;
+    if (url === '/held') await gate.promise;
     json(response, { ok: url !== '/fails' }, url === '/fails' ? 500 : 200);
   });
   cluster = await startCluster({ workers: 0, settings: { SANDBOX_PROCESSES: '2', ...modelAt(service.origin) } });
@@ -49,7 +49,7 @@ beforeAll(async () => {
   around = { service: service.origin, dataQueryID, ...(await saveChildren()) };
 });
 afterAll(async () => {
-  held.resolve();
+  gate.resolve();
   await cluster[Symbol.asyncDispose]();
   await service[Symbol.asyncDispose]();
 });
@@ -62,7 +62,7 @@ function modelAt(origin: string) {
 
 async function answerAsModel({ messages }: { messages: { content: string }[] }, response: ServerResponse) {
   const prompt = messages.at(-1)?.content;
-  if (prompt === '/held') await held.promise;
+  if (prompt === '/held') await gate.promise;
   const message = { role: 'assistant', content: '{"ok": true}' };
   const usage = { prompt_tokens: 1, completion_tokens: 1 };
   json(response, { choices: [{ index: 0, message, finish_reason: 'stop' }], usage }, prompt === '/fails' ? 500 : 200);
@@ -79,7 +79,7 @@ async function saveChildren() {
       graph({ start, call, end: end('ok', '{{ctx.httpResponse.ok}}') }, ['start>call', 'call:success>end']),
     ),
   ]);
-  return { child: quick.workflowID, failingChild: failing.workflowID, heldChild: waiting.workflowID };
+  return { child: quick.workflowID, failingChild: failing.workflowID, openChild: waiting.workflowID };
 }
 
 function check(type: string, data: JsonObject) {
@@ -457,8 +457,8 @@ test('what lasts ends with the time of its node, or else with that of its run, a
 
 test('a worker that is killed in the midst of every kind changes nothing of what they come to', async () => {
   await worker[Symbol.asyncDispose]();
-  held.resolve();
-  held = Promise.withResolvers();
+  gate.resolve();
+  gate = Promise.withResolvers();
   calls.clear();
   let planned: Planned[] = [];
   let ids: string[] = [];
@@ -478,7 +478,7 @@ test('a worker that is killed in the midst of every kind changes nothing of what
     await eventually(() => expect(own()).not.toEqual([]));
     await process.kill('SIGKILL');
   }
-  held.resolve();
+  gate.resolve();
   // The code that runs until a moment ends at once this time; and nobody has to wait until the lease of the dead is over.
   await cluster.pool.query(
     `update workflow_instance set input = jsonb_set(input, '{until}', '0') where id = any($1::uuid[])`,

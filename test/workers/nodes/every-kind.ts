@@ -6,13 +6,13 @@ export interface Way {
   data: JsonObject;
   /** Exits that the node leaves by, each with the value of the node behind it; `true` where the kind has no `outputVariable`. */
   exits: Record<string, unknown>;
-  /** What a person answers, or an event brings; null lets the time of the node pass. */
+  /** The answer of a person, or the payload of an event; null lets the time of the node pass. */
   answer?: JsonObject | null;
   /** The node that the node repeats. */
   body?: { type: string; [field: string]: unknown };
 }
 
-/** What the contract tests of every kind need to know about one. */
+/** Facts about a kind that the contract tests of every kind need. */
 export interface KindRow {
   /** Configs that are refused when they are saved, with the field that the error names. */
   refused: readonly (readonly [path: string, data: JsonObject])[];
@@ -30,14 +30,14 @@ export interface KindRow {
 export interface Surroundings {
   /** Answers `/ok`, fails `/fails`, and answers `/held` when the test lets it: by path, or as a language model by prompt. */
   service: string;
-  /** Of every run. */
+  /** The input of every run. */
   input: JsonObject;
   /** A stored query that calls the path that `inputs.path` names. */
   dataQueryID: string;
   /** Workflows that end at once, with `{ got: <input.n> }`; that fail; and that call `/held`. */
   child: string;
   failingChild: string;
-  heldChild: string;
+  openChild: string;
 }
 
 /** The error of a config whose template came to a value of another type. */
@@ -45,7 +45,7 @@ const misfit = { code: 'VALIDATION_ERROR', again: false };
 
 /** One row for each kind: the compiler refuses a table without one. */
 export function rowsOfKinds(around: Surroundings): Readonly<Record<AnyNode['kind'], KindRow>> {
-  const { service, input, dataQueryID, child, failingChild, heldChild } = around;
+  const { service, input, dataQueryID, child, failingChild, openChild } = around;
   const yes = { id: 'yes', conditions: [{ operator: 'equals', leftValue: '{{ctx.input.n}}', rightValue: 7 }] };
   const no = { id: 'no', conditions: [{ operator: 'equals', leftValue: '{{ctx.input.n}}', rightValue: 8 }] };
   const work: readonly (readonly [string, JsonObject])[] = [
@@ -60,8 +60,8 @@ export function rowsOfKinds(around: Surroundings): Readonly<Record<AnyNode['kind
   const paid = { eventName: 'paid', eventKey: '{{ctx.input.n}}', lookbackMinutes: 0 };
   const posted = (path: string) => ({ url: `${service}${path}`, method: 'POST' });
   const asked = (path: string) => ({ dataQueryID, inputValues: { path } });
-  /** Of kinds that repeat a body: each item lasts. */
-  const heldItems = {
+  /** Items of kinds that repeat a body: each item lasts. */
+  const openItems = {
     data: { sourceVariable: [1, 2] },
     body: { type: 'http', ...posted('/held') },
     exits: { completed: [{ ok: true }, { ok: true }] },
@@ -287,7 +287,7 @@ export function rowsOfKinds(around: Surroundings): Readonly<Record<AnyNode['kind
         again: false,
         passedOver: 'completed',
       },
-      lasting: heldItems,
+      lasting: openItems,
     },
     map: {
       refused: [
@@ -313,7 +313,7 @@ export function rowsOfKinds(around: Surroundings): Readonly<Record<AnyNode['kind
         again: false,
         passedOver: 'completed',
       },
-      lasting: heldItems,
+      lasting: openItems,
     },
     delay: {
       refused: [
@@ -429,7 +429,7 @@ export function rowsOfKinds(around: Surroundings): Readonly<Record<AnyNode['kind
         { data: { childWorkflowID: failingChild, errorHandling: 'continue' }, exits: { error: null } },
       ],
       failing: { data: { childWorkflowID: failingChild }, code: 'NODE_FAILED', again: true, passedOver: 'success' },
-      lasting: { data: { childWorkflowID: heldChild }, exits: { success: { ok: true } }, overtime: 'NODE_FAILED' },
+      lasting: { data: { childWorkflowID: openChild }, exits: { success: { ok: true } }, overtime: 'NODE_FAILED' },
     },
     log: {
       refused: [...withWork({ message: 'Here' }), ['message', {}], ['level', { message: 'Here', level: 'fatal' }]],

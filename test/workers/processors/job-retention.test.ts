@@ -24,10 +24,10 @@ test('a sample of a busy queue is retained, and cut to a number often enough', (
     return decide();
   });
 
-  const kept = decided.filter((each) => each !== true);
-  expect(kept.length).toBeGreaterThan(1_200);
-  expect(kept.length).toBeLessThan(1_500);
+  const retained = decided.filter((each) => each !== true);
+  expect(retained.length).toBeGreaterThan(1_200);
+  expect(retained.length).toBeLessThan(1_500);
   const untrimmed = decided.flatMap((each, at) => (typeof each === 'object' ? [at] : []));
-  expect(untrimmed.length).toBeGreaterThanOrEqual(Math.floor(kept.length / 64));
-  expect(untrimmed.length).toBeLessThan(kept.length / 32);
+  expect(untrimmed.length).toBeGreaterThanOrEqual(Math.floor(retained.length / 64));
+  expect(untrimmed.length).toBeLessThan(retained.length / 32);
 });

@@ -781,8 +781,8 @@ test('large arguments and results count among the bytes that a worker holds', as
 
   async function withLittle(work: () => Promise<unknown>): Promise<unknown> {
     const flow = { tenantID: 'tenant' };
-    using held = createMemoryBudget({ maxBytes: 400_000 }).openReservation(flow);
-    return await withReservation(flow, held, work);
+    using reservation = createMemoryBudget({ maxBytes: 400_000 }).openReservation(flow);
+    return await withReservation(flow, reservation, work);
   }
 });
 

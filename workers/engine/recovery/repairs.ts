@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Counter } from '#shared/core/counter.ts';
+import { FIRST_ID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -17,7 +18,6 @@ import { createMaps } from '../maps/maps.ts';
 const BATCH = 500;
 /** Runs searched for forgotten ones in each round: 1.5 ms, so that a round costs about the same beside any number of runs. */
 const SLICE = 500;
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Looks for each job, so it may take longer than adding new ones. */
 const REPAIR_TIMEOUT_MS = 2_000;
 interface Options {

@@ -151,15 +151,15 @@ describe('for any nesting of loops and maps', () => {
   test('a run that is repeated from an activation keeps what does not come after it, and has that activation ready', () => {
     fc.assert(
       fc.property(items, picks, fc.nat(), (list, order, pick) => {
-        const sequential = list.map(inTurn);
+        const sequential = list.map(inOrder);
         const drawing = draw(sequential);
         const run = new Execution(drawing);
         for (let at = 0; run.step(order[at % order.length] ?? 0); at += 1);
         const leaves = run.operations.filter((one) => 'exit' in one && !drawing.loops.has(one.node));
         const from = leaves[pick % leaves.length] as Operation;
 
-        const kept = run.operations.filter((one) => !isAfter(drawing.graph, one, from));
-        const again = new Execution(drawing, kept);
+        const retained = run.operations.filter((one) => !isAfter(drawing.graph, one, from));
+        const again = new Execution(drawing, retained);
         expect(again.ready).toContain(`${from.node} ${from.key}`);
         while (again.step(0));
         expect(again.settled.toSorted()).toEqual(drawing.frames.toSorted());
@@ -179,13 +179,13 @@ describe('for any nesting of loops and maps', () => {
   });
 });
 
-function inTurn(item: Item): Item {
-  return item.kind === 'loop' ? { ...item, atOnce: false, body: item.body.map(inTurn) } : item;
+function inOrder(item: Item): Item {
+  return item.kind === 'loop' ? { ...item, atOnce: false, body: item.body.map(inOrder) } : item;
 }
 
 /** Whether an operation follows from what a frame did, or is of that frame. */
 function isAfter(graph: Graph, operation: Operation, from: Operation): boolean {
-  const [mine, theirs] = [placesOf(graph, operation), placesOf(graph, from)];
+  const [mine, theirs] = [positionsOf(graph, operation), positionsOf(graph, from)];
   for (const [depth, place] of theirs.entries()) {
     const own = mine[depth];
     // The operation is of a loop around the frame: its end comes after, an iteration up to that of the frame before.
@@ -200,13 +200,13 @@ function isAfter(graph: Graph, operation: Operation, from: Operation): boolean {
   return true;
 }
 
-interface Place {
+interface Position {
   node: string;
   iteration?: number;
 }
 
 /** The loops around a frame, each with its iteration, and the node itself. */
-function placesOf(graph: Graph, { node: id, key }: Operation): Place[] {
+function positionsOf(graph: Graph, { node: id, key }: Operation): Position[] {
   const around: string[] = [];
   let region = graph.nodes[graph.indexOf.get(id) ?? -1]?.region ?? 0;
   for (let container = graph.regions[region]?.container; typeof container === 'number'; ) {

@@ -63,7 +63,7 @@ async function own(count: number) {
     run.record(activationOf(run, nodeID), { status: 'SUCCESS', exit: 'yes', payload });
     committer.submit(run);
   }
-  return { leaseID, held: owned, committer, committed, published, fenced, refused, broken, breaking, poisons, step };
+  return { leaseID, owned, committer, committed, published, fenced, refused, broken, breaking, poisons, step };
 }
 
 interface Breaking {
@@ -107,7 +107,7 @@ function asOwned(id: string): Run {
     epoch: 1,
     seq: 0,
     wake_seq: 0,
-    crashCounts: 0,
+    losses: 0,
     parent_id: null,
     map_id: null,
     depth: 0,
@@ -247,7 +247,7 @@ test.each([
   await deployment.pool.query('update workflow_instance set losses = 2, hand_backs = 1 where id = any($1::uuid[])', [
     ids,
   ]);
-  const losses = async () => {
+  const crashCounts = async () => {
     const text = 'select losses, hand_backs from workflow_instance where id = any($1::uuid[])';
     return (await deployment.pool.query(text, [ids])).rows;
   };
@@ -257,14 +257,14 @@ test.each([
     committer.submit(run);
   }
   await committer.idle();
-  expect(await losses()).toEqual(owned.map(() => ({ losses: 2, hand_backs: 0 })));
+  expect(await crashCounts()).toEqual(owned.map(() => ({ losses: 2, hand_backs: 0 })));
 
   for (const run of owned) {
     run.record(activationOf(run, 'n1'), { status: 'SUCCESS', exit: 'yes', payload: '{"output":{}}' });
     committer.submit(run);
   }
   await committer.idle();
-  expect(await losses()).toEqual(owned.map(() => ({ losses: 0, hand_backs: 0 })));
+  expect(await crashCounts()).toEqual(owned.map(() => ({ losses: 0, hand_backs: 0 })));
 });
 
 test('a commit of a run that goes on names no column that a trigger watches', async () => {

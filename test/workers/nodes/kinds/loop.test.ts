@@ -31,7 +31,7 @@ async function run(...of: Parameters<typeof begin>) {
   return ended(await begin(...of));
 }
 
-/** What the nodes did, as `node path STATUS`. */
+/** The attempts of the nodes, as `node path STATUS`. */
 async function story(id: string): Promise<string[]> {
   const { rows } = await deployment.pool.query<{ line: string }>(
     `select concat_ws(' ', node_id, (select string_agg(step ->> 'iteration', '.') from jsonb_array_elements(frame) step), status) as line
@@ -234,10 +234,10 @@ describe('an item that fails', () => {
   });
 
   test('is its error among the results, or is left out', async () => {
-    const kept = await run(failing({ errorHandling: 'continue' }), input);
+    const completed = await run(failing({ errorHandling: 'continue' }), input);
     const skipped = await run(failing({ errorHandling: 'skip_item' }), input);
 
-    expect(kept).toMatchObject({
+    expect(completed).toMatchObject({
       status: 'COMPLETED',
       output: { value: ['after', { success: false, error }, 'after'] },
     });
@@ -366,8 +366,8 @@ describe('a body that waits', () => {
       deployment.newRun(versionID, { items: [1, 2] }, { timeoutMs: 1_000 }),
     );
 
-    const frame = [{ nodeID: 'loop', iteration: 0 }];
-    const error = { code: 'RUN_TIMEOUT', message: expect.stringMatching(/at "ask"$/), nodeID: 'ask', frame };
+    const path = [{ nodeID: 'loop', iteration: 0 }];
+    const error = { code: 'RUN_TIMEOUT', message: expect.stringMatching(/at "ask"$/), nodeID: 'ask', frame: path };
     expect(await ended(instanceID)).toMatchObject({ status: 'FAILED', error });
     expect(await story(instanceID)).toContain('loop CANCELLED');
   });

@@ -88,11 +88,11 @@ describe('a map', () => {
       [6, 3, 'COMPLETED'],
       [9, 1, 'COMPLETED'],
     ]);
-    const frames = await deployment.pool.query<{ n: number }>(
+    const paths = await deployment.pool.query<{ n: number }>(
       `select iteration as n from run_event where instance_id = $1 and node_id = 'doubled' order by seq`,
       [chunks[1]?.id],
     );
-    expect(frames.rows.map(({ n }) => n)).toEqual([3, 4, 5]);
+    expect(paths.rows.map(({ n }) => n)).toEqual([3, 4, 5]);
   });
 
   test('may be led back to, and its exit may be called done', async () => {
@@ -202,8 +202,8 @@ describe('a map', () => {
       status: 'FAILED',
       error: { code: 'OUTPUT_TOO_LARGE', nodeID: 'map', message: expect.stringContaining('collectResults') },
     });
-    const together = map({ chunkSize: 30, failurePolicy: 'collect' });
-    const inOneChunk = graph({ start, map: together, text: code(`return "${text}"`) }, ['start>map', 'map:map>text']);
+    const joined = map({ chunkSize: 30, failurePolicy: 'collect' });
+    const inOneChunk = graph({ start, map: joined, text: code(`return "${text}"`) }, ['start>map', 'map:map>text']);
     expect(await run(inOneChunk, { items: numbers(30) })).toMatchObject({
       status: 'FAILED',
       error: { code: 'OUTPUT_TOO_LARGE', nodeID: 'map', message: expect.stringContaining('collectResults') },
@@ -325,12 +325,12 @@ describe('items that fail', () => {
       else {
         const message = 'Error: odd 1 (line 1)';
         const many = `2 items have failed, more than toleratedFailures (1). The first is item 1: ${message}`;
-        const frame = [{ nodeID: 'map', iteration: 1 }];
+        const path = [{ nodeID: 'map', iteration: 1 }];
         const cause = {
           code: 'NODE_FAILED',
           message,
           nodeID: 'odd',
-          frame,
+          frame: path,
           attempt: 1,
           instanceID: expect.any(String),
         };
@@ -366,8 +366,8 @@ describe('items that fail', () => {
     const lost = { success: false, error: { code: 'WORKER_LOST', message: expect.any(String) } };
     expect(output).toEqual({ value: [2, error(3), lost, lost] });
     expect(await lastOutput(id)).toMatchObject({ totalItems: 4, failedItems: 3 });
-    const frame = [{ nodeID: 'map', iteration: 2 }];
-    expect((await deployment.read(chunk?.id ?? '')).error).toMatchObject({ nodeID: 'pause', frame, attempt: 1 });
+    const path = [{ nodeID: 'map', iteration: 2 }];
+    expect((await deployment.read(chunk?.id ?? '')).error).toMatchObject({ nodeID: 'pause', path, attempt: 1 });
   });
 
   test('are retried as their node says', async () => {
