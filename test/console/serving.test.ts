@@ -1,4 +1,4 @@
-/** What the API answers at `/console/`: the page with its policy, and the files that it loads. */
+/** Responses of the API at `/console/`: the page with its policy, and the files that it loads. */
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -55,8 +55,8 @@ test('its files are compressed and kept for a year, under their current names al
     expect(headers.get('content-encoding')).toBe('br');
     expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
   }
-  const gone = await server.get('/console/assets/index-00000000.js');
-  expect(gone.status).toBe(404);
+  const removed = await server.get('/console/assets/index-00000000.js');
+  expect(removed.status).toBe(404);
   expect((await server.get('/console/scheme.js')).headers.get('cache-control')).toBe('no-cache');
 });
 

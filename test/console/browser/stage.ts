@@ -15,9 +15,9 @@ export interface Stage extends AsyncDisposable {
   /** With the sample of an order's approval. */
   tenant: TestTenant;
   context: BrowserContext;
-  /** Of the creator of the tenant, who is signed in. */
+  /** The page of the tenant's creator, who is signed in. */
   page: Page;
-  /** What a page has written to its console as an error, violations of its policy among it. */
+  /** Errors that a page has written to its console, violations of its policy among them. */
   faults: string[];
   /** The console's path of the tenant with this behind it. */
   path(rest?: string): string;
@@ -37,7 +37,7 @@ const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'
 
 export async function openStage(executablePath: string): Promise<Stage> {
   await using resources = new AsyncDisposableStack();
-  const { folder } = await builtConsole();
+  const folder = await builtConsole();
   const cluster = resources.use(
     await startCluster({ settings: { CONSOLE_DIR: folder, AUDIT_BUFFER_SECONDS: '0.05' } }),
   );
@@ -57,7 +57,8 @@ export async function openStage(executablePath: string): Promise<Stage> {
   const faults: string[] = [];
   const newPage = async () => {
     const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    // A busy machine may take long for anything.
+    page.setDefaultTimeout(20_000);
     page.on('pageerror', (error) => faults.push(error.message));
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
     return page;
@@ -110,34 +111,53 @@ export function forgetRefusals({ faults }: Stage, status: number): void {
   faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes(`status of ${status}`)));
 }
 
-/** Those of a desk, and of the narrowest telephone. No break of the styles lies between 320 and 576. */
-const WIDTHS = [1280, 320];
+const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
-/** Findings of axe, and sideways scroll, at two widths in both colour schemes. `SCREENSHOTS` names a folder for pictures. */
+/** The rules that read colours take most of the time. */
+const COLOURS = ['color-contrast', 'link-in-text-block'];
+
+/**
+ * The looks at a page: at the width of a desk and of the narrowest telephone (no break of the styles lies between 320 and 576), and
+ * in both colour schemes. A width changes the layout, a scheme the colours.
+ */
+const LOOKS = [
+  { colorScheme: 'light', width: 1280, rules: { runOnly: WCAG } },
+  {
+    colorScheme: 'light',
+    width: 320,
+    rules: { runOnly: WCAG, rules: Object.fromEntries(COLOURS.map((rule) => [rule, { enabled: false }])) },
+  },
+  { colorScheme: 'dark', width: 1280, rules: { runOnly: { type: 'rule', values: COLOURS } } },
+] as const;
+
+/** Findings of axe, and sideways scroll, in these colour schemes. `SCREENSHOTS` names a folder for pictures. */
 export async function expectAccessible(
   page: Page,
   { name, shows, schemes = ['light', 'dark'] }: { name: string; shows: string; schemes?: ('light' | 'dark')[] },
 ): Promise<void> {
-  // The second scheme takes the widths in the other order: each change of them is another layout.
-  for (const [colorScheme, widths, rules] of [
-    ['light', WIDTHS, EVERYTHING],
-    ['dark', WIDTHS.toReversed(), COLOURS],
-  ] as const) {
+  for (const { colorScheme, width, rules } of LOOKS) {
     if (!schemes.includes(colorScheme)) continue;
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    for (const width of widths) {
-      await page.setViewportSize({ width, height: 800 });
-      await page.getByText(shows).first().waitFor();
-      expect({ colorScheme, width, ...(await findingsOn(page, rules)) }).toEqual({
-        ...{ colorScheme, width, violations: [], wider: [] },
-      });
-      const { SCREENSHOTS: folder } = process.env;
-      if (folder) await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png`, fullPage: true });
-    }
+    await page.setViewportSize({ width, height: 800 });
+    await page.getByText(shows).first().waitFor();
+    expect({ colorScheme, width, ...(await findingsOn(page, rules)) }).toEqual({
+      ...{ colorScheme, width, violations: [], wider: [] },
+    });
+    const { SCREENSHOTS: folder } = process.env;
+    if (folder) await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png`, fullPage: true });
   }
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
   await page.setViewportSize({ width: 1280, height: 800 });
   await noteRoute(page);
+}
+
+/** Sideways scroll alone, at both widths, for a page at which another test has looked. */
+export async function expectNoSidewaysScroll(page: Page, shows: string): Promise<void> {
+  for (const width of [320, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.getByText(shows).first().waitFor();
+    expect({ width, wider: await widerOn(page) }).toEqual({ width, wider: [] });
+  }
 }
 
 /** The routes of both entries of the console, and those on which `expectAccessible` has looked at a page. */
@@ -160,42 +180,43 @@ const SETTLED = `Promise.allSettled(
     .map(({ finished }) => finished)
 ).then(() => undefined)`;
 
-interface Shown {
-  outerHTML: string;
-  getBoundingClientRect(): { right: number };
-}
-
-const EVERYTHING = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] };
-
-/** What another colour scheme can change: the rules that read colours. */
-const COLOURS = { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } };
-
 async function findingsOn(
   page: Page,
-  rules: typeof EVERYTHING | typeof COLOURS,
+  rules: (typeof LOOKS)[number]['rules'],
 ): Promise<{ violations: string[]; wider: string[] }> {
   // A page keeps it until the next one is loaded.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
   // Colours that still change are those of neither scheme.
   await page.evaluate(SETTLED);
-  return page.evaluate(async (options) => {
-    const { axe: runner } = globalThis as unknown as {
+  const violations = await page.evaluate(async (options) => {
+    const { axe: runner, document } = globalThis as unknown as {
       axe: {
         run(root: unknown, options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
       };
+      document: unknown;
     };
+    const result = await runner.run(document, { ...options, resultTypes: ['violations'], preload: false });
+    return result.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+  }, rules);
+  return { violations, wider: await widerOn(page) };
+}
+
+interface Shown {
+  outerHTML: string;
+  getBoundingClientRect(): { right: number };
+}
+
+/** Elements wider than the window, if the page scrolls sideways. */
+function widerOn(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
     const { document, innerWidth } = globalThis as unknown as {
       document: { documentElement: { scrollWidth: number }; querySelectorAll(selector: string): Iterable<Shown> };
       innerWidth: number;
     };
-    const scrolls = document.documentElement.scrollWidth > innerWidth;
-    const wider = [...(scrolls ? document.querySelectorAll('body *') : [])].filter(
+    if (document.documentElement.scrollWidth <= innerWidth) return [];
+    const wider = [...document.querySelectorAll('body *')].filter(
       (element) => element.getBoundingClientRect().right > innerWidth,
     );
-    const { violations } = await runner.run(document, { ...options, resultTypes: ['violations'], preload: false });
-    return {
-      violations: violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`)),
-      wider: scrolls ? ['the page scrolls sideways', ...wider.map(({ outerHTML }) => outerHTML.slice(0, 150))] : [],
-    };
-  }, rules);
+    return ['the page scrolls sideways', ...wider.map(({ outerHTML }) => outerHTML.slice(0, 150))];
+  });
 }

@@ -16,7 +16,7 @@ export interface Work {
   sum: number;
 }
 
-/** What the page's main thread worked meanwhile, in processor time: other work on the machine does not add to it. */
+/** Processor time of the page's main thread meanwhile: other work on the machine does not add to it. */
 export async function workOf(page: Page, act: () => Promise<unknown>): Promise<Work> {
   const browser = page.context().browser();
   if (!browser) throw new Error('the page has no browser');
