@@ -1,5 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { type KeyQuestion, type KeyStanding, readKeyPrefix, readKeys } from '#shared/access/account-status.ts';
+import { type KeyLookup, type KeyStatus, readKeyPrefix, readKeys } from '#shared/access/account-status.ts';
 import { createBatcher } from '#shared/concurrency/batcher.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -17,7 +17,7 @@ function storedPartOf(key: string): { prefix: string; hash: Buffer } {
   return { prefix: key.slice(0, prefixLength), hash: hash('sha256', key, 'buffer') };
 }
 
-type Verified = KeyStanding & { membership: NonNullable<KeyStanding['membership']> };
+type Verified = KeyStatus & { membership: NonNullable<KeyStatus['membership']> };
 
 /** Answers with the identity of a key; throws INVALID_API_KEY for one that is unknown, disabled, expired, or whose creator may no longer act. */
 export interface KeyVerifier {
@@ -28,9 +28,9 @@ export interface KeyVerifier {
 
 /** `noteUse` is called with the id of each key that was used and whose use is to be written. */
 export function createKeyVerifier(pool: Pool, noteUse: (keyID: string) => void): KeyVerifier {
-  const find = createBatcher((questions: KeyQuestion[]) => readKeys(pool, questions));
+  const find = createBatcher((lookups: KeyLookup[]) => readKeys(pool, lookups));
 
-  function admit(found: KeyStanding | undefined): Verified {
+  function admit(found: KeyStatus | undefined): Verified {
     if (!found) throw invalid();
     const { membership, isBlocked } = found;
     if (found.isExpired) throw invalid('The API key has expired');

@@ -1,14 +1,14 @@
 import {
-  type KeyStanding,
+  type KeyStatus,
   type Membership,
-  type MembershipQuestion,
+  type MembershipLookup,
   noteKeyUse,
   noteSeen,
   type Person,
   readMemberships,
-  readStandings,
-  type Standing,
-  type StandingQuestion,
+  readAccountStatuses,
+  type AccountStatus,
+  type AccountLookup,
 } from '#shared/access/account-status.ts';
 import { createBatcher } from '#shared/concurrency/batcher.ts';
 import { newID } from '#shared/core/ids.ts';
@@ -70,18 +70,18 @@ export function createAuthenticator(
   const visits = createNotes((userIDs) => noteSeen(pool, userIDs), logger);
   const keyUses = createNotes((keyIDs) => noteKeyUse(pool, keyIDs), logger);
   const keys = createKeyVerifier(pool, (keyID) => keyUses.add(keyID));
-  const findStanding = createBatcher((questions: StandingQuestion[]) => readStandings(pool, questions));
-  const findMembership = createBatcher((questions: MembershipQuestion[]) => readMemberships(pool, questions));
+  const findAccount = createBatcher((lookups: AccountLookup[]) => readAccountStatuses(pool, lookups));
+  const findMembership = createBatcher((lookups: MembershipLookup[]) => readMemberships(pool, lookups));
 
   async function identifyPerson(person: Person, tenantID: string | null, workflowID?: string): Promise<Identified> {
-    const question = { issuer: person.issuer, subject: person.subject, tenantID, workflowID };
-    let standing = await findStanding(question);
-    if (!standing || hasNewAddress(person, standing)) {
+    const lookup = { issuer: person.issuer, subject: person.subject, tenantID, workflowID };
+    let account = await findAccount(lookup);
+    if (!account || hasNewAddress(person, account)) {
       await savePerson(pool, newID(), person);
-      standing = await findStanding(question);
+      account = await findAccount(lookup);
     }
-    const identified = present(standing);
-    if (!standing?.isSeenNoted) visits.add(identified.userID);
+    const identified = present(account);
+    if (!account?.isSeenNoted) visits.add(identified.userID);
     return identified;
   }
 
@@ -129,18 +129,18 @@ function credentialOf(
 }
 
 /** Outside its own tenant a key has no membership. */
-function presentKey({ keyID, userID, email, ...key }: KeyStanding, tenantID: string | undefined): Identified {
+function presentKey({ keyID, userID, email, ...key }: KeyStatus, tenantID: string | undefined): Identified {
   return { userID, email, apiKeyID: keyID, membership: key.tenantID === tenantID ? key.membership : null };
 }
 
 /** Whether the token brings a new or newly verified address. Nothing of a blocked user is stored. */
-function hasNewAddress({ email, isEmailVerified }: Person, standing: Standing): boolean {
-  if (email === null || standing.isDisabled) return false;
-  return email !== standing.email || (isEmailVerified && !standing.isEmailVerified);
+function hasNewAddress({ email, isEmailVerified }: Person, account: AccountStatus): boolean {
+  if (email === null || account.isDisabled) return false;
+  return email !== account.email || (isEmailVerified && !account.isEmailVerified);
 }
 
-function present(standing: Standing | null): Identified {
-  if (!standing || standing.isDisabled) throw notFound('This user is blocked');
-  const { userID, email, membership } = standing;
+function present(account: AccountStatus | null): Identified {
+  if (!account || account.isDisabled) throw notFound('This user is blocked');
+  const { userID, email, membership } = account;
   return { userID, email, membership };
 }

@@ -50,7 +50,7 @@ export async function openSession(pool: Pool, session: NewSession): Promise<Open
   return rows[0];
 }
 
-export interface SessionStanding {
+export interface SessionStatus {
   sessionID: string;
   operatorID: string;
   email: string;
@@ -59,8 +59,8 @@ export interface SessionStanding {
 }
 
 /** Finds a session that is not revoked, of an operator who is not disabled. */
-export async function findSession(pool: Pool, tokenHash: Buffer): Promise<SessionStanding | undefined> {
-  const { rows } = await pool.query<SessionStanding>(SESSION, [tokenHash]);
+export async function findSession(pool: Pool, tokenHash: Buffer): Promise<SessionStatus | undefined> {
+  const { rows } = await pool.query<SessionStatus>(SESSION, [tokenHash]);
   return rows[0];
 }
 

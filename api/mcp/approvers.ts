@@ -12,8 +12,8 @@ export async function approversOf(
   const { rows } = await pool.query<{ userID: string; version: number }>(MEMBERS, [tenantID, MAX_MEMBERS]);
   const approvers: string[] = [];
   for (const { userID, version } of rows) {
-    const asker = { tenantID, version, subjects: [userID] };
-    if (await policy.can({ ...asker, object: 'ai:*', action: 'approve' })) approvers.push(userID);
+    const policyCaller = { tenantID, version, subjects: [userID] };
+    if (await policy.can({ ...policyCaller, object: 'ai:*', action: 'approve' })) approvers.push(userID);
     if (approvers.length === MAX_TOLD) break;
   }
   return approvers;

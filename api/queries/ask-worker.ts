@@ -9,7 +9,7 @@ import type { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { queryRuns } from '#shared/messaging/queues/query-runs.ts';
 import type { RPC } from '#shared/messaging/rpc.ts';
 
-interface Asker {
+interface RequestSender {
   tenantID: string;
   caller: Caller;
   signal: AbortSignal;
@@ -32,7 +32,7 @@ const WAY_MS = 5_000;
 
 /** Runs a query, whose permissions have been checked. */
 export function askWorker(
-  { tenantID, caller, signal, producer }: Asker,
+  { tenantID, caller, signal, producer }: RequestSender,
   { target, dataQueryOptions, ...run }: RunOptions,
 ) {
   const timeoutSeconds = QueryOptions.shape.timeoutSeconds.parse(dataQueryOptions.timeoutSeconds);

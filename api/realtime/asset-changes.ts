@@ -1,4 +1,4 @@
-import { type Asker, type Policy, seesSomething } from '#shared/access/policy/enforcer.ts';
+import { type PolicyCaller, type Policy, seesSomething } from '#shared/access/policy/enforcer.ts';
 import { type AssetChange, type ChangedAsset, changedAssets } from '#shared/messaging/realtime/asset-changes.ts';
 import { followRows } from './follow-rows.ts';
 import { type Member, type RoomContext, type Sockets, tellMembers, tenantsWithRoom } from './tenant-room.ts';
@@ -73,10 +73,10 @@ async function findHeard(
   return heard;
 }
 
-async function mayHear(policy: Policy, asker: Asker, { entity, id }: AssetChange): Promise<boolean> {
+async function mayHear(policy: Policy, policyCaller: PolicyCaller, { entity, id }: AssetChange): Promise<boolean> {
   const type = changedAssets[entity];
-  if (!seesSomething(await policy.sights({ ...asker, type, action: 'list' }))) return false;
+  if (!seesSomething(await policy.visibilityFilters({ ...policyCaller, type, action: 'list' }))) return false;
   if (id === null) return true;
   // Folders are listed, and not read.
-  return policy.can({ ...asker, object: `${type}:${id}`, action: type === 'folder' ? 'list' : 'read' });
+  return policy.can({ ...policyCaller, object: `${type}:${id}`, action: type === 'folder' ? 'list' : 'read' });
 }

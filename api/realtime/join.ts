@@ -1,4 +1,4 @@
-import type { Asker, Policy } from '#shared/access/policy/enforcer.ts';
+import type { PolicyCaller, Policy } from '#shared/access/policy/enforcer.ts';
 import type { Permission } from '#shared/access/policy/permissions.ts';
 import { splitPermission } from '#shared/access/policy/permissions.ts';
 import { AppError } from '#shared/core/errors.ts';
@@ -140,15 +140,15 @@ export async function requireGrant(
   return version;
 }
 
-async function requireAll(policy: Policy, asker: Asker, { access, also = [] }: Grant): Promise<void> {
+async function requireAll(policy: Policy, policyCaller: PolicyCaller, { access, also = [] }: Grant): Promise<void> {
   for (const { permissions, object } of access ? [access, ...also] : also)
-    if (!(await holdsAny(policy, asker, { permissions, object }))) throw joinDenied();
+    if (!(await holdsAny(policy, policyCaller, { permissions, object }))) throw joinDenied();
 }
 
-export async function holdsAny(policy: Policy, asker: Asker, { permissions, object }: AnyOf): Promise<boolean> {
+export async function holdsAny(policy: Policy, policyCaller: PolicyCaller, { permissions, object }: AnyOf): Promise<boolean> {
   for (const permission of permissions) {
     const [, action] = splitPermission(permission);
-    if (await policy.can({ ...asker, object, action })) return true;
+    if (await policy.can({ ...policyCaller, object, action })) return true;
   }
   return false;
 }

@@ -1,4 +1,4 @@
-import type { Asker } from '#shared/access/policy/enforcer.ts';
+import type { PolicyCaller } from '#shared/access/policy/enforcer.ts';
 import type { AnyServerPayload, events } from '#shared/messaging/realtime/events.ts';
 import type { ApiContext } from '../context/context.ts';
 import { requireGrant } from './join.ts';
@@ -10,7 +10,7 @@ export type RoomContext = Pick<ApiContext, 'access' | 'pool' | 'logger'>;
 export type Sockets = () => Iterable<ClientSocket>;
 
 /** A user in the room of a tenant. */
-export type Member = Asker & { userID: string };
+export type Member = PolicyCaller & { userID: string };
 
 /** The tenants in whose rooms these sockets are. */
 export function tenantsWithRoom(sockets: Iterable<ClientSocket>): string[] {

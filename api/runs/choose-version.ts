@@ -1,4 +1,4 @@
-import type { StandingWorkflow } from '#shared/access/account-status.ts';
+import type { WorkflowStatus } from '#shared/access/account-status.ts';
 import { runSync } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -14,7 +14,7 @@ import type { ExecutableVersion, ReadExecutableVersion } from './executable-vers
 interface VersionRequest {
   params: { workflowID: string };
   tenantID: string;
-  workflow: StandingWorkflow | undefined;
+  workflow: WorkflowStatus | undefined;
   readonly em: EntityManager;
   require(access: readonly Access[]): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { type RawQueryFragment, raw } from '@mikro-orm/postgresql';
-import type { OutboundServices, Sight } from '#shared/access/policy/rule-index.ts';
+import type { ObjectScope, VisibilityFilter } from '#shared/access/policy/rule-index.ts';
 import { plainArray, textArray } from '#shared/db/array.ts';
 
 /** A condition for the entity manager, to be spread into the others. */
@@ -9,8 +9,8 @@ export type Condition = Record<symbol, never[]>;
  * Narrows a list to the rows that every given filter contains. The number of parameters does not depend on the number of rows: few
  * ids go as one array, many are looked up in the rules.
  */
-export function visibleRows(sights: readonly Sight[], column = 'id'): Condition {
-  const conditions = sights.flatMap((sight) => [allowed(sight), denied(sight)]).filter((sql) => sql !== null);
+export function visibleRows(visibilityFilters: readonly VisibilityFilter[], column = 'id'): Condition {
+  const conditions = visibilityFilters.flatMap((filter) => [allowed(filter), denied(filter)]).filter((sql) => sql !== null);
   return Object.fromEntries(
     conditions.map(({ sql, params }) => {
       const fragment: RawQueryFragment = raw((alias) => sql.replaceAll('%row', `${alias}.${column}`), params);
@@ -25,14 +25,14 @@ interface Sql {
   params: string[];
 }
 
-function allowed(sight: Sight): Sql | null {
-  if (sight.allow.everything) return null;
-  return anyOf(reached(sight, 'allow'));
+function allowed(filter: VisibilityFilter): Sql | null {
+  if (filter.allow.everything) return null;
+  return anyOf(reached(filter, 'allow'));
 }
 
-function denied(sight: Sight): Sql | null {
-  if (sight.deny.everything) return { sql: 'false', params: [] };
-  const parts = reached(sight, 'deny');
+function denied(filter: VisibilityFilter): Sql | null {
+  if (filter.deny.everything) return { sql: 'false', params: [] };
+  const parts = reached(filter, 'deny');
   if (parts.length === 0) return null;
   const { sql, params } = anyOf(parts);
   return { sql: `not ${sql}`, params };
@@ -43,10 +43,10 @@ function anyOf(parts: readonly Sql[]): Sql {
   return { sql: `(${parts.map(({ sql }) => sql).join(' or ')})`, params: parts.flatMap(({ params }) => params) };
 }
 
-function reached(sight: Sight, effect: 'allow' | 'deny'): Sql[] {
-  const { ids, prefixes }: OutboundServices = sight[effect];
+function reached(filter: VisibilityFilter, effect: 'allow' | 'deny'): Sql[] {
+  const { ids, prefixes }: ObjectScope = filter[effect];
   const parts: Sql[] = [];
-  if (ids === null) parts.push(ruled(sight, effect));
+  if (ids === null) parts.push(ruled(filter, effect));
   // An object of a rule that is no id matches no row.
   const real = ids?.filter((id) => uuid.test(id)) ?? [];
   if (real.length > 0) parts.push({ sql: '%row = any(?::uuid[])', params: [plainArray(real)] });
@@ -55,12 +55,12 @@ function reached(sight: Sight, effect: 'allow' | 'deny'): Sql[] {
 }
 
 /** One rule names one object, so that the unique index finds it; the planner may also read all of the subject's rules at once. */
-function ruled({ tenantID, type, action, holders }: Sight, effect: string): Sql {
+function ruled({ tenantID, type, action, principals }: VisibilityFilter, effect: string): Sql {
   return {
     sql: `?::text || %row::text in (
       select object from policy_rule
       where tenant_id = ?::uuid and kind = 'rule' and subject = any(?::text[]) and action in (?, '*') and effect = ?)`,
-    params: [`${type}:`, tenantID, textArray(holders), action, effect],
+    params: [`${type}:`, tenantID, textArray(principals), action, effect],
   };
 }
 

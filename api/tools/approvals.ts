@@ -146,7 +146,7 @@ export async function decideCall({ pool, toolRights }: Means, decision: Deciding
     return true;
   });
   if (isDone) return;
-  const { rows } = await onPool(pool)<{ isWaiting: boolean }>(STANDING, [tenantID, id]);
+  const { rows } = await onPool(pool)<{ isWaiting: boolean }>(IS_WAITING, [tenantID, id]);
   const [call] = rows;
   if (!call) throw new AppError('NOT_FOUND', 'Call of a tool not found');
   if (!call.isWaiting)
@@ -187,7 +187,7 @@ where c.tenant_id = $1 and c.id = $2 and c.origin = 'mcp' and ${isWaiting} and t
   and (not $6::boolean or not t.is_approved_by_another or c.caller::jsonb ->> 'id' <> $4::uuid::text)
 returning c.tool, coalesce(c.shown_input, '{}') as shown, c.caller::jsonb ->> 'id' as "callerID"`;
 
-const STANDING = `
+const IS_WAITING = `
 select ${isWaiting} as "isWaiting" from ai_tool_call where tenant_id = $1 and id = $2 and origin = 'mcp'`;
 
 /** Refuses a call whose client wants it no longer, unless it was decided before. */

@@ -78,7 +78,7 @@ export async function createToolRegistry(
     async allowed(tenantID, identity) {
       const { membership } = identity;
       if (!membership) return [];
-      const asker = { tenantID, version: membership.policyVersion, subjects: subjectsOf(callerOf(identity)) };
+      const policyCaller = { tenantID, version: membership.policyVersion, subjects: subjectsOf(callerOf(identity)) };
       const answers = new Map<string, Promise<boolean>>();
       const holds = ({ permission, object }: Requirement) => {
         const key = `${permission} ${object ?? ''}`;
@@ -86,8 +86,8 @@ export async function createToolRegistry(
         const answer =
           answers.get(key) ??
           (object === undefined
-            ? context.access.policy.sights({ ...asker, type, action }).then(seesSomething)
-            : context.access.policy.can({ ...asker, object, action }));
+            ? context.access.policy.visibilityFilters({ ...policyCaller, type, action }).then(seesSomething)
+            : context.access.policy.can({ ...policyCaller, object, action }));
         answers.set(key, answer);
         return answer;
       };

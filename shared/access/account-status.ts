@@ -17,19 +17,19 @@ export interface Membership {
   role: 'ADMIN' | 'MEMBER';
   /** Rules older than this must not be used. */
   policyVersion: number;
-  /** The workflow that the question names; absent if the tenant has no such workflow. */
-  workflow?: StandingWorkflow;
+  /** The workflow that the lookup names; absent if the tenant has no such workflow. */
+  workflow?: WorkflowStatus;
 }
 
 /** A workflow as it is now. It is read with the membership of the caller who executes it, in one statement. */
-export interface StandingWorkflow {
+export interface WorkflowStatus {
   /** The published version; null while there are drafts only. */
   versionID: string | null;
   isDisabled: boolean;
 }
 
 /** A user, and their membership in the tenant of the request. */
-export interface Standing {
+export interface AccountStatus {
   userID: string;
   email: string | null;
   isEmailVerified: boolean;
@@ -40,24 +40,24 @@ export interface Standing {
   membership: Membership | null;
 }
 
-export interface StandingQuestion {
+export interface AccountLookup {
   issuer: string;
   subject: string;
   tenantID: string | null;
-  /** Of the tenant. */
+  /** The workflow of the tenant to read as well. */
   workflowID?: string | undefined;
 }
 
 /** Answers any number of requests by one query, in their order; null for a person who has never signed in. */
-export async function readStandings(pool: Pool, questions: readonly StandingQuestion[]): Promise<(Standing | null)[]> {
-  const { rows } = await pool.query<StandingRow>({
-    name: 'standings',
-    text: STANDINGS,
+export async function readAccountStatuses(pool: Pool, lookups: readonly AccountLookup[]): Promise<(AccountStatus | null)[]> {
+  const { rows } = await pool.query<AccountStatusRow>({
+    name: 'account_statuses',
+    text: ACCOUNT_STATUSES,
     values: [
-      questions.map(({ issuer }) => issuer),
-      questions.map(({ subject }) => subject),
-      questions.map(({ tenantID }) => tenantID),
-      questions.map(({ workflowID }) => workflowID ?? null),
+      lookups.map(({ issuer }) => issuer),
+      lookups.map(({ subject }) => subject),
+      lookups.map(({ tenantID }) => tenantID),
+      lookups.map(({ workflowID }) => workflowID ?? null),
     ],
   });
   return rows.map(({ userID, email, isEmailVerified, isDisabled, isSeenNoted, ...row }) =>
@@ -65,31 +65,31 @@ export async function readStandings(pool: Pool, questions: readonly StandingQues
   );
 }
 
-export interface MembershipQuestion {
+export interface MembershipLookup {
   userID: string;
   tenantID: string;
   workflowID?: string | undefined;
 }
 
-/** Memberships of users who were identified before, with the workflow that each question names; null for blocked users. */
+/** Memberships of users who were identified before, with the workflow that each lookup names; null for blocked users. */
 export async function readMemberships(
   pool: Pool,
-  questions: readonly MembershipQuestion[],
+  lookups: readonly MembershipLookup[],
 ): Promise<(Membership | null)[]> {
   const { rows } = await pool.query<MembershipRow>({
     name: 'memberships',
     text: MEMBERSHIPS,
     values: [
-      questions.map(({ userID }) => userID),
-      questions.map(({ tenantID }) => tenantID),
-      questions.map(({ workflowID }) => workflowID ?? null),
+      lookups.map(({ userID }) => userID),
+      lookups.map(({ tenantID }) => tenantID),
+      lookups.map(({ workflowID }) => workflowID ?? null),
     ],
   });
   return rows.map(membershipOf);
 }
 
 /** An API key found by its first characters, its creator, and the creator's membership in the key's tenant. */
-export interface KeyStanding {
+export interface KeyStatus {
   keyID: string;
   tenantID: string;
   hash: Buffer;
@@ -104,20 +104,20 @@ export interface KeyStanding {
   membership: Membership | null;
 }
 
-export interface KeyQuestion {
+export interface KeyLookup {
   prefix: string;
-  /** Of the key's tenant. */
+  /** The workflow of the key's tenant to read as well. */
   workflowID?: string | undefined;
 }
 
 /** Finds keys that are not disabled; several may share a prefix. One query for any number of requests, in their order. */
-export async function readKeys(pool: Pool, questions: readonly KeyQuestion[]): Promise<KeyStanding[][]> {
-  const { rows } = await pool.query<Omit<KeyStanding, 'membership'> & MembershipRow & { n: number }>({
+export async function readKeys(pool: Pool, lookups: readonly KeyLookup[]): Promise<KeyStatus[][]> {
+  const { rows } = await pool.query<Omit<KeyStatus, 'membership'> & MembershipRow & { n: number }>({
     name: 'api_keys',
     text: KEYS,
-    values: [questions.map(({ prefix }) => prefix), questions.map(({ workflowID }) => workflowID ?? null)],
+    values: [lookups.map(({ prefix }) => prefix), lookups.map(({ workflowID }) => workflowID ?? null)],
   });
-  const found: KeyStanding[][] = questions.map(() => []);
+  const found: KeyStatus[][] = lookups.map(() => []);
   for (const { n, role, policyVersion, versionID, isWorkflowDisabled, ...key } of rows) {
     const membership = membershipOf({ role, policyVersion, versionID, isWorkflowDisabled });
     found[n - 1]?.push({ ...key, membership });
@@ -125,7 +125,7 @@ export async function readKeys(pool: Pool, questions: readonly KeyQuestion[]): P
   return found;
 }
 
-/** By which a key is found; undefined for one that is gone. */
+/** The prefix by which a key is found; undefined if the key does not exist. */
 export async function readKeyPrefix(pool: Pool, keyID: string): Promise<string | undefined> {
   const { rows } = await pool.query<{ prefix: string }>('select prefix from api_key where id = $1', [keyID]);
   return rows[0]?.prefix;
@@ -177,7 +177,7 @@ interface MembershipRow {
   isWorkflowDisabled?: boolean | null;
 }
 
-type StandingRow = MembershipRow &
+type AccountStatusRow = MembershipRow &
   (
     | { userID: string; email: string | null; isEmailVerified: boolean; isDisabled: boolean; isSeenNoted: boolean }
     | { userID: null; email: null; isEmailVerified: null; isDisabled: null; isSeenNoted: boolean }
@@ -197,7 +197,7 @@ function membershipOf({ role, policyVersion, versionID, isWorkflowDisabled }: Me
 
 const WORKFLOW = 'w.version_id as "versionID", w.is_disabled as "isWorkflowDisabled"';
 
-const STANDINGS = `
+const ACCOUNT_STATUSES = `
 select u.id as "userID", u.email, u.is_disabled as "isDisabled",
   coalesce(u.last_seen > now() - interval '1 minute', false) as "isSeenNoted",
   case when u.id is not null then u.email_verified_at is not null end as "isEmailVerified", m.role, t.policy_version as "policyVersion",

@@ -1,16 +1,17 @@
+import { FIRST_ID } from '../core/ids.ts';
+import { keysetPages } from '../db/keyset-pages.ts';
 import { inTransaction, type Pool } from '../db/pool.ts';
 import { onClient, type Query } from '../db/query.ts';
 import { lockRules } from './policy/change.ts';
 import { removeRole, rewriteRoles, roleSubject, type StoredRole } from './policy/roles.ts';
 
 const BATCH = 100;
-const beforeAll = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Writes a change or deletion of a role of the deployment to every tenant that has the role, one after the other.
- * May be interrupted at any point and called again, also in another process (`resumeSpreading`).
+ * May be interrupted at any point and called again, also in another process (`resumePropagation`).
  */
-export async function spreadRole(pool: Pool, roleID: string, onFailure: OnFailure = rethrow): Promise<void> {
+export async function propagateRole(pool: Pool, roleID: string, onFailure: OnFailure = rethrow): Promise<void> {
   const { rows } = await pool.query<{ revision: string }>(
     'select updated_at::text as revision from role where id = $1',
     [roleID],
@@ -18,58 +19,59 @@ export async function spreadRole(pool: Pool, roleID: string, onFailure: OnFailur
   const revision = rows[0]?.revision;
   if (revision === undefined) return;
   let hasFailed = false;
-  for (let after = beforeAll; ; ) {
-    const { rows: tenants } = await pool.query<{ id: string }>(TENANTS, [roleSubject(roleID), after, BATCH]);
+  const pages = keysetPages({
+    from: FIRST_ID,
+    read: async (after) => (await pool.query<{ id: string }>(TENANTS, [roleSubject(roleID), after, BATCH])).rows,
+    keyOf: ({ id }) => id,
+  });
+  for await (const tenants of pages) {
     for (const { id: tenantID } of tenants) {
-      await inTransaction(pool, (client) => spreadTo(onClient(client), tenantID, roleID)).catch((error: unknown) => {
+      await inTransaction(pool, (client) => propagateTo(onClient(client), tenantID, roleID)).catch((error: unknown) => {
         hasFailed = true;
         onFailure(error, { roleID, tenantID });
       });
     }
-    const last = tenants.at(-1);
-    if (!last) break;
-    after = last.id;
     await pool.query('update role set spreading_at = now() where id = $1', [roleID]);
   }
-  // Still marked as spreading, so it is resumed.
+  // The role stays marked as being propagated, so the propagation is resumed.
   if (hasFailed) return;
   await pool.query('delete from role where id = $1 and deleting_at is not null', [roleID]);
-  // If the role was changed again, the process that changed it is still spreading it.
+  // If the role was changed again, the process that changed it still propagates it.
   await pool.query('update role set spreading_at = null where id = $1 and updated_at = $2::timestamptz', [
     roleID,
     revision,
   ]);
 }
 
-/** Told of each tenant that a role could not be written to; the others get it all the same. */
+/** Called for each tenant that a role could not be written to; the others get it all the same. */
 type OnFailure = (error: unknown, ids: { roleID: string; tenantID?: string }) => void;
 
 function rethrow(error: unknown): never {
   throw error;
 }
 
-/** Continues the spreading of processes that have ended. Returns the number of roles that were begun. */
-export async function resumeSpreading(pool: Pool, onFailure: OnFailure = rethrow): Promise<number> {
+/** Continues the propagation of processes that have ended. Returns the number of roles that were begun. */
+export async function resumePropagation(pool: Pool, onFailure: OnFailure = rethrow): Promise<number> {
   const { rows } = await pool.query<{ id: string }>(
     `select id from role where spreading_at < now() - interval '30 seconds' order by spreading_at limit 10`,
   );
   for (const { id: roleID } of rows)
-    await spreadRole(pool, roleID, onFailure).catch((error: unknown) => onFailure(error, { roleID }));
+    await propagateRole(pool, roleID, onFailure).catch((error: unknown) => onFailure(error, { roleID }));
   return rows.length;
 }
 
-/** Writes the role as it is now, not as it was when the spreading began: of two processes, both write the latest role. */
-async function spreadTo(query: Query, tenantID: string, roleID: string): Promise<void> {
+/** Writes the role as it is now, not as it was when the propagation began: of two processes, both write the latest role. */
+async function propagateTo(query: Query, tenantID: string, roleID: string): Promise<void> {
   await lockRules(query, tenantID);
-  const { rows } = await query<StoredRole & { isGone: boolean }>(ROLE, [roleID]);
+  const { rows } = await query<StoredRole & { isDeleting: boolean }>(ROLE, [roleID]);
   const role = rows[0];
-  if (role && !role.isGone) await rewriteRoles(query, tenantID, [role]);
+  if (role && !role.isDeleting) await rewriteRoles(query, tenantID, [role]);
   else await removeRole(query, tenantID, roleID);
 }
 
 const ROLE = `
 select id, tenant_id as "tenantID", role_name as "roleName", permissions, asset_permissions as "assetPermissions",
-  deleting_at is not null as "isGone"
+  deleting_at is not null as "isDeleting"
 from role where id = $1`;
 
 const TENANTS = `

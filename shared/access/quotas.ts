@@ -2,7 +2,7 @@ import { AppError } from '../core/errors.ts';
 import type { Query } from '../db/query.ts';
 
 interface QuotaDefinition {
-  /** Whose use is counted. */
+  /** The owner whose use is counted. */
   readonly owner: 'tenant' | 'user';
   /** Unless an operator has set another one for the owner. */
   readonly max: number;
@@ -10,7 +10,7 @@ interface QuotaDefinition {
   readonly what: string;
   /** SQL of the owner's use; the owner is `$1`. */
   readonly used: string;
-  /** What the tenant itself can do about it. Default: "delete some". */
+  /** The remedy that the tenant itself has. Default: "delete some". */
   readonly remedy?: string;
   /** `createAsset` requires room for each row of this table. */
   readonly table?: string;

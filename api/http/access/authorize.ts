@@ -1,6 +1,6 @@
-import { type Asker, type Extent, type Policy, seesSomething } from '#shared/access/policy/enforcer.ts';
+import { type PolicyCaller, type PermissionScope, type Policy, seesSomething } from '#shared/access/policy/enforcer.ts';
 import { type Permission, type ResourcePermission, splitPermission } from '#shared/access/policy/permissions.ts';
-import type { Sight } from '#shared/access/policy/rule-index.ts';
+import type { VisibilityFilter } from '#shared/access/policy/rule-index.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { type Condition, visibleRows } from '../../tenant/visible-rows.ts';
 import type { Access, Demand } from '../route/input.ts';
@@ -18,48 +18,48 @@ export interface Authorizer {
   /** Whether the caller holds the permission on every object of its type, without a deny. */
   holds(permission: Permission | ResourcePermission): Promise<boolean>;
   /** On how many objects of its type the caller holds the permission. */
-  extent(permission: Permission): Promise<Extent>;
+  scopeOf(permission: Permission): Promise<PermissionScope>;
 }
 
-export function createAuthorizer(policy: Policy, asker: Asker): Authorizer {
-  function sights(permission: Permission | ResourcePermission) {
+export function createAuthorizer(policy: Policy, policyCaller: PolicyCaller): Authorizer {
+  function visibilityFilters(permission: Permission | ResourcePermission) {
     const [type, action] = splitPermission(permission);
-    return policy.sights({ ...asker, type, action });
+    return policy.visibilityFilters({ ...policyCaller, type, action });
   }
   return {
     async visible(permission, column) {
-      return visibleRows(await sights(permission), column);
+      return visibleRows(await visibilityFilters(permission), column);
     },
     async holds(permission) {
-      return (await sights(permission)).every(isWhole);
+      return (await visibilityFilters(permission)).every(isWhole);
     },
-    async extent(permission) {
-      const found = await sights(permission);
+    async scopeOf(permission) {
+      const found = await visibilityFilters(permission);
       if (found.every(isWhole)) return 'all';
       return seesSomething(found) ? 'some' : 'none';
     },
     async require(access) {
       for (const { permission, object } of access) {
         const [, action] = splitPermission(permission);
-        if (!(await policy.can({ ...asker, object, action }))) throw denied();
+        if (!(await policy.can({ ...policyCaller, object, action }))) throw denied();
       }
     },
     async requireUndenied(access) {
       for (const { permission, object } of access) {
         const id = object.slice(object.indexOf(':') + 1);
-        const found = await sights(permission);
+        const found = await visibilityFilters(permission);
         if (found.some(({ deny }) => deny.everything || deny.prefixes.some((prefix) => id.startsWith(prefix))))
           throw denied();
       }
     },
     async requireSome(access, alternative) {
-      if (alternative && seesSomething(await sights(alternative))) return;
-      for (const { permission } of access) if (!seesSomething(await sights(permission))) throw denied();
+      if (alternative && seesSomething(await visibilityFilters(alternative))) return;
+      for (const { permission } of access) if (!seesSomething(await visibilityFilters(permission))) throw denied();
     },
   };
 }
 
-function isWhole({ allow, deny }: Sight): boolean {
+function isWhole({ allow, deny }: VisibilityFilter): boolean {
   return allow.everything && !deny.everything && deny.ids?.length === 0 && deny.prefixes.length === 0;
 }
 

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
-import type { StandingWorkflow } from '#shared/access/account-status.ts';
-import type { Extent } from '#shared/access/policy/enforcer.ts';
+import type { WorkflowStatus } from '#shared/access/account-status.ts';
+import type { PermissionScope } from '#shared/access/policy/enforcer.ts';
 import type { Permission, ResourcePermission } from '#shared/access/policy/permissions.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -40,7 +40,7 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   /** The id of an asset that the handler creates. An import has given it out before. */
   newAssetID(): string;
   /** The workflow of a route with `withWorkflow`; undefined if the tenant has no such workflow. */
-  workflow: StandingWorkflow | undefined;
+  workflow: WorkflowStatus | undefined;
   /** Filtered to the tenant: it cannot read another tenant's rows. */
   em: EntityManager;
   log: Logger;
@@ -53,7 +53,7 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   /** Whether the caller holds a permission on every object of its type, with no deny rule: required to grant it to others. */
   holds(permission: Permission | ResourcePermission): Promise<boolean>;
   /** On how many objects of its type the caller holds a permission. */
-  extent(permission: Permission): Promise<Extent>;
+  scopeOf(permission: Permission): Promise<PermissionScope>;
   /**
    * Reports unknown fields that only the handler can detect; `at` is the path of the value they are in. Throws VALIDATION_ERROR
    * if the client wants strict handling, so call it before any write.

@@ -117,7 +117,7 @@ async function serveMember(
     tenantID,
     em: () => tenantEntityManager(services.orm.em, tenantID, identity.userID),
   });
-  const { visible, require, requireUndenied, holds, extent } = authorizer;
+  const { visible, require, requireUndenied, holds, scopeOf } = authorizer;
   const file = () => readFile(route, requestContext);
   const { response } = requestContext;
   if (route.method !== 'get' && !route.writesEntry) await entry.begin();
@@ -131,7 +131,7 @@ async function serveMember(
     require,
     requireUndenied,
     holds,
-    extent,
+    scopeOf,
     reportUnknown: (found, at) => reportUnknown(handling, found, at),
     requireMatch: createMatch(route.conditional ? request.get('if-match') : undefined),
     idempotency,

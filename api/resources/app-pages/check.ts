@@ -72,11 +72,11 @@ async function findDenied(
   { tenantID, creator, config }: { tenantID: string; creator: Caller; config: JsonObject },
 ): Promise<Issue[]> {
   const version = await readActingVersion(pool, tenantID, creator);
-  const asker = version === null ? null : { tenantID, version, subjects: subjectsOf(creator) };
+  const policyCaller = version === null ? null : { tenantID, version, subjects: subjectsOf(creator) };
   const denied = new Set<string>();
   for (const { permission, object } of demandsOf(config)) {
     const [, action] = splitPermission(permission);
-    if (!asker || !(await policy.can({ ...asker, object, action }))) denied.add(object);
+    if (!policyCaller || !(await policy.can({ ...policyCaller, object, action }))) denied.add(object);
   }
   if (denied.size === 0) return [];
   const issues = bindingsOf(config)

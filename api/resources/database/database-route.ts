@@ -47,14 +47,14 @@ export function databaseRoute<
   });
 }
 
-type Asker = Pick<TenantInput<z.ZodType, z.ZodType, z.ZodType>, 'tenantID' | 'signal'>;
+type RequestSender = Pick<TenantInput<z.ZodType, z.ZodType, z.ZodType>, 'tenantID' | 'signal'>;
 
 /** Added to the statement's own time limit. */
 const PATIENCE_MS = 5_000;
 const EXPORT_MS = 300_000;
 
 export function askDatabase(
-  { tenantID, signal }: Asker,
+  { tenantID, signal }: RequestSender,
   { messaging: { producer } }: ApiContext,
   operation: DatabaseOperation,
 ): Promise<JsonObject> {

@@ -75,7 +75,7 @@ export const listenerRoutes = [
       );
       const status = rows.map(({ id, status: of, listenerType: type, listenerTitle: title }) => [
         id,
-        { ...standingOf(of, connections.get(id), breakers.get(id)), type, title },
+        { ...statusOf(of, connections.get(id), breakers.get(id)), type, title },
       ]);
       return { status: Object.fromEntries(status), message: 'State of the listeners' };
     },
@@ -159,7 +159,7 @@ async function findConnections(em: EntityManager, tenantID: string): Promise<Map
 }
 
 /** Whether a listener receives events and reaches what its actions name. Addresses of this service are ready as soon as it is active. */
-function standingOf(
+function statusOf(
   status: ListenerStatus,
   connection: ConnectionRow | undefined,
   breaker: ListenerBreaker | undefined,

@@ -14,7 +14,7 @@ import { MAX_COUNTED, MAX_SHOWN, Overview } from './schemas.ts';
 
 type Input = Pick<
   TenantInput<z.ZodUndefined, z.ZodUndefined, z.ZodUndefined>,
-  'em' | 'tenantID' | 'visible' | 'extent' | 'identity'
+  'em' | 'tenantID' | 'visible' | 'scopeOf' | 'identity'
 >;
 type Status = WorkflowInstance['status'];
 
@@ -32,14 +32,14 @@ export const getOverview = tenantRoute({
 });
 
 export async function readOverview(input: Input): Promise<z.input<typeof Overview>> {
-  const { extent } = input;
-  const readsRuns = (await extent('workflow.read')) !== 'none';
-  const readsListeners = (await extent('listener.read')) !== 'none';
+  const { scopeOf } = input;
+  const readsRuns = (await scopeOf('workflow.read')) !== 'none';
+  const readsListeners = (await scopeOf('listener.read')) !== 'none';
   return {
-    questions: (await extent('workflow.execute')) === 'none' ? null : await findQuestions(input),
+    questions: (await scopeOf('workflow.execute')) === 'none' ? null : await findQuestions(input),
     runs: readsRuns ? await findAllRuns(input) : null,
     deadLetters: readsListeners ? await findDeadLetters(input) : null,
-    stoppedCronJobs: (await extent('cronjob.read')) === 'none' ? null : await findStoppedCronJobs(input),
+    stoppedCronJobs: (await scopeOf('cronjob.read')) === 'none' ? null : await findStoppedCronJobs(input),
     stoppedListeners: readsListeners ? await findStoppedListeners(input) : null,
   };
 }

@@ -21,7 +21,7 @@ import { type SearchedType, SearchQuery, SearchResults, searchedTypes } from './
 
 type Input = Pick<
   TenantInput<z.ZodUndefined, typeof SearchQuery, z.ZodUndefined>,
-  'em' | 'tenantID' | 'visible' | 'extent' | 'query'
+  'em' | 'tenantID' | 'visible' | 'scopeOf' | 'query'
 >;
 type Found = z.input<typeof SearchResults>['results'];
 
@@ -94,12 +94,12 @@ const searched: Record<Exclude<z.output<typeof SearchedType>, 'run'>, Searched> 
 const MAX_ASSETS = 5_000;
 
 async function findAssets(
-  { em, tenantID, visible, extent, query: { q, limit } }: Input,
+  { em, tenantID, visible, scopeOf, query: { q, limit } }: Input,
   type: keyof typeof searched,
 ): Promise<Found> {
   const { entity, table, title, permissions } = searched[type];
   const [list, read] = permissions;
-  if ((await extent(list)) === 'none' || (await extent(read)) === 'none') return [];
+  if ((await scopeOf(list)) === 'none' || (await scopeOf(read)) === 'none') return [];
   const where = {
     $and: [amongNewest({ table, tenantID, max: MAX_ASSETS }), await visible(read), { [title]: containing(q) }],
   } as FilterQuery<Record<string, unknown>>;
@@ -118,8 +118,8 @@ async function findAssets(
   return rows.map((row) => ({ type, id: String(row.id), title: String(row[title]) }));
 }
 
-async function findRuns({ em, tenantID, visible, extent, query: { q, limit } }: Input): Promise<Found> {
-  if ((await extent('workflow.read')) === 'none') return [];
+async function findRuns({ em, tenantID, visible, scopeOf, query: { q, limit } }: Input): Promise<Found> {
+  if ((await scopeOf('workflow.read')) === 'none') return [];
   const ids = await findRunsByText(onEntities(em), tenantID, q);
   if (ids.length === 0) return [];
   const where = { $and: [{ id: { $in: ids }, mapID: null }, await visible('workflow.read', 'workflow_id')] };

@@ -14,7 +14,7 @@ export const listMyPermissions = tenantRoute({
   query: HeldQuery,
   response: HeldPermissions,
 
-  async handle({ query: { object }, extent, require }) {
+  async handle({ query: { object }, scopeOf, require }) {
     if (object) {
       const held: Permission[] = [];
       for (const permission of permissions) {
@@ -23,8 +23,8 @@ export const listMyPermissions = tenantRoute({
       }
       return { permissions: held, permissionsOnSome: [] };
     }
-    const extents = await Promise.all(permissions.map(extent));
-    const those = (wanted: 'all' | 'some') => permissions.filter((_permission, index) => extents[index] === wanted);
+    const scopes = await Promise.all(permissions.map(scopeOf));
+    const those = (wanted: 'all' | 'some') => permissions.filter((_permission, index) => scopes[index] === wanted);
     return { permissions: those('all'), permissionsOnSome: those('some') };
   },
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { LockMode } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
-import { spreadRole } from '#shared/access/propagate-roles.ts';
+import { propagateRole } from '#shared/access/propagate-roles.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
@@ -77,7 +77,7 @@ export async function updateAnyRole(
     tx.assign(locked, { ...body, spreadingAt: new Date() }, { ignoreUndefined: true });
     return locked;
   });
-  await spread(pool, log, roleID);
+  await propagate(pool, log, roleID);
   return { role: presentRole(role), message: 'Role updated' };
 }
 
@@ -94,7 +94,7 @@ export async function deleteAnyRole(
       const locked = await findAnyRole(tx, roleID, LockMode.PESSIMISTIC_WRITE);
       tx.assign(locked, { deletingAt: new Date(), spreadingAt: new Date() });
     });
-    await spread(pool, log, roleID);
+    await propagate(pool, log, roleID);
   }
   return { message: 'Role deleted' };
 }
@@ -108,9 +108,9 @@ async function findAnyRole(em: EntityManager, id: string, lockMode?: LockMode): 
 }
 
 /** The sweep finishes it if this process does not. */
-async function spread(pool: ApiContext['pool'], log: Logger, roleID: string): Promise<void> {
-  const spreading = spreadRole(pool, roleID).catch((error) => log.warn({ err: error }, 'role is left to the sweep'));
-  await Promise.race([spreading, sleep(ANSWER_AFTER_MS, undefined, { ref: false })]);
+async function propagate(pool: ApiContext['pool'], log: Logger, roleID: string): Promise<void> {
+  const propagation = propagateRole(pool, roleID).catch((error) => log.warn({ err: error }, 'role is left to the sweep'));
+  await Promise.race([propagation, sleep(ANSWER_AFTER_MS, undefined, { ref: false })]);
 }
 
 function refuseAssets(assetPermissions: readonly unknown[] = []): void {

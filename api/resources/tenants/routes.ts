@@ -10,7 +10,7 @@ import { deleteTenant } from './delete.ts';
 import { readLogo } from './logo.ts';
 import { presentTenant } from './present.ts';
 import { CountedTenant, OwnTenants, TenantID, TenantList } from './schemas.ts';
-import { readStandingsIn } from './standings.ts';
+import { readTenantMemberships } from './memberships.ts';
 import { testDatabase } from './test-database.ts';
 import { updateTenant } from './update.ts';
 import { uploadLogo } from './upload-logo.ts';
@@ -36,12 +36,12 @@ export const tenantRoutes = [
         ...(query.search && { tenantTitle: containing(query.search) }),
       };
       const { rows, fields } = await findPage(em, TenantEntity, { where, query });
-      const standings = await readStandingsIn(
+      const memberships = await readTenantMemberships(
         onEntities(em),
         userID,
         rows.map(({ id }) => id),
       );
-      return { tenants: rows.map((tenant) => ({ ...presentTenant(tenant), ...standings.get(tenant.id) })), ...fields };
+      return { tenants: rows.map((tenant) => ({ ...presentTenant(tenant), ...memberships.get(tenant.id) })), ...fields };
     },
   }),
 
@@ -63,7 +63,7 @@ export const tenantRoutes = [
       const tenant = await em.findOneOrFail(TenantEntity, { id: tenantID });
       const query = onEntities(em);
       const [{ role, roles }, counts] = [
-        (await readStandingsIn(query, userID, [tenantID])).get(tenantID),
+        (await readTenantMemberships(query, userID, [tenantID])).get(tenantID),
         await countAssets(query, tenantID),
       ];
       const relationships = [{ tenantID, userID, role }];

@@ -12,7 +12,7 @@ import { Message } from '../../http/fields/response-parts.ts';
 import type { TenantInput } from '../../http/route/input.ts';
 import { addMember } from '../../people/members.ts';
 import { findByAddress, lockAddress } from '../../people/people.ts';
-import { describeUser, standingOf } from './find.ts';
+import { describeUser, membershipOf } from './find.ts';
 import { TenantUser, UserAdd } from './schemas.ts';
 
 export const addUser = tenantRoute({
@@ -39,7 +39,7 @@ export const addUser = tenantRoute({
       if (!known) return invite(em, { tenantID, caller, userEmail, roleIDs, folderID });
       if (!(await addMember(query, { tenantID, userID: known, roleIDs, folderID })))
         throw new AppError('CONFLICT', 'This person is a member of the tenant already');
-      const after = await standingOf(em, known);
+      const after = await membershipOf(em, known);
       const changes = Object.fromEntries(Object.entries(after).map(([name, to]) => [name, { to }]));
       await recordChanges(query, tenantID, [{ assetType: 'tenantUser', assetID: known, action: 'create', changes }]);
       return known;

@@ -52,7 +52,7 @@ export async function findRoleIDs(
 }
 
 /** The membership of a user, as the audit trail shows it. */
-export async function standingOf(em: EntityManager, id: string) {
+export async function membershipOf(em: EntityManager, id: string) {
   const user = await findTenantUser(em, id);
   const { email: userEmail, role: userTenantRelationship, folderID, isPending } = user;
   const roleIDs = (await findRoleIDs(em, [user])).get(id)?.sort() ?? [];

@@ -7,7 +7,7 @@ import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts'
 import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { removeMember } from '../../people/members.ts';
-import { findTenantUser, standingOf } from './find.ts';
+import { findTenantUser, membershipOf } from './find.ts';
 import { requireOtherAdmin } from './last-admin.ts';
 import { TenantUserID } from './schemas.ts';
 
@@ -30,7 +30,7 @@ export const removeUser = tenantRoute({
       const query = onEntities(tx);
       await lockRules(query, tenantID);
       const user = await findTenantUser(tx, id);
-      const before = await standingOf(tx, id);
+      const before = await membershipOf(tx, id);
       const changes = Object.fromEntries(Object.entries(before).map(([name, from]) => [name, { from }]));
       await recordChanges(query, tenantID, [{ assetType: 'tenantUser', assetID: id, action: 'delete', changes }]);
       if (user.isPending) await tx.nativeDelete(Invitation, { id });

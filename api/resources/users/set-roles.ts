@@ -13,7 +13,7 @@ import { tenantRoute } from '../../context/routes.ts';
 import { type Holder, requireHeld } from '../../http/access/grant.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { setRelationship } from '../../people/members.ts';
-import { describeUser, findRoleIDs, findTenantUser, standingOf } from './find.ts';
+import { describeUser, findRoleIDs, findTenantUser, membershipOf } from './find.ts';
 import { requireOtherAdmin } from './last-admin.ts';
 import { TenantUser, TenantUserID, UserRoles } from './schemas.ts';
 
@@ -35,12 +35,12 @@ export const setUserRoles = tenantRoute({
     const user = await em.transactional(async (tx) => {
       await lockRules(onEntities(tx), tenantID);
       const found = await findTenantUser(tx, params.tenantUserID);
-      const before = await standingOf(tx, found.id);
+      const before = await membershipOf(tx, found.id);
       await requireAddedRoles(tx, holder, { tenantID, user: found, roleIDs: body.roleIDs });
       if (found.isPending) await changeInvitation(tx, found, body);
       else await changeMember(tx, holder, { tenantID, user: found, body });
       const asset = { assetType: 'tenantUser', assetID: found.id };
-      await recordUpdate(onEntities(tx), tenantID, { ...asset, before, after: await standingOf(tx, found.id) });
+      await recordUpdate(onEntities(tx), tenantID, { ...asset, before, after: await membershipOf(tx, found.id) });
       return describeUser(tx, found.id);
     });
     if (!user.isPending)

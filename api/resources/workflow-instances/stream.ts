@@ -42,8 +42,8 @@ export const streamInstance = tenantRoute({
       });
       if (!again.membership) throw denied('membership');
       const version = again.membership.policyVersion;
-      const asker = { tenantID, version, subjects: subjectsOf(caller) };
-      const authorizer = createAuthorizer(context.access.policy, asker);
+      const policyCaller = { tenantID, version, subjects: subjectsOf(caller) };
+      const authorizer = createAuthorizer(context.access.policy, policyCaller);
       await findReadableRun({ em: em.fork(), require: authorizer.require, caller }, params.instanceID, {
         without: VALUES,
       });

@@ -134,7 +134,7 @@ function conditions(filter: AuditFilter, values: unknown[]): { text: string; val
   add((n) => `e.created_at >= ${n}::timestamptz`, filter.from);
   add((n) => `e.created_at < ${n}::timestamptz`, filter.to);
   add((n) => `e.asset_type = ${n}`, filter.assetID === undefined ? filter.assetType : undefined);
-  // By the entry's own path, or because it has changed the asset.
+  // The entry matches by its own path, or because it has changed the asset.
   add(
     (
       n,

@@ -18,7 +18,7 @@ export interface AuditRecord {
   action: string;
   userID: string | null;
   apiKeyID: string | null;
-  /** Of a request, without the query. */
+  /** The path of a request, without the query. */
   path: string | null;
   assetType: string | null;
   assetID: string | null;

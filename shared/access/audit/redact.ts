@@ -23,7 +23,7 @@ export interface Hiding {
   names?: ReadonlySet<string> | undefined;
   /** Hides what a schema declares to be secret, in what is left of the value. */
   mask?: (copy: JsonObject) => JsonObject;
-  /** Of the JSON of what is kept, in place of 2000 characters. */
+  /** Characters of JSON that are stored, in place of 2000. */
   maxLength?: number;
 }
 
@@ -52,7 +52,7 @@ export function readableText(text: string, hiding: Hiding = {}, isCut = text.len
 
 const closers: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 
-/** What the beginning of a JSON text has as whole values, and the beginning of a text amid which it ends. */
+/** Reads the whole values at the beginning of a JSON text, and the beginning of the text amid which it ends. */
 function parseBeginning(text: string): unknown {
   const open: string[] = [];
   let [kept, closing] = ['', ''];
@@ -147,7 +147,7 @@ function beginningOf(text: string, length: number): string {
   return length < text.length ? withoutHalfAddress(kept) : kept;
 }
 
-/** Of an address amid which a text was cut, credentials may be left without the `@` behind them. */
+/** Removes half an address amid which a text was cut: credentials may be left without the `@` behind them. */
 function withoutHalfAddress(cut: string): string {
   return cut.replace(/:(?:\\?\/){2}[^\s/?#@"'<>]*$/, `://${REDACTED}`);
 }
@@ -173,7 +173,7 @@ export function readableHeaders(headers: Readonly<Record<string, string | string
 
 const MAX_HEADERS = 30;
 const MAX_HEADER_LENGTH = 300;
-/** Of the connection, not of the request. */
+/** Headers of the connection, not of the request. */
 const withoutMeaning: ReadonlySet<string> = new Set(['connection', 'accept-encoding', 'accept']);
 
 /** A path with its query, without the values of parameters that are secret by their name. */

@@ -1,11 +1,11 @@
 import type { Logger } from '../../core/logger.ts';
 import type { Pool } from '../../db/pool.ts';
-import { createJudge } from './evaluator.ts';
-import { createKeptIndexes, type IndexLimits } from './index-cache.ts';
-import type { Sight } from './rule-index.ts';
+import { createEvaluator } from './evaluator.ts';
+import { createIndexCache, type IndexLimits } from './index-cache.ts';
+import type { VisibilityFilter } from './rule-index.ts';
 
-/** The subjects of a question: a user by id, or an API key and its creator, who must both be allowed. */
-export interface Asker {
+/** The subjects of a decision: a user by id, or an API key and its creator, who must both be allowed. */
+export interface PolicyCaller {
   tenantID: string;
   /** The tenant's `policy_version`, read with the membership: rules older than it are not used. */
   version: number;
@@ -14,38 +14,38 @@ export interface Asker {
 
 export interface Policy extends AsyncDisposable {
   /** Whether every subject may do `action` on `object` (`<type>:<id>`, `<type>:*`). */
-  can(question: Asker & { object: string; action: string }): Promise<boolean>;
+  can(request: PolicyCaller & { object: string; action: string }): Promise<boolean>;
   /** For each subject, the objects of a type that it may do `action` on. Permitted are the objects in all of these. */
-  sights(question: Asker & { type: string; action: string }): Promise<Sight[]>;
+  visibilityFilters(request: PolicyCaller & { type: string; action: string }): Promise<VisibilityFilter[]>;
 }
 
-/** Of a permission: all objects of its type without a deny, some of them, or none. */
-export type Extent = 'all' | 'some' | 'none';
+/** Objects that a permission covers: all objects of its type without a deny, some of them, or none. */
+export type PermissionScope = 'all' | 'some' | 'none';
 
 /** With more ids a list reads the rules in the database instead of sending the ids there. */
 const maxIDs = 1_000;
 
-/** Lets casbin decide by cached rules, which are checked against the version in each question. */
+/** Lets casbin decide by cached rules, which are checked against the version in each request. */
 export function createPolicy(pool: Pool, logger: Logger, limits?: IndexLimits): Policy {
-  const judge = createJudge();
-  const indexes = createKeptIndexes(pool, logger, limits);
+  const evaluate = createEvaluator();
+  const indexes = createIndexCache(pool, logger, limits);
 
   return {
-    async can(question) {
-      const { tenantID, version, subjects, object, action } = question;
+    async can(request) {
+      const { tenantID, version, subjects, object, action } = request;
       const index = await indexes.current(tenantID, version);
       const isAllowed = (subject: string) => {
-        const holders = index.holders([subject]);
-        return judge(question, index.deciding(holders, object, action), holders);
+        const principals = index.principals([subject]);
+        return evaluate(request, index.deciding(principals, object, action), principals);
       };
       return subjects.length > 0 && subjects.every(isAllowed);
     },
-    async sights({ tenantID, version, subjects, type, action }) {
+    async visibilityFilters({ tenantID, version, subjects, type, action }) {
       const index = await indexes.current(tenantID, version);
       return subjects.map((subject) => {
-        const holders = index.holders([subject]);
-        const { allow, deny } = index.reach(holders, { type, action, maxIDs });
-        return { tenantID, type, action, holders: [...holders], allow, deny };
+        const principals = index.principals([subject]);
+        const { allow, deny } = index.scopes(principals, { type, action, maxIDs });
+        return { tenantID, type, action, principals: [...principals], allow, deny };
       });
     },
     async [Symbol.asyncDispose]() {
@@ -55,11 +55,11 @@ export function createPolicy(pool: Pool, logger: Logger, limits?: IndexLimits): 
 }
 
 /** Whether the subjects may see any object at all. */
-export function seesSomething(sights: readonly Sight[]): boolean {
-  return sights.length > 0 && sights.every(hasSomething);
+export function seesSomething(visibilityFilters: readonly VisibilityFilter[]): boolean {
+  return visibilityFilters.length > 0 && visibilityFilters.every(hasSomething);
 }
 
-function hasSomething({ allow, deny }: Sight): boolean {
+function hasSomething({ allow, deny }: VisibilityFilter): boolean {
   if (deny.everything) return false;
   if (allow.everything || allow.prefixes.length > 0 || allow.ids === null) return true;
   const denied = new Set(deny.ids);

@@ -6,7 +6,7 @@ export interface Grant {
 }
 
 /**
- * The actions that one holder is allowed and denied on one object or prefix. Immutable, and equal grants are one instance: a
+ * The actions that one principal is allowed and denied on one object or prefix. Immutable, and equal grants are one instance: a
  * tenant has a hundred thousand rules and a dozen different grants, nearly all of them the `*` of a creator.
  */
 export class Grants {

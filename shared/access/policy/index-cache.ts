@@ -4,7 +4,7 @@ import type { Pool } from '../../db/pool.ts';
 import { RuleIndex } from './rule-index.ts';
 import { readChanges, readRules, type StoredChange } from './rules.ts';
 
-export interface KeptIndexes {
+export interface IndexCache {
   /** The tenant's index at `version` or later. */
   current(tenantID: string, version: number): Promise<RuleIndex>;
   clear(): void;
@@ -19,19 +19,19 @@ export interface IndexLimits {
 
 const defaults: IndexLimits = { tenants: 10_000, rules: 2_000_000, changes: 1_000 };
 
-/** Keeps the indexes of the tenants used last. An index is updated when a question names a newer version. */
-export function createKeptIndexes(pool: Pool, logger: Logger, limits: IndexLimits = defaults): KeptIndexes {
+/** Caches the indexes of the tenants used last. An index is updated when a request names a newer version. */
+export function createIndexCache(pool: Pool, logger: Logger, limits: IndexLimits = defaults): IndexCache {
   const indexes = new LRUCache<string, RuleIndex>({
     max: limits.tenants,
     maxSize: limits.rules,
-    // A tenant with more rules than are kept in all is kept alone. A tenant without rules needs room, too.
+    // A tenant with more rules than the whole cache holds is cached alone. A tenant without rules has a size, too.
     sizeCalculation: ({ size }) => Math.min(Math.max(size, 1), limits.rules),
   });
   const underWay = new Map<string, Promise<RuleIndex>>();
 
   async function current(tenantID: string, version: number): Promise<RuleIndex> {
-    const kept = indexes.get(tenantID);
-    if (kept && kept.version >= version) return kept;
+    const cached = indexes.get(tenantID);
+    if (cached && cached.version >= version) return cached;
     const shared = underWay.get(tenantID);
     if (!shared) return begin(tenantID, version);
     // The load under way may have begun before the change to `version`, or may fail. The next one begins later.
@@ -47,8 +47,8 @@ export function createKeptIndexes(pool: Pool, logger: Logger, limits: IndexLimit
   }
 
   async function renew(tenantID: string, version: number): Promise<RuleIndex> {
-    const kept = indexes.get(tenantID);
-    return (kept && (await catchUp(tenantID, kept, version))) ?? load(tenantID);
+    const cached = indexes.get(tenantID);
+    return (cached && (await catchUp(tenantID, cached, version))) ?? load(tenantID);
   }
 
   /** Applies changes. Undefined if they do not lead to the version: some were deleted, or there are too many. */

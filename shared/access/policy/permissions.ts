@@ -100,7 +100,7 @@ export function ruleOf(permission: RolePermission): { object: string; action: st
 /** Whether a permission is included in others. */
 export function isCovered(permission: RolePermission, by: readonly RolePermission[]): boolean {
   const [resource] = splitPermission(permission);
-  return by.some((held) => held === '*' || held === permission || held === `${resource}.*`);
+  return by.some((granted) => granted === '*' || granted === permission || granted === `${resource}.*`);
 }
 
 /** A permission of a role on one asset; the action `*` means all actions. */

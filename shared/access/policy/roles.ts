@@ -87,10 +87,10 @@ export async function assignRoles(
     `select role from policy_rule where tenant_id = $1 and kind = 'grouping' and subject = $2 and role like '${PREFIX}%'`,
     [tenantID, subject],
   );
-  const held = new Set(rows.map(({ role }) => role));
+  const assigned = new Set(rows.map(({ role }) => role));
 
-  const add = [...wanted].filter((role) => !held.has(role)).map((role) => ({ subject, role }));
-  const remove = [...held].filter((role) => !wanted.has(role)).map((role) => ({ subject, role }));
+  const add = [...wanted].filter((role) => !assigned.has(role)).map((role) => ({ subject, role }));
+  const remove = [...assigned].filter((role) => !wanted.has(role)).map((role) => ({ subject, role }));
   await writeRules(query, tenantID, { add, remove });
   await rewriteRoles(
     query,
@@ -136,9 +136,9 @@ export async function readRoleIDs(
   subjects: readonly string[],
 ): Promise<Map<string, string[]>> {
   const { rows } = await query<{ subject: string; roleID: string }>(ROLE_IDS, [tenantID, JSON.stringify(subjects)]);
-  const held = new Map<string, string[]>(subjects.map((subject) => [subject, []]));
-  for (const { subject, roleID } of rows) held.get(subject)?.push(roleID);
-  return held;
+  const assigned = new Map<string, string[]>(subjects.map((subject) => [subject, []]));
+  for (const { subject, roleID } of rows) assigned.get(subject)?.push(roleID);
+  return assigned;
 }
 
 /** Removes a role from a tenant: its own rules, its groupings, and the rules with the role as object. */

@@ -1,3 +1,4 @@
+import { CountMap } from '../../core/count-map.ts';
 import { type Grant, Grants } from './grants.ts';
 import type { StoredRule } from './rules.ts';
 
@@ -7,34 +8,34 @@ export type Line = readonly [subject: string, tenantID: string, object: string, 
 type Effect = Grant['effect'];
 
 /** The objects of a type that some rules cover for one action: all, those with a prefix of the id, and single ids. */
-export interface OutboundServices {
+export interface ObjectScope {
   everything: boolean;
   prefixes: string[];
-  /** Null: too many to list. They are in `policy_rule`, with the holders as subjects. */
+  /** Null: too many to list. They are in `policy_rule`, with the principals as subjects. */
   ids: string[] | null;
 }
 
 /** The objects of a type on which a subject may do an action: allowed and not denied. Filters of lists are made of it. */
-export interface Sight {
+export interface VisibilityFilter {
   tenantID: string;
   type: string;
   action: string;
   /** The subjects and their roles. */
-  holders: readonly string[];
-  allow: OutboundServices;
-  deny: OutboundServices;
+  principals: readonly string[];
+  allow: ObjectScope;
+  deny: ObjectScope;
 }
 
 /** Same limit as in casbin for roles of roles. */
 const maxRoleLevels = 10;
 
 /**
- * One tenant's rules at one version. The cost of a question depends on the number of roles and the lengths of prefixes, not on
+ * One tenant's rules at one version. The cost of a decision depends on the number of roles and the lengths of prefixes, not on
  * the number of rules: an object is looked up by its name, and by its prefix of each length that rules have.
  */
 export class RuleIndex {
   readonly #tenantID: string;
-  readonly #held = new Map<string, Held>();
+  readonly #rules = new Map<string, SubjectRules>();
   readonly #roles = new Map<string, readonly string[]>();
   readonly #nothing = Grants.none();
   /** Makes all rules share one string for a type or a role. */
@@ -57,7 +58,7 @@ export class RuleIndex {
     return this.#size;
   }
 
-  /** Brings the index to a later version; synchronous, so no question sees it half changed. */
+  /** Brings the index to a later version; synchronous, so no decision sees it half changed. */
   apply(changes: readonly { version: number; op: 'add' | 'remove'; rule: StoredRule }[]): void {
     for (const { version, op, rule } of changes) {
       if (op === 'add') this.#add(rule);
@@ -67,45 +68,45 @@ export class RuleIndex {
   }
 
   /** The subjects and their roles, through `maxRoleLevels` levels. Their rules apply to the subjects. */
-  holders(subjects: readonly string[]): Set<string> {
-    const holders = new Set(subjects);
-    let level = [...holders];
+  principals(subjects: readonly string[]): Set<string> {
+    const principals = new Set(subjects);
+    let level = [...principals];
     for (let depth = 0; depth < maxRoleLevels && level.length > 0; depth += 1) {
-      level = level.flatMap((holder) => this.#roles.get(holder) ?? []).filter((role) => !holders.has(role));
-      for (const role of level) holders.add(role);
+      level = level.flatMap((principal) => this.#roles.get(principal) ?? []).filter((role) => !principals.has(role));
+      for (const role of level) principals.add(role);
     }
-    return holders;
+    return principals;
   }
 
-  /** The deciding rule, if any: one that denies these holders the action on the object, otherwise one that allows it. */
-  deciding(holders: Iterable<string>, object: string, action: string): Line[] {
+  /** The deciding rule, if any: one that denies these principals the action on the object, otherwise one that allows it. */
+  deciding(principals: Iterable<string>, object: string, action: string): Line[] {
     let allowed: Line | undefined;
-    for (const holder of holders) {
-      const held = this.#held.get(holder);
-      if (!held) continue;
-      for (const { pattern, grants } of matching(held, object)) {
+    for (const principal of principals) {
+      const own = this.#rules.get(principal);
+      if (!own) continue;
+      for (const { pattern, grants } of matching(own, object)) {
         const denied = actionOf(grants.deny, action);
-        if (denied) return [[holder, this.#tenantID, pattern, denied, 'deny']];
+        if (denied) return [[principal, this.#tenantID, pattern, denied, 'deny']];
         const found = allowed ? undefined : actionOf(grants.allow, action);
-        if (found) allowed = [holder, this.#tenantID, pattern, found, 'allow'];
+        if (found) allowed = [principal, this.#tenantID, pattern, found, 'allow'];
       }
     }
     return allowed ? [allowed] : [];
   }
 
-  /** The objects of the type that these holders are allowed and denied. With more than `maxIDs` ids, none are listed. */
-  reach(
-    holders: Iterable<string>,
+  /** The objects of the type that these principals are allowed and denied. With more than `maxIDs` ids, none are listed. */
+  scopes(
+    principals: Iterable<string>,
     { type, action, maxIDs }: { type: string; action: string; maxIDs: number },
-  ): Record<Effect, OutboundServices> {
-    const all = [...holders].flatMap((holder) => this.#held.get(holder) ?? []);
-    const named = all.flatMap((held) => held.exact.get(type) ?? []);
+  ): Record<Effect, ObjectScope> {
+    const all = [...principals].flatMap((principal) => this.#rules.get(principal) ?? []);
+    const named = all.flatMap((own) => own.exact.get(type) ?? []);
     const isTooMuch = named.reduce((sum, objects) => sum + objects.size, 0) > maxIDs;
-    const reachOf = (effect: Effect): OutboundServices => ({
-      ...prefixReach(all, { type, action, effect }),
+    const scopeOf = (effect: Effect): ObjectScope => ({
+      ...prefixScope(all, { type, action, effect }),
       ids: isTooMuch ? null : idsOf(named, { type, action, effect }),
     });
-    return { allow: reachOf('allow'), deny: reachOf('deny') };
+    return { allow: scopeOf('allow'), deny: scopeOf('deny') };
   }
 
   #add(rule: StoredRule): void {
@@ -115,12 +116,16 @@ export class RuleIndex {
       this.#roles.set(rule.subject, [...roles, this.#name(rule.role)]);
       return;
     }
-    const held: Held = this.#held.get(rule.subject) ?? { exact: new Map(), prefixes: new Map(), lengths: new Map() };
-    this.#held.set(rule.subject, held);
-    const { at, map, grant } = this.#locate(held, rule);
+    const own: SubjectRules = this.#rules.get(rule.subject) ?? {
+      exact: new Map(),
+      prefixes: new Map(),
+      lengths: new CountMap(),
+    };
+    this.#rules.set(rule.subject, own);
+    const { at, map, grant } = this.#locate(own, rule);
     const before = map.get(at);
     map.set(at, (before ?? this.#nothing).with(grant));
-    if (map === held.prefixes && !before) held.lengths.set(at.length, (held.lengths.get(at.length) ?? 0) + 1);
+    if (map === own.prefixes && !before) own.lengths.add(at.length, 1);
   }
 
   #remove(rule: StoredRule): void {
@@ -131,13 +136,13 @@ export class RuleIndex {
       else this.#roles.delete(rule.subject);
       return;
     }
-    const held = this.#held.get(rule.subject);
-    if (held) this.#take(held, rule);
-    if (held && held.exact.size === 0 && held.prefixes.size === 0) this.#held.delete(rule.subject);
+    const own = this.#rules.get(rule.subject);
+    if (own) this.#take(own, rule);
+    if (own && own.exact.size === 0 && own.prefixes.size === 0) this.#rules.delete(rule.subject);
   }
 
-  #take(held: Held, rule: StoredRule): void {
-    const { at, map, grant } = this.#locate(held, rule);
+  #take(own: SubjectRules, rule: StoredRule): void {
+    const { at, map, grant } = this.#locate(own, rule);
     const before = map.get(at);
     if (!before) return;
     const left = before.without(grant);
@@ -146,24 +151,22 @@ export class RuleIndex {
       return;
     }
     map.delete(at);
-    if (map !== held.prefixes) {
-      if (map.size === 0) held.exact.delete(typeOf(at));
+    if (map !== own.prefixes) {
+      if (map.size === 0) own.exact.delete(typeOf(at));
       return;
     }
-    const others = (held.lengths.get(at.length) ?? 0) - 1;
-    if (others > 0) held.lengths.set(at.length, others);
-    else held.lengths.delete(at.length);
+    own.lengths.add(at.length, -1);
   }
 
-  #locate(held: Held, { object, action, effect }: StoredRule): { at: string; map: GrantMap; grant: Grant } {
+  #locate(own: SubjectRules, { object, action, effect }: StoredRule): { at: string; map: GrantMap; grant: Grant } {
     const star = object.indexOf('*');
     if (star >= 0) {
       const grant = { action, effect, tail: object.slice(star) };
-      return { at: object.slice(0, star), map: held.prefixes, grant };
+      return { at: object.slice(0, star), map: own.prefixes, grant };
     }
     const type = typeOf(object);
-    const map: GrantMap = held.exact.get(type) ?? new Map();
-    if (!held.exact.has(type)) held.exact.set(this.#name(type), map);
+    const map: GrantMap = own.exact.get(type) ?? new Map();
+    if (!own.exact.has(type)) own.exact.set(this.#name(type), map);
     return { at: object, map, grant: { action, effect, tail: '' } };
   }
 
@@ -178,22 +181,22 @@ export class RuleIndex {
 type GrantMap = Map<string, Grants>;
 
 /** The rules of one subject or role. */
-interface Held {
+interface SubjectRules {
   /** Grants by type, and then by the whole name of the object. */
   exact: Map<string, GrantMap>;
   /** Grants by the part of a pattern before its first `*`; the rest does not count. */
   prefixes: GrantMap;
   /** Lengths of the prefixes, with the number of prefixes of each length. */
-  lengths: Map<number, number>;
+  lengths: CountMap<number>;
 }
 
-function* matching(held: Held, object: string): Generator<{ pattern: string; grants: Grants }> {
-  const named = held.exact.get(typeOf(object))?.get(object);
+function* matching(own: SubjectRules, object: string): Generator<{ pattern: string; grants: Grants }> {
+  const named = own.exact.get(typeOf(object))?.get(object);
   if (named) yield { pattern: object, grants: named };
-  for (const length of held.lengths.keys()) {
+  for (const length of own.lengths.keys()) {
     if (length > object.length) continue;
     const prefix = object.slice(0, length);
-    const grants = held.prefixes.get(prefix);
+    const grants = own.prefixes.get(prefix);
     if (grants) yield { pattern: `${prefix}*`, grants };
   }
 }
@@ -210,11 +213,14 @@ interface Sought {
   effect: Effect;
 }
 
-function prefixReach(all: readonly Held[], { type, action, effect }: Sought): Pick<OutboundServices, 'everything' | 'prefixes'> {
+function prefixScope(
+  all: readonly SubjectRules[],
+  { type, action, effect }: Sought,
+): Pick<ObjectScope, 'everything' | 'prefixes'> {
   const start = `${type}:`;
   const prefixes = new Set<string>();
-  for (const held of all)
-    for (const [prefix, grants] of held.prefixes) {
+  for (const own of all)
+    for (const [prefix, grants] of own.prefixes) {
       if (!actionOf(grants[effect], action)) continue;
       if (start.startsWith(prefix)) return { everything: true, prefixes: [] };
       if (prefix.startsWith(start)) prefixes.add(prefix.slice(start.length));

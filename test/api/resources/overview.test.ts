@@ -156,7 +156,7 @@ test('both read a bounded number of rows of a tenant with many', async () => {
   await cluster.pool.query('vacuum analyze workflow');
   const em = tenantEntityManager(cluster.context.orm.em, crowd.id);
   // The rights of a caller who may do everything.
-  const rights = { visible: async () => ({}), extent: async () => 'all' as const };
+  const rights = { visible: async () => ({}), scopeOf: async () => 'all' as const };
   const requester = { ...rights, em, tenantID: crowd.id };
   let overview: Awaited<ReturnType<typeof readOverview>> | undefined;
   const statements = await statementsOf(em, async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import type { RolePermission } from '#shared/access/policy/permissions.ts';
 import { setRoles } from '#shared/access/policy/roles.ts';
-import { resumeSpreading, spreadRole } from '#shared/access/propagate-roles.ts';
+import { resumePropagation, propagateRole } from '#shared/access/propagate-roles.ts';
 import { Role } from '#shared/entities/tables/role.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aRole, aTenant, type TestTenant, type TestUser } from '../../support/factories.ts';
@@ -32,7 +32,7 @@ describe('a role of the deployment', () => {
     await em.flush();
   }
 
-  async function holder(): Promise<{ tenant: TestTenant; user: TestUser }> {
+  async function principal(): Promise<{ tenant: TestTenant; user: TestUser }> {
     const tenant = await aTenant(cluster);
     const user = await aMember(cluster, { tenant });
     await give(tenant, user, role);
@@ -47,13 +47,13 @@ describe('a role of the deployment', () => {
     return rows.map(({ tenant_id, object, action }) => `${tenant_id} ${object} ${action}`);
   }
 
-  async function isSpreading(): Promise<boolean | undefined> {
+  async function isPropagating(): Promise<boolean | undefined> {
     const sql = 'select spreading_at is not null as going from role where id = $1';
     return (await pool().query<{ going: boolean }>(sql, [role.id])).rows[0]?.going;
   }
 
   test('has rules only in tenants where a member has it', async () => {
-    const { tenant, user } = await holder();
+    const { tenant, user } = await principal();
     await aTenant(cluster);
 
     expect(await rules()).toEqual([`${tenant.id} workflow:* list`]);
@@ -61,10 +61,10 @@ describe('a role of the deployment', () => {
   });
 
   test('changes in every tenant where a member has it', async () => {
-    const held = [await holder(), await holder(), await holder()];
+    const held = [await principal(), await principal(), await principal()];
     await store({ permissions: ['user.list'] });
 
-    await spreadRole(pool(), role.id);
+    await propagateRole(pool(), role.id);
 
     for (const { tenant, user } of held)
       for (const { baseURL } of cluster.apis) {
@@ -73,25 +73,25 @@ describe('a role of the deployment', () => {
         expect((await api.get('T/workflows')).status).toBe(403);
       }
     expect(await rules()).toHaveLength(3);
-    expect(await isSpreading()).toBe(false);
+    expect(await isPropagating()).toBe(false);
   });
 
   test('is deleted from every tenant, also from those where it is no longer assigned', async () => {
-    const [first, second] = [await holder(), await holder()];
+    const [first, second] = [await principal(), await principal()];
     await give(second.tenant, second.user);
     await store({ deletingAt: new Date() });
 
-    await spreadRole(pool(), role.id);
+    await propagateRole(pool(), role.id);
 
     expect(await rules()).toEqual([]);
-    expect(await isSpreading()).toBeUndefined();
+    expect(await isPropagating()).toBeUndefined();
     const { rowCount } = await pool().query('select from policy_rule where role = $1', [`role:${role.id}`]);
     expect(rowCount).toBe(0);
     expect((await cluster.as(first.user).in(first.tenant).get('T/workflows')).status).toBe(403);
   });
 
   test('cannot be assigned once it is being deleted', async () => {
-    const { tenant, user } = await holder();
+    const { tenant, user } = await principal();
     await store({ deletingAt: new Date() });
 
     await expect(give(tenant, user, role)).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
@@ -99,19 +99,19 @@ describe('a role of the deployment', () => {
   });
 
   test('is changed to the end by another process when the first has ended', async () => {
-    await holder();
+    await principal();
     await store({ permissions: ['*'] });
-    expect(await resumeSpreading(pool())).toBe(0);
+    expect(await resumePropagation(pool())).toBe(0);
     await pool().query(`update role set spreading_at = now() - interval '1 minute' where id = $1`, [role.id]);
 
-    expect(await resumeSpreading(pool())).toBe(1);
+    expect(await resumePropagation(pool())).toBe(1);
 
     expect(await rules()).toEqual([expect.stringContaining(' * *')]);
-    expect(await resumeSpreading(pool())).toBe(0);
+    expect(await resumePropagation(pool())).toBe(0);
   });
 
   test('reaches the other tenants when one fails, and that one when it is tried again', async () => {
-    const held = [await holder(), await holder(), await holder()];
+    const held = [await principal(), await principal(), await principal()];
     const [broken] = held.map(({ tenant }) => tenant.id).sort();
     await pool().query(`
       create function refuse() returns trigger language plpgsql as $$ begin raise 'broken'; end $$;
@@ -120,20 +120,20 @@ describe('a role of the deployment', () => {
     await pool().query(`update role set spreading_at = now() - interval '1 minute' where id = $1`, [role.id]);
     const failures: unknown[] = [];
 
-    await resumeSpreading(pool(), (_error, ids) => failures.push(ids));
+    await resumePropagation(pool(), (_error, ids) => failures.push(ids));
     await pool().query('drop function refuse cascade');
 
     expect(failures).toEqual([{ roleID: role.id, tenantID: broken }]);
     expect((await rules()).filter((rule) => rule.includes('user:'))).toHaveLength(2);
-    expect(await isSpreading()).toBe(true);
+    expect(await isPropagating()).toBe(true);
     await pool().query(`update role set spreading_at = now() - interval '1 minute' where id = $1`, [role.id]);
-    await resumeSpreading(pool());
+    await resumePropagation(pool());
     expect((await rules()).filter((rule) => rule.includes('user:'))).toHaveLength(3);
-    expect(await isSpreading()).toBe(false);
+    expect(await isPropagating()).toBe(false);
   });
 
   test('has equal rules in all tenants after concurrent changes and assignments', async () => {
-    const held = [await holder(), await holder()];
+    const held = [await principal(), await principal()];
     const fresh = await Promise.all([0, 1, 2].map(() => aTenant(cluster)));
     const wanted: RolePermission[][] = [['user.list'], ['workflow.read'], ['audit.list', 'role.list'], ['user.read']];
 
@@ -141,11 +141,11 @@ describe('a role of the deployment', () => {
       (async () => {
         for (const permissions of wanted) {
           await store({ permissions });
-          await spreadRole(pool(), role.id);
+          await propagateRole(pool(), role.id);
         }
       })(),
       ...fresh.map((tenant) => give(tenant, tenant.creator, role)),
-      ...[0, 1, 2].map(() => spreadRole(pool(), role.id)),
+      ...[0, 1, 2].map(() => propagateRole(pool(), role.id)),
     ]);
 
     const ids = [...held.map(({ tenant }) => tenant.id), ...fresh.map(({ id }) => id)];

@@ -99,9 +99,9 @@ export class RunPermits {
 
   #serveFetcher(): void {
     if (!this.#isClosed && (this.#isFull || this.#free <= this.#fetching)) return;
-    const [asker] = this.#fetchers.splice(0, 1);
-    if (!asker) return;
+    const [fetcher] = this.#fetchers.splice(0, 1);
+    if (!fetcher) return;
     this.#fetching += 1;
-    asker();
+    fetcher();
   }
 }

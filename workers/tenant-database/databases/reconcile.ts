@@ -1,4 +1,4 @@
-import { resumeSpreading } from '#shared/access/propagate-roles.ts';
+import { resumePropagation } from '#shared/access/propagate-roles.ts';
 import { type PeriodicTaskOptions, startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { isConnectionError } from '#shared/core/errors.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
@@ -54,8 +54,8 @@ export function createTenantDatabaseReconciler({
       name: 'spread roles of the deployment',
       everyMs: 60_000,
       run: () =>
-        resumeSpreading(pool, (error, ids) =>
-          logger.warn({ err: error, ...ids }, 'a role of the deployment was not spread; it is tried again'),
+        resumePropagation(pool, (error, ids) =>
+          logger.warn({ err: error, ...ids }, 'a role of the deployment was not propagated; it is tried again'),
         ),
     },
     { name: 'measure databases', everyMs: 60_000, run: () => measureDatabases({ pool, servers, secrets, logger }) },

@@ -5,7 +5,7 @@ import { visibleRows } from '#api/tenant/visible-rows.ts';
 import { changeRules, type RuleChange } from '#shared/access/policy/change.ts';
 import { createPolicy, type Policy, seesSomething } from '#shared/access/policy/enforcer.ts';
 import type { IndexLimits } from '#shared/access/policy/index-cache.ts';
-import { RuleIndex, type Sight } from '#shared/access/policy/rule-index.ts';
+import { RuleIndex, type VisibilityFilter } from '#shared/access/policy/rule-index.ts';
 import { readRules } from '#shared/access/policy/rules.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
@@ -85,12 +85,12 @@ describe('the policy', () => {
         { subject: 'ada', object: `dataquery:${id}`, action: '*' },
       ],
     });
-    const asker = { tenantID, version: 3, subjects: ['ada'] };
+    const policyCaller = { tenantID, version: 3, subjects: ['ada'] };
 
-    expect(await policy.can({ ...asker, object: `workflow:${newID()}`, action: 'read' })).toBe(true);
-    expect(await policy.can({ ...asker, object: 'workflow:*', action: 'read' })).toBe(true);
-    expect(await policy.can({ ...asker, object: `dataquery:${id}`, action: 'execute' })).toBe(true);
-    expect(await policy.can({ ...asker, object: 'dataquery:*', action: 'read' })).toBe(false);
+    expect(await policy.can({ ...policyCaller, object: `workflow:${newID()}`, action: 'read' })).toBe(true);
+    expect(await policy.can({ ...policyCaller, object: 'workflow:*', action: 'read' })).toBe(true);
+    expect(await policy.can({ ...policyCaller, object: `dataquery:${id}`, action: 'execute' })).toBe(true);
+    expect(await policy.can({ ...policyCaller, object: 'dataquery:*', action: 'read' })).toBe(false);
   });
 
   test('a newer version is loaded by its changes alone', async () => {
@@ -171,7 +171,7 @@ describe('the policy', () => {
     await using mine = await watched({ tenants: 10, rules: 1_000, changes: 5 });
     await change(tenantID, { add: [{ subject: 'role:on', object: '*', action: '*' }] });
     let isOver = false;
-    const asking = Array.from({ length: 8 }, async () => {
+    const questions = Array.from({ length: 8 }, async () => {
       while (!isOver) {
         // Each change moves a rule from one of two subjects to the other.
         const version = await versionOf(tenantID);
@@ -188,7 +188,7 @@ describe('the policy', () => {
       expect(await mine.can(tenantID, to, 'workflow:1')).toBe(true);
     }
     isOver = true;
-    await Promise.all(asking);
+    await Promise.all(questions);
   });
 
   test('rules that could not be read are read for the next check', async () => {
@@ -313,26 +313,26 @@ describe('the policy', () => {
     ];
     const index = new RuleIndex(tenantID, await readRules(pool, tenantID));
     const version = await versionOf(tenantID);
-    const listed = async (sights: readonly Sight[]) => {
+    const listed = async (visibilityFilters: readonly VisibilityFilter[]) => {
       const em = tenantEntityManager(orm.em, tenantID);
-      const [rows, count] = await em.findAndCount(Workflow, { ...visibleRows(sights), title: 'One' }, { limit: 100 });
+      const [rows, count] = await em.findAndCount(Workflow, { ...visibleRows(visibilityFilters), title: 'One' }, { limit: 100 });
       expect(rows).toHaveLength(count);
       return rows.map(({ id }) => id).sort();
     };
 
     for (const role of Object.keys(cases)) {
-      const asker = { tenantID, version, subjects: [`user of ${role}`] };
+      const policyCaller = { tenantID, version, subjects: [`user of ${role}`] };
       const may = await Promise.all(
-        workflows.map((id) => policy.can({ ...asker, object: `workflow:${id}`, action: 'read' })),
+        workflows.map((id) => policy.can({ ...policyCaller, object: `workflow:${id}`, action: 'read' })),
       );
       const expected = workflows.filter((_id, n) => may[n]).sort();
       const asked = { type: 'workflow', action: 'read' };
 
-      const sights = await policy.sights({ ...asker, ...asked });
-      expect(await listed(sights), role).toEqual(expected);
-      expect(seesSomething(sights), `whether ${role} is something`).toBe(!blind.includes(role));
-      const holders = index.holders(asker.subjects);
-      const unnamed = { tenantID, ...asked, holders: [...holders], ...index.reach(holders, { ...asked, maxIDs: -1 }) };
+      const visibilityFilters = await policy.visibilityFilters({ ...policyCaller, ...asked });
+      expect(await listed(visibilityFilters), role).toEqual(expected);
+      expect(seesSomething(visibilityFilters), `whether ${role} is something`).toBe(!blind.includes(role));
+      const principals = index.principals(policyCaller.subjects);
+      const unnamed = { tenantID, ...asked, principals: [...principals], ...index.scopes(principals, { ...asked, maxIDs: -1 }) };
       expect(await listed([unnamed]), `${role}, by the rules themselves`).toEqual(expected);
     }
   });

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createJudge } from '#shared/access/policy/evaluator.ts';
-import { RuleIndex, type Sight } from '#shared/access/policy/rule-index.ts';
+import { createEvaluator } from '#shared/access/policy/evaluator.ts';
+import { RuleIndex, type VisibilityFilter } from '#shared/access/policy/rule-index.ts';
 import type { StoredChange, StoredRule } from '#shared/access/policy/rules.ts';
 import { type PlainCasbin, plainCasbin } from '#test/shared/access/policy/plain-casbin.ts';
 
 const tenantID = 'tenant';
-const judge = createJudge();
+const evaluate = createEvaluator();
 
 const users = ['ada', 'ben', 'key'];
 const roles = ['role:a', 'role:b', 'role:c'];
@@ -89,11 +89,11 @@ function play({
 }
 
 function can(index: RuleIndex, subjects: readonly string[], object: string, action: string): boolean {
-  const holders = index.holders(subjects);
-  return judge({ tenantID, object, action }, index.deciding(holders, object, action), holders);
+  const principals = index.principals(subjects);
+  return evaluate({ tenantID, object, action }, index.deciding(principals, object, action), principals);
 }
 
-function sees({ allow, deny }: Pick<Sight, 'allow' | 'deny'>, id: string): boolean {
+function sees({ allow, deny }: Pick<VisibilityFilter, 'allow' | 'deny'>, id: string): boolean {
   const [isAllowed = false, isDenied = false] = [allow, deny].map(
     ({ everything, prefixes, ids: named }) =>
       everything || named?.includes(id) || prefixes.some((prefix) => id.startsWith(prefix)),
@@ -170,10 +170,10 @@ describe('the index of rules', () => {
         const index = new RuleIndex(tenantID, { version: 1, rules: start });
         index.apply(deltas);
         for (const { subjects, action } of questions) {
-          const reach = index.reach(index.holders(subjects), { type: 'workflow', action, maxIDs: 1_000 });
+          const scopes = index.scopes(index.principals(subjects), { type: 'workflow', action, maxIDs: 1_000 });
           for (const id of [...ids, 'a', '3', '1234', '12:x', ''])
-            if (sees(reach, id) !== can(index, subjects, `workflow:${id}`, action))
-              expect.fail(JSON.stringify({ subjects, action, id, reach }));
+            if (sees(scopes, id) !== can(index, subjects, `workflow:${id}`, action))
+              expect.fail(JSON.stringify({ subjects, action, id, scopes }));
         }
       }),
       { numRuns: 1_000 },
@@ -186,7 +186,7 @@ describe('the index of rules', () => {
         const index = new RuleIndex(tenantID, { version: 0, rules });
         index.apply(rules.map((one, n) => ({ version: n + 1, op: 'remove', rule: one })));
         expect(index.size).toBe(0);
-        expect(index.holders(users)).toEqual(new Set(users));
+        expect(index.principals(users)).toEqual(new Set(users));
         const subjects = [...users, ...roles, ...ladder];
         expect(objects.flatMap((object) => index.deciding(subjects, object, 'read'))).toEqual([]);
       }),
@@ -205,9 +205,9 @@ describe('the index of rules', () => {
       }),
     );
     const index = new RuleIndex(tenantID, { version: 1, rules });
-    const reach = (maxIDs: number) => index.reach(['ada'], { type: 'workflow', action: 'read', maxIDs }).allow.ids;
+    const scopes = (maxIDs: number) => index.scopes(['ada'], { type: 'workflow', action: 'read', maxIDs }).allow.ids;
 
-    expect(reach(3)).toEqual(['1', '2', '3']);
-    expect(reach(2)).toBeNull();
+    expect(scopes(3)).toEqual(['1', '2', '3']);
+    expect(scopes(2)).toBeNull();
   });
 });

@@ -1,28 +1,28 @@
 import type { Query } from '#shared/db/query.ts';
 
 /** A user's membership and roles in a tenant. */
-export interface StandingIn {
+export interface TenantMembership {
   role: 'ADMIN' | 'MEMBER';
   roles: { roleID: string; roleName: string }[];
 }
 
-export interface StandingsIn {
-  get(tenantID: string): StandingIn;
+export interface TenantMemberships {
+  get(tenantID: string): TenantMembership;
 }
 
 /** Reads them for all these tenants in one statement. */
-export async function readStandingsIn(
+export async function readTenantMemberships(
   query: Query,
   userID: string,
   tenantIDs: readonly string[],
-): Promise<StandingsIn> {
-  const { rows } = await query<StandingIn & { tenantID: string }>(STANDINGS, [userID, JSON.stringify(tenantIDs)]);
+): Promise<TenantMemberships> {
+  const { rows } = await query<TenantMembership & { tenantID: string }>(MEMBERSHIPS, [userID, JSON.stringify(tenantIDs)]);
   const found = new Map(rows.map(({ tenantID, role, roles }) => [tenantID, { role, roles }]));
   // A user who has left since the list was read is shown as a member without roles.
   return { get: (tenantID) => found.get(tenantID) ?? { role: 'MEMBER', roles: [] } };
 }
 
-const STANDINGS = `
+const MEMBERSHIPS = `
 select m.tenant_id as "tenantID", m.role, (
   select coalesce(jsonb_agg(jsonb_build_object('roleID', r.id, 'roleName', r.role_name) order by r.role_name, r.id), '[]')
   from policy_rule p join role r
