@@ -2,8 +2,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium } from '../servers/chromium.ts';
 import { assetTests } from './browser/assets.ts';
+import { chatTests } from './browser/chat.ts';
 import { databaseTests } from './browser/database.ts';
 import { fleetTests } from './browser/fleet.ts';
+import { hostileTests } from './browser/hostile.ts';
 import { largeTests } from './browser/large.ts';
 import { listenerTests } from './browser/listeners.ts';
 import { peopleTests } from './browser/people.ts';
@@ -22,7 +24,7 @@ describe.skipIf(found.path === null)('the console', () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await openStage(found.path ?? '');
-  }, 90_000);
+  }, 240_000);
   afterAll(() => stage?.[Symbol.asyncDispose]());
   afterEach(async ({ task }) => {
     const faults = stage.faults.splice(0);
@@ -42,6 +44,8 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('people', () => peopleTests(() => stage));
   describe('settings', () => settingsTests(() => stage));
   describe('in trouble', () => troubleTests(() => stage));
+  describe('hostile data', () => hostileTests(() => stage));
+  describe('useChat', () => chatTests(() => stage));
   // The last, because the database then belongs to an identity provider, and no API starts on it without that.
   describe('signing in', () => signInTests(() => stage));
 

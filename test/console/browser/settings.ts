@@ -83,7 +83,7 @@ export function settingsTests(stage: () => Stage): void {
     await page.getByRole('status').getByText('Refused').waitFor();
     await put('T/tool-approval-policy', { policy: 'none', byAnother: false });
     await client.close();
-  }, 60_000);
+  });
 
   test('a tenant changes its name, logo, limits and retention; what the API refuses is said at the field', async () => {
     const { cluster, tenant, page, go, path } = stage();
@@ -134,7 +134,7 @@ export function settingsTests(stage: () => Stage): void {
     const { patch } = cluster.as(tenant.creator).in(tenant);
     await patch('T/dispatch', { maxRuns: null });
     await patch('T/retention', { days: null });
-  }, 60_000);
+  });
 
   test('variables are kept, secrets never shown; a model is set and tested; an account is connected in a window', async () => {
     const { cluster, tenant, page, go, path, context } = stage();
@@ -187,7 +187,8 @@ export function settingsTests(stage: () => Stage): void {
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No model is set').waitFor();
 
-    await context.route('https://acme.test/**', (route) => route.fulfill({ body: 'The provider' }));
+    const providerPages = 'https://acme.test/**';
+    await context.route(providerPages, (route) => route.fulfill({ body: 'The provider' }));
     await page.getByRole('link', { name: 'Accounts' }).click();
     await page.getByRole('heading', { name: 'Accounts' }).waitFor();
     await page.getByRole('textbox', { name: 'Provider' }).fill('acme');
@@ -198,6 +199,7 @@ export function settingsTests(stage: () => Stage): void {
     await popup.getByText('The provider').waitFor();
     expect(new URL(popup.url()).searchParams.get('state')).toMatch(/./);
     await popup.close();
+    await context.unroute(providerPages);
     await page.getByRole('alert').getByText('closed before the account was connected').waitFor();
     await page.getByRole('textbox', { name: 'Provider' }).fill('unheard-of');
     await page.getByRole('button', { name: 'Connect' }).click();
@@ -206,5 +208,5 @@ export function settingsTests(stage: () => Stage): void {
       .getByText(/unheard-of/)
       .waitFor();
     for (const status of [400, 404]) forgetRefusals(stage(), status);
-  }, 60_000);
+  });
 }

@@ -1,26 +1,20 @@
+import type { Page, Request } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
-import { freePort } from '#ops/embedded/ports.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
 import { aDatasource, aListener, aMember, aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
-import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
-import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
+import { startTCPProxy } from '#test/support/tcp-proxy.ts';
+import { expectAccessible, forgetRefusals, type Stage } from './stage.ts';
 
-/** What a page does when its server dies, when its user loses a permission, and with data that is made to break it. */
+/** Pages whose server dies, or whose user loses a permission. */
 export function troubleTests(stage: () => Stage): void {
-  test('the API is killed in the middle of a watched run: the page goes on by itself, and ends like the record', async () => {
+  test('the server is away in the middle of a watched run: the page goes on by itself, and ends like the record', async () => {
     const { cluster, tenant, open, faults } = stage();
-    const port = await freePort();
-    const baseURL = `http://127.0.0.1:${port}`;
-    const { METRICS_PORT: _, ...env } = cluster.env;
-    const start = async () => {
-      const api = spawnNode(['api/main.ts'], { ...env, PORT: String(port) });
-      await eventually(async () => expect((await fetch(`${baseURL}/ready`)).status).toBe(200), 40_000);
-      return api;
-    };
+    await using network = await startTCPProxy(cluster.baseURL);
+    const baseURL = new URL(network.url).origin;
     const pause = { type: 'delay', delayMs: 300 };
     const asks = { type: 'dataCollection', fields: [{ key: 'answer', label: 'Answer' }] };
     const { id } = await aWorkflow(cluster, {
@@ -50,14 +44,14 @@ export function troubleTests(stage: () => Stage): void {
       });
 
     const member = await aMember(cluster, { tenant, can: ['workflow.read', 'cronjob.list'] });
-    const api = await start();
     const page = await open(member, baseURL);
     await page.goto(`${baseURL}/console/t/${tenant.id}/runs/${body.instanceID}?view=timeline`);
     await page.getByRole('row', { name: /one Waiting/ }).waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
-    await api.kill('SIGKILL');
-    await page.getByText('The page reconnects by itself').waitFor();
     const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+    await expect.poll(() => links.allInnerTexts()).toEqual(['Home', 'Runs', 'Cron jobs']);
+    network.cut();
+    await page.getByText('The page reconnects by itself').waitFor();
     expect(await links.allInnerTexts()).toEqual(['Home', 'Runs', 'Cron jobs']);
     // Three steps happen, and a permission is withdrawn, while the page knows of no server.
     const remove = [{ subject: member.id, object: 'cronjob:*', action: 'list' }];
@@ -70,11 +64,11 @@ export function troubleTests(stage: () => Stage): void {
       expect(rows).toHaveLength(1);
     });
 
-    // What the page polls would hide that it has not joined again: from here on all comes by the socket.
+    // Polls of the page would hide that it has not joined again: from here on all comes by the socket.
     await page.route(`**/instances/${body.instanceID}?*`, (route) => route.abort());
-    await using restarted = await start();
-    await page.getByRole('row', { name: /four Waiting/ }).waitFor({ timeout: 20_000 });
-    expect(await page.getByText('The page reconnects by itself').count()).toBe(0);
+    network.heal();
+    await page.getByRole('row', { name: /four Waiting/ }).waitFor();
+    await page.getByText('The page reconnects by itself').waitFor({ state: 'detached' });
     await expect.poll(() => links.allInnerTexts()).toEqual(['Home', 'Runs']);
     await answer('four');
     await page.getByRole('status').getByText('Completed').waitFor();
@@ -87,15 +81,13 @@ export function troubleTests(stage: () => Stage): void {
     await page.getByText(/of waiting are cut/).waitFor();
     await page.getByRole('row', { name: /^In the queue \d+ m?s/ }).waitFor();
     await page.close();
-    await restarted.kill('SIGTERM');
-    // The browser itself says that a server was away, and that one that has just started is not ready.
-    forgetRefusals(stage(), 503);
+    // The browser itself says that a server was away.
     faults.splice(
       0,
       faults.length,
       ...faults.filter((fault) => !/ERR_CONNECTION|ERR_EMPTY|ERR_FAILED|WebSocket/.test(fault)),
     );
-  }, 120_000);
+  });
 
   test('a page that is opened first while the server is away waits for it', async () => {
     const { cluster, page, path, faults } = stage();
@@ -126,7 +118,7 @@ export function troubleTests(stage: () => Stage): void {
     await again.waitFor({ state: 'detached' });
     forgetRefusals(stage(), 404);
     forgetRefusals(stage(), 429);
-  }, 20_000);
+  });
 
   test('what a member may not do is not offered: pages, buttons and actions of rows', async () => {
     const { cluster, tenant, go, path, open } = stage();
@@ -168,9 +160,9 @@ export function troubleTests(stage: () => Stage): void {
       .waitFor();
     expect(await buttons()).toEqual([]);
     await page.close();
-  }, 20_000);
+  });
 
-  test('a permission is withdrawn while the page is open, and the page says so within 2 s', async () => {
+  test('a permission is withdrawn while the page is open: the page says so, and does not ask again', async () => {
     const { cluster, tenant, go, path, open } = stage();
     const member = await aMember(cluster, {
       tenant,
@@ -186,42 +178,38 @@ export function troubleTests(stage: () => Stage): void {
     const client = cluster.as(tenant.creator).in(tenant);
     const { body } = await client.post(`T/workflows/${id}/execute`, {});
     const page = await open(member);
-    await go(path(`/runs/${body.instanceID}?view=timeline`), page);
+    await page.clock.install();
+    await page.goto(cluster.baseURL + path(`/runs/${body.instanceID}?view=timeline`));
     await page.getByRole('row', { name: /wait Waiting/ }).waitFor();
     expect(await page.getByRole('button', { name: /Cancel|Re-run/ }).count()).toBe(0);
 
+    expect(await askedLater(page, /instances/)).not.toEqual([]);
     await changeRules(em, tenant.id, { remove: [{ subject: member.id, object: 'workflow:*', action: 'read' }] });
-    const began = performance.now();
     await page.getByRole('alert').getByText('You may not do this').waitFor();
-    expect(performance.now() - began).toBeLessThan(2_000);
     expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     expect(await page.getByText('Secret').count()).toBe(0);
-    await page.getByRole('link', { name: 'Runs', exact: true }).waitFor({ state: 'detached', timeout: 2_000 });
-    // A page that is refused does not ask again every 1.5 s.
-    const asked = page.waitForRequest(/instances/, { timeout: 2_000 });
-    await expect(asked).rejects.toThrow('Timeout');
+    await page.getByRole('link', { name: 'Runs', exact: true }).waitFor({ state: 'detached' });
+    expect(await askedLater(page, /instances/)).toEqual([]);
 
     const withdraw = async (object: string, ...actions: string[]) => {
       const remove = actions.map((action) => ({ subject: member.id, object, action }));
       await changeRules(em, tenant.id, { remove });
-      return performance.now();
     };
     const main = page.getByRole('main');
     await go(path('/listeners'), page);
     await main.getByRole('row', { name: /^Theirs/ }).waitFor();
-    const withdrawn = await withdraw('listener:*', 'read', 'list');
+    expect(await askedLater(page, /listeners/)).not.toEqual([]);
+    await withdraw('listener:*', 'read', 'list');
     await page.getByRole('alert').getByText('You may not do this').first().waitFor();
-    expect(performance.now() - withdrawn).toBeLessThan(2_000);
     expect(await page.getByRole('row').count()).toBe(0);
-    // Its lists are otherwise read every 3 and 10 s.
-    await expect(page.waitForRequest(/listeners/, { timeout: 3_500 })).rejects.toThrow('Timeout');
+    expect(await askedLater(page, /listeners/)).toEqual([]);
     await go(path(), page);
     await main.getByRole('link', { name: 'Workflows' }).waitFor();
     expect(await main.getByRole('link').allInnerTexts()).toEqual(['Workflows', 'Members']);
     await main.getByText(`ask ${tenant.creator.email}`).waitFor();
     await withdraw('workflow:*', 'list');
     await withdraw('user:*', 'read', 'list');
-    await main.getByText('No page is open to you yet').waitFor({ timeout: 2_000 });
+    await main.getByText('No page is open to you yet').waitFor();
     await main.getByText('Ask an administrator of this tenant for one that does').waitFor();
     await expectAccessible(page, { name: 'home-without-permissions', shows: 'No page is open to you' });
     await go(path('/inbox'), page);
@@ -229,80 +217,19 @@ export function troubleTests(stage: () => Stage): void {
     await page.close();
     await client.delete(`T/workflows/instances/${body.instanceID}/stop`);
     forgetRefusals(stage(), 403);
-  }, 40_000);
-
-  describeHostile(stage);
+  });
 }
 
-/** Of a megabyte that cannot be compressed. */
-const LARGE_CELL = `let cell = ${JSON.stringify(HOSTILE)};
-while (cell.length < 1_000_000) cell += Math.random().toString(36);
-return { cell };`;
-
-function describeHostile(stage: () => Stage): void {
-  let instanceID: string;
-  const places = [
-    { name: 'hostile-home', path: '' },
-    { name: 'hostile-runs', path: '/runs' },
-    { name: 'hostile-inbox', path: '/inbox' },
-    { name: 'hostile-run', path: () => `/runs/${instanceID}?view=timeline&step=big` },
-    { name: 'hostile-log', path: () => `/runs/${instanceID}?view=graph&step=say&tab=logs` },
-  ];
-
-  test('a run with hostile data', async () => {
-    const { cluster, tenant } = stage();
-    const { id } = await aWorkflow(cluster, {
-      tenant,
-      title: HOSTILE.slice(0, 200),
-      ...graph(
-        {
-          start: { type: 'start', title: HOSTILE },
-          big: { type: 'javascript', title: HOSTILE, code: LARGE_CELL },
-          say: { type: 'log', level: 'warn', message: HOSTILE },
-          ask: { type: 'dataCollection', title: HOSTILE, description: HOSTILE, fields: [{ key: 'a', label: HOSTILE }] },
-        },
-        ['start>big', 'big>say', 'say>ask'],
-      ),
-    });
-    const client = cluster.as(tenant.creator).in(tenant);
-    const { body } = await client.post(`T/workflows/${id}/execute`, {
-      args: { cell: HOSTILE.repeat(500) },
-      tags: ['<b>'],
-    });
-    instanceID = body.instanceID;
-    await eventually(async () => {
-      const { body: run } = await client.get(`T/workflows/instances/${instanceID}`);
-      expect(run.status).toBe('WAITING');
-    });
-  });
-
-  test.each(places)(
-    '$name shows it as text',
-    async ({ name, path }) => {
-      const { page, go, path: pathOf } = stage();
-      await go(pathOf(typeof path === 'string' ? path : path()));
-      await expectAccessible(page, { name, shows: '<img src=x onerror=', schemes: ['light'] });
-      expect(await page.locator('img[src="x"]').count()).toBe(0);
-    },
-    20_000,
-  );
-
-  test('a cell of a megabyte is loaded when asked for, and shown in part', async () => {
-    const { page, go, path } = stage();
-    await go(path(`/runs/${instanceID}?view=timeline&step=big`));
-    await page.getByRole('button', { name: 'Load it' }).click();
-    await page.getByText(/The first 50,000 of [\d,]+ characters/).waitFor();
-    const cell = await page.locator('pre', { hasText: 'onerror' }).last().textContent();
-    expect(cell).toContain('\\u202egnp.exe');
-    expect(cell).not.toContain('\u202e');
-    await go(path(`/runs/${instanceID}?view=timeline&step=say&tab=input`));
-    await page.getByText(/The first 50,000 of 1,[\d,]+ characters/).waitFor();
-    const boxOf = (label: string) => page.getByLabel(label).boundingBox();
-    const [input, output] = [await boxOf('Context of the step'), await boxOf('Output of the step')];
-    expect(output?.x).toBeGreaterThanOrEqual((input?.x ?? 0) + (input?.width ?? 0));
-    const given = await page.getByLabel('Context of the step').textContent();
-    expect(given).toContain('\\u202egnp.exe');
-    expect(given).not.toContain('\u202e');
-    expect(await page.locator('img[src="x"]').count()).toBe(0);
-  });
+/** The addresses like this one that the page asks for within ten seconds, by its own clock. */
+async function askedLater(page: Page, address: RegExp): Promise<string[]> {
+  const asked: string[] = [];
+  const note = (request: Request) => void (address.test(request.url()) && asked.push(request.url()));
+  page.on('request', note);
+  for (let seconds = 0; seconds < 10; seconds += 5) {
+    await page.clock.fastForward(5_000);
+    // A request that a timer has caused is sent before this one.
+    await page.evaluate("fetch('/health').then(({ ok }) => ok)");
+  }
+  page.off('request', note);
+  return asked;
 }

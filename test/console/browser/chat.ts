@@ -1,35 +1,17 @@
-/** `useChat` of the AI SDK in a real browser, on the real API, a worker and a server of the OpenAI protocol. */
 import { join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Cluster, startCluster } from '#test/support/cluster.ts';
+import { expect, test } from 'vitest';
 import { aTenant, aWorkflow } from '#test/support/factories.ts';
-import { type AIProviderServer, startAIProvider } from '../servers/ai-provider.ts';
-import { findChromium } from '../servers/chromium.ts';
+import { startAIProvider } from '../../servers/ai-provider.ts';
+import type { Stage } from './stage.ts';
 
-const found = await findChromium();
-if (found.path === null) process.stderr.write(`The test of useChat in a browser is skipped: ${found.reason}\n`);
-
-describe.skipIf(found.path === null)('useChat', () => {
-  let cluster: Cluster;
-  let provider: AIProviderServer;
-  let browser: Browser;
-  let script: string;
-
-  beforeAll(async () => {
-    provider = await startAIProvider();
-    script = await builtPage();
-    cluster = await startCluster({ workers: ['ai.calls'], settings: provider.settings });
-    browser = await chromium.launch({ executablePath: found.path ?? '', args: ['--no-sandbox'] });
-  }, 90_000);
-  afterAll(async () => {
-    await browser?.close();
-    await cluster?.[Symbol.asyncDispose]();
-    await provider?.[Symbol.asyncDispose]();
-  });
-
+/** `useChat` of the AI SDK, on the real API, a worker and a server of the OpenAI protocol. */
+export function chatTests(stage: () => Stage): void {
   test('shows an answer as it comes, and a tool that waits until it is allowed', async () => {
+    const { cluster, context, visit } = stage();
+    await using provider = await startAIProvider();
     const tenant = await aTenant(cluster);
+    const model = { provider: 'openai-compatible', baseURL: provider.baseURL, model: 'test-model' };
+    expect((await cluster.as(tenant.creator).in(tenant).post('T/ai-config', model)).status).toBe(200);
     const workflow = await aWorkflow(cluster, { tenant });
     const last = Promise.withResolvers<void>();
     provider.play(
@@ -41,16 +23,13 @@ describe.skipIf(found.path === null)('useChat', () => {
       { pieces: ['There it is.'], calls: [{ name: 'delete_workflow', arguments: { workflowID: workflow.id } }] },
       { pieces: ['It is deleted.'] },
     );
-    const page = await browser.newPage();
-    page.setDefaultTimeout(25_000);
-    const faults: string[] = [];
-    page.on('pageerror', (error) => faults.push(error.message));
-    await page.route('**/chat-page**', (route) =>
+    const script = await builtPage();
+    await context.route('**/chat-page?*', (route) =>
       route.fulfill({ contentType: 'text/html', body: '<!doctype html><body><script src="/chat.js" defer></script>' }),
     );
-    await page.route('**/chat.js', (route) => route.fulfill({ contentType: 'text/javascript', body: script }));
+    await context.route('**/chat.js', (route) => route.fulfill({ contentType: 'text/javascript', body: script }));
     const token = await cluster.tokenFor(tenant.creator);
-    await page.goto(`${cluster.baseURL}/chat-page?tenant=${tenant.id}&token=${token}`);
+    const page = await visit(`${cluster.baseURL}/chat-page?tenant=${tenant.id}&token=${token}`);
     const count = async () =>
       (await cluster.pool.query('select id from workflow where tenant_id = $1', [tenant.id])).rowCount;
 
@@ -68,9 +47,12 @@ describe.skipIf(found.path === null)('useChat', () => {
       ...['I am looking.', 'search_resources: output-available', 'There it is.'],
       ...['delete_workflow: output-available', 'It is deleted.'],
     ]);
-    expect([before, await count(), faults]).toEqual([1, 0, []]);
+    expect([before, await count()]).toEqual([1, 0]);
+    await page.close();
+    // With a route, all requests of all pages pass through the test.
+    await context.unrouteAll();
   });
-});
+}
 
 async function builtPage(): Promise<string> {
   const { build } = await import('vite');
@@ -81,7 +63,7 @@ async function builtPage(): Promise<string> {
     build: {
       write: false,
       minify: false,
-      lib: { entry: join(import.meta.dirname, 'chat-page.mjs'), formats: ['iife'], name: 'chat' },
+      lib: { entry: join(import.meta.dirname, '../chat-page.mjs'), formats: ['iife'], name: 'chat' },
     },
   });
   const [output] = Array.isArray(built) ? built : [built];
