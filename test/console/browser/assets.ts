@@ -58,7 +58,7 @@ export function assetTests(stage: () => Stage): void {
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('heading', { name: 'Queries' }).waitFor();
-  }, 60_000);
+  });
 
   test('a cron job is made and changed, says when it runs next, is run by hand, paused, resumed and backfilled', async () => {
     const { cluster, page, go, path, tenant } = stage();
@@ -107,7 +107,7 @@ export function assetTests(stage: () => Stage): void {
     await past.getByRole('button', { name: 'Backfill' }).click();
     await past.getByRole('row', { name: /done: 2 of 2 ticks/ }).waitFor({ timeout: 20_000 });
     await expectAccessible(page, { name: 'cron-job', shows: 'Past ticks' });
-  }, 60_000);
+  });
 
   test('connections are tested from the list, also one that fails', async () => {
     const { cluster, page, go, path, tenant } = stage();
@@ -172,11 +172,11 @@ export function assetTests(stage: () => Stage): void {
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('heading', { name: 'Datasources' }).waitFor();
-  }, 60_000);
+  });
 
   test('the list of queries: no finding by axe, and no sideways scroll', async () => {
     const { page, go, path } = stage();
     await go(path('/queries'));
     await expectAccessible(page, { name: 'queries', shows: 'Count' });
-  }, 20_000);
+  });
 }

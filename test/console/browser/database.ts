@@ -99,7 +99,7 @@ export function databaseTests(stage: () => Stage): void {
       .waitFor();
     await dialog.getByRole('button', { name: 'Run it' }).click();
     await page.getByText('Choose one to see its columns and rows').waitFor();
-  }, 60_000);
+  });
 
   test('SQL shows what every statement answered, and its text stays when the page is left', async () => {
     const { cluster, tenant, page, go, path } = stage();
@@ -164,5 +164,5 @@ export function databaseTests(stage: () => Stage): void {
       .waitFor();
     expect(await page.getByText('Statement 1').count()).toBe(0);
     for (const status of [400, 422]) forgetRefusals(stage(), status);
-  }, 60_000);
+  });
 }

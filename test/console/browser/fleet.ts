@@ -78,7 +78,7 @@ export function fleetTests(stage: () => Stage): void {
     await page.getByRole('table', { name: 'Tenants that were found' }).getByRole('link', named).click();
     await page.getByText(REASON).waitFor();
     expect(await page.locator('img[src="x"]').count()).toBe(0);
-  }, 40_000);
+  });
 
   test('every figure says how old it is, is drawn and stands in a table, and every queue leads into the board', async () => {
     const { page, context } = stage();
@@ -105,7 +105,7 @@ export function fleetTests(stage: () => Stage): void {
       const answer = await context.request.get(baseURL + (await queue.getAttribute('href')));
       expect(await answer.text()).toContain('static/js/lib-react');
     }
-  }, 30_000);
+  });
 
   test('charts follow the colours and the width; commands lead to tenants and queues, and ? lists the keys', async () => {
     const { cluster, page } = stage();
@@ -149,7 +149,7 @@ export function fleetTests(stage: () => Stage): void {
     await page.keyboard.press('Enter');
     await page.getByText('No run of this tenant waits.').waitFor();
     expect(new URL(page.url()).pathname).toBe(`/fleet/tenants/${tenant.id}`);
-  }, 30_000);
+  });
 }
 
 /** Forty of some hours ago, of which four in ten failed an hour later, and three that ended a moment ago after a wait of 10 minutes. */

@@ -52,7 +52,7 @@ export function peopleTests(stage: () => Stage): void {
     expect(lines.map((line) => JSON.parse(line).metadata.request.operation)).toEqual(['createQuery']);
     await page.getByRole('button', { name: 'Verify' }).click();
     await page.getByRole('status').getByText('Intact').waitFor();
-  }, 40_000);
+  });
   test('a role is made, a member invited with it, and their page says what they may do, by which role', async () => {
     const { page, go, path } = stage();
     const name = `Reader ${Date.now()}`;
@@ -83,16 +83,16 @@ export function peopleTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Add a member' }).click();
     await dialog.getByText(name, { exact: true }).waitFor();
     await dialog.getByRole('button', { name: 'Add' }).click();
-    const held = page.getByRole('region', { name: 'What this person may do' });
-    await held.getByText('workflow: 1').click();
-    await held.getByText(`workflow.read, ${name}`).waitFor();
+    const assigned = page.getByRole('region', { name: 'What this person may do' });
+    await assigned.getByText('workflow: 1').click();
+    await assigned.getByText(`workflow.read, ${name}`).waitFor();
     expect(await scrolls(page, 'Members')).toBe(false);
     await expectAccessible(page, { name: 'member', shows: 'What this person may do' });
     await page.getByRole('button', { name: 'Remove' }).click();
     await dialog.getByRole('button', { name: 'Remove' }).click();
     await dialog.waitFor({ state: 'detached' });
     await expect.poll(() => page.getByRole('button', { name: /^invited-/ }).count()).toBe(0);
-  }, 40_000);
+  });
 
   test('an API key is shown once, works, and is refused after it is revoked', async () => {
     const { cluster, page, go, path, tenant } = stage();
@@ -127,7 +127,7 @@ export function peopleTests(stage: () => Stage): void {
     await dialog.getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('row', { name: new RegExp(`${name}.* Revoked`) }).waitFor();
     expect(await statusOf()).toBe(401);
-  }, 40_000);
+  });
 }
 
 /** Whether a list is wider than its place. */

@@ -123,5 +123,5 @@ export function questionTests(stage: () => Stage): void {
     await press('Send');
     await page.getByText('The question is answered.').waitFor();
     expect(await answered()).toEqual({ a: {} });
-  }, 60_000);
+  });
 }

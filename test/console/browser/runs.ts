@@ -144,7 +144,7 @@ export function runTests(stage: () => Stage): void {
     await page.getByRole('row', { name: /Record the order.*reused/ }).waitFor();
     await page.getByRole('button', { name: 'Record the order' }).click();
     await page.getByText('The result was taken over').waitFor();
-  }, 30_000);
+  });
 
   test('many runs are cancelled, and repeated, after the page has said how many', async () => {
     const { cluster, tenant, page, go, path } = stage();
@@ -182,7 +182,7 @@ export function runTests(stage: () => Stage): void {
     await page.getByRole('link').filter({ hasText: 'A workflow' }).first().click();
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('status').getByText('Cancelled').waitFor();
-  }, 30_000);
+  });
 
   test('runs that have failed or ended are repeated, and the page says the words of the server', async () => {
     const { cluster, tenant, page, go, path } = stage();
@@ -239,7 +239,7 @@ export function runTests(stage: () => Stage): void {
     await stopped.getByText('its owner has left').waitFor();
     await stopped.getByRole('link', { name: 'Halted' }).waitFor();
     await client.delete(`T/cronjobs/${cronJob.cronJobID}`);
-  }, 30_000);
+  });
 
   const pages = [
     { name: 'tenants', path: () => '/console/', shows: 'New tenant' },
@@ -250,15 +250,11 @@ export function runTests(stage: () => Stage): void {
     { name: 'inbox', path: () => stage().path('/inbox'), shows: 'No question waits' },
   ];
 
-  test.each(pages)(
-    '$name: no finding by axe, and no sideways scroll',
-    async ({ name, path, shows }) => {
-      const { page, go } = stage();
-      await go(path());
-      await expectAccessible(page, { name, shows });
-    },
-    20_000,
-  );
+  test.each(pages)('$name: no finding by axe, and no sideways scroll', async ({ name, path, shows }) => {
+    const { page, go } = stage();
+    await go(path());
+    await expectAccessible(page, { name, shows });
+  });
 
   test('a graph is in the middle again when the window becomes narrow', async () => {
     const { page, go } = stage();

@@ -56,7 +56,7 @@ export function workflowTests(stage: () => Stage): void {
     await page.getByRole('radio', { name: 'Timeline' }).waitFor({ state: 'attached' });
     const { body } = await cluster.as(tenant.creator).in(tenant).get('T/workflows/instances?limit=1');
     expect(body.instances[0]).toMatchObject({ workflowTitle: 'Made in the editor', versionNumber: 2 });
-  }, 40_000);
+  });
 
   test('an unsaved graph is tested with an output that is given', async () => {
     const { cluster, page, go, context, tenant } = stage();
@@ -76,7 +76,7 @@ export function workflowTests(stage: () => Stage): void {
     const given = steps.body.timeline.findLast((one: { nodeID: string }) => one.nodeID === 'javascript');
     expect(given).toMatchObject({ isPinned: true, output: { answer: 1 } });
     await watching.close();
-  }, 20_000);
+  });
 
   test('two authors: the second is told, nothing is overwritten, and an earlier version is restored', async () => {
     const { cluster, page, go, path, open, tenant } = stage();
@@ -127,7 +127,7 @@ export function workflowTests(stage: () => Stage): void {
     await page.locator('[aria-label="End, end, Success"]').waitFor();
     await page.getByText('version 2, the one that ran').waitFor();
     forgetRefusals(stage(), 412);
-  }, 40_000);
+  });
 
   test('a workflow is found, cloned and deleted after a question', async () => {
     const { page, go, path } = stage();
@@ -143,14 +143,15 @@ export function workflowTests(stage: () => Stage): void {
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await expect.poll(() => page.getByRole('row').count()).toBe(2);
-  }, 30_000);
+  });
 
   test('the receiver of the ends of runs, and how long these are kept, are set in forms that say what is refused', async () => {
     const { cluster, page, go, path, tenant } = stage();
     const client = cluster.as(tenant.creator).in(tenant);
-    const seen: number[] = [];
+    // Told again only when the test says so: a slow page would else show the end alone.
+    let works = false;
     await using receiver = await startHTTP((_request, response) => {
-      response.statusCode = seen.push(1) === 1 ? 500 : 200;
+      response.statusCode = works ? 200 : 500;
       response.end(HOSTILE);
     });
     const value = `whsec_${'A'.repeat(32)}`;
@@ -204,13 +205,17 @@ export function workflowTests(stage: () => Stage): void {
     await go(path(`/runs/${instanceID}?view=timeline`));
     const told = page.getByRole('region', { name: 'Receiver of the end' });
     await told.getByText('Not told yet').waitFor();
-    await told.getByText(/500 after .*<img src=x/).waitFor();
+    await told
+      .getByText(/500 after .*<img src=x/)
+      .first()
+      .waitFor();
     await expectAccessible(page, { name: 'run-deliveries', shows: '500 after', schemes: ['light'] });
+    works = true;
     await told.getByRole('button', { name: 'Tell it now' }).click();
     await told.getByText('Told', { exact: true }).waitFor();
     await told.getByText(/200 after/).waitFor();
     expect(await page.locator('img[src="x"]').count()).toBe(0);
-  }, 40_000);
+  });
 
   test('an empty tenant starts from a sample, which its Home installs and which runs', async () => {
     const { cluster, tenant, page, go } = stage();
@@ -230,7 +235,7 @@ export function workflowTests(stage: () => Stage): void {
     const client = cluster.as(tenant.creator);
     const { cronJobs } = (await client.get(`/api/v1/tenants/${id}/cronjobs`)).body;
     expect(cronJobs).toMatchObject([{ state: 'scheduled' }]);
-  }, 40_000);
+  });
 
   test('the list and the editor: no finding by axe, and no sideways scroll', async () => {
     const { cluster, tenant, page, go, path } = stage();
@@ -248,8 +253,8 @@ export function workflowTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'JavaScript', exact: true }).click();
     await page.getByText('After an error').first().waitFor({ state: 'attached' });
     await expectAccessible(page, { name: 'editor', shows: 'Remove the node' });
-    // What its fields say of themselves names code as code.
+    // Descriptions of its fields name code as code.
     await page.locator('code', { hasText: '{{ctx.name}}' }).first().waitFor({ state: 'attached' });
     expect(await page.getByText('`').count()).toBe(0);
-  }, 40_000);
+  });
 }
