@@ -22,7 +22,7 @@ export async function openHome(folder: string): Promise<Home> {
   let release: (() => void) | undefined;
   try {
     await makeDir(dir);
-    release = await take(lock);
+    release = await acquireLock(lock);
     const secretsKeys = await readOrMake(join(dir, SECRETS_KEYS_FILE));
     return {
       dir,
@@ -60,10 +60,10 @@ async function makeDir(dir: string): Promise<void> {
 }
 
 /**
- * The kernel holds SQLite's lock for as long as the process lives, however that ends: it cannot go stale, and no pid
+ * The kernel keeps SQLite's lock for as long as the process lives, however that ends: it cannot go stale, and no pid
  * can be mistaken for ours. Nothing else here may open the file, because closing it anywhere would drop the lock.
  */
-async function take(path: string): Promise<() => void> {
+async function acquireLock(path: string): Promise<() => void> {
   const database = new DatabaseSync(path);
   try {
     database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');

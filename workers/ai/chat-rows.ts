@@ -38,10 +38,10 @@ where id = $1 and status = 'waiting' and step = coalesce($4::integer, step)
 returning session_id as "sessionID", coalesce(message_id, id::text) as "messageID", step, tools,
   (select coalesce(max(number), 0) from ai_chunk where answer_id = $1) as rows`;
 
-type Taken = Pick<TakenStep, 'answerID' | 'callID'>;
+type ClaimedStep = Pick<TakenStep, 'answerID' | 'callID'>;
 
 /** Whether the step is still wanted, and still this worker's. */
-export async function renewStep(pool: Pool, { answerID, callID }: Taken): Promise<boolean> {
+export async function renewStep(pool: Pool, { answerID, callID }: ClaimedStep): Promise<boolean> {
   const { rowCount } = await pool.query(RENEW, [answerID, CHAT_LEASE_MS / 1_000, callID]);
   return rowCount === 1;
 }
@@ -50,7 +50,7 @@ const OWNED = `where id = $1 and status = 'streaming' and call_id = $3`;
 
 const RENEW = `update ai_answer set alive_until = now() + make_interval(secs => $2) ${OWNED} and not is_unwanted and coalesce(read_until > now(), true)`;
 
-interface NewChunks extends Taken {
+interface NewChunks extends ClaimedStep {
   number: number;
   /** A JSON array. */
   chunks: string;
@@ -75,7 +75,7 @@ export interface WantedCall {
   providerMetadata: object | undefined;
 }
 
-interface StepEnd extends Taken {
+interface StepEnd extends ClaimedStep {
   parts: readonly StoredPart[];
   chunks: readonly object[];
 }

@@ -56,10 +56,10 @@ const instructions = [
 export async function answerChat(needs: Needs, question: ChatQuestion, signal: AbortSignal): Promise<Answered> {
   const { pool, ai, rights, messages, logger } = needs;
   const { tenantID, caller, answerID, place } = question;
-  const taken = await claimStep(pool, { answerID, callID: newID(), step: question.step });
-  if (!taken) throw tooLate({ begun: false, gone: true });
+  const claimed = await claimStep(pool, { answerID, callID: newID(), step: question.step });
+  if (!claimed) throw tooLate({ begun: false, isAborted: true });
   const unwanted = new AbortController();
-  const drop = (reason = tooLate({ begun: true, gone: true })) => unwanted.abort(reason);
+  const drop = (reason = tooLate({ begun: true, isAborted: true })) => unwanted.abort(reason);
   const requireRight = async () => {
     if (!(await rights.may({ tenantID, caller }, { permission: 'ai.execute', object: 'ai:*' }))) throw noRight();
   };
@@ -67,12 +67,12 @@ export async function answerChat(needs: Needs, question: ChatQuestion, signal: A
   const publish = (channel: string, message: object) => {
     messages
       .publish(channel, message)
-      .catch((error) => logger.debug({ err: error }, 'processes not woken; they look by themselves'));
+      .catch((error) => logger.debug({ err: error }, 'processes not woken; they poll by themselves'));
   };
   const tell = () => publish(CHAT_CHANNEL, { answerID } satisfies z.input<typeof ChatSignal>);
-  const writer = new ChunkWriter({ pool, taken, tell, drop });
+  const writer = new ChunkWriter({ pool, claimed, tell, drop });
   const again = async () => {
-    if (!(await renewStep(pool, taken))) return drop();
+    if (!(await renewStep(pool, claimed))) return drop();
     await requireRight();
   };
   const beat = setInterval(() => {
@@ -92,28 +92,28 @@ export async function answerChat(needs: Needs, question: ChatQuestion, signal: A
   };
   try {
     await requireRight();
-    const conversation = await readConversation(pool, taken);
+    const conversation = await readConversation(pool, claimed);
     before = conversation.parts;
-    const given = place === null ? instructions : `${instructions}\n\n${asData('where the user is', place)}`;
+    const prompt = place === null ? instructions : `${instructions}\n\n${asData('where the user is', place)}`;
     const request: AIRequest = {
-      ...{ id: taken.callID, tenantID, caller, purpose: 'chat', instructions: given },
-      messages: [{ role: 'user', content: JSON.stringify([conversation.messages, taken.tools]) }],
+      ...{ id: claimed.callID, tenantID, caller, purpose: 'chat', instructions: prompt },
+      messages: [{ role: 'user', content: JSON.stringify([conversation.messages, claimed.tools]) }],
       ...{ maxOutputTokens: MAX_OUTPUT_TOKENS, signal: until },
     };
     const answer = await retryWhileBusy(until, () =>
-      ai.counted(request, (call) => stream(call, request, { writer, taken, messages: conversation.messages })),
+      ai.counted(request, (call) => stream(call, request, { writer, claimed, messages: conversation.messages })),
     );
     writer.speak();
     await writer.flush();
     const { calls, chunks } = answer;
-    if (calls.length === 0) await endAnswer(pool, { ...taken, status: 'done', parts: parts(), chunks });
-    else if (await endStep(pool, { ...taken, parts: parts(calls), chunks, calls })) publish(TOOLS_CHANNEL, {});
+    if (calls.length === 0) await endAnswer(pool, { ...claimed, status: 'done', parts: parts(), chunks });
+    else if (await endStep(pool, { ...claimed, parts: parts(calls), chunks, calls })) publish(TOOLS_CHANNEL, {});
     return answer;
   } catch (error) {
     const known = toAppError(error);
     await writer.flush().catch(() => {});
     const status = until.aborted ? 'cancelled' : 'failed';
-    await endAnswer(pool, { ...taken, status, error: known, parts: parts(), chunks: [] });
+    await endAnswer(pool, { ...claimed, status, error: known, parts: parts(), chunks: [] });
     throw known;
   } finally {
     clearInterval(beat);
@@ -148,7 +148,7 @@ function tooManySteps(): AppError {
 
 interface Streaming {
   writer: ChunkWriter;
-  taken: TakenStep;
+  claimed: TakenStep;
   messages: ModelMessage[];
 }
 
@@ -161,7 +161,7 @@ interface StepAnswer extends Answered {
 async function stream(
   { model, settings, note }: CountedCall,
   request: AIRequest,
-  { writer, taken: { messageID, rows, step, tools }, messages }: Streaming,
+  { writer, claimed: { messageID, rows, step, tools }, messages }: Streaming,
 ): Promise<StepAnswer> {
   const { streamText, toUIMessageStream } = await loadSDK();
   const { maxOutputTokens, signal } = request;

@@ -5,7 +5,7 @@ import { type TakenStep, writeChunks } from './chat-rows.ts';
 
 interface Needs {
   pool: Pool;
-  taken: TakenStep;
+  claimed: TakenStep;
   /** Called when there is more to read. */
   tell(): void;
   /** Called when the answer is not wanted any more. */
@@ -37,8 +37,8 @@ export class ChunkWriter {
 
   constructor(needs: Needs) {
     this.#needs = needs;
-    this.#number = needs.taken.rows;
-    this.#isSilent = needs.taken.rows === 0;
+    this.#number = needs.claimed.rows;
+    this.#isSilent = needs.claimed.rows === 0;
   }
 
   /** Resolves when more may come. */
@@ -78,8 +78,8 @@ export class ChunkWriter {
     this.#pending = [];
     this.#size = 0;
     this.#number += 1;
-    const { pool, taken, tell, drop } = this.#needs;
-    const { answerID, callID } = taken;
+    const { pool, claimed, tell, drop } = this.#needs;
+    const { answerID, callID } = claimed;
     if (!(await writeChunks(pool, { answerID, callID, number: this.#number, chunks }))) return drop();
     tell();
   }

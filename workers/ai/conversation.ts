@@ -38,11 +38,11 @@ export async function readConversation(
   const { rows } = await pool.query<Stored>(MESSAGES, [sessionID, MAX_MESSAGES, MAX_READ]);
   const found = await pool.query<ToolCall>(CALLS, [sessionID, MAX_READ]);
   const calls = new Map(found.rows.map((call) => [call.id, call]));
-  const room = { left: MAX_RESULTS };
+  const budget = { left: MAX_RESULTS };
   const messages: ModelMessage[] = [];
   let size = 0;
   for (const { role, parts } of rows) {
-    const converted = convert(role, partsOf(parts), { calls, room });
+    const converted = convert(role, partsOf(parts), { calls, budget });
     size += parts.length + JSON.stringify(converted).length;
     if (messages.length > 0 && size > MAX_CHARACTERS + MAX_RESULTS) break;
     messages.unshift(...converted);
@@ -68,7 +68,7 @@ function partsOf(text: string): StoredPart[] {
 
 interface Converting {
   calls: ReadonlyMap<string, ToolCall>;
-  room: { left: number };
+  budget: { left: number };
 }
 
 function convert(role: Stored['role'], parts: readonly StoredPart[], converting: Converting): ModelMessage[] {
@@ -93,7 +93,7 @@ function stepsIn(parts: readonly StoredPart[]): StoredPart[][] {
   return steps;
 }
 
-function convertStep(parts: readonly StoredPart[], { calls, room }: Converting): ModelMessage[] {
+function convertStep(parts: readonly StoredPart[], { calls, budget }: Converting): ModelMessage[] {
   const text = textIn(parts);
   const asked = parts.flatMap((part) => {
     const call = part.type === 'call' ? calls.get(part.id) : undefined;
@@ -101,7 +101,7 @@ function convertStep(parts: readonly StoredPart[], { calls, room }: Converting):
   });
   if (asked.length === 0) return text === '' ? [] : [{ role: 'assistant', content: text }];
   const said = text === '' ? [] : [{ type: 'text' as const, text }];
-  const results = asked.map((call) => resultOf(call, room));
+  const results = asked.map((call) => resultOf(call, budget));
   return [
     { role: 'assistant', content: [...said, ...asked.map(callOf)] },
     { role: 'tool', content: results },
@@ -115,10 +115,10 @@ function callOf({ id, tool, input, providerMetadata }: ToolCall): ToolCallPart {
   } as ToolCallPart;
 }
 
-function resultOf(call: ToolCall, room: { left: number }): ToolResultPart {
+function resultOf(call: ToolCall, budget: { left: number }): ToolResultPart {
   const value = said(call);
-  room.left -= value.length;
-  const output = { type: 'text' as const, value: room.left < 0 ? LEFT_OUT : value };
+  budget.left -= value.length;
+  const output = { type: 'text' as const, value: budget.left < 0 ? LEFT_OUT : value };
   return { type: 'tool-result', toolCallId: call.id, toolName: call.tool, output };
 }
 

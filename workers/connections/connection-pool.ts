@@ -63,7 +63,7 @@ type CheckedOut<C> = Pick<ConnectionSource<C>, 'key' | 'isContended'> & { connec
 interface Opener<C> {
   key: string;
   /** Passes it a connection that was checked in meanwhile. */
-  give(connection: C): void;
+  deliver(connection: C): void;
 }
 
 export function createConnectionPool<C extends PooledConnection>({
@@ -107,7 +107,7 @@ export function createConnectionPool<C extends PooledConnection>({
     for (const opener of openers) {
       if (opener.key !== key) continue;
       openers.delete(opener);
-      opener.give(connection);
+      opener.deliver(connection);
       return;
     }
     addIdle(connection);
@@ -167,7 +167,7 @@ export function createConnectionPool<C extends PooledConnection>({
       const unneeded = new AbortController();
       const opener: Opener<C> = {
         key,
-        give(connection) {
+        deliver(connection) {
           resolve(connection);
           unneeded.abort(new Error('Another connection has come back'));
         },

@@ -41,17 +41,17 @@ export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, 
     pageBytes = 0;
     pages += 1;
     if (pages === 1) firstPage = text;
-    else await keep(text);
+    else await storePage(text);
   }
 
-  async function keep(text: string): Promise<void> {
-    if (pages === 2) await pool.query(MAKE_ROOM, [owner.tenantID, MAX_RESULTS - 1]);
+  async function storePage(text: string): Promise<void> {
+    if (pages === 2) await pool.query(EVICT_OLDEST, [owner.tenantID, MAX_RESULTS - 1]);
     const sealed = secrets.seal(text, pageContext(resultID, pages));
     await inTransaction(pool, async (client) => {
       const query = onClient(client);
       await requireQuota(query, { quota: 'resultPages', ownerID: owner.tenantID });
       await requireQuota(query, { quota: 'resultBytes', ownerID: owner.tenantID, amount: sealed.length });
-      await client.query(KEEP, [resultID, pages, owner.tenantID, owner.source, owner.callerID, sealed]);
+      await client.query(INSERT_PAGE, [resultID, pages, owner.tenantID, owner.source, owner.callerID, sealed]);
     });
   }
 
@@ -84,12 +84,12 @@ export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, 
 }
 
 // Ids of results are in order of creation.
-const MAKE_ROOM = `
+const EVICT_OLDEST = `
 delete from result_page where tenant_id = $1 and result_id in (
   select result_id from result_page where tenant_id = $1 group by result_id order by result_id desc offset $2)`;
 
 // Longer than the longest query: the retention of a result begins when it is complete.
-const KEEP = `
+const INSERT_PAGE = `
 insert into result_page (result_id, page, tenant_id, source, caller_id, sealed, expires_at)
 values ($1, $2, $3, $4, $5, $6, now() + interval '2 hours')`;
 

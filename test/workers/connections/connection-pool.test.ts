@@ -40,12 +40,12 @@ function open(): Counted {
 }
 
 /** Resolves when the server can take another connection. */
-let room: Promise<void> = Promise.resolve();
+let capacity: Promise<void> = Promise.resolve();
 
 function create({ maxConnections = 2, maxWaitingPerConnection = Number.POSITIVE_INFINITY } = {}) {
   return createConnectionPool<Counted>({
     where: 'db.example:5432',
-    find: async () => ({ key: source, open: () => room.then(open) }),
+    find: async () => ({ key: source, open: () => capacity.then(open) }),
     maxConnections,
     maxWaitingPerConnection,
     onEmpty: () => {
@@ -192,7 +192,7 @@ test('work that waits for a new connection takes one that is checked in before, 
   const first = pool.withConnection(never, () => blocker.promise);
   await afterwards();
   const { promise, resolve } = Promise.withResolvers<void>();
-  room = promise;
+  capacity = promise;
   const second = pool.withConnection(never, async (connection) => connection);
   await afterwards();
   expect(opened).toHaveLength(1);

@@ -12,8 +12,8 @@ export interface PortalRequest {
   budget: Budget;
   /** Name of the statement in errors. */
   field?: string;
-  /** Takes the rows as they arrive; the next batch is fetched when the promise resolves. */
-  take?: (rows: RawRow[], fields: readonly FieldDef[]) => Promise<void>;
+  /** Called with the rows as they arrive; the next batch is fetched when the promise resolves. */
+  onRows?: (rows: RawRow[], fields: readonly FieldDef[]) => Promise<void>;
 }
 
 export interface Budget {
@@ -168,7 +168,7 @@ class Portal implements Submittable {
     this.#batch.rows += 1;
     this.#batch.bytes += bytes;
     this.#pendingBytes += bytes;
-    if (this.#request.take && this.#pendingBytes > 2 * BATCH_BYTES) this.#pause();
+    if (this.#request.onRows && this.#pendingBytes > 2 * BATCH_BYTES) this.#pause();
   }
 
   #hasRoomFor(bytes: number): boolean {
@@ -245,14 +245,14 @@ class Portal implements Submittable {
 
   /** Goes on when the present rows have been taken, in their order. */
   #handOver(goOn: () => void): void {
-    const { take } = this.#request;
-    if (!take) return goOn();
+    const { onRows } = this.#request;
+    if (!onRows) return goOn();
     const rows = this.#result.rows.splice(0);
     this.#pendingBytes = 0;
     this.#delivery = this.#delivery.then(async () => {
       if (this.#isOver) return;
       try {
-        if (rows.length > 0) await take(rows, this.#result.fields ?? []);
+        if (rows.length > 0) await onRows(rows, this.#result.fields ?? []);
         if (!this.#isOver) goOn();
       } catch (error) {
         this.#giveUp(error);

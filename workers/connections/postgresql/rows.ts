@@ -58,7 +58,7 @@ export async function streamRows(
   await learnTypes(connection, (await describeStatement(connection, request.sql)).fields);
   return await runPortal(connection, {
     ...request,
-    async take(rows, fields) {
+    async onRows(rows, fields) {
       await onRows(rowsOf(rows, fields, connection.types));
       connection.backPressure.settle();
     },

@@ -76,7 +76,7 @@ export function createConnectionRows(pool: Pool, logger: Logger): ConnectionRows
       for (let attempt = 1; ; attempt += 1)
         try {
           const { rowCount } = await pool.query(STORE, values);
-          if (rowCount === 0) await leave(stored, tokens);
+          if (rowCount === 0) await noteLeftTokens(stored, tokens);
           return;
         } catch (error) {
           if (attempt === MAX_STORE_ATTEMPTS) throw error;
@@ -92,9 +92,9 @@ export function createConnectionRows(pool: Pool, logger: Logger): ConnectionRows
     },
   };
 
-  async function leave(stored: Stored, tokens: string): Promise<void> {
+  async function noteLeftTokens(stored: Stored, tokens: string): Promise<void> {
     const { id, tenantID, creatorID, provider, accountSubject, accountEmail } = stored;
-    await pool.query(LEAVE, [id, tenantID, creatorID, provider, accountSubject, accountEmail, tokens]);
+    await pool.query(NOTE_LEFT_TOKENS, [id, tenantID, creatorID, provider, accountSubject, accountEmail, tokens]);
   }
 }
 
@@ -127,7 +127,7 @@ where id = $1 and refresh_claim = $2`;
 const END = `
 update oauth_connection set status = 'broken', last_error = $3 where id = $1 and generation = $2 and status <> 'broken'`;
 
-const LEAVE = `
+const NOTE_LEFT_TOKENS = `
 insert into oauth_revocation (oauth_connection_id, tenant_id, creator_id, provider, account_subject, account_email, tokens)
 select $1::uuid, $2::uuid, $3::uuid, $4, $5::text, $6::text, $7::text
 where not exists (select from oauth_connection where id = $1 and (account_subject <> $5) is not true)`;

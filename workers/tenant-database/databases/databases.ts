@@ -12,7 +12,7 @@ import { type ConnectionPool, type ConnectionSource, createConnectionPool } from
 import { openPostgresConnection, type PostgresConnection } from '../../connections/postgresql/connection.ts';
 import { readably } from '../../connections/postgresql/errors.ts';
 import type { Outbound } from '../../outbound/gate.ts';
-import { allTaken, openFairly, refusalOf } from '../servers/fair-open.ts';
+import { noConnectionFree, openFairly, refusalOf } from '../servers/fair-open.ts';
 import type { TenantServer, TenantServers } from '../servers/servers.ts';
 import { dialOwn, endpointOfOwn, endpointOfURL } from './endpoints.ts';
 import { beingMoved, createProvisioner, type OwnDatabase } from './provision.ts';
@@ -177,7 +177,7 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
         const release = await acquirePermit(server, flow, signal);
         try {
           const connection = await openFairly(contention, { server: server.name, flow, signal, open: openAnyway });
-          servers.connections.keep(connection, server, database.roleName);
+          servers.connections.track(connection, server, database.roleName);
           connection.driver.once('end', release);
           if (isFull)
             connection.dropAsOwner = async (sql) => dropAsOwner(server, owned, { sql, ...(await pathOf(connection)) });
@@ -196,7 +196,7 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     closeIdleUntil(name, { isEnough, flow, maxRecent: 1 });
     const release = await permits.acquirePermit(flow, signal);
     if (release) return release;
-    throw allTaken(signal.reason);
+    throw noConnectionFree(signal.reason);
   }
 
   /** Whether a connection that comes back is to be closed for work that waits; perhaps with idle ones of others. */

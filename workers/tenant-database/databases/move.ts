@@ -59,7 +59,7 @@ export async function moveDatabase(
   await withTenantDatabaseLock(pool, tenantID, async () => {
     const now = await find(tenantID, needs);
     if (now.server !== from.name) throw new Error('The database was moved meanwhile');
-    await hold({ id: newID(), tenantID, database: now, from, to }, needs);
+    await copyLocked({ id: newID(), tenantID, database: now, from, to }, needs);
   });
 }
 
@@ -87,8 +87,8 @@ async function find(tenantID: string, { pool, secrets }: MoveNeeds): Promise<Own
   };
 }
 
-/** Holds back the tenant's work during the move. */
-async function hold(move: Move, needs: MoveNeeds): Promise<void> {
+/** Copies the database while the tenant's work waits. */
+async function copyLocked(move: Move, needs: MoveNeeds): Promise<void> {
   const { pool, logger } = needs;
   const lost = new AbortController();
   await pool.query(`update tenant_database set move_id = $2, moving_until = ${UNTIL} where id = $1`, [

@@ -15,7 +15,7 @@ interface Server {
  */
 export interface OpenConnections extends AsyncDisposable {
   /** Reports the connection while it is open. After the grace of a cancel it is terminated. */
-  keep(connection: PostgresConnection, server: Server, role: string): void;
+  track(connection: PostgresConnection, server: Server, role: string): void;
   /** Whether the reports of the last minute arrived, so that those of other workers can be expected to be complete. */
   readonly isSteady: boolean;
   /** Reports, which happens every ten seconds otherwise. */
@@ -52,7 +52,7 @@ export function createOpenConnections({ pool, logger }: { pool: Pool; logger: Lo
     get isSteady() {
       return Date.now() - steadySince >= STEADY_MS;
     },
-    keep(connection, server, role) {
+    track(connection, server, role) {
       // The driver sets it at sign-in; its types do not have it.
       const { processID: pid } = connection.driver as unknown as { processID: number };
       const pids = byServer.get(server.name) ?? new Set();

@@ -37,7 +37,7 @@ export async function openFairly(
     }
   }
   const release = await retries.acquirePermit(flow, signal);
-  if (!release) throw allTaken(refused ?? signal.reason);
+  if (!release) throw noConnectionFree(refused ?? signal.reason);
   try {
     return await untilAllowed({ open, signal, onFull: announce });
   } finally {
@@ -82,7 +82,7 @@ export function refusalOf(error: unknown): string | undefined {
   return (error.details as { reason?: string } | undefined)?.reason;
 }
 
-export function allTaken(cause: unknown): AppError {
+export function noConnectionFree(cause: unknown): AppError {
   return new AppError(
     'UPSTREAM_TIMEOUT',
     "All connections to the server of the tenant's database were taken; nothing was done",

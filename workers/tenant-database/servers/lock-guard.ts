@@ -28,7 +28,7 @@ export function createLockGuard({ url, admin }: Pick<TenantServer, 'url' | 'admi
   let guard: PoolClient | undefined;
 
   /** Undefined if another worker has the server. */
-  async function take(): Promise<PoolClient | undefined> {
+  async function acquire(): Promise<PoolClient | undefined> {
     if (await isGuarded(admin)) return undefined;
     const client = await pool.connect();
     try {
@@ -47,7 +47,7 @@ export function createLockGuard({ url, admin }: Pick<TenantServer, 'url' | 'admi
 
   return {
     async check() {
-      guard ??= await take();
+      guard ??= await acquire();
       if (!guard) return undefined;
       try {
         // In one message, so that a tenant has no time to take what is released.

@@ -5,9 +5,9 @@ interface OfTenant {
 
 /** One of each tenant, then the next of each, in the given order; beginning with any tenant. */
 export function interleaveTenants(found: readonly OfTenant[], random: () => number = Math.random): string[] {
-  const lines = [...Map.groupBy(found, ({ tenantID }) => tenantID).values()];
-  const first = Math.floor(random() * lines.length);
-  const turned = [...lines.slice(first), ...lines.slice(0, first)];
-  const longest = Math.max(0, ...lines.map(({ length }) => length));
-  return Array.from({ length: longest }, (_, nth) => turned.flatMap((line) => line[nth]?.id ?? [])).flat();
+  const queues = [...Map.groupBy(found, ({ tenantID }) => tenantID).values()];
+  const first = Math.floor(random() * queues.length);
+  const rotated = [...queues.slice(first), ...queues.slice(0, first)];
+  const longest = Math.max(0, ...queues.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, nth) => rotated.flatMap((queue) => queue[nth]?.id ?? [])).flat();
 }

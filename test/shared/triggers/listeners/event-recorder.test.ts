@@ -265,15 +265,15 @@ test('events of a key have jobs one after the other, in the order of their recei
 
 /** A pool that blocks its first statements until each is released. */
 function aBlockedPool(blocked: number) {
-  const holds = Array.from({ length: blocked }, () => Promise.withResolvers<void>());
-  const state = { statements: 0, release: (nth: number) => holds[nth]?.resolve() };
+  const blocks = Array.from({ length: blocked }, () => Promise.withResolvers<void>());
+  const state = { statements: 0, release: (nth: number) => blocks[nth]?.resolve() };
   const pool = new Proxy(deployment.pool, {
     get(target, key) {
       if (key !== 'query') return Reflect.get(target, key, target);
       return async (statement: string) => {
         const nth = state.statements;
         state.statements += 1;
-        await holds[nth]?.promise;
+        await blocks[nth]?.promise;
         return target.query(statement);
       };
     },

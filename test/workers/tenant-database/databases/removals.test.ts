@@ -55,30 +55,30 @@ async function listed() {
 const tryAllNow = () => database.deployment.pool.query('update tenant_database_removal set next_try_at = now()');
 
 test("rights that other tenants grant to a tenant's role do not keep it from being deleted", async () => {
-  const [hostile, gone] = [await aTenant(), await aTenant()];
+  const [hostile, dropped] = [await aTenant(), await aTenant()];
   await run(
     hostile.id,
-    `create table t (id int); grant all on t to "${gone.name}"; grant all on schema public to "${gone.name}";
-     alter default privileges grant select on tables to "${gone.name}"; grant connect on database "${hostile.name}" to "${gone.name}";
+    `create table t (id int); grant all on t to "${dropped.name}"; grant all on schema public to "${dropped.name}";
+     alter default privileges grant select on tables to "${dropped.name}"; grant connect on database "${hostile.name}" to "${dropped.name}";
      alter database "${hostile.name}" set local_preload_libraries to 'missing';
      revoke connect on database "${hostile.name}" from "${hostile.name}"; alter database "${hostile.name}" connection limit 0`,
   );
-  await run(gone.id, `alter database "${gone.name}" with is_template true`);
+  await run(dropped.id, `alter database "${dropped.name}" with is_template true`);
 
-  await remove(gone);
+  await remove(dropped);
   await removeDatabases(database);
 
-  expect(await left(gone)).toEqual([]);
+  expect(await left(dropped)).toEqual([]);
   expect(await left(hostile)).toEqual(['database', 'role']);
   expect(await listed()).toEqual([]);
 });
 
 test('rights on a table that its owner keeps locked delay the role for seconds, and nothing else', async () => {
-  const [hostile, gone] = [await aTenant(), await aTenant()];
-  await run(hostile.id, `create table t (id int); grant all on t to "${gone.name}"`);
+  const [hostile, dropped] = [await aTenant(), await aTenant()];
+  await run(hostile.id, `create table t (id int); grant all on t to "${dropped.name}"`);
   await database.databases.withConnection(hostile.id, never, async (client) => {
     await client.query('begin; revoke select on t from public; grant select on t to public');
-    await remove(gone);
+    await remove(dropped);
     const began = performance.now();
     await removeDatabases(database);
     // Other entries would have waited for as long.
@@ -86,13 +86,13 @@ test('rights on a table that its owner keeps locked delay the role for seconds, 
     await client.query('rollback');
   });
 
-  expect(await left(gone)).toEqual(['role']);
-  const { rows } = await tenantServer.query('select rolcanlogin from pg_roles where rolname = $1', [gone.name]);
+  expect(await left(dropped)).toEqual(['role']);
+  const { rows } = await tenantServer.query('select rolcanlogin from pg_roles where rolname = $1', [dropped.name]);
   expect(rows, 'it may not sign in any more').toEqual([{ rolcanlogin: false }]);
-  expect(await listed()).toEqual([{ name: gone.name, attempts: 1, error: expect.stringContaining('lock timeout') }]);
+  expect(await listed()).toEqual([{ name: dropped.name, attempts: 1, error: expect.stringContaining('lock timeout') }]);
   await tryAllNow();
   await removeDatabases(database);
-  expect(await left(gone)).toEqual([]);
+  expect(await left(dropped)).toEqual([]);
 });
 
 test('an entry is due from the moment that it is listed', async () => {

@@ -69,25 +69,25 @@ function readRows(
   const result: RawResult = { fields: null, rows: [], rowCount: 0, affectedRows: undefined, isCut: false };
   const { promise, resolve, reject } = Promise.withResolvers<RawResult>();
   let bytes = 0;
-  let isTaken = false;
+  let isComplete = false;
 
   function onFields(fields: FieldPacket[] | undefined): void {
-    isTaken = result.fields !== null;
-    if (fields && !isTaken) result.fields = fields;
+    isComplete = result.fields !== null;
+    if (fields && !isComplete) result.fields = fields;
   }
 
   function onRow(row: unknown[]): void {
-    if (isTaken || result.isCut) return;
+    if (isComplete || result.isCut) return;
     bytes += sizeOf(row);
     result.isCut = result.rowCount === maxRows || (!onRows && bytes > MAX_READ_BYTES);
     if (result.isCut) return finish();
     result.rowCount += 1;
     result.rows.push(row);
-    if (onRows && (result.rows.length === BATCH_ROWS || bytes > BATCH_BYTES)) void handOver();
+    if (onRows && (result.rows.length === BATCH_ROWS || bytes > BATCH_BYTES)) void deliver();
   }
 
   /** The server waits for as long as the rows are being taken. */
-  async function handOver(): Promise<void> {
+  async function deliver(): Promise<void> {
     connection.driver.pause();
     bytes = 0;
     try {

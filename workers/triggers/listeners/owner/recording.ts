@@ -121,7 +121,7 @@ export function createRecording({ recorder, capacity, events, bytes, untilOwned 
       isResuming = false;
     }
 
-    async function take(arrival: Arrival, acknowledge?: () => unknown): Promise<void> {
+    async function recordAndAcknowledge(arrival: Arrival, acknowledge?: () => unknown): Promise<void> {
       pending += 1;
       size += arrival.body.length;
       const done = record(arrival);
@@ -142,7 +142,7 @@ export function createRecording({ recorder, capacity, events, bytes, untilOwned 
       if (isPaused) void resume();
     }
 
-    return (arrival, acknowledge) => void take(arrival, acknowledge);
+    return (arrival, acknowledge) => void recordAndAcknowledge(arrival, acknowledge);
   }
 
   return {
@@ -198,7 +198,7 @@ function isJSON(body: Buffer): boolean {
   const text = body.toString('utf8');
   if (text.length > MAX_READ_BYTES) return /^\s*[[{]/.test(text) && /[\]}]\s*$/.test(text.slice(-10));
   try {
-    readJSON(text, { maxLevels: MAX_LEVELS, isLost: () => false });
+    readJSON(text, { maxLevels: MAX_LEVELS, losesPrecision: () => false });
     return true;
   } catch {
     return false;

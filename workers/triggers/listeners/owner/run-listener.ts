@@ -64,16 +64,16 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
   async function connectOnce(): Promise<{ isProven: boolean; error: unknown }> {
     const attempt = new AbortController();
     const signal = AbortSignal.any([ended.signal, attempt.signal]);
-    const leave = await connecting.acquirePermit({ tenantID }, signal);
+    const releasePermit = await connecting.acquirePermit({ tenantID }, signal);
     let isProven = false;
     let hasArrived = false;
     let isOld = false;
     const proofs: NodeJS.Timeout[] = [];
-    let hasLeft = leave === undefined;
+    let isReleased = releasePermit === undefined;
 
-    const leaveOnce = () => {
-      if (!hasLeft) leave?.();
-      hasLeft = true;
+    const releaseOnce = () => {
+      if (!isReleased) releasePermit?.();
+      isReleased = true;
     };
     const prove = () => {
       if (isProven) return;
@@ -96,7 +96,7 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
       config: listener.config,
       cursor: lastCursor ?? undefined,
       ready() {
-        leaveOnce();
+        releaseOnce();
         reportState('running', null);
         const age = () => {
           isOld = true;
@@ -123,7 +123,7 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
       return { isProven, error: attempt.signal.aborted ? attempt.signal.reason : error };
     } finally {
       for (const proof of proofs) clearTimeout(proof);
-      leaveOnce();
+      releaseOnce();
       attempt.abort();
       await recording.settled();
     }

@@ -55,7 +55,7 @@ export const graphqlSource: GraphqlSource = {
       connectionParams: headers,
       on: { connected: () => context.ready() },
     });
-    const take = context.recordFrom(stream);
+    const recordArrival = context.recordFrom(stream);
     try {
       client.subscribe(
         {
@@ -64,7 +64,7 @@ export const graphqlSource: GraphqlSource = {
           ...(config.operationName && { operationName: config.operationName }),
         },
         {
-          next: (result) => takeResult(result, take),
+          next: (result) => takeResult(result, recordArrival),
           error: (error) => reject(readable(error, where)),
           complete: () => reject(upstreamError('lost', where, new Error('the server has ended the subscription'))),
         },
@@ -79,10 +79,10 @@ export const graphqlSource: GraphqlSource = {
 
 function takeResult(
   { data, errors }: FormattedExecutionResult<unknown, unknown>,
-  take: ReturnType<SourceContext['recordFrom']>,
+  recordArrival: ReturnType<SourceContext['recordFrom']>,
 ): void {
   const meta: JsonObject = errors ? { errors: errors.map(({ message }) => ({ message })) } : {};
-  take({ body: Buffer.from(JSON.stringify(data ?? null)), meta, contentType: 'application/json' });
+  recordArrival({ body: Buffer.from(JSON.stringify(data ?? null)), meta, contentType: 'application/json' });
 }
 
 function variablesOf(variables: Context['config']['variables']): JsonObject {

@@ -48,13 +48,13 @@ async function watch({ client, where }: ImapConnection, context: Context): Promi
     isDue = false;
     position = await readNew(client, { ...context, where }, position);
     if (isDue) continue;
-    const { promise: rung, resolve } = Promise.withResolvers<void>();
+    const { promise: woken, resolve } = Promise.withResolvers<void>();
     wake = resolve;
     const polled = setTimeout(resolve, POLL_MS);
     // It ends with the next command.
     const idling = client.idle();
     try {
-      await unlessAborted(signal, Promise.race([rung, idling.then(() => rung)]));
+      await unlessAborted(signal, Promise.race([woken, idling.then(() => woken)]));
     } finally {
       clearTimeout(polled);
       idling.catch(() => undefined);

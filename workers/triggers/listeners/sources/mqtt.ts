@@ -26,10 +26,10 @@ export const mqttSource: MqttSource = {
     const endpoint = endpointOf(options);
     const where = formatAddress(endpoint.host, endpoint.port);
     const socket = await openStream(endpoint, services.outbound, connecting(signal));
-    const take = context.recordFrom(socket);
+    const recordArrival = context.recordFrom(socket);
     const receiver: Receiver = {
       onMessage: ({ topic, payload, qos, retain }, acknowledge) =>
-        take({ body: payload, meta: { topic, qos, retain } }, acknowledge),
+        recordArrival({ body: payload, meta: { topic, qos, retain } }, acknowledge),
     };
     const session = sessionOf(context);
     const greeting = {

@@ -64,14 +64,14 @@ function durableOf(listenerID: string): string {
 
 async function subscribe(connection: NatsConnection, context: Context, where: string): Promise<never> {
   const { config, signal } = context;
-  const take = context.recordFrom(socketOf(connection));
+  const recordArrival = context.recordFrom(socketOf(connection));
   const { failed: refused, fail: reject } = untilFailed();
   for (const subject of namesIn(config.subjects))
     connection.subscribe(subject, {
       ...(config.queueGroup !== '' && { queue: config.queueGroup }),
       callback: (error, message) => {
         if (error) reject(new AppError('DB_ERROR', `${subject} may not be read`, { cause: error }));
-        else take(arrivalOf(message));
+        else recordArrival(arrivalOf(message));
       },
     });
   await answered(where, signal, connection.flush());
@@ -117,7 +117,7 @@ async function readStream(connection: NatsConnection, context: Context, where: s
   // Looked at while others are waited for: an error that is handled later would end the process.
   const { failed: refused, fail: reject } = untilFailed();
 
-  async function take(message: JsMsg): Promise<void> {
+  async function recordArrival(message: JsMsg): Promise<void> {
     const { seq, subject: to, data } = message;
     await context.record({ ...arrivalOf({ subject: to, data }), key: `${stream} ${seq}` });
     message.ack();
@@ -132,7 +132,7 @@ async function readStream(connection: NatsConnection, context: Context, where: s
         consumer.fetch({ max_messages: FETCHED_AT_ONCE, expires: FETCH_MS }),
       );
       const taken: Promise<void>[] = [];
-      for await (const message of messages) taken.push(take(message).catch(reject));
+      for await (const message of messages) taken.push(recordArrival(message).catch(reject));
       await Promise.all(taken);
     }
   }

@@ -48,9 +48,9 @@ function untilClosed({ stream, where }: PostgresConnection): Promise<never> {
 
 async function listen(connection: PostgresConnection, context: Context): Promise<never> {
   const { driver, where, stream } = connection;
-  const take = context.recordFrom(stream);
+  const recordArrival = context.recordFrom(stream);
   driver.on('notification', ({ channel, payload = '', processId }) =>
-    take({ body: Buffer.from(payload), meta: { channel, processID: processId } }),
+    recordArrival({ body: Buffer.from(payload), meta: { channel, processID: processId } }),
   );
   const statement = namesIn(context.config.channels).map((name) => `listen ${quoteName(name)}`);
   await answered(where, context.signal, driver.query(statement.join(';')));

@@ -59,14 +59,14 @@ async function consume(connection: RabbitMQConnection, context: Context, where: 
   const queue = await Promise.race([refused, answered(where, signal, declare(channel, config, listenerID))]);
   await channel.prefetch(config.prefetch);
 
-  async function take(message: ConsumeMessage): Promise<void> {
+  async function recordArrival(message: ConsumeMessage): Promise<void> {
     connection.expect();
     await context.record(arrivalOf(message));
     channel.ack(message);
   }
 
   const onMessage = (message: ConsumeMessage | null) => {
-    if (message) take(message).catch(reject);
+    if (message) recordArrival(message).catch(reject);
     else reject(new AppError('DB_ERROR', `The queue ${queue} was deleted`));
   };
   await Promise.race([refused, answered(where, signal, channel.consume(queue, onMessage))]);

@@ -48,10 +48,10 @@ async function subscribe(
   context: Context,
   where: string,
 ): Promise<never> {
-  const take = context.recordFrom(socket);
-  client.on('messageBuffer', (channel: Buffer, body: Buffer) => take({ body, meta: { channel: channel.toString() } }));
+  const recordArrival = context.recordFrom(socket);
+  client.on('messageBuffer', (channel: Buffer, body: Buffer) => recordArrival({ body, meta: { channel: channel.toString() } }));
   client.on('pmessageBuffer', (pattern: Buffer, channel: Buffer, body: Buffer) =>
-    take({ body, meta: { channel: channel.toString(), pattern: pattern.toString() } }),
+    recordArrival({ body, meta: { channel: channel.toString(), pattern: pattern.toString() } }),
   );
   const names = namesIn(context.config.channels);
   const patterns = names.filter((name) => /[*?[]/.test(name));

@@ -55,9 +55,9 @@ export interface SourceContext<Options = unknown, Config = unknown> {
 export interface Source<Options = unknown, Config = unknown> {
   receive(context: SourceContext<Options, Config>): Promise<void>;
   /** Names what stays at the server of a listener, such as a queue or a slot. Undefined: nothing. */
-  remoteResourceOf?(left: CleanupContext<Options, Config>): string | undefined;
+  remoteResourceOf?(context: CleanupContext<Options, Config>): string | undefined;
   /** Removes it, when the listener is deleted, made inactive, or changed. */
-  removeRemoteResource?(left: CleanupContext<Options, Config>): Promise<void>;
+  removeRemoteResource?(context: CleanupContext<Options, Config>): Promise<void>;
 }
 
 /** A listener that may have a remote resource, such as a queue or a slot. */

@@ -50,7 +50,7 @@ function createFeed(
 ): (bytes: Buffer) => void {
   const { config } = context;
   const types = new Set(namesIn(config.eventTypes));
-  const take = context.recordFrom(response);
+  const recordArrival = context.recordFrom(response);
   const cursor = createCursor<string>((lastEventID) => context.keepCursor({ lastEventID }));
   const decoder = new TextDecoder();
 
@@ -58,7 +58,7 @@ function createFeed(
     const done = id === undefined ? () => undefined : cursor.begin(id);
     if (types.size > 0 && !types.has(event)) return done();
     const body = Buffer.from(data);
-    take(
+    recordArrival(
       {
         body,
         meta: { eventType: event, ...(id !== undefined && { lastEventID: id }) },

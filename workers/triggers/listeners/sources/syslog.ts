@@ -48,7 +48,7 @@ async function bindUDP(context: Context): Promise<Bound> {
   const { failed, fail: reject } = untilFailed();
   socket.on('error', (error) => reject(portError(error, context)));
   let isPaused = false;
-  const take = context.recordFrom({
+  const recordArrival = context.recordFrom({
     pause: () => {
       isPaused = true;
     },
@@ -59,7 +59,7 @@ async function bindUDP(context: Context): Promise<Bound> {
   const accept = filterFor(context);
   socket.on('message', (bytes, { address }) => {
     const arrival = isPaused ? undefined : accept(bytes, address);
-    if (arrival) take(arrival);
+    if (arrival) recordArrival(arrival);
   });
   socket.bind(context.options.port, ADDRESS);
   await Promise.race([failed, once(socket, 'listening')]);
@@ -83,10 +83,10 @@ async function bindTCP(context: Context): Promise<Bound> {
     if (!accept.isAllowed(remoteAddress)) return void socket.destroy();
     senders.add(socket);
     socket.setTimeout(SILENT_MS, () => socket.destroy());
-    const take = context.recordFrom(socket);
+    const recordArrival = context.recordFrom(socket);
     const feed = createMessageSplitter((bytes) => {
       const arrival = accept(bytes, remoteAddress);
-      if (arrival) take(arrival);
+      if (arrival) recordArrival(arrival);
     });
     socket.on('data', (bytes: Buffer) => {
       if (!feed(bytes)) socket.destroy();

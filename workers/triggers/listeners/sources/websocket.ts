@@ -33,9 +33,9 @@ export const websocketSource: WebsocketSource = {
     const { failed: lost, fail: reject } = untilFailed();
     socket.on('error', (error) => reject(explain(error, where)));
     socket.on('close', (code) => reject(upstreamError('lost', where, new Error(`closed with ${code}`))));
-    const take = context.recordFrom(socket);
+    const recordArrival = context.recordFrom(socket);
     socket.on('message', (message, isBinary) =>
-      take({ body: bytesOf(message), meta: {}, ...typeOf(isBinary, config.parseAsJSON) }),
+      recordArrival({ body: bytesOf(message), meta: {}, ...typeOf(isBinary, config.parseAsJSON) }),
     );
     try {
       await Promise.race([lost, once(socket, 'open', { signal: opening })]);
