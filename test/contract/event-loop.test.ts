@@ -4,7 +4,7 @@ import { type MCP, startMCP } from '#api/mcp/listen.ts';
 import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { anOperator, aTenant, type TestOperator, type TestTenant } from '../support/factories.ts';
-import { hostileValues, placesIn } from '../support/hostile-bodies.ts';
+import { hostileValues, spotsIn } from '../support/hostile-bodies.ts';
 import { faultyBodies, hostileFields } from '../support/hostile-requests.ts';
 import { changed, largeBundles } from '../support/large-bundles.ts';
 import { bodyOf, makeParams, nameOf } from '../support/route-calls.ts';
@@ -195,7 +195,7 @@ async function prepare(name: string) {
     const response = await fetch(cluster.baseURL + path + queryFixture(name), init);
     expect(response.status, await response.text()).toBeLessThan(500);
   };
-  return { send, places: placesIn(route, bodyOf(route, params)) };
+  return { send, places: spotsIn(route, bodyOf(route, params)) };
 }
 
 async function post(url: string, body: string, { creator }: TestTenant): Promise<{ status: number; text: string }> {

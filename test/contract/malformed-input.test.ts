@@ -78,7 +78,7 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 
 test("malformed requests, none of them answered with a 500 or another tenant's data", async () => {
   const neverPast: string[] = [];
-  const drawn = sample(operations, { name: 'malformed input', oneOf: 6 });
+  const drawn = sample(operations, { name: 'malformed input', oneOf: 8 });
   for (const operation of drawn) {
     const counts: Record<number, number> = {};
     // One of the operations ends the session, another one sets quotas.
@@ -111,7 +111,7 @@ test('an operation with a body refuses one above the size limit', async () => {
   const large = JSON.stringify({ title: 'x'.repeat(5 * 1024 * 1024 + 1) });
   await cluster.context.orm.em.fork().execute('delete from quota');
   const withBody = operations.filter(({ body }) => body);
-  for (const operation of sample(withBody, { name: 'too large', oneOf: 8 })) {
+  for (const operation of sample(withBody, { name: 'too large', oneOf: 20 })) {
     const { method, path } = operation;
     operator = await anOperator(cluster);
     const own = await idsOf(path, mine);
