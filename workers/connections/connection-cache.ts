@@ -18,7 +18,11 @@ export interface ConnectionKey {
 
 /** Cache of open datasources, which are closed after an idle time. */
 export interface ConnectionCache extends AsyncDisposable {
-  use<T>(key: ConnectionKey, open: () => Promise<AnyConnection>, work: (connection: AnyConnection) => Promise<T>): Promise<T>;
+  use<T>(
+    key: ConnectionKey,
+    open: () => Promise<AnyConnection>,
+    work: (connection: AnyConnection) => Promise<T>,
+  ): Promise<T>;
   /** Closes the connections of a datasource as soon as no call uses them. */
   forget(tenantID: string, datasourceID: string): void;
   readonly size: number;

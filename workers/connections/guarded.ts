@@ -5,7 +5,11 @@ import type { BackPressure } from './back-pressure.ts';
  * Any program may answer as a server. An exception of the driver while it reads an answer ends this connection and not the
  * process. `check` sees the data before the driver does; `backPressure` pauses the stream when too much arrives.
  */
-export function guarded<S extends Duplex>(stream: S, backPressure: BackPressure, check: (data: Buffer) => void = () => undefined): S {
+export function guarded<S extends Duplex>(
+  stream: S,
+  backPressure: BackPressure,
+  check: (data: Buffer) => void = () => undefined,
+): S {
   const on = stream.on.bind(stream) as (event: string, listener: (...args: never[]) => void) => S;
 
   function reading(listener: (data: Buffer) => void): (data: Buffer) => void {

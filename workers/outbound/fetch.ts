@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Agent, Dispatcher } from 'undici';
 import { createKeyedSemaphores } from '#shared/concurrency/semaphore.ts';
-import { currentReservation, currentFlow } from '#shared/concurrency/work-context.ts';
+import { currentFlow, currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Outbound } from './gate.ts';
 import { checkHeader } from './headers.ts';

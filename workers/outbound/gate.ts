@@ -5,7 +5,7 @@ import { isPublic, isWithin, networksOf, translated } from './addresses.ts';
 import { createDenied, type Denied } from './denied.ts';
 import { createNames, type Lookup } from './names.ts';
 import { unlessAborted } from './unless-aborted.ts';
-import { ownAddressError, formatAddress, reasonOf, upstreamError } from './upstream-error.ts';
+import { formatAddress, ownAddressError, reasonOf, upstreamError } from './upstream-error.ts';
 
 /** The only way to outside addresses: a host that a tenant names must resolve to a public address, or to one that the deployment
  * allows; never to a server of the deployment itself. */

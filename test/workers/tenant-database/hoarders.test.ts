@@ -83,31 +83,28 @@ test("a tenant that holds the server's locks loses them, and others work on", as
 test.each([
   ['comments on its database', "execute format('comment on database %I is %L', current_database(), text)"],
   ['settings of its role', "execute format('alter role current_user set search_path = %L', text)"],
-])(
-  'a transaction that fills the catalogues of the server with %s is ended',
-  async (_what, statement) => {
-    const guard = createCatalogGuard(database.databases.servers.get('small'), { maxBytes: 2_000_000, maxGrowth: 0 });
-    expect(await guard.check()).toBe(0);
-    const filling = database.use((client) =>
-      client.query(`
+])('a transaction that fills the catalogues of the server with %s is ended', async (_what, statement) => {
+  const guard = createCatalogGuard(database.databases.servers.get('small'), { maxBytes: 2_000_000, maxGrowth: 0 });
+  expect(await guard.check()).toBe(0);
+  const filling = database.use((client) =>
+    client.query(`
       set client_connection_check_interval = 0; set statement_timeout = 0;
       do $$ declare text text; begin
         loop begin
           select string_agg(md5(random()::text), '') into text from generate_series(1, 30000);
           ${statement};
         exception when query_canceled then null; end; end loop; end $$`),
-    );
-    filling.catch(() => undefined);
+  );
+  filling.catch(() => undefined);
 
-    await eventually(async () => expect(await guard.check()).toBe(1));
+  await eventually(async () => expect(await guard.check()).toBe(1));
 
-    await expect(filling).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
-    await eventually(async () =>
-      expect(await count(`pg_stat_activity where usename ~ '^tenant_' and state = 'active'`)).toBe(0),
-    );
-    expect(await guard.check()).toBe(0);
-  },
-);
+  await expect(filling).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+  await eventually(async () =>
+    expect(await count(`pg_stat_activity where usename ~ '^tenant_' and state = 'active'`)).toBe(0),
+  );
+  expect(await guard.check()).toBe(0);
+});
 
 test("autovacuum's worker ends that runs a function of a tenant without end", async () => {
   const workers = `pg_stat_activity where backend_type = 'autovacuum worker' and wait_event = 'PgSleep'`;

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
-import { createBackPressure, type BackPressure } from '../back-pressure.ts';
+import { type BackPressure, createBackPressure } from '../back-pressure.ts';
 import type { PooledConnection } from '../connection-pool.ts';
 import type { PostgresEndpoint } from './endpoint.ts';
 import { connectError, isForThisEncryption } from './errors.ts';

@@ -26,7 +26,10 @@ export interface ConnectionProvider {
 export function createDatasourceConnection(
   provider: ConnectionProvider,
 ): Omit<Connection<typeof postgresql>, typeof Symbol.asyncDispose> {
-  async function withConnection<T>(signal: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
+  async function withConnection<T>(
+    signal: AbortSignal,
+    work: (connection: PostgresConnection) => Promise<T>,
+  ): Promise<T> {
     try {
       return await provider.withConnection(signal, work);
     } catch (error) {

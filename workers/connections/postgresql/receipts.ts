@@ -1,6 +1,14 @@
 import { invalidField } from '#shared/core/schema/issues.ts';
 import type { QueryResult } from '../connection.ts';
-import { cannotCreate, DELETED_AT_ONCE, RETENTION_DAYS, RECEIPTS, readResult, receiptOf, writeResult } from '../receipts.ts';
+import {
+  cannotCreate,
+  DELETED_AT_ONCE,
+  RECEIPTS,
+  RETENTION_DAYS,
+  readResult,
+  receiptOf,
+  writeResult,
+} from '../receipts.ts';
 import type { PostgresConnection } from './connection.ts';
 
 /**

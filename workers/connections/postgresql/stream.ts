@@ -4,8 +4,8 @@ import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { upstreamError } from '../../outbound/upstream-error.ts';
 import type { BackPressure } from '../back-pressure.ts';
 import { guarded } from '../guarded.ts';
-import type { Encryption, PostgresEndpoint } from './endpoint.ts';
 import { createMessageCheck } from './check-messages.ts';
+import type { Encryption, PostgresEndpoint } from './endpoint.ts';
 
 export interface Address {
   host: string;

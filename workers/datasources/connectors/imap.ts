@@ -83,7 +83,8 @@ function transportOn(socket: Socket, options: Options): ImapTransport {
       setImmediate(onConnect);
       return socket;
     },
-    upgrade: (plain, _address, onSecure) => connectTLS({ ...tlsOptions(options.host, options), socket: plain }, onSecure),
+    upgrade: (plain, _address, onSecure) =>
+      connectTLS({ ...tlsOptions(options.host, options), socket: plain }, onSecure),
   };
 }
 

@@ -18,7 +18,10 @@ export const connectPostgresql: Connector<typeof postgresql> = (options, { outbo
     find: async () => ({ key: '', open: (signal) => openPostgresConnection(endpoint, outbound.connect, signal) }),
   });
   return {
-    ...createDatasourceConnection({ where: endpoint.where, withConnection: (signal, work) => pool.withConnection(signal, readably(work)) }),
+    ...createDatasourceConnection({
+      where: endpoint.where,
+      withConnection: (signal, work) => pool.withConnection(signal, readably(work)),
+    }),
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 };

@@ -108,7 +108,7 @@ function read(message: RawData, isBinary: boolean): Json {
   if (isBinary) return bytes.toString('base64');
   const text = bytes.toString('utf8');
   try {
-    return readJSON(text, { maxLevels: MAX_LEVELS, isLost: () => false });
+    return readJSON(text, { maxLevels: MAX_LEVELS, losesPrecision: () => false });
   } catch {
     return text;
   }

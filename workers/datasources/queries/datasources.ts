@@ -35,7 +35,13 @@ export interface DatasourceContext {
   logger: Logger;
 }
 
-export function createDatasources({ pool, secrets, connectionCache, services, logger }: DatasourceContext): Datasources {
+export function createDatasources({
+  pool,
+  secrets,
+  connectionCache,
+  services,
+  logger,
+}: DatasourceContext): Datasources {
   async function readDatasource(
     tenantID: string,
     datasourceID: string,

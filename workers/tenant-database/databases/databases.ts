@@ -24,7 +24,11 @@ export interface TenantDatabases extends AsyncDisposable {
    * Checks out a clean connection for this work. When the signal aborts, the server is told to cancel. A statement that the
    * server refuses is thrown as DB_ERROR, and a lost connection as UPSTREAM_FAILED.
    */
-  withConnection<T>(tenantID: string, signal: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
+  withConnection<T>(
+    tenantID: string,
+    signal: AbortSignal,
+    work: (connection: PostgresConnection) => Promise<T>,
+  ): Promise<T>;
 }
 
 interface Needs {
@@ -69,7 +73,10 @@ interface IdleConnection {
 
 export function createTenantDatabases({ pool, secrets, outbound, servers }: Needs): TenantDatabases {
   const provisioner = createProvisioner({ pool, secrets, servers });
-  const provisioning = createSemaphore({ permits: MAX_PROVISIONED, maxWaiting: MAX_PROVISIONED * MAX_WAITING_PER_CONNECTION });
+  const provisioning = createSemaphore({
+    permits: MAX_PROVISIONED,
+    maxWaiting: MAX_PROVISIONED * MAX_WAITING_PER_CONNECTION,
+  });
   /** Tenants whose databases were over their quota when they were last used. */
   const full = new Set<string>();
   const byTenant = new Map<string, ConnectionPool<PostgresConnection>>();
@@ -191,7 +198,11 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
   }
 
   /** Waits until this process may open one more connection to the server; an idle one is closed for it. */
-  async function acquirePermit({ name, permits }: TenantServer, flow: FlowKey, signal: AbortSignal): Promise<() => void> {
+  async function acquirePermit(
+    { name, permits }: TenantServer,
+    flow: FlowKey,
+    signal: AbortSignal,
+  ): Promise<() => void> {
     const isEnough = (closing: readonly FlowKey[]) => permits.canAcquire(flow, closing);
     closeIdleUntil(name, { isEnough, flow, maxRecent: 1 });
     const release = await permits.acquirePermit(flow, signal);

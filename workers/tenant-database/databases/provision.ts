@@ -70,7 +70,7 @@ export function createProvisioner({ pool, secrets, servers }: Needs): Provisione
       sealedColumns.tenantDatabasePassword.context(id),
     );
     const name = `tenant_${randomBytes(12).toString('hex')}`;
-    await servers.place((client, server) =>
+    await servers.assign((client, server) =>
       client.query(
         `insert into tenant_database (id, tenant_id, server, database_name, role_name, password)
          select $1, id, $5, $3, $3, $4 from tenant where id = $2 and deleting_at is null

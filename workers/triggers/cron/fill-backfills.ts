@@ -1,7 +1,7 @@
 import { calendarOf, ticksBetween } from '#shared/core/cron-calendar.ts';
 import { newID } from '#shared/core/ids.ts';
 import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
-import { inLaps } from '../../maintenance/round-robin.ts';
+import { roundRobinTenants } from '../../maintenance/round-robin.ts';
 import { reasons } from './decide.ts';
 
 /** Ticks that are decided in one transaction. */
@@ -31,7 +31,7 @@ interface Filling {
  * more to do at once.
  */
 export function createBackfilling(pool: Pool): () => Promise<boolean> {
-  return inLaps({
+  return roundRobinTenants({
     pool,
     next: { name: 'cron_next_backfills', text: NEXT_TENANT },
     work: ({ tenantID }) => inTransaction(pool, (client) => fillOldest(client, tenantID)),

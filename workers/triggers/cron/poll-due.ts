@@ -1,4 +1,5 @@
 import type { Rights } from '#shared/access/policy/rights.ts';
+import { bisect } from '#shared/concurrency/bisect.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { inTransaction, isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
@@ -49,18 +50,24 @@ const TRIM_EVERY = 50;
  * one transaction with the runs themselves, under the locks of the jobs, so a tick happens once wherever a worker dies.
  */
 export async function pollJobs(needs: PollNeeds, ids: readonly string[]): Promise<PolledPage> {
-  try {
-    return await inTransaction(needs.pool, (client) => pollPage(needs, client, ids));
-  } catch (error) {
-    // One job that Postgres refuses to write must not delay the others.
-    if (ids.length === 1 || !isRefusedStatement(error)) throw error;
-    const middle = ids.length >> 1;
-    const halves = [await pollJobs(needs, ids.slice(0, middle)), await pollJobs(needs, ids.slice(middle))];
-    const sum = (key: 'locked' | 'started' | 'lateMs') => halves.reduce((all, half) => all + half[key], 0);
-    const outcomes = halves.flatMap((half) => half.outcomes);
-    const toCancel = halves.flatMap((half) => half.toCancel);
-    return { locked: sum('locked'), started: sum('started'), lateMs: sum('lateMs'), outcomes, toCancel };
-  }
+  const parts: PolledPage[] = [];
+  const attempt = async (some: readonly string[]) => {
+    try {
+      parts.push(await inTransaction(needs.pool, (client) => pollPage(needs, client, some)));
+      return undefined;
+    } catch (error) {
+      if (isRefusedStatement(error)) return error;
+      throw error;
+    }
+  };
+  // One job that Postgres refuses to write must not delay the others.
+  await bisect(ids, attempt, (_id, error) => {
+    throw error;
+  });
+  const sum = (key: 'locked' | 'started' | 'lateMs') => parts.reduce((all, part) => all + part[key], 0);
+  const outcomes = parts.flatMap((part) => part.outcomes);
+  const toCancel = parts.flatMap((part) => part.toCancel);
+  return { locked: sum('locked'), started: sum('started'), lateMs: sum('lateMs'), outcomes, toCancel };
 }
 
 async function pollPage(needs: PollNeeds, client: PoolClient, ids: readonly string[]): Promise<PolledPage> {

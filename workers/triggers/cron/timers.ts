@@ -41,7 +41,11 @@ export function createCronTimers({ pool, backplane }: { pool: Pool; backplane: B
 
   return {
     async set() {
-      const remaining = await pool.query<{ id: string }>({ name: 'cron_timers_left', text: FIND_LEFT, values: [MAX_SET] });
+      const remaining = await pool.query<{ id: string }>({
+        name: 'cron_timers_left',
+        text: FIND_LEFT,
+        values: [MAX_SET],
+      });
       await inGroups(remaining.rows, ({ id }) => removeOne(id));
       const mark = await backplane.sentinel();
       // The queues have lost their data, and the sweep has not marked them again.

@@ -1,5 +1,7 @@
 import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
+import { FIRST_ID } from '#shared/core/ids.ts';
 import type { Logger } from '#shared/core/logger.ts';
+import { keysetPages } from '#shared/db/keyset-pages.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Producer } from '#shared/messaging/producer.ts';
 import { listenerEvents } from '#shared/messaging/queues/listener-events.ts';
@@ -7,7 +9,6 @@ import { DISPATCHED, WAITING } from '#shared/triggers/listeners/deferred-events.
 import { DISPATCH_EVENTS, DISPATCHED_LONG_AGO, tenantsWith } from '#shared/triggers/listeners/event-rows.ts';
 import { enqueueEvents, onceMore, releaseNextOf } from '#shared/triggers/listeners/release-next.ts';
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Tenants of one round. */
 const TENANTS = 200;
 /** A job that is that old may be lost. Adding it again has no effect while it waits. */
@@ -125,10 +126,12 @@ interface Due {
 }
 
 async function* dueTenants(pool: Pool, { statement, olderThanSeconds }: Due): AsyncGenerator<string> {
-  for (let after: string | undefined = FIRST_ID; after !== undefined; ) {
-    const values: (string | number)[] = [after, TENANTS, olderThanSeconds];
-    const { rows }: { rows: Visited[] } = await pool.query<Visited>({ ...statement, values });
-    for (const { tenantID, isDue } of rows) if (isDue) yield tenantID;
-    after = rows.length < TENANTS ? undefined : rows.at(-1)?.tenantID;
-  }
+  const pages = keysetPages({
+    from: FIRST_ID,
+    size: TENANTS,
+    read: async (after) =>
+      (await pool.query<Visited>({ ...statement, values: [after, TENANTS, olderThanSeconds] })).rows,
+    keyOf: ({ tenantID }) => tenantID,
+  });
+  for await (const rows of pages) for (const { tenantID, isDue } of rows) if (isDue) yield tenantID;
 }

@@ -62,16 +62,7 @@ export async function endAttempts(runs: Pick<Runs, 'acceptWithin'>, ends: readon
   });
 }
 
-function rowOf({
-  eventID,
-  state,
-  runs,
-  error,
-  stack = null,
-  actions,
-  waitSeconds = 0,
-  deferredBy,
-}: AttemptEnd) {
+function rowOf({ eventID, state, runs, error, stack = null, actions, waitSeconds = 0, deferredBy }: AttemptEnd) {
   return {
     id: eventID,
     state,

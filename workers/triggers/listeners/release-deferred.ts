@@ -1,4 +1,5 @@
 import { type PeriodicTask, startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
+import { FIRST_ID } from '#shared/core/ids.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Producer } from '#shared/messaging/producer.ts';
@@ -12,7 +13,7 @@ import {
 import { KEYS_WITH_DEFERRED } from '#shared/triggers/listeners/deferred-events.ts';
 import { type OrderingKey, releaseNextOf } from '#shared/triggers/listeners/release-next.ts';
 
-const START: OrderingKey = { listenerID: '00000000-0000-0000-0000-000000000000', orderKey: '' };
+const START: OrderingKey = { listenerID: FIRST_ID, orderKey: '' };
 /** Keys of one round. The next goes on behind them. */
 const MAX_KEYS = 1_000;
 

@@ -56,7 +56,9 @@ describe('a database of its own', () => {
     const tenantID = await aTenant();
     await using second = databasesOf(database.deployment);
 
-    const names = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => nameOf(tenantID, n % 2 ? database.databases : second)));
+    const names = await Promise.all(
+      [1, 2, 3, 4, 5, 6].map((n) => nameOf(tenantID, n % 2 ? database.databases : second)),
+    );
 
     expect(new Set(names).size).toBe(1);
     expect(await there(names[0] ?? '')).toEqual([1, 1]);
@@ -205,7 +207,9 @@ test('an abort reaches the server', async () => {
     return rows[0]?.n;
   };
 
-  const work = database.databases.withConnection(tenantID, controller.signal, (client) => client.query('select pg_sleep(300)'));
+  const work = database.databases.withConnection(tenantID, controller.signal, (client) =>
+    client.query('select pg_sleep(300)'),
+  );
   work.catch(() => undefined);
   await eventually(async () => expect(await active()).toBe(1));
   controller.abort(new Error('client disconnected'));

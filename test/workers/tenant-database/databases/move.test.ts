@@ -85,7 +85,9 @@ function move({ id }: Tenant, target: string, programs = bin): Promise<void> {
 }
 
 async function serverOf({ id }: Tenant): Promise<string> {
-  const { rows } = await database.deployment.pool.query('select server from tenant_database where tenant_id = $1', [id]);
+  const { rows } = await database.deployment.pool.query('select server from tenant_database where tenant_id = $1', [
+    id,
+  ]);
   return rows[0].server;
 }
 

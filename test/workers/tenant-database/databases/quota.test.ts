@@ -19,15 +19,18 @@ const never = new AbortController().signal;
 
 async function aTenant(): Promise<string> {
   const id = newID();
-  await database.deployment.pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'A tenant', $1)`, [
-    id,
-  ]);
+  await database.deployment.pool.query(
+    `insert into tenant (id, tenant_title, creator_id) values ($1, 'A tenant', $1)`,
+    [id],
+  );
   return id;
 }
 
 function run(tenantID: string, sql: string) {
   const options = { params: [], readOnly: false, timeoutSeconds: 30, maxRows: 10 };
-  return database.databases.withConnection(tenantID, never, (client) => executeSQL(client, { kind: 'executeSQL', sql, ...options }));
+  return database.databases.withConnection(tenantID, never, (client) =>
+    executeSQL(client, { kind: 'executeSQL', sql, ...options }),
+  );
 }
 
 async function measure(): Promise<void> {

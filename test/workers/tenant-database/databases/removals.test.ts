@@ -26,9 +26,10 @@ function run(tenantID: string, sql: string) {
 
 async function aTenant(): Promise<Tenant> {
   const id = newID();
-  await database.deployment.pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'A tenant', $1)`, [
-    id,
-  ]);
+  await database.deployment.pool.query(
+    `insert into tenant (id, tenant_title, creator_id) values ($1, 'A tenant', $1)`,
+    [id],
+  );
   const { rows } = await run(id, 'select current_user as name');
   return { id, name: rows[0].name };
 }
@@ -112,7 +113,9 @@ test('an entry is due from the moment that it is listed', async () => {
 
 test('one that cannot be dropped stays on the list and delays no other', async () => {
   const [held, free] = [await aTenant(), await aTenant()];
-  await database.deployment.pool.query(`update tenant_database set server = 'elsewhere' where tenant_id = $1`, [held.id]);
+  await database.deployment.pool.query(`update tenant_database set server = 'elsewhere' where tenant_id = $1`, [
+    held.id,
+  ]);
 
   await remove(held);
   await remove(free);

@@ -256,7 +256,9 @@ describe('connections to one server', () => {
     const pidOf = (client: PostgresConnection) => client.query('select pg_backend_pid() as pid');
     /** Runs the work as a worker does, in the flow of the tenant's creator. */
     const withConnection = <T>(flow: FlowKey, work: (client: PostgresConnection) => Promise<T>) =>
-      new Permit(createSemaphore({ permits: 1 }), flow).run(() => few.databases.withConnection(flow.tenantID, never, work));
+      new Permit(createSemaphore({ permits: 1 }), flow).run(() =>
+        few.databases.withConnection(flow.tenantID, never, work),
+      );
     // The first use creates the databases.
     for (const tenantID of tenants) await withConnection({ tenantID, creatorID }, pidOf);
     await withConnection({ tenantID: own }, pidOf);
@@ -324,7 +326,9 @@ describe('connections to one server', () => {
   test('are waited for when the role has none left', async () => {
     const [tenantID = ''] = await tenantsOf(database, 1);
     const [first, second] = [databasesOf(database.deployment), databasesOf(database.deployment)];
-    const { rows } = await first.withConnection(tenantID, never, (client) => client.query('select current_user as name'));
+    const { rows } = await first.withConnection(tenantID, never, (client) =>
+      client.query('select current_user as name'),
+    );
     await tenantServer.query(`alter role "${rows[0].name}" connection limit 1`);
     const held = Promise.withResolvers<void>();
     const holding = first.withConnection(tenantID, never, () => held.promise);

@@ -49,7 +49,10 @@ describe('a new database', () => {
   });
 
   test('skips full servers, and is refused when all are full', async () => {
-    await using tested = await aTenantDatabases({ TENANT_DATABASES_URL: `${a},${b}`, TENANT_DATABASES_PER_SERVER: '1' });
+    await using tested = await aTenantDatabases({
+      TENANT_DATABASES_URL: `${a},${b}`,
+      TENANT_DATABASES_PER_SERVER: '1',
+    });
     const tenants = await Promise.all([1, 2, 3].map(() => aTenant(tested)));
 
     const answers = await Promise.allSettled(tenants.map((tenantID) => serverOf(tested, tenantID)));

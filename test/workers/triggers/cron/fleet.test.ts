@@ -59,7 +59,9 @@ test('over workers that are killed at random, and with a Redis that loses its da
   const firstOf = new Map(due.rows.map(({ id, first }) => [id, first.getTime()]));
 
   await using stack = new AsyncDisposableStack();
-  const workers: Spawned[] = [1, 2].map(() => stack.use(spawnNode(['workers/main.ts', 'cron.ticks', 'workflow.runs'], cluster.env)));
+  const workers: Spawned[] = [1, 2].map(() =>
+    stack.use(spawnNode(['workers/main.ts', 'cron.ticks', 'workflow.runs'], cluster.env)),
+  );
   for (const killAt of [1, JOBS]) {
     await eventually(async () => expect(await count('cron_tick')).toBeGreaterThanOrEqual(killAt));
     await flush();

@@ -1,6 +1,6 @@
 import { createConnection, type Connection as Driver } from 'mysql2';
 import { AppError } from '#shared/core/errors.ts';
-import { createBackPressure, type BackPressure } from '../../../connections/back-pressure.ts';
+import { type BackPressure, createBackPressure } from '../../../connections/back-pressure.ts';
 import type { PooledConnection } from '../../../connections/connection-pool.ts';
 import { guarded } from '../../../connections/guarded.ts';
 import type { Outbound } from '../../../outbound/gate.ts';

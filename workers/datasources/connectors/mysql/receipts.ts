@@ -4,8 +4,8 @@ import type { QueryResult } from '../../../connections/connection.ts';
 import {
   cannotCreate,
   DELETED_AT_ONCE,
-  RETENTION_DAYS,
   RECEIPTS,
+  RETENTION_DAYS,
   readResult,
   receiptOf,
   writeResult,

@@ -1,3 +1,5 @@
+import { CountMap } from '#shared/core/count-map.ts';
+
 /** Capacity for events that have arrived in this process and are not recorded yet, in bytes. */
 export interface Capacity {
   add(tenantID: string, bytes: number): void;
@@ -21,21 +23,19 @@ const LIMITS: CapacityLimits = { bytes: 64_000_000, bytesPerTenant: 8_000_000, b
 
 /** A slow record pauses the connections of tenants that send much, and not of other tenants. */
 export function createCapacity({ bytes: max, bytesPerTenant, bytesForEach }: CapacityLimits = LIMITS): Capacity {
-  const byTenant = new Map<string, number>();
+  const byTenant = new CountMap();
   const waiting = new Map<string, Set<() => void>>();
   let total = 0;
   let events = 0;
 
   function isFull(tenantID: string): boolean {
-    const own = byTenant.get(tenantID) ?? 0;
+    const own = byTenant.of(tenantID);
     return own >= bytesPerTenant || (total >= max && own >= bytesForEach);
   }
 
   function count(tenantID: string, change: number): void {
     total += change;
-    const own = (byTenant.get(tenantID) ?? 0) + change;
-    if (own > 0) byTenant.set(tenantID, own);
-    else byTenant.delete(tenantID);
+    byTenant.add(tenantID, change);
   }
 
   function wake(): void {

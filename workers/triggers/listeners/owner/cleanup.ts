@@ -66,7 +66,10 @@ export async function cleanUpRemoteResources(needs: Needs): Promise<number> {
 }
 
 /** Names the remote resource of a listener, which stays at its server when the connection ends. Undefined: there is none. */
-export function remoteResourceOf({ source, listener }: ConnectedListener, services: OutboundServices): string | undefined {
+export function remoteResourceOf(
+  { source, listener }: ConnectedListener,
+  services: OutboundServices,
+): string | undefined {
   return source.remoteResourceOf?.(cleanupContextOf(listener, services));
 }
 
@@ -84,7 +87,10 @@ export async function removeRemoteResource(
     );
 }
 
-function cleanupContextOf({ id: listenerID, tenantID, options, config }: LiveListener, services: OutboundServices): CleanupContext {
+function cleanupContextOf(
+  { id: listenerID, tenantID, options, config }: LiveListener,
+  services: OutboundServices,
+): CleanupContext {
   return { listenerID, tenantID, options, config, services, signal: AbortSignal.timeout(REMOVE_MS) };
 }
 

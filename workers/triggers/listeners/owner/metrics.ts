@@ -45,5 +45,7 @@ export function addOwnerMetrics({ add }: Pick<Metrics, 'add'>, stats: OwnerStats
     { value: stats.unrecorded.events },
   ]);
   const ofBytes = 'Bytes of these events';
-  add({ name: 'gantry_listener_bytes_in_hand', help: ofBytes, kind: 'gauge' }, () => [{ value: stats.unrecorded.bytes }]);
+  add({ name: 'gantry_listener_bytes_in_hand', help: ofBytes, kind: 'gauge' }, () => [
+    { value: stats.unrecorded.bytes },
+  ]);
 }

@@ -49,7 +49,9 @@ async function subscribe(
   where: string,
 ): Promise<never> {
   const recordArrival = context.recordFrom(socket);
-  client.on('messageBuffer', (channel: Buffer, body: Buffer) => recordArrival({ body, meta: { channel: channel.toString() } }));
+  client.on('messageBuffer', (channel: Buffer, body: Buffer) =>
+    recordArrival({ body, meta: { channel: channel.toString() } }),
+  );
   client.on('pmessageBuffer', (pattern: Buffer, channel: Buffer, body: Buffer) =>
     recordArrival({ body, meta: { channel: channel.toString(), pattern: pattern.toString() } }),
   );
