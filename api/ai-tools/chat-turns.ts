@@ -1,5 +1,5 @@
 import { appendChunks } from '#shared/apps/ai/answer-rows.ts';
-import { CHAT_PATIENCE_MS, MAX_STEPS } from '#shared/apps/ai/chat.ts';
+import { CHAT_WAIT_MS, MAX_STEPS } from '#shared/apps/ai/chat.ts';
 import { NOT_CALLED, type OfferedTool, type ToolCallStatus } from '#shared/apps/ai/tool-calls.ts';
 import { Caller } from '#shared/core/caller.ts';
 import type { Json } from '#shared/core/json.ts';
@@ -90,7 +90,7 @@ returning c.id, c.tenant_id as "tenantID", c.session_id as "sessionID", c.turn_i
 
 /** Whether the call is still wanted, and still this process's. */
 export async function renewCall(pool: Pool, { id, attempts }: ClaimedCall): Promise<boolean> {
-  const { rowCount } = await pool.query(RENEW, [id, attempts, LEASE_SECONDS, CHAT_PATIENCE_MS / 1_000]);
+  const { rowCount } = await pool.query(RENEW, [id, attempts, LEASE_SECONDS, CHAT_WAIT_MS / 1_000]);
   return rowCount === 1;
 }
 
@@ -191,7 +191,7 @@ export async function offerStep(
   tools: readonly OfferedTool[],
 ): Promise<boolean> {
   const offered = step < MAX_STEPS ? JSON.stringify(tools) : '[]';
-  const { rowCount } = await pool.query(OFFER, [answerID, step, offered, CHAT_PATIENCE_MS / 1_000, LEASE_SECONDS]);
+  const { rowCount } = await pool.query(OFFER, [answerID, step, offered, CHAT_WAIT_MS / 1_000, LEASE_SECONDS]);
   return rowCount === 1;
 }
 
@@ -228,7 +228,7 @@ export async function restartLost(pool: Pool): Promise<string[]> {
   for (const { id } of rows) {
     const callID = await inTransaction(pool, async (client) => {
       const query = onClient(client);
-      const { rows } = await query<{ callID: string }>(RESTART, [id, MAX_RESTARTS, CHAT_PATIENCE_MS / 1_000]);
+      const { rows } = await query<{ callID: string }>(RESTART, [id, MAX_RESTARTS, CHAT_WAIT_MS / 1_000]);
       const { rowCount } = await query('select from ai_chunk where answer_id = $1 limit 1', [id]);
       if (rows[0] && rowCount) await appendChunks(query, id, [{ type: 'reset-step' }]);
       return rows[0]?.callID;

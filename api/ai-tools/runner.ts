@@ -28,7 +28,7 @@ const TURNS = 8;
 const LOOK_EVERY_MS = 1_000;
 const RENEW_EVERY_MS = 2_000;
 /** How long the calls under way may go on when the process ends. */
-const PATIENCE_MS = 3_000;
+const END_TIMEOUT_MS = 3_000;
 
 /** A call or a turn that goes on; an async function would wait for the end of a bare promise. */
 interface Begun {
@@ -174,9 +174,9 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
       unsubscribe();
       stopped.abort();
       await looking[Symbol.asyncDispose]();
-      const patience = setTimeout(() => ending.abort(), PATIENCE_MS);
+      const timeout = setTimeout(() => ending.abort(), END_TIMEOUT_MS);
       await Promise.all([...calls, ...turns]);
-      clearTimeout(patience);
+      clearTimeout(timeout);
       for (const { withdraw } of asked.values()) withdraw.abort();
     },
   };

@@ -1,11 +1,11 @@
 import { requireQuota } from '#shared/access/quotas.ts';
-import { CHAT_LEASE_MS, CHAT_PATIENCE_MS, CHAT_READER_MS } from '#shared/apps/ai/chat.ts';
+import { CHAT_LEASE_MS, CHAT_WAIT_MS, CHAT_READER_MS } from '#shared/apps/ai/chat.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError, reviveError, toWireError, WireError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, onPool, type Query } from '#shared/db/query.ts';
-import { requireRoomForAnswer, settleLostCall } from '#shared/tenants/ai-usage.ts';
+import { requireBudgetForAnswer, settleLostCall } from '#shared/tenants/ai-usage.ts';
 import { END_UNCALLED, endCallsOf } from './tool-inputs.ts';
 
 /** The session of a caller: users and API keys have their own. */
@@ -86,8 +86,8 @@ export async function insertAnswer(
   { isResumable, place }: Answering,
 ): Promise<void> {
   const { tenantID, caller } = chat;
-  await requireRoomForAnswer(query, tenantID);
-  const seconds = CHAT_PATIENCE_MS / 1_000;
+  await requireBudgetForAnswer(query, tenantID);
+  const seconds = CHAT_WAIT_MS / 1_000;
   const said = [JSON.stringify(caller), place, messageID, fromPart];
   const values = [answerID, sessionID, tenantID, String(isResumable), seconds, ...said, CHAT_READER_MS / 1_000];
   await query(BEGIN, values);

@@ -61,7 +61,7 @@ export async function createApiContext(config: Config, logger: Logger): Promise<
   resources.defer(() => orm.close());
   const entityPool = await orm.em.getConnection().getNativeClient();
   limitAnswers(entityPool, answerMs);
-  for (const lent of [pool, entityPool]) checkOutFairly(lent);
+  for (const checkedOut of [pool, entityPool]) checkOutFairly(checkedOut);
   const backplane = resources.use(await createBackplane(config.backplane, logger));
   const policy = resources.use(createPolicy(pool, logger));
   const { messages } = backplane;

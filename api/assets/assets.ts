@@ -6,7 +6,7 @@ import { quotaOfTable } from '#shared/access/quotas.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { requireUnbound } from '../auth/permission-boundary.ts';
-import { addRules, requireRoom } from './created-together.ts';
+import { addRules, requireHeadroom } from './created-together.ts';
 import { folderedTypeOf, requireFolder } from './folders.ts';
 
 /** Columns of every asset of a tenant: see `owned` in `shared/entities/base.ts`. */
@@ -49,7 +49,7 @@ export async function createAsset<E extends NewAsset>(
   const entityType = folderedTypeOf(type);
   const quota = quotaOfTable(em.getMetadata().get(entity).tableName);
   await inEntityTransaction(em, async () => {
-    if (quota) await requireRoom(em, quota, tenantID);
+    if (quota) await requireHeadroom(em, quota, tenantID);
     if (entityType && 'folderID' in data)
       await requireFolder(em, entityType, data.folderID as string | null | undefined);
     await em.flush();

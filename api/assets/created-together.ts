@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { changeRules, type RuleSpec } from '#shared/access/policy/change.ts';
-import { type QuotaName, readRoom, requireQuota } from '#shared/access/quotas.ts';
+import { type QuotaName, readHeadroom, requireQuota } from '#shared/access/quotas.ts';
 import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 
@@ -9,29 +9,29 @@ interface Together {
   /** Written at the end: each change of rules raises the version of the tenant, and every older version of that row is read again. */
   rules: RuleSpec[];
   /** Quotas whose locks the transaction has, and what is left of them. */
-  room: Map<QuotaName, number>;
+  headroom: Map<QuotaName, number>;
 }
 
 const together = new AsyncLocalStorage<Together>();
 
 /** Runs `work`, which creates many assets of a tenant in one transaction: reads each quota once, and writes their rules in one statement. */
 export async function createTogether<T>(em: EntityManager, tenantID: string, work: () => Promise<T>): Promise<T> {
-  const shared: Together = { rules: [], room: new Map() };
+  const shared: Together = { rules: [], headroom: new Map() };
   const result = await together.run(shared, work);
   await changeRules(em, tenantID, { add: shared.rules });
   return result;
 }
 
 /** Rejects an asset without room in its quota. */
-export async function requireRoom(em: EntityManager, quota: QuotaName, tenantID: string): Promise<void> {
+export async function requireHeadroom(em: EntityManager, quota: QuotaName, tenantID: string): Promise<void> {
   const query = onEntities(em);
   const use = { quota, ownerID: tenantID };
   const shared = together.getStore();
   if (!shared) return requireQuota(query, use);
-  const room = shared.room.get(quota) ?? (await readRoom(query, use));
+  const headroom = shared.headroom.get(quota) ?? (await readHeadroom(query, use));
   // Says how much is used.
-  if (room < 1) await requireQuota(query, use);
-  shared.room.set(quota, room - 1);
+  if (headroom < 1) await requireQuota(query, use);
+  shared.headroom.set(quota, headroom - 1);
 }
 
 export async function addRules(em: EntityManager, tenantID: string, rules: readonly RuleSpec[]): Promise<void> {

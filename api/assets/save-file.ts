@@ -34,17 +34,17 @@ export async function saveFile(
     createdByApiKeyID: identity.apiKeyID ?? null,
     createdAt: new Date(),
   };
-  const requireRoom = async () => {
+  const requireHeadroom = async () => {
     const query = onEntities(em);
     await requireQuota(query, { quota: 'files', ownerID: tenantID });
     await requireQuota(query, { quota: 'fileBytes', ownerID: tenantID, amount: bytes.length });
   };
   // Before the bytes are sent anywhere, and again where they count. What `before` deletes may make the room.
-  if (!before) await inEntityTransaction(em, requireRoom);
+  if (!before) await inEntityTransaction(em, requireHeadroom);
   await files.save(row, bytes, (store, settle) =>
     inEntityTransaction(em, async () => {
       await before?.(row.id);
-      await requireRoom();
+      await requireHeadroom();
       await em.insert(TenantFile, { ...row, store });
       const { fileName, fileType, fileSize, purpose } = row;
       const changes = {

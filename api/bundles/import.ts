@@ -7,7 +7,7 @@ import { createTogether } from '../assets/created-together.ts';
 import type { ApiContext } from '../context/context.ts';
 import { isAllowed } from '../http/access/grant.ts';
 import { tenantRoute } from '../context/routes.ts';
-import type { ImportInput, Importing } from './call-route.ts';
+import type { ImportInput, Importing } from './run-handler.ts';
 import { faultsOf } from './check-item.ts';
 import { hashOf } from './hash.ts';
 import { kinds } from './kinds.ts';

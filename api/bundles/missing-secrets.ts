@@ -4,7 +4,7 @@ import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 import { openOptions, readIncomplete } from '../resources/datasources/options.ts';
 import { DatasourceCreate } from '../resources/datasources/schemas.ts';
-import { freshIn, type Importing } from './call-route.ts';
+import { freshIn, type Importing } from './run-handler.ts';
 import { type GivenItem, withSecrets } from './read-items.ts';
 
 interface SecretOwner {

@@ -4,7 +4,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { Path } from '#shared/core/schema/issues.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { type BundledType, bundledTypes } from './bundle-types.ts';
-import type { Importing } from './call-route.ts';
+import type { Importing } from './run-handler.ts';
 import { inOrder } from './collect.ts';
 import { hashOf } from './hash.ts';
 import { type AssetKey, keysOfAssets, keysOfItems, placeOf } from './keys.ts';

@@ -6,7 +6,7 @@ import { onEntities, type Query } from '#shared/db/query.ts';
 import { BundleImport } from '#shared/entities/tables/bundle-import.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
 import { shapeOf } from '#shared/triggers/listeners/endpoint-path.ts';
-import { freshIn, type ImportInput, type Importing } from './call-route.ts';
+import { freshIn, type ImportInput, type Importing } from './run-handler.ts';
 import { hashOf } from './hash.ts';
 import { type AssetKey, placeOf, writeKeys } from './keys.ts';
 import { kinds } from './kinds.ts';

@@ -10,7 +10,7 @@ import { checkConnection } from '../resources/datasources/check-connection.ts';
 import { getDatasource } from '../resources/datasources/find.ts';
 import { openOptions, readIncomplete, sealOptions } from '../resources/datasources/options.ts';
 import { DatasourceCreate } from '../resources/datasources/schemas.ts';
-import { freshIn, type Importing } from './call-route.ts';
+import { freshIn, type Importing } from './run-handler.ts';
 
 /**
  * Saves a datasource as its routes do, but for secrets that the import does not bring: those that are stored stay, the others are

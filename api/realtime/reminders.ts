@@ -1,4 +1,4 @@
-import { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
+import { ReminderMessage } from '#shared/messaging/realtime/reminders.ts';
 import type { ApiContext } from '../context/context.ts';
 import { mayAnswer } from './may-answer.ts';
 import { type Member, type RoomContext, type Sockets, tellMembers } from './tenant-room.ts';
@@ -9,11 +9,11 @@ export async function sendReminders(
   context: RoomContext & Pick<ApiContext, 'runs'>,
   broadcast: unknown,
 ): Promise<void> {
-  for (const notice of ReminderNotice.array().catch([]).parse(broadcast)) {
-    const { tenantID, workflowID: _, approvers: __, linkPath: path, ...shown } = notice;
+  for (const reminder of ReminderMessage.array().catch([]).parse(broadcast)) {
+    const { tenantID, workflowID: _, approvers: __, linkPath: path, ...shown } = reminder;
     const answerURL = path === undefined ? null : context.runs.formLinks.urlOf({ ...shown, tenantID, path });
     const hear = async (member: Member) =>
-      (await mayAnswer(context, member)(notice)) ? [{ ...shown, answerURL }] : [];
+      (await mayAnswer(context, member)(reminder)) ? [{ ...shown, answerURL }] : [];
     await tellMembers(sockets, context, { tenantID, event: 'workflow_data_collection_reminder', hear });
   }
 }

@@ -4,7 +4,7 @@ import type { AnyServerEvent, AnyServerPayload, ServerMessage } from '#shared/me
 import type { LISTENER_BROADCAST, PagePush } from '#shared/messaging/realtime/listener-events.ts';
 import type { ListenerTest, TEST_BROADCAST } from '#shared/messaging/realtime/listener-tests.ts';
 import type { RUN_BROADCAST, RunBroadcast } from '#shared/messaging/realtime/publish.ts';
-import type { REMINDER_BROADCAST, ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
+import type { REMINDER_BROADCAST, ReminderMessage } from '#shared/messaging/realtime/reminders.ts';
 import type { WidgetMessage } from '#shared/messaging/realtime/widget-events.ts';
 import type { Deliver } from '../streams/watched-run.ts';
 import type { Grant } from './join.ts';
@@ -14,7 +14,7 @@ type Interserver = {
   [RUN_BROADCAST]: (broadcast: RunBroadcast) => void;
   [LISTENER_BROADCAST]: (broadcast: PagePush[]) => void;
   [TEST_BROADCAST]: (broadcast: ListenerTest[]) => void;
-  [REMINDER_BROADCAST]: (broadcast: ReminderNotice[]) => void;
+  [REMINDER_BROADCAST]: (broadcast: ReminderMessage[]) => void;
 };
 
 interface SocketState {

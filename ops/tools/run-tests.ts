@@ -241,7 +241,11 @@ function slowest(files: TestResult['files']): string[] {
     const [first] = runs ?? [];
     if (!runs || !first) return [];
     const seconds = runs.reduce((sum, run) => sum + run.seconds, 0);
-    const each = runs.map((run) => `${run.backplane} ${run.seconds.toFixed(1)} s, ${run.processorSeconds.toFixed(1)} s of processor time`).join('; ');
+    const each = runs
+      .map(
+        (run) => `${run.backplane} ${run.seconds.toFixed(1)} s, ${run.processorSeconds.toFixed(1)} s of processor time`,
+      )
+      .join('; ');
     const tests = runs.reduce((sum, run) => sum + run.tests, 0);
     return [{ seconds, line: `${`${tests}`.padStart(6)} tests  ${first.path} (${each})` }];
   });

@@ -12,7 +12,7 @@ interface QuotaDefinition {
   readonly used: string;
   /** The remedy that the tenant itself has. Default: "delete some". */
   readonly remedy?: string;
-  /** `createAsset` requires room for each row of this table. */
+  /** `createAsset` requires headroom for each row of this table. */
   readonly table?: string;
 }
 
@@ -99,7 +99,7 @@ const definitions = {
     max: 2 * GB,
     what: 'bytes of stored results',
     remedy: EXPIRES,
-    // Counts without reading what is stored.
+    // Counts without reading the values.
     used: 'select coalesce(sum(octet_length(sealed)), 0) from result_page where tenant_id = $1',
   },
   events: { ...assetsIn('workflow_event', 'events that are remembered', 10_000), remedy: FORGOTTEN },
@@ -159,7 +159,7 @@ select (select count(*) from listener_event where tenant_id = $1 and dispatched_
     max: 256 * MB,
     what: 'bytes of stored chats with language models',
     remedy: 'delete sessions of chats',
-    // Postgres knows them without reading what is stored.
+    // Postgres knows the sizes without reading the values.
     used: `
 select (select coalesce(sum(octet_length(parts)), 0) from ai_message where tenant_id = $1)
   + (select coalesce(sum(octet_length(input) + coalesce(octet_length(output), 0)), 0) from ai_tool_call
@@ -215,8 +215,8 @@ interface Use {
 }
 
 /**
- * Requires room for what the caller's transaction is about to write, or throws QUOTA_EXCEEDED. Holds a lock until its end, so that two
- * at once cannot both take the last place: the second counts what the first has written.
+ * Requires headroom for the rows that the caller's transaction is about to write, or throws QUOTA_EXCEEDED. Holds a lock until the end of the
+ * transaction, so that two at once cannot both take the last of the quota: the second counts the rows of the first.
  */
 export async function requireQuota(query: Query, { quota, ownerID, amount = 1 }: Use): Promise<void> {
   const state = await lockQuota(query, quota, ownerID);
@@ -224,8 +224,8 @@ export async function requireQuota(query: Query, { quota, ownerID, amount = 1 }:
   throw quotaExceeded(state);
 }
 
-/** How much more the quota has room for, under the lock of `requireQuota`. */
-export async function readRoom(query: Query, { quota, ownerID }: Omit<Use, 'amount'>): Promise<number> {
+/** The headroom of the quota, read under the lock of `requireQuota`. */
+export async function readHeadroom(query: Query, { quota, ownerID }: Omit<Use, 'amount'>): Promise<number> {
   const state = await lockQuota(query, quota, ownerID);
   return state ? state.max - state.used : Number.POSITIVE_INFINITY;
 }

@@ -28,7 +28,7 @@ export function createMetrics(logger: Logger): Metrics {
   const registry = new Registry<OpenMetricsContentType>();
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
 
-  /** What cannot be read now, because a server is away or does not answer, is missing on the page; the rest is there. */
+  /** A metric that cannot be read now, because a server is away or does not answer, is missing on the page; the rest is there. */
   async function readable(name: string, read: Read): Promise<Iterable<Sample>> {
     try {
       return await withTimeout(Promise.resolve(read()));
@@ -170,7 +170,10 @@ export function addProcessMetrics(
 }
 
 /** Adds the bytes of bodies and answers that a process holds, and what waits for some. */
-export function addHeldBytes(metrics: Metrics, bytes: { readonly used: number; readonly waiting: number }): void {
+export function addMemoryBudgetMetrics(
+  metrics: Metrics,
+  bytes: { readonly used: number; readonly waiting: number },
+): void {
   metrics.add(
     { name: 'gantry_held_bytes', help: 'Bytes of bodies and answers that the process holds', kind: 'gauge' },
     () => [{ value: bytes.used }],

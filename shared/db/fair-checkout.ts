@@ -2,6 +2,7 @@ import { creatorOf } from '../concurrency/dynamic-limit.ts';
 import type { FlowKey } from '../concurrency/fair-queue.ts';
 import { createSemaphore } from '../concurrency/semaphore.ts';
 import { currentFlow, requestSignal } from '../concurrency/work-context.ts';
+import { CountMap } from '../core/count-map.ts';
 import { AppError } from '../core/errors.ts';
 import type { Pool, PoolClient } from './pool.ts';
 
@@ -20,21 +21,14 @@ const PER_FREE = 2;
  */
 export function checkOutFairly(pool: Pool, { maxWaitMs = 5_000, maxWaiting = 500 }: Limits = {}): void {
   const permits = createSemaphore({ permits: pool.options.max, dynamicLimit: PER_FREE });
-  const waiting = new Map<string, number>();
+  const waiting = new CountMap();
   const flows = new WeakMap<PoolClient, FlowKey>();
   const open: () => Promise<PoolClient> = pool.connect.bind(pool);
 
-  function count(key: string, change: 1 | -1): number {
-    const others = waiting.get(key) ?? 0;
-    if (others + change > 0) waiting.set(key, others + change);
-    else waiting.delete(key);
-    return others;
-  }
-
   async function acquirePermit(flow: FlowKey): Promise<void> {
     const key = creatorOf(flow);
-    if ((waiting.get(key) ?? 0) >= maxWaiting) throw tooMany(maxWaiting);
-    count(key, 1);
+    if (waiting.of(key) >= maxWaiting) throw tooMany(maxWaiting);
+    waiting.add(key, 1);
     const end = new AbortController();
     const giveUp = () => end.abort();
     const timer = setTimeout(giveUp, maxWaitMs);
@@ -43,7 +37,7 @@ export function checkOutFairly(pool: Pool, { maxWaitMs = 5_000, maxWaiting = 500
     const isAcquired = !signal?.aborted && (await permits.acquire(flow, end.signal));
     signal?.removeEventListener('abort', giveUp);
     clearTimeout(timer);
-    count(key, -1);
+    waiting.add(key, -1);
     if (isAcquired) return;
     signal?.throwIfAborted();
     throw new AppError('UNAVAILABLE', 'The database is busy with other requests', { retryAfter: 2 });

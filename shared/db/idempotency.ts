@@ -26,13 +26,13 @@ export interface StoredAnswer {
   sealed?: string | null;
 }
 
-/** Stands for the answer while the work goes on; visible to other requests only if the work is outside of the transaction. */
+/** Stands for the response while the work goes on; visible to other requests only if the work is outside of the transaction. */
 export const notYet: StoredAnswer = { status: 0, response: {} };
 
-/** The status of an answer that is not kept, or kept sealed. */
-export const NOT_KEPT = 413;
+/** The status of a response that is not stored, or stored sealed. */
+export const NOT_STORED = 413;
 
-export function notKept(): AppError {
+export function notStored(): AppError {
   return new AppError('CONFLICT', 'The earlier request with this Idempotency-Key is done; its answer was not kept');
 }
 
@@ -60,7 +60,7 @@ export async function claimKey(
     throw new AppError('CONFLICT', 'This Idempotency-Key was used with a different request');
   if (earlier.status === notYet.status) return 'underWay';
   const { status, response, sealed = null } = earlier;
-  if (status === NOT_KEPT && sealed === null) throw notKept();
+  if (status === NOT_STORED && sealed === null) throw notStored();
   return { status, response, sealed };
 }
 
@@ -115,26 +115,26 @@ const STORE = `
 update idempotency set status = $5, response = $6, sealed = $7, kept_bytes = $8::int
 where tenant_id = $1 and principal = $2 and route = $3 and key = $4`;
 
-/** Bounds of a tenant's responses; most are a few hundred bytes, one of a large workflow is 5 MB. */
-const BOUNDS: EvictionLimits = { maxBytes: 256 * 1024 ** 2, maxRows: 100_000 };
+/** Limits of a tenant's responses; most are a few hundred bytes, one of a large workflow is 5 MB. */
+const LIMITS: EvictionLimits = { maxBytes: 256 * 1024 ** 2, maxRows: 100_000 };
 
-/** Drops the oldest answers of a tenant that has too many. Their keys stay, so that no work is done twice. */
-export function createResponseEviction(pool: Pool, warn: Warn, bounds = BOUNDS): RowEviction {
-  return createRowEviction({ pool, statement: TRIM_ANSWERS, ...bounds, warn });
+/** Drops the oldest responses of a tenant that has too many. Their keys stay, so that no work is done twice. */
+export function createResponseEviction(pool: Pool, warn: Warn, limits = LIMITS): RowEviction {
+  return createRowEviction({ pool, statement: EVICT_RESPONSES, ...limits, warn });
 }
 
-export const TRIM_ANSWERS = `
-update idempotency set status = ${NOT_KEPT}, response = '{}', sealed = null, kept_bytes = null
+export const EVICT_RESPONSES = `
+update idempotency set status = ${NOT_STORED}, response = '{}', sealed = null, kept_bytes = null
 where ctid = any(array(
   select id from (
     select ctid as id, sum(kept_bytes) over newest as bytes, row_number() over newest as n
     from idempotency where tenant_id = $1 and kept_bytes is not null
     window newest as (order by expires_at desc, ctid rows unbounded preceding)
-  ) kept
+  ) sized
   where bytes > $2::bigint or n > $3::int)) and kept_bytes is not null`;
 
 /** Keys of parts of a request, each of which stands for a run. */
-interface KeyPlace {
+interface KeyScope {
   tenantID: string;
   principal: string;
   route: string;
@@ -146,7 +146,7 @@ interface KeyPlace {
  */
 export async function claimRunKeys(
   query: Query,
-  { tenantID, principal, route }: KeyPlace,
+  { tenantID, principal, route }: KeyScope,
   keys: readonly { key: string; requestHash: string; instanceID: string }[],
 ): Promise<ReadonlyMap<string, { instanceID: string; requestHash: string }>> {
   const values = [tenantID, principal, route, JSON.stringify(keys)];
@@ -170,7 +170,7 @@ export async function claimRunKeys(
 /** Deletes keys that were stored in the same transaction. */
 export async function forgetKeys(
   query: Query,
-  { tenantID, principal, route }: KeyPlace,
+  { tenantID, principal, route }: KeyScope,
   keys: readonly string[],
 ): Promise<void> {
   await query(FORGET_ALL, [tenantID, principal, route, JSON.stringify(keys)]);

@@ -18,9 +18,9 @@ select * from (
   from (${rows}) n) within where newer < ${most}`;
 }
 
-/** Of messages of chats. */
+/** Size and order of messages of chats. */
 export const ofMessage = { bytes: 'octet_length(n.parts)', order: ['number'] };
-/** Of their calls of tools. */
+/** Size and order of their calls of tools. */
 export const ofCall = {
   bytes: 'octet_length(n.input) + coalesce(octet_length(n.output), 0)',
   order: ['created_at', 'number'],

@@ -26,11 +26,7 @@ export interface Producer {
 /** Adds jobs to queues. Parses payloads; ids, attempts and retention of jobs come from the queue's definition. */
 export function createProducer(backplane: Backplane): Producer {
   return {
-    async enqueue(
-      definition,
-      payloads,
-      { timeoutMs = ENQUEUE_TIMEOUT_MS, replacesEnded = false, priority = 0 } = {},
-    ) {
+    async enqueue(definition, payloads, { timeoutMs = ENQUEUE_TIMEOUT_MS, replacesEnded = false, priority = 0 } = {}) {
       if (payloads.length === 0) return;
       // Safe: `jobID` gets the payload that the same definition has parsed.
       const { jobID }: QueueDefinition = definition;

@@ -3,7 +3,7 @@ import { type AISettings, lackOf } from '../apps/ai/providers.ts';
 import { describeIssues } from '../core/schema/issues.ts';
 import { parseValue } from '../core/schema/parse.ts';
 import { hostAndPort, OWN_SERVER, type TenantServerAddress } from '../core/setting-formats.ts';
-import type { S3Place } from '../datasources/files/s3-store.ts';
+import type { S3Location } from '../datasources/files/s3-store.ts';
 import type { BackplaneConfig } from '../messaging/backplane/types.ts';
 import { EmbeddedEnvironment, Environment } from './environment.ts';
 
@@ -143,7 +143,7 @@ function readAI(e: z.output<typeof Environment>): AISettings | null {
   return settings;
 }
 
-function readS3(e: z.output<typeof Environment>): S3Place | undefined {
+function readS3(e: z.output<typeof Environment>): S3Location | undefined {
   const [bucket, accessKeyId, secretAccessKey] = [e.FILES_BUCKET, e.FILES_ACCESS_KEY_ID, e.FILES_SECRET_ACCESS_KEY];
   if (!bucket) return undefined;
   if (!accessKeyId || !secretAccessKey)

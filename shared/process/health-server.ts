@@ -70,10 +70,10 @@ export async function servePages(
 /** Serves `GET /metrics` of a process that is open. */
 export async function serveMetrics(
   metrics: Metrics,
-  place: { host: string; port: number },
+  listenAddress: { host: string; port: number },
   logger: Logger,
 ): Promise<ProcessPages> {
-  const pages = await servePages(place, logger);
+  const pages = await servePages(listenAddress, logger);
   pages.open({ metrics });
   return pages;
 }

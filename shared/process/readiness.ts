@@ -17,7 +17,7 @@ interface Needed {
   isDraining: boolean;
 }
 
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 
 /** Whether a process can work: its dependencies answer, and it is not stopping. */
 export async function readReadiness({ pool, backplane, isDraining }: Needed): Promise<Readiness> {
@@ -84,7 +84,7 @@ async function requireTenantServers(pool: Pool): Promise<void> {
 /** `ok`, or the fault, without host names. */
 async function within(check: Promise<void>): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
-  const timer = setTimeout(resolve, PATIENCE_MS, 'does not answer');
+  const timer = setTimeout(resolve, TIMEOUT_MS, 'does not answer');
   check.then(
     () => resolve('ok'),
     (error: unknown) => resolve(error instanceof AppError ? error.message : 'is away'),

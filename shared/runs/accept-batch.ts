@@ -27,11 +27,11 @@ export interface NewBatch {
 /** One run of a batch. */
 export interface BatchItem {
   run: NewRun & { id: string };
-  /** A later item with the key is answered with this run, for as long as an `Idempotency-Key` is kept. */
+  /** A later item with the key is answered with this run, for as long as an `Idempotency-Key` is stored. */
   key?: { key: string; requestHash: string };
 }
 
-/** What became of an item. `isReplay`: the run was accepted for an earlier request. */
+/** The outcome of an item. `isReplay`: the run was accepted for an earlier request. */
 export type ItemOutcome = { instanceID: string; isReplay: boolean } | { error: AppError };
 
 export interface BatchToAccept {
@@ -41,20 +41,20 @@ export interface BatchToAccept {
   refused: number;
   /** Keys of items are remembered for this route. */
   route: string;
-  /** Of the whole request. */
+  /** The key of the whole request. */
   claim?: IdempotencyClaim | undefined;
   /** Makes the answer, which is stored with the key of the request. */
   answer(outcomes: readonly ItemOutcome[]): JsonObject;
 }
 
-/** How many runs the tenant has room for, and the error for the others. */
-export interface Room {
+/** The number of runs that the tenant's quota allows, and the error for the others. */
+export interface QuotaGrant {
   granted: number;
   refusal: AppError | undefined;
 }
 
 /** Writes a batch, its runs and the keys in one transaction, or finds the answer of an earlier request with the same key. */
-export async function acceptBatch(pool: Pool, accepting: BatchToAccept & { room: Room }): Promise<JsonObject> {
+export async function acceptBatch(pool: Pool, accepting: BatchToAccept & { grant: QuotaGrant }): Promise<JsonObject> {
   const { batch, claim } = accepting;
   let isReplay = false;
   const attempt = () =>
@@ -77,28 +77,28 @@ export async function acceptBatch(pool: Pool, accepting: BatchToAccept & { room:
 
 async function acceptItems(
   client: PoolClient,
-  { batch, items, room, refused, route }: BatchToAccept & { room: Room },
+  { batch, items, grant, refused, route }: BatchToAccept & { grant: QuotaGrant },
 ): Promise<ItemOutcome[]> {
   const query = onClient(client);
-  const place = { tenantID: batch.tenantID, principal: batch.caller.id, route };
+  const scope = { tenantID: batch.tenantID, principal: batch.caller.id, route };
   const keys = items.flatMap(({ key, run }) => (key ? [{ ...key, instanceID: run.id }] : []));
-  const earlier = keys.length > 0 ? await claimRunKeys(query, place, keys) : new Map();
+  const earlier = keys.length > 0 ? await claimRunKeys(query, scope, keys) : new Map();
 
   const accepted: BatchItem[] = [];
-  const withoutRoom: string[] = [];
+  const withoutQuota: string[] = [];
   const outcomes = items.map((item): ItemOutcome => {
     const { key, run } = item;
     const before = key && earlier.get(key.key);
     if (key && before)
       return before.requestHash === key.requestHash ? replay(before.instanceID) : { error: otherItem() };
-    if (room.refusal && accepted.length >= room.granted) {
-      if (key) withoutRoom.push(key.key);
-      return { error: room.refusal };
+    if (grant.refusal && accepted.length >= grant.granted) {
+      if (key) withoutQuota.push(key.key);
+      return { error: grant.refusal };
     }
     accepted.push(item);
     return { instanceID: run.id, isReplay: false };
   });
-  if (withoutRoom.length > 0) await forgetKeys(query, place, withoutRoom);
+  if (withoutQuota.length > 0) await forgetKeys(query, scope, withoutQuota);
   const errors = outcomes.filter((outcome) => 'error' in outcome).length;
   await insertBatch(client, batch, { total: accepted.length, refused: refused + errors });
   for (let at = 0; at < accepted.length; at += AT_ONCE)
@@ -109,7 +109,7 @@ async function acceptItems(
   return outcomes;
 }
 
-/** Their inputs are written as JSON in one go, which holds up the event loop. */
+/** Runs of one statement. Their inputs are written as JSON in one go, which blocks the event loop. */
 const AT_ONCE = 100;
 
 function replay(instanceID: string): ItemOutcome {

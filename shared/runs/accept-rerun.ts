@@ -79,18 +79,18 @@ function nodesOf([taken]: readonly Taken[]): string[] {
 // stays the result of the run that computed it.
 const TAKEN = `
 with source as (select id, seq from workflow_instance where id = $1 and tenant_id = $2),
-kept as (
+stored_events as (
   select coalesce(sum(1 + coalesce(jsonb_array_length(e.started), 0)), 0) = (select seq from source) as whole
   from run_event e where e.instance_id = (select id from source)
 ),
 taken as (
   select e.*, row_number() over (order by e.seq) as n from run_event e
-  where e.instance_id = (select id from source) and (select whole from kept) and e.node_id = any($3::text[]) and e.frame is null
+  where e.instance_id = (select id from source) and (select whole from stored_events) and e.node_id = any($3::text[]) and e.frame is null
     and (e.status in ('SUCCESS', 'SKIPPED') or (e.status = 'FAILED' and e.exit is not null))
 )`;
 
 const NODES = `
-select coalesce((select array_agg(node_id order by n) from taken), '{}') as nodes, (select whole from kept) as "isWhole"`;
+select coalesce((select array_agg(node_id order by n) from taken), '{}') as nodes, (select whole from stored_events) as "isWhole"`;
 
 const COPY = `${TAKEN},
 copied as (

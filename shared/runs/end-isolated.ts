@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { bisect } from '../concurrency/bisect.ts';
 import { isConnectionError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { mayPass } from '../db/pool.ts';
@@ -26,21 +27,23 @@ interface EndsRuns {
 export function createEndIsolated(runs: EndsRuns, logger: Logger): EndIsolated {
   const refused = new LRUCache<string, true>({ max: MAX_LEFT_OUT, ttl: LEFT_OUT_MS });
 
-  const endIsolated: (...ending: Parameters<EndIsolated>) => Promise<readonly string[]> = async (ids, end) => {
-    try {
-      if (ids.length > 0) await runs.end({ tenantID: null, ids, ...end });
-      return [];
-    } catch (error) {
-      if (isConnectionError(error)) throw error;
-      const [id] = ids;
-      if (ids.length === 1 && id !== undefined) {
-        logger.error({ err: error, instanceID: id }, 'run cannot be ended; it is tried again');
-        if (!mayPass(error)) refused.set(id, true);
-        return ids;
+  const endIsolated: (...ending: Parameters<EndIsolated>) => Promise<readonly string[]> = async (all, end) => {
+    const notEnded: string[] = [];
+    const attempt = async (ids: readonly string[]) => {
+      try {
+        await runs.end({ tenantID: null, ids, ...end });
+        return undefined;
+      } catch (error) {
+        if (isConnectionError(error)) throw error;
+        return error;
       }
-      const middle = ids.length >> 1;
-      return [...(await endIsolated(ids.slice(0, middle), end)), ...(await endIsolated(ids.slice(middle), end))];
-    }
+    };
+    await bisect(all, attempt, (id, error) => {
+      logger.error({ err: error, instanceID: id }, 'run cannot be ended; it is tried again');
+      if (!mayPass(error)) refused.set(id, true);
+      notEnded.push(id);
+    });
+    return notEnded;
   };
 
   return Object.assign(endIsolated, { refused: () => [...refused.keys()] });

@@ -18,7 +18,7 @@ const AT_ONCE = 500;
 
 /**
  * Ends runs and their descendants, parents first; no transaction locks a parent and a child at once. The raised epoch fences the
- * holder. Gives the ids that each transaction has ended.
+ * owner. Yields the ids that each transaction has ended.
  */
 export async function* endTree(pool: Pool, ending: Ending): AsyncGenerator<string[], void, void> {
   let level = [...ending.ids];
@@ -36,7 +36,7 @@ export async function* endTree(pool: Pool, ending: Ending): AsyncGenerator<strin
   }
 }
 
-/** Locks in one statement and reads in the next, which then sees a commit that the holder made before the lock. */
+/** Locks in one statement and reads in the next, which then sees a commit that the owner made before the lock. */
 function endSome(pool: Pool, { tenantID, ids, status, error, namesNodes = false }: Ending): Promise<string[]> {
   return inTransaction(pool, async (client) => {
     const live = await client.query<{ id: string }>(LOCK_LIVE, [ids, tenantID]);
@@ -58,14 +58,14 @@ order by id for no key update`;
 const MAX_NAMED = 3;
 
 // Nodes that repeat a body are not named beside those in it, and those that run come before those that wait.
-const PLACE = `
-place as (
+const LOCATION = `
+location as (
   select instance_id, jsonb_build_object(
     'nodeID', (array_agg(node_id order by rank))[1], 'attempt', (array_agg(attempt order by rank))[1],
     'frame', jsonb_agg(coalesce(frame, '[]') order by rank) -> 0,
     'message', $3::jsonb ->> 'message' || '. It was at ' || string_agg(to_json(node_id)::text, ', ' order by rank) filter (where rank <= ${MAX_NAMED})
       || case when count(*) > ${MAX_NAMED} then ' and ' || count(*) - ${MAX_NAMED} || ' more' else '' end
-  ) as place
+  ) as location
   from (
     select instance_id, node_id, attempt, frame, row_number() over (partition by instance_id order by status, n) as rank
     from (
@@ -92,17 +92,17 @@ with open_node as (
   ) e
   where e.status in ('RUNNING', 'SUSPENDED')
 ),
-${PLACE},
+${LOCATION},
 ending as materialized (
-  select r.id, coalesce(o.nodes, 0) as nodes, p.place
+  select r.id, coalesce(o.nodes, 0) as nodes, p.location
   from unnest($1::uuid[]) as r(id)
   left join (select instance_id, count(*) as nodes from open_node group by instance_id) o on o.instance_id = r.id
-  left join place p on p.instance_id = r.id
+  left join location p on p.instance_id = r.id
 ),
 ended as (
   update workflow_instance i
   set status = $2, epoch = epoch + 1, held_by = null, ready_at = null, dispatched_at = null, wake_at = null,
-      seq = i.seq + 1 + e.nodes, error = $3::jsonb || coalesce(e.place, '{}'), completed_at = now(), updated_at = now()
+      seq = i.seq + 1 + e.nodes, error = $3::jsonb || coalesce(e.location, '{}'), completed_at = now(), updated_at = now()
   from ending e where i.id = e.id
   returning i.id, i.seq, i.error, e.nodes
 ),

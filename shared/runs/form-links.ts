@@ -4,8 +4,8 @@ import type { KeyRing } from '../core/key-ring.ts';
 /** The public path of forms; the token of a link follows it. */
 export const FORMS_PATH = '/api/v1/forms';
 
-/** The question that a link answers: known before it is asked, so that a node may send the link first. */
-export interface QuestionPlace {
+/** The address of the collection request that a link answers: known before the request is stored, so that a node may send the link first. */
+export interface RequestAddress {
   tenantID: string;
   instanceID: string;
   nodeID: string;
@@ -13,12 +13,12 @@ export interface QuestionPlace {
   path: string;
 }
 
-/** Links by which a question is answered without signing in. */
+/** Links by which a collection request is answered without signing in. */
 export interface FormLinks {
-  /** Always the same for a place and a key, so that a repeated attempt of a node sends what the first has sent. */
-  urlOf(place: QuestionPlace): string;
+  /** Always the same for an address and a key, so that a repeated attempt of a node sends what the first has sent. */
+  urlOf(payload: RequestAddress): string;
   /** Undefined for a token that was not issued here. */
-  read(token: string): QuestionPlace | undefined;
+  read(token: string): RequestAddress | undefined;
 }
 
 const CONTEXT = 'form-link';
@@ -27,19 +27,19 @@ const CONTEXT = 'form-link';
 export function createFormLinks(secrets: KeyRing, publicURL: string): FormLinks {
   return {
     urlOf({ tenantID, instanceID, nodeID, path }) {
-      const place = Buffer.from(JSON.stringify([tenantID, instanceID, nodeID, path])).toString('base64url');
-      return `${publicURL}${FORMS_PATH}/${place}.${secrets.sign(place, CONTEXT)}`;
+      const payload = Buffer.from(JSON.stringify([tenantID, instanceID, nodeID, path])).toString('base64url');
+      return `${publicURL}${FORMS_PATH}/${payload}.${secrets.sign(payload, CONTEXT)}`;
     },
     read(token) {
-      const [, place = '', signature = ''] = /^([\w-]+)\.(.+)$/.exec(token) ?? [];
-      if (!secrets.isSigned(place, signature, CONTEXT)) return undefined;
-      const [tenantID, instanceID, nodeID, path] = Place.parse(JSON.parse(Buffer.from(place, 'base64url').toString()));
+      const [, payload = '', signature = ''] = /^([\w-]+)\.(.+)$/.exec(token) ?? [];
+      if (!secrets.isSigned(payload, signature, CONTEXT)) return undefined;
+      const [tenantID, instanceID, nodeID, path] = FormAddress.parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
       return { tenantID, instanceID, nodeID, path };
     },
   };
 }
 
-const Place = z.tuple([z.uuid(), z.uuid(), z.string(), z.string()]);
+const FormAddress = z.tuple([z.uuid(), z.uuid(), z.string(), z.string()]);
 
 /** The token in a link, which alone lets its holder answer. */
 export function tokenOf(url: string): string {

@@ -33,7 +33,7 @@ export async function planRerun(pool: Pool, source: RerunSource, { versionID, fr
     throw new AppError('CONFLICT', 'The run has not failed: re-run it from its start, or from a node');
   const { tenantID } = source;
   const after = await readGraph(pool, tenantID, versionID);
-  const again = from === 'failed' ? placeOfFailure(after, source) : [namedNode(after, from)];
+  const again = from === 'failed' ? failedNode(after, source) : [namedNode(after, from)];
   const before = source.versionID === versionID ? after : await readGraph(pool, tenantID, source.versionID);
   const reuse = findReuse(before, after, again);
   if (typeof from === 'object') await requireReached(pool, source, { graph: after, nodeID: from.nodeID, reuse });
@@ -79,7 +79,7 @@ export async function previewRerun(pool: Pool, source: RerunSource, beginning: B
 }
 
 /** A run that was cancelled, or was too late, has failed at no node: what had not ended is executed. */
-function placeOfFailure(graph: Graph, { error }: RerunSource): string[] {
+function failedNode(graph: Graph, { error }: RerunSource): string[] {
   const node = error?.nodeID ? outermostOf(graph, error.nodeID) : undefined;
   return node ? [node.id] : [];
 }

@@ -77,7 +77,7 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
     void enqueueAccepted(accepted);
     return accepted.map(({ id }) => id);
   }, isRefusedStatement);
-  const dispatchTogether = createBatcher(async (ids: string[]) => {
+  const dispatchBatched = createBatcher(async (ids: string[]) => {
     await dispatchReady(ids);
     return ids;
   });
@@ -159,8 +159,8 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
     async acceptBatch(accepting) {
       const { batch, items } = accepting;
       const inputs = items.map(({ run }) => run.input);
-      const room = await inFlight.addMany(batch.tenantID, items.length, inputs);
-      const answer = await acceptBatch(pool, { ...accepting, room });
+      const grant = await inFlight.addMany(batch.tenantID, items.length, inputs);
+      const answer = await acceptBatch(pool, { ...accepting, grant });
       void runs.dispatchQueued().catch(() => undefined);
       return answer;
     },
@@ -172,7 +172,7 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
     },
     async dispatch(ids) {
       try {
-        await Promise.all(ids.map((id) => dispatchTogether(id)));
+        await Promise.all(ids.map((id) => dispatchBatched(id)));
       } catch (error) {
         logger.warn({ err: error }, 'runs left to the sweep');
       }

@@ -31,7 +31,7 @@ export interface AIBudget {
 const names = ['aiTokensPerDay', 'aiTokensPerMonth', 'aiCalls'] as const;
 
 /**
- * Takes what a call may use from the budgets of its tenant, or throws QUOTA_EXCEEDED or RATE_LIMITED. Calls of one tenant are reserved
+ * Reserves the tokens that a call may use from the budgets of its tenant, or throws QUOTA_EXCEEDED or RATE_LIMITED. Calls of one tenant are reserved
  * one after the other, so each sees what those before it have reserved.
  */
 export async function reserveCall(pool: Pool, call: AICall): Promise<void> {
@@ -40,9 +40,9 @@ export async function reserveCall(pool: Pool, call: AICall): Promise<void> {
     const query = onClient(client);
     await lockCalls(query, tenantID);
     for (const budget of await readBudgets(query, tenantID)) {
-      // A call of a chat has the place of its answer.
-      const isPlace = budget.quota === 'aiCalls' && purpose !== 'chat';
-      requireRoom(isPlace ? { ...budget, used: await countPlaces(query, tenantID) } : budget, tokens);
+      // A call of a chat is counted by its answer.
+      const isCounted = budget.quota === 'aiCalls' && purpose !== 'chat';
+      requireBudget(isCounted ? { ...budget, used: await countCallsInFlight(query, tenantID) } : budget, tokens);
     }
     const userID = caller.userID ?? (caller.type === 'user' ? caller.id : null);
     const keyID = caller.type === 'apiKey' ? caller.id : null;
@@ -51,19 +51,19 @@ export async function reserveCall(pool: Pool, call: AICall): Promise<void> {
 }
 
 /** Throws RATE_LIMITED if an answer of a chat finds no place. Holds the lock of `reserveCall` until the transaction ends. */
-export async function requireRoomForAnswer(query: Query, tenantID: string): Promise<void> {
+export async function requireBudgetForAnswer(query: Query, tenantID: string): Promise<void> {
   await lockCalls(query, tenantID);
   for (const budget of await readBudgets(query, tenantID, ['aiCalls']))
-    requireRoom({ ...budget, used: await countPlaces(query, tenantID) }, 0);
+    requireBudget({ ...budget, used: await countCallsInFlight(query, tenantID) }, 0);
 }
 
-/** Places among the calls at once. An answer keeps its place while tools are called: its next call must not find it taken. */
-async function countPlaces(query: Query, tenantID: string): Promise<number> {
-  const { rows } = await query<{ taken: number }>(PLACES, [tenantID]);
+/** Calls in flight. An answer counts as one while tools are called: its next call must not be refused. */
+async function countCallsInFlight(query: Query, tenantID: string): Promise<number> {
+  const { rows } = await query<{ taken: number }>(CALLS_IN_FLIGHT, [tenantID]);
   return rows[0]?.taken ?? 0;
 }
 
-const PLACES = `
+const CALLS_IN_FLIGHT = `
 select (
   (select count(*) from ai_answer where tenant_id = $1
     and status in ('calling', 'waiting', 'streaming') and not is_unwanted and alive_until > now())
@@ -96,7 +96,7 @@ const OWN = `
 select max_tokens_per_day as "aiTokensPerDay", max_tokens_per_month as "aiTokensPerMonth", max_calls as "aiCalls"
 from ai_config where tenant_id = $1`;
 
-function requireRoom({ quota, max, used, isOwn }: AIBudget, tokens: number): void {
+function requireBudget({ quota, max, used, isOwn }: AIBudget, tokens: number): void {
   if (quota === 'aiCalls') {
     if (used + 1 <= max) return;
     throw new AppError(

@@ -9,9 +9,9 @@ import { onPool } from '../db/query.ts';
 
 /** A quota that is counted from time to time, for processes that accept much of it. */
 export interface CountedQuota {
-  /** Counts one more, such as a run, of the tenant. Answers with the error if there is no room for it. */
+  /** Counts one more, such as a run, of the tenant. Returns the error if the quota is exceeded. */
   add(tenantID: string): Promise<AppError | undefined>;
-  /** Counts as many as there is room for, at most `count`; with the error for the others. */
+  /** Counts as many as the quota allows, at most `count`; with the error for the others. */
   addMany(tenantID: string, count: number): Promise<{ granted: number; refusal: AppError | undefined }>;
 }
 
@@ -50,9 +50,9 @@ export function createRunsInFlight(pool: Pool): RunsInFlight {
 
 /** The quotas of runs in flight: their number, and the bytes of their inputs. */
 export interface RunsInFlight {
-  /** Counts one more run of the tenant, with its inputs if they are known. Answers with the error if there is no room for it. */
+  /** Counts one more run of the tenant, with its inputs if they are known. Returns the error if a quota is exceeded. */
   add(tenantID: string, input?: JsonObject): Promise<AppError | undefined>;
-  /** Counts as many as there is room for, at most `count`; none if there is no room for all their inputs. */
+  /** Counts as many as the quota allows, at most `count`; none if the inputs of all do not fit. */
   addMany(
     tenantID: string,
     count: number,
@@ -60,7 +60,7 @@ export interface RunsInFlight {
   ): Promise<{ granted: number; refusal: AppError | undefined }>;
 }
 
-/** Of more parts than these, writing takes so long that other requests have their turn before. */
+/** Inputs with more parts take so long to write that other requests go first. */
 const MANY_PARTS = 1_000;
 
 async function sizeOf(inputs: readonly JsonObject[]): Promise<number> {

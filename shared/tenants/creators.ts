@@ -4,14 +4,14 @@ import type { FlowKey } from '../concurrency/fair-queue.ts';
 import { maxEntries } from '../core/lru.ts';
 import type { Pool } from '../db/pool.ts';
 
-/** Finds the turn of work for a tenant: its creator is read once, because it never changes. */
-export interface TenantTurns {
+/** Finds the flow of a tenant's work in fair queues: the tenant's creator is read once, because it never changes. */
+export interface FlowKeys {
   of(work: { tenantID: string; isShort?: boolean }): Promise<FlowKey>;
 }
 
 const MAX_REMEMBERED = 100_000;
 
-export function createTenantTurns(pool: Pool): TenantTurns {
+export function createFlowKeys(pool: Pool): FlowKeys {
   const creators = new LRUCache<string, string>(maxEntries(MAX_REMEMBERED));
   const read = createBatcher((tenantIDs: string[]) => readCreators(pool, tenantIDs));
 

@@ -17,16 +17,16 @@ export interface MapPlan {
 
 /** A chunk costs two rows and a claim, so a long list has larger ones. */
 const MAX_SIZE = 500;
-/** For each place of the map, so that a slow chunk does not leave the others without work. */
-const CHUNKS_PER_PLACE = 10;
+/** Chunks for each run of the map at once, so that a slow chunk does not leave the others without work. */
+const CHUNKS_PER_SLOT = 10;
 const MAX_CHUNKS = 10_000;
 
-/** How many items a chunk has. With as many places as items, each has one of its own. */
+/** The number of items of a chunk. If all items may run at once, each has a chunk of its own. */
 export function chunkSizeOf(
   count: number,
   { concurrency, chunkSize }: Pick<MapPlan, 'concurrency' | 'chunkSize'>,
 ): number {
-  const chosen = chunkSize ?? Math.min(MAX_SIZE, Math.ceil(count / (concurrency * CHUNKS_PER_PLACE)));
+  const chosen = chunkSize ?? Math.min(MAX_SIZE, Math.ceil(count / (concurrency * CHUNKS_PER_SLOT)));
   return Math.max(1, chosen, Math.ceil(count / MAX_CHUNKS));
 }
 

@@ -15,7 +15,7 @@ import { defineRPC, rpcContext } from '#shared/messaging/queues/define-rpc.ts';
 import type { AnyQueue, AnyRPC } from '#shared/messaging/queues/index.ts';
 import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import { createRPC, type RPC } from '#shared/messaging/rpc.ts';
-import { createTenantTurns } from '#shared/tenants/creators.ts';
+import { createFlowKeys } from '#shared/tenants/creators.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
 import { answerRequests } from '#workers/processors/answer-requests.ts';
 import { createCancels } from '#workers/processors/cancels.ts';
@@ -63,7 +63,7 @@ beforeAll(async () => {
     messages: deployment.backplane.messages,
     outbound: createOutbound(deployment.config.outbound),
     cancels: createCancels(deployment.backplane.messages),
-    turns: createTenantTurns(deployment.pool),
+    flowKeys: createFlowKeys(deployment.pool),
     jobs: createJobStats(),
     answering: createSemaphore({ permits: 100 }),
     bytes: createMemoryBudget(deployment.config.heldBytes),

@@ -14,7 +14,7 @@ import { createCompletionNotices } from '#shared/runs/completion-notices.ts';
 import { addDispatchMetrics } from '#shared/runs/dispatch/metrics.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import { createEvents } from '#shared/runs/send-event.ts';
-import { createTenantTurns } from '#shared/tenants/creators.ts';
+import { createFlowKeys } from '#shared/tenants/creators.ts';
 import { createEventRecorder } from '#shared/triggers/listeners/event-recorder.ts';
 import { createListenerReader } from '#shared/triggers/listeners/listener-reader.ts';
 import { createReleaseNext } from '#shared/triggers/listeners/release-next.ts';
@@ -122,9 +122,9 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   const buffers = resources.use(createBufferTrim(pool, logger));
   const tellEnd = createCompletionNotices(messages, logger);
   const { onFinished } = dispatch;
-  const turns = createTenantTurns(pool);
+  const flowKeys = createFlowKeys(pool);
   const events = createEventProcessing({
-    ...{ turns, pool, runs, rights, sandbox, queries, publisher, buffers, reader, bytes, tellEnd, onFinished, logger },
+    ...{ flowKeys, pool, runs, rights, sandbox, queries, publisher, buffers, reader, bytes, tellEnd, onFinished, logger },
     releaseNext: createReleaseNext({ pool, producer, logger }),
     events: workflowEvents,
   });
@@ -136,7 +136,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     secrets,
     messages: backplane.messages,
     cancels: resources.use(createCancels(backplane.messages)),
-    turns,
+    flowKeys,
     jobs: createJobStats(config.metrics?.tenantIDs),
     answering: createSemaphore({ ...ANSWERING, dynamicLimit: 1 }),
     bytes,

@@ -53,10 +53,10 @@ export function answerRequests<D extends AnyRPC>(definition: D, handle: RPCHandl
 async function acquirePermit(
   { tenantID, isShort = false, replyTo }: RequestJob['payload'],
   until: AbortSignal,
-  { turns, answering, bytes }: ProcessorContext,
+  { flowKeys, answering, bytes }: ProcessorContext,
 ): Promise<Permit | undefined> {
   // Processes of an earlier version do not say which tenant sends the request. Each of those is a tenant here.
-  const flow = tenantID === undefined ? { tenantID: replyTo, isShort } : await turns.of({ tenantID, isShort });
+  const flow = tenantID === undefined ? { tenantID: replyTo, isShort } : await flowKeys.of({ tenantID, isShort });
   const isAcquired = answering.tryAcquire(flow) || (await answering.acquire(flow, until));
   return isAcquired ? new Permit(answering, flow, bytes.openReservation(flow)) : undefined;
 }

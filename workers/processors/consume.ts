@@ -13,7 +13,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane, JobWorker, Messages } from '#shared/messaging/backplane/index.ts';
 import type { QueueDefinition } from '#shared/messaging/queues/define-queue.ts';
 import type { AnyQueue } from '#shared/messaging/queues/index.ts';
-import type { TenantTurns } from '#shared/tenants/creators.ts';
+import type { FlowKeys } from '#shared/tenants/creators.ts';
 import type { AI } from '../ai/calls.ts';
 import type { OutboundServices } from '../datasources/connectors/outbound-services.ts';
 import type { Datasources } from '../datasources/queries/datasources.ts';
@@ -32,7 +32,7 @@ export interface ProcessorContext extends OutboundServices {
   secrets: KeyRing;
   messages: Messages;
   cancels: Cancels;
-  turns: TenantTurns;
+  flowKeys: FlowKeys;
   /** Places for the questions that this worker answers at once, of all queues. */
   answering: Semaphore;
   jobs: JobStats;
@@ -91,7 +91,7 @@ export function consume<D extends AnyQueue>(
         payload = parsed.data as z.output<D['payload']>;
         // Below, `isKept` gets a result of its own definition.
         const result = definition.result.parse(await processor({ payload, signal }, context));
-        await keep(job, 'removeOnComplete', definition.isKept(result as never) ? payload : undefined);
+        await keep(job, 'removeOnComplete', definition.isRetained(result as never) ? payload : undefined);
         // Not the answer to a question, which may be large and belongs to a tenant.
         const durationMs = Math.round(performance.now() - began);
         count(payload, result.outcome, durationMs);

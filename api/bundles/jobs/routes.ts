@@ -12,7 +12,7 @@ import { tenantRoute } from '../../context/routes.ts';
 import { ID } from '../../http/fields/id.ts';
 import { findPage, pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import type { ImportInput } from '../call-route.ts';
+import type { ImportInput } from '../run-handler.ts';
 import { Imported, RolledBack } from '../schemas.ts';
 import { ImportJobBody, ImportJobEnded, ImportJobError, ImportJobRecord } from './schemas.ts';
 
@@ -82,7 +82,7 @@ async function addJob(
   { body, total, isPlanned = false, importID }: NewJob,
 ): Promise<z.input<typeof ImportJobRecord>> {
   requireUnbound(caller, 'an import job');
-  await requireRoom(em, tenantID);
+  await requireHeadroom(em, tenantID);
   const id = newID();
   const request = secrets.seal(JSON.stringify(body), sealedColumns.importRequest.context(id));
   const apiKeyID = caller.type === 'apiKey' ? caller.id : null;
@@ -134,7 +134,7 @@ async function getJob(em: EntityManager, id: string) {
   return job;
 }
 
-async function requireRoom(em: EntityManager, tenantID: string): Promise<void> {
+async function requireHeadroom(em: EntityManager, tenantID: string): Promise<void> {
   const query = onEntities(em);
   // Two requests at once would each find the last place.
   await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`import.jobs.${tenantID}`]);

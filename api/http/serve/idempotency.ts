@@ -12,8 +12,8 @@ import {
   createResponseEviction,
   forgetKey,
   type IdempotencyClaim,
-  NOT_KEPT,
-  notKept,
+  NOT_STORED,
+  notStored,
   notYet,
   type StoredAnswer,
   storeAnswer,
@@ -189,7 +189,7 @@ function sealed({ status, response }: StoredAnswer, { secrets, context }: SealCo
   if (status === UNKNOWN) return { status, response: {} };
   const text = JSON.stringify({ status, response });
   const isKept = Buffer.byteLength(text) <= MAX_KEPT;
-  return { status: NOT_KEPT, response: {}, sealed: isKept ? secrets.seal(text, context) : null };
+  return { status: NOT_STORED, response: {}, sealed: isKept ? secrets.seal(text, context) : null };
 }
 
 /** An answer whose key was taken out of `SECRETS_KEYS` is not kept any more. */
@@ -198,7 +198,7 @@ function opened(stored: StoredAnswer, { secrets, context }: SealContext): Stored
   try {
     return JSON.parse(secrets.open(stored.sealed, context));
   } catch {
-    return { status: NOT_KEPT, response: {} };
+    return { status: NOT_STORED, response: {} };
   }
 }
 
@@ -208,7 +208,7 @@ function replayed({ status, response }: StoredAnswer, claim: IdempotencyClaim): 
     if (status < 400) return { status, response };
     throw reviveError(WireError.parse(response.error));
   }
-  if (status === NOT_KEPT) throw notKept();
+  if (status === NOT_STORED) throw notStored();
   throw new AppError(
     'CONFLICT',
     'How the earlier request with this Idempotency-Key ended is unknown: look before you try again, with another key',

@@ -8,7 +8,7 @@ import { CronJobType, configs, MissedRunPolicy, OverlapPolicy } from '#shared/tr
 import { Message } from '../../http/fields/response-parts.ts';
 import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
-import type { Spellings } from '../../http/fields/field-aliases.ts';
+import type { FieldAliases } from '../../http/fields/field-aliases.ts';
 import {
   exampleCronJob,
   exampleCronJobCreate,
@@ -73,7 +73,7 @@ const own = {
 };
 
 /** Names of fields in errors of handlers. */
-export const cronJobSpellings: Spellings = { cronJobConfig: ['cronJobConfig', 'workflowConfig'] };
+export const cronJobAliases: FieldAliases = { cronJobConfig: ['cronJobConfig', 'workflowConfig'] };
 
 export const CronJobCreate = z
   .object(own)

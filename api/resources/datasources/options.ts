@@ -44,8 +44,8 @@ export function readOptions(type: string, given: JsonObject, stored: JsonObject 
 export function readIncomplete(type: string, given: JsonObject, stored: JsonObject) {
   const whole = z.object({ datasourceOptions: schemaOf(type) });
   const [before, after] = [{ datasourceOptions: stored }, { datasourceOptions: given }];
-  const { kept, missing } = keepKnown(whole, after, before);
-  const parsed = requireValue(whole, kept);
+  const { known, missing } = keepKnown(whole, after, before);
+  const parsed = requireValue(whole, known);
   const moved = isMoved(whole, {
     given: after,
     next: asJSON(parsed),
@@ -56,8 +56,8 @@ export function readIncomplete(type: string, given: JsonObject, stored: JsonObje
 }
 
 function readFirst(whole: z.ZodObject<{ datasourceOptions: z.ZodType }>, given: { datasourceOptions: JsonObject }) {
-  const { kept, missing } = keepKnown(whole, given, {});
-  const options = asJSON(requireValue(whole, kept).datasourceOptions);
+  const { known, missing } = keepKnown(whole, given, {});
+  const options = asJSON(requireValue(whole, known).datasourceOptions);
   return { options: withoutMasked(whole.shape.datasourceOptions, options), missing };
 }
 

@@ -48,7 +48,7 @@ export interface AuditFilter {
   to?: Date | undefined;
 }
 
-interface Place {
+interface AuditQuery {
   tenantID: string;
   filter: AuditFilter;
   /** Entries older than this one. */
@@ -66,12 +66,12 @@ export const MAX_CHANGES = 20;
 /** A page of entries, newest first, and where the next one begins; undefined at the end. */
 export async function readEntries(
   pool: Pool,
-  { tenantID, filter, before }: Place,
+  { tenantID, filter, before }: AuditQuery,
   { limit, offset = 0 }: { limit: number; offset?: number },
 ): Promise<{ entries: AuditEntry[]; next: string | undefined }> {
   const { text, values } = conditions(filter, [tenantID, before ?? MAX_SEQ]);
   const { rows } = await pool.query<AuditEntry & { last: string | null }>({
-    text: select(text, { limit: limit + 1, offset, asset: placeOf(filter.assetID, values) }),
+    text: select(text, { limit: limit + 1, offset, asset: parameterOf(filter.assetID, values) }),
     values,
   });
   const found = rows.filter(({ id }) => id !== null);
@@ -90,12 +90,12 @@ const CHANGES = `
 select asset_type as "assetType", asset_id as "assetID", action, details -> 'changes' as changes
 from audit_record where entry_id = $1 and kind = 'change' order by seq`;
 
-function placeOf(assetID: string | undefined, values: readonly unknown[]): string | undefined {
+function parameterOf(assetID: string | undefined, values: readonly unknown[]): string | undefined {
   return assetID === undefined ? undefined : `$${values.indexOf(assetID) + 1}`;
 }
 
 /** How many entries fit, counted up to `MAX_NUMBERED` and among the rows that pages with numbers reach. */
-export async function countEntries(pool: Pool, { tenantID, filter }: Place): Promise<number> {
+export async function countEntries(pool: Pool, { tenantID, filter }: AuditQuery): Promise<number> {
   const { text, values } = conditions(filter, [tenantID, MAX_SEQ]);
   const { rows } = await pool.query<{ n: number }>({
     text: count(text, { isFiltered: Object.values(filter).some((value) => value !== undefined && value !== false) }),
@@ -121,7 +121,7 @@ const STATUS = 'coalesce(o.status, e.status)';
 
 function conditions(filter: AuditFilter, values: unknown[]): { text: string; values: unknown[] } {
   const parts = [`e.tenant_id = $1`, `e.seq < $2::bigint`, `e.kind = 'entry'`];
-  const add = (part: (place: string) => string, value: unknown) => {
+  const add = (part: (parameter: string) => string, value: unknown) => {
     if (value === undefined) return;
     values.push(value);
     parts.push(part(`$${values.length}`));

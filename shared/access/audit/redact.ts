@@ -29,18 +29,18 @@ export interface Hiding {
 
 /**
  * A value as the trail keeps it: without secrets, and with at most 2000 characters as JSON. A longer one becomes
- * `{_truncated: "its beginning"}`. Takes as long as what is kept, however large the value is.
+ * `{_truncated: "its beginning"}`. Takes time in proportion to the copy, however large the value is.
  */
 export function readable(value: unknown, { names, mask, maxLength = MAX_BODY_LENGTH }: Hiding = {}): Json {
   const budget = { left: maxLength };
-  const kept = copyOf(value, names, budget, 0);
-  const copy = mask && isJsonObject(kept) ? mask(kept) : kept;
+  const stored = copyOf(value, names, budget, 0);
+  const copy = mask && isJsonObject(stored) ? mask(stored) : stored;
   const text = JSON.stringify(copy);
   const isWhole = budget.left >= 0 && text.length <= maxLength;
   return isWhole ? copy : { _truncated: storable(text.slice(0, maxLength)) };
 }
 
-/** Characters of a text that are read for what is kept of it. */
+/** Characters of a text that are read for the part that is stored. */
 const BEGINNING = 4_000;
 
 /** The same of a text of JSON. Of a long one only the beginning is read. */
@@ -55,19 +55,19 @@ const closers: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 /** Reads the whole values at the beginning of a JSON text, and the beginning of the text amid which it ends. */
 function parseBeginning(text: string): unknown {
   const open: string[] = [];
-  let [kept, closing] = ['', ''];
+  let [stored, closing] = ['', ''];
   // Texts, as far as they go, and the marks of objects and lists.
   for (const { 0: found, 1: end, index } of text.matchAll(/"(?:[^"\\]|\\.)*("?)|[{}[\],]/gs)) {
     const before = text.slice(0, index);
     if (found.startsWith('"')) {
-      if (end === '') kept = cutText(found, { before, closer: open[0] }) ?? kept;
+      if (end === '') stored = cutText(found, { before, closer: open[0] }) ?? stored;
       continue;
     }
     follow(open, found);
-    [kept, closing] = [found === ',' ? before : before + found, open.join('')];
+    [stored, closing] = [found === ',' ? before : before + found, open.join('')];
     if (open.length > MAX_DEPTH) break;
   }
-  return kept === '' ? null : JSON.parse(kept + closing);
+  return stored === '' ? null : JSON.parse(stored + closing);
 }
 
 /** Notes in `open` what closes the lists and objects around the place after a mark, the innermost first. */
@@ -105,7 +105,7 @@ function copyOf(value: unknown, names: Hiding['names'], budget: Budget, depth: n
 
 function objectOf(value: object, names: Hiding['names'], budget: Budget, depth: number): JsonObject {
   const copy: JsonObject = {};
-  // Not `Object.keys`: it would list a million keys of which ten are kept.
+  // Not `Object.keys`: it would list a million keys of which ten are stored.
   for (const name in value) {
     if (budget.left < 0) break;
     const child: unknown = Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
@@ -143,8 +143,8 @@ function textOf(text: string, budget: Budget): string {
 
 /** The beginning of a text, without credentials of addresses. */
 function beginningOf(text: string, length: number): string {
-  const kept = withoutUserinfo(text.slice(0, length));
-  return length < text.length ? withoutHalfAddress(kept) : kept;
+  const stored = withoutUserinfo(text.slice(0, length));
+  return length < text.length ? withoutHalfAddress(stored) : stored;
 }
 
 /** Removes half an address amid which a text was cut: credentials may be left without the `@` behind them. */
@@ -159,16 +159,16 @@ function withoutUserinfo(text: string): string {
 
 /** Headers without credentials, each cut. */
 export function readableHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): JsonObject {
-  const kept: JsonObject = {};
+  const stored: JsonObject = {};
   let count = 0;
   for (const name in headers) {
     const value = headers[name];
     if (value === undefined || isSecretName(name) || withoutMeaning.has(name)) continue;
     count += 1;
     if (count > MAX_HEADERS) break;
-    kept[name] = storable(beginningOf(String(value), MAX_HEADER_LENGTH));
+    stored[name] = storable(beginningOf(String(value), MAX_HEADER_LENGTH));
   }
-  return kept;
+  return stored;
 }
 
 const MAX_HEADERS = 30;

@@ -23,16 +23,16 @@ const MAX_ROWS = 5_000;
 export async function sealNext(client: PoolClient, upTo: string): Promise<Sealed> {
   // The lock keeps a second process from sealing the same rows. A statement of its own, so that the next one sees the seals of that process.
   const { rows } = await client.query<{ from: string; to: string; isDone: boolean }>({
-    text: PLACE,
+    text: NEXT_RANGE,
     values: [upTo, MAX_ROWS],
   });
-  const [place] = rows;
-  if (!place) return { seals: [], isDone: true };
-  const sealed = await client.query<Sealed['seals'][number]>({ text: SEAL, values: [place.from, place.to] });
-  return { seals: sealed.rows, isDone: place.isDone };
+  const [range] = rows;
+  if (!range) return { seals: [], isDone: true };
+  const sealed = await client.query<Sealed['seals'][number]>({ text: SEAL, values: [range.from, range.to] });
+  return { seals: sealed.rows, isDone: range.isDone };
 }
 
-const PLACE = `
+const NEXT_RANGE = `
 with locked as (select sealed_to from audit_progress where sealed_to < $1::bigint for update)
 select sealed_to::text as "from", least(sealed_to + $2::int, $1::bigint)::text as "to", sealed_to + $2::int >= $1::bigint as "isDone" from locked`;
 
@@ -73,7 +73,7 @@ export interface TrailRetention {
   maxAuditMs: number;
 }
 
-interface Portion {
+interface SealRange {
   tenantID: string;
   /** Seals with a higher number. */
   after: number;
@@ -83,7 +83,7 @@ interface Portion {
 /** Checks some seals of a tenant, in order: each against its rows and the seal before it. */
 export async function checkSeals(
   pool: Pool,
-  { tenantID, after, limit }: Portion,
+  { tenantID, after, limit }: SealRange,
   { auditMs, maxAuditMs }: Omit<TrailRetention, 'minAuditMs'>,
 ): Promise<SealCheck[]> {
   const values = [tenantID, after, limit, auditMs / 1000, maxAuditMs / 1000];
@@ -93,7 +93,7 @@ export async function checkSeals(
 
 // The shortest retention since the seal was retired: that of now, and those from which the tenant has changed it, which are in the trail.
 // An hour, because clocks differ.
-const KEPT_SECS = `
+const RETENTION_SECS = `
 select least(min(coalesce(days * 86400, $4::float8)), $5::float8) from (
   select audit_days::float8 as days from tenant where id = $1
   union all
@@ -113,7 +113,7 @@ select p.number, p.row_count as "rowCount", p.newest_at as "newestAt", p.retired
     when p.retired_at is null then c.n = p.row_count and c.content_hash = p.content_hash
       and coalesce(p.before, 0) = p.number - 1 and coalesce(p.previous_to, 0) = p.from_seq
     else p.before is null and not exists (select from audit_record r where r.tenant_id = $1 and r.seq <= p.to_seq)
-      and p.retired_at <= now() and p.newest_at < p.retired_at - make_interval(secs => (${KEPT_SECS}))
+      and p.retired_at <= now() and p.newest_at < p.retired_at - make_interval(secs => (${RETENTION_SECS}))
   end as "isIntact"
 from part p cross join lateral (
   select count(*)::int as n, ${CONTENT_HASH} as content_hash

@@ -16,7 +16,7 @@ export const CHAT_LEASE_MS = 10_000;
 /** An answer that no process says it sends to its client for so long is not wanted, unless it goes on without one. */
 export const CHAT_READER_MS = 15_000;
 /** How long an answer waits for a worker. */
-export const CHAT_PATIENCE_MS = 60_000;
+export const CHAT_WAIT_MS = 60_000;
 export const CHAT_TIMEOUT_MS = 300_000;
 
 /** Steps of an answer in which a model may call tools. */

@@ -4,5 +4,5 @@ import { z } from 'zod';
 export const ToolApprovalPolicy = z.enum(['none', 'destructive', 'changes']);
 export type ToolApprovalPolicy = z.infer<typeof ToolApprovalPolicy>;
 
-/** What is not decided by then is not done. */
+/** A call that is not decided by then is not made. */
 export const APPROVAL_HOURS = 24;

@@ -40,7 +40,7 @@ export const DESCRIBE_TOOLS = 'describe_tools';
 /** The user answers it in the client: what it does is to ask. */
 export const ASK_USER = 'askUser';
 
-/** Of a call whose answer has ended without it. */
+/** The error of a call whose answer has ended without it. */
 export const NOT_CALLED = 'It was not called: the answer ended before';
 export const NOT_CONFIRMED = 'The user did not confirm it';
 

@@ -3,7 +3,7 @@ import { bindingFor, MAX_BINDINGS } from './bindings.ts';
 import type { WidgetDefinition } from './define-widget.ts';
 import { object, text } from './properties.ts';
 
-/** Of every widget. */
+/** Events of every widget. */
 const COMMON_EVENTS = ['onClick', 'onRefresh', 'onLoad'] as const;
 
 const actions = [
@@ -16,7 +16,7 @@ const actions = [
   'NAVIGATE',
 ] as const;
 
-/** What a browser does at an event. The server reads the ids in it, when it checks permissions. */
+/** The browser's action at an event. The server reads the ids in it, when it checks permissions. */
 const Action = z.looseObject({
   type: z.enum(actions).meta({ title: 'Action', description: 'What is done' }),
   key: text('Variable', 'Name of the variable that is set'),

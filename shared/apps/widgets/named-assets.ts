@@ -34,7 +34,7 @@ function idAt(value: Json, key: string, path: Path): WidgetAsset[] {
   return type && id ? [{ type, id, path: [...path, key] }] : [];
 }
 
-interface Place {
+interface Visit {
   value: Json;
   path: Path;
 }
@@ -42,9 +42,9 @@ interface Place {
 /** A loop: actions may be nested as deeply as a body allows. */
 function namedIn(root: Json, at: Path): WidgetAsset[] {
   const found: WidgetAsset[] = [];
-  const left: Place[] = [{ value: root, path: at }];
-  for (let place = left.pop(); place; place = left.pop()) {
-    const { value, path } = place;
+  const left: Visit[] = [{ value: root, path: at }];
+  for (let visit = left.pop(); visit; visit = left.pop()) {
+    const { value, path } = visit;
     if (isJsonObject(value)) for (const key of KEYS.keys()) found.push(...idAt(value, key, path));
     for (const [key, child] of entriesOf(value))
       if (typeof child === 'object' && child !== null) left.push({ value: child, path: [...path, key] });

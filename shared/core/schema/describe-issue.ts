@@ -54,7 +54,7 @@ function describeSchema(schema: Schema | undefined): string {
   switch (def.type) {
     case 'number':
     case 'bigint':
-      return `${isWhole(schema) ? 'a whole number' : 'a number'}${range(boundsOf(schema))}`;
+      return `${isWhole(schema) ? 'a whole number' : 'a number'}${range(rangeOf(schema))}`;
     case 'string':
       return describeText(schema);
     case 'boolean':
@@ -63,7 +63,7 @@ function describeSchema(schema: Schema | undefined): string {
       return 'null';
     case 'array':
     case 'set':
-      return `a list${amount(boundsOf(schema), 'item')}`;
+      return `a list${amount(rangeOf(schema), 'item')}`;
     case 'tuple':
       return `a list of ${countOf(def.items.length, 'item')}`;
     case 'object':
@@ -100,7 +100,7 @@ function describeWrapped(schema: Schema): string {
   return isNullable ? `${describeSchema(inner)} or null` : describeSchema(inner);
 }
 
-/** Of the types of JSON together it is `a value`: their list says no more. */
+/** All types of JSON together are described as `a value`: their list says no more. */
 function describeChoices(choices: readonly Schema[]): string {
   const types = new Set<string>(choices.map((choice) => defOf(choice).type));
   if (['string', 'number', 'boolean', 'null', 'array', 'record'].every((type) => types.has(type))) return ANY_VALUE;
@@ -111,7 +111,7 @@ function describeChoices(choices: readonly Schema[]): string {
 
 function describeText(schema: Schema): string {
   const { format } = defOf(schema) as { format?: string };
-  return `${(format && formats[format]) ?? 'a text'}${amount(boundsOf(schema), 'character')}`;
+  return `${(format && formats[format]) ?? 'a text'}${amount(rangeOf(schema), 'character')}`;
 }
 
 const formats: Readonly<Record<string, string>> = {
@@ -143,7 +143,7 @@ function describeFormat(issue: InvalidFormat, owner: Schema | undefined): string
   return pattern === undefined ? describeSchema(owner) : `a text that matches ${pattern}`;
 }
 
-interface Bounds {
+interface Range {
   min?: number;
   max?: number;
   isAbove?: boolean;
@@ -152,18 +152,18 @@ interface Bounds {
 
 type Check = z.core.$ZodChecks['_zod']['def'];
 
-function boundsOf(schema: Schema): Bounds {
-  const bounds: Bounds = {};
+function rangeOf(schema: Schema): Range {
+  const found: Range = {};
   for (const check of defOf(schema).checks ?? []) {
     // Every check is one of these classes; zod types the list by their base class.
     const def = check._zod.def as Check;
-    if (def.check === 'greater_than') Object.assign(bounds, { min: Number(def.value), isAbove: !def.inclusive });
-    if (def.check === 'less_than') Object.assign(bounds, { max: Number(def.value), isBelow: !def.inclusive });
-    if (def.check === 'min_length' || def.check === 'min_size') bounds.min = def.minimum;
-    if (def.check === 'max_length' || def.check === 'max_size') bounds.max = def.maximum;
-    if (def.check === 'length_equals') Object.assign(bounds, { min: def.length, max: def.length });
+    if (def.check === 'greater_than') Object.assign(found, { min: Number(def.value), isAbove: !def.inclusive });
+    if (def.check === 'less_than') Object.assign(found, { max: Number(def.value), isBelow: !def.inclusive });
+    if (def.check === 'min_length' || def.check === 'min_size') found.min = def.minimum;
+    if (def.check === 'max_length' || def.check === 'max_size') found.max = def.maximum;
+    if (def.check === 'length_equals') Object.assign(found, { min: def.length, max: def.length });
   }
-  return bounds;
+  return found;
 }
 
 function isWhole(schema: Schema): boolean {
@@ -172,7 +172,7 @@ function isWhole(schema: Schema): boolean {
   return all.some((one) => 'format' in one && typeof one.format === 'string' && /int/.test(one.format));
 }
 
-function range({ min, max, isAbove = false, isBelow = false }: Bounds): string {
+function range({ min, max, isAbove = false, isBelow = false }: Range): string {
   if (min !== undefined && max !== undefined && !isAbove && !isBelow) return ` from ${min} to ${max}`;
   const lower = min !== undefined && (isAbove ? `above ${min}` : `of at least ${min}`);
   const upper = max !== undefined && (isBelow ? `below ${max}` : `of at most ${max}`);
@@ -180,7 +180,7 @@ function range({ min, max, isAbove = false, isBelow = false }: Bounds): string {
   return both.length > 0 ? ` ${both.join(' and ')}` : '';
 }
 
-function amount({ min, max }: Bounds, unit: string): string {
+function amount({ min, max }: Range, unit: string): string {
   if (min !== undefined && min === max) return ` of ${countOf(min, unit)}`;
   if (min && max !== undefined) return ` of ${min} to ${countOf(max, unit)}`;
   if (min === 1) return ' that is not empty';

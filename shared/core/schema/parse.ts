@@ -5,7 +5,7 @@ import { expectationOf } from './describe-issue.ts';
 import { type Issue, invalid, type Path, within } from './issues.ts';
 import { isSecretAt } from './secret.ts';
 
-/** Of very many issues only the first are listed; `count` is the number of all. */
+/** The first issues if there are very many; `count` is the number of all. */
 export type ParsedValue<T> = { success: true; data: T } | { success: false; issues: Issue[]; count: number };
 
 /**

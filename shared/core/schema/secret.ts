@@ -53,7 +53,7 @@ export function keepMasked(
   return keep([schema], { next: options, stored, path: [] }, unmatched) as JsonObject;
 }
 
-/** What becomes of a mask without a match. */
+/** The value for a mask without a match. */
 type Unmatched = (path: Path) => Json;
 
 function refuseUnmatched(path: Path): Json {
@@ -64,11 +64,11 @@ function refuseUnmatched(path: Path): Json {
 /** Masks that no stored secret stands for are left out, and their paths listed. */
 export function keepKnown(schema: z.ZodType, options: JsonObject, stored: JsonObject) {
   const missing: Path[] = [];
-  const kept = keepMasked(schema, options, stored, (path) => {
+  const known = keepMasked(schema, options, stored, (path) => {
     missing.push(path);
     return MASK;
   });
-  return { kept, missing };
+  return { known, missing };
 }
 
 /** Leaves out the secrets that are only a mask. */
@@ -217,7 +217,7 @@ function partners(schemas: readonly Schema[], next: readonly Json[], stored: Jso
   if (!Array.isArray(stored) || stored.length === 0) return () => undefined;
   const alike = Map.groupBy(stored, (item) => sorted(walk(schemas, item, [], () => MASK)));
   const counts = new Map<string, number>();
-  const places = next.map((item) => {
+  const ranks = next.map((item) => {
     const text = sorted(item);
     const rank = counts.get(text) ?? 0;
     counts.set(text, rank + 1);
@@ -225,7 +225,7 @@ function partners(schemas: readonly Schema[], next: readonly Json[], stored: Jso
   });
   const named = Map.groupBy(stored, nameOf);
   return (_stored: unknown, key: Key): Json | undefined => {
-    const { text = '', rank = 0 } = places[Number(key)] ?? {};
+    const { text = '', rank = 0 } = ranks[Number(key)] ?? {};
     const found = alike.get(text) ?? [];
     if (found.length > 0 && found.length === counts.get(text)) return found[rank];
     const name = nameOf(next[Number(key)] ?? null);

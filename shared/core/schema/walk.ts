@@ -46,7 +46,7 @@ export function wrappedIn(schema: Schema): Schema | undefined {
   }
 }
 
-/** Of a discriminated union only the choice that the value names, if it names one; else all of them. */
+/** The choice of a discriminated union that the value names, if it names one; else all choices. */
 export function choicesFor(def: z.core.$ZodUnionDef, value: unknown): readonly Schema[] {
   const { discriminator } = def as Partial<z.core.$ZodDiscriminatedUnionDef>;
   if (discriminator === undefined || typeof value !== 'object' || value === null) return def.options;

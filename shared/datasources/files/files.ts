@@ -3,13 +3,13 @@ import type { Pool } from '../../db/pool.ts';
 import type { Query } from '../../db/query.ts';
 import { ownRead } from '../../db/unavailable-store.ts';
 import { createFolderStore } from './folder-store.ts';
-import { createS3Store, type S3Place } from './s3-store.ts';
+import { createS3Store, type S3Location } from './s3-store.ts';
 import type { BlobStore, ByteRange, StoreName } from './store.ts';
 
 export interface FilesConfig {
   /** Absent: not there. */
   folder: string | undefined;
-  s3: S3Place | undefined;
+  s3: S3Location | undefined;
 }
 
 export interface StoredFile {

@@ -1,7 +1,7 @@
 import type { AwsClient } from 'aws4fetch';
 import type { BlobStore, ByteRange } from './store.ts';
 
-export interface S3Place {
+export interface S3Location {
   /** Absent: Amazon's, for the region. */
   endpoint: string | undefined;
   region: string;
@@ -13,7 +13,7 @@ export interface S3Place {
 const TIMEOUT_MS = 30_000;
 
 /** Files as objects in a bucket of the deployment, by path addresses. Requests are repeated twice, since each may be. */
-export function createS3Store({ endpoint, bucket, ...credentials }: S3Place): BlobStore {
+export function createS3Store({ endpoint, bucket, ...credentials }: S3Location): BlobStore {
   let client: AwsClient | undefined;
   const base = (endpoint ?? `https://s3.${credentials.region}.amazonaws.com`).replace(/\/+$/, '');
 
@@ -54,7 +54,7 @@ export function createS3Store({ endpoint, bucket, ...credentials }: S3Place): Bl
 
 /** Loaded with the first file: most deployments have no bucket. */
 async function openClient(
-  credentials: Pick<S3Place, 'region' | 'accessKeyId' | 'secretAccessKey'>,
+  credentials: Pick<S3Location, 'region' | 'accessKeyId' | 'secretAccessKey'>,
 ): Promise<AwsClient> {
   const { AwsClient } = await import('aws4fetch');
   return new AwsClient({ ...credentials, service: 's3', retries: 2 });

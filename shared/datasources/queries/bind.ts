@@ -181,7 +181,7 @@ function fillXML(field: string, text: string, scope: JsonObject): string {
     if (typeof part === 'string') {
       filled.add(part);
       // The place of the value before was safe, so what is open here was opened here.
-      isUnsafe = isUnsafePlace(part);
+      isUnsafe = isUnsafePosition(part);
       continue;
     }
     // Nothing is escaped inside these, so no value would be safe there.
@@ -196,7 +196,7 @@ function asXML(value: Json | undefined): string {
 }
 
 /** Whether a text ends in a comment, in CDATA or in the name of a tag. */
-function isUnsafePlace(xml: string): boolean {
+function isUnsafePosition(xml: string): boolean {
   const isOpen = (begin: string, end: string) => {
     const at = xml.lastIndexOf(begin);
     return at >= 0 && !xml.includes(end, at + begin.length);

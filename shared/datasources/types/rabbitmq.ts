@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isUnsafeInteger } from '../../core/exact-number.ts';
 import { secret } from '../../core/schema/secret.ts';
 import {
   connectionName,
@@ -24,10 +25,7 @@ const queue = name.meta({ title: 'Queue', description: 'Name of the queue, such 
 
 const headerNumber = z
   .number()
-  .refine(
-    (value) => !Number.isInteger(value) || Number.isSafeInteger(value),
-    'must be an exact number; write a larger integer as text',
-  );
+  .refine((value) => !isUnsafeInteger(value), 'must be an exact number; write a larger integer as text');
 const headerValue = z.union([z.string(), headerNumber, z.boolean(), z.null()]);
 const headers = z
   .record(short, z.union([headerValue, z.array(headerValue)]))

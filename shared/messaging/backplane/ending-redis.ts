@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
-/** What ioredis keeps of a connection that broke, to send it again on the next one. Its types do not name it. */
-interface Kept {
+/** Commands that ioredis stores of a connection that broke, to send them again on the next one. Its types do not name them. */
+interface Unsent {
   prevCommandQueue?: { shift(): { command: { reject(error: Error): void } } | undefined } | null;
 }
 
@@ -20,8 +20,8 @@ export function endingRedis(client: Redis): Redis {
   const duplicate = client.duplicate.bind(client);
   client.duplicate = (override) => endingRedis(duplicate(override));
   client.on('end', () => {
-    const { prevCommandQueue: kept } = client as Kept;
-    for (let item = kept?.shift(); item; item = kept?.shift()) item.command.reject(new Error('Connection is closed.'));
+    const { prevCommandQueue: unsent } = client as Unsent;
+    for (let item = unsent?.shift(); item; item = unsent?.shift()) item.command.reject(new Error('Connection is closed.'));
   });
   return client;
 }

@@ -56,7 +56,7 @@ function createExactLimiter(store: RateLimiterAbstract, limit: Limit, logger: Lo
     }
   }
 
-  async function countTogether(sums: ReadonlyMap<string, number>): Promise<Map<string, Counted> | undefined> {
+  async function countBatch(sums: ReadonlyMap<string, number>): Promise<Map<string, Counted> | undefined> {
     const counted = new Map<string, Counted>();
     const count = async () => {
       const all = await Promise.all([...sums].map(([key, sum]) => countInStore(key, sum)));
@@ -84,7 +84,7 @@ function createExactLimiter(store: RateLimiterAbstract, limit: Limit, logger: Lo
       sums.set(key, sum);
       return sum;
     });
-    const counted = await countTogether(sums);
+    const counted = await countBatch(sums);
     return takes.map(({ key }, index) => {
       const result = counted?.get(key);
       const later = (sums.get(key) ?? 0) - (upTo[index] ?? 0);

@@ -19,13 +19,13 @@ export function createChannels(
   /** The driver wants one statement at a time. */
   let listening = Promise.resolve();
 
-  const inTurn = (work: () => Promise<void>): void => {
+  const serially = (work: () => Promise<void>): void => {
     listening = listening.then(work);
   };
-  const watch = answerMs ? watchListeners(() => (client ? [client] : []), answerMs, inTurn) : undefined;
+  const watch = answerMs ? watchListeners(() => (client ? [client] : []), answerMs, serially) : undefined;
 
   function listenNext(on: pg.Client, channel: string): void {
-    inTurn(async () => {
+    serially(async () => {
       // A broken connection is replaced by one that listens to all channels.
       if (client === on) await on.query(`listen "${prefix}.${channel}"`).catch(() => undefined);
     });

@@ -103,7 +103,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     return queue;
   }
 
-  async function addTogether(name: string, jobs: readonly NewJob[]): Promise<void> {
+  async function addBatch(name: string, jobs: readonly NewJob[]): Promise<void> {
     const queue = openQueue(name);
     if (jobs.length > FEW_JOBS) await queue.addBulk([...jobs]);
     else await Promise.all(jobs.map((job) => queue.add(job.name, job.data, job.opts)));
@@ -113,7 +113,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     const known = gathering.get(name);
     if (known) return known(job);
     const add = createBatcher<NewJob, void>(async (jobs) => {
-      await addTogether(name, jobs);
+      await addBatch(name, jobs);
       return jobs.map(() => undefined);
     });
     gathering.set(name, add);
@@ -137,7 +137,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     async add(name, jobs) {
       const [first, ...others] = jobs;
       if (first && others.length === 0 && !isLarge(first)) await gather(name, first);
-      else await addTogether(name, jobs);
+      else await addBatch(name, jobs);
     },
     setTimer: (name, id, timer) => setTimer(openQueue(name), id, timer),
     removeTimer: async (name, id) => void (await openQueue(name).removeJobScheduler(id)),

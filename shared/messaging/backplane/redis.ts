@@ -25,7 +25,7 @@ import {
 const SILENCE_MS = 5_000;
 
 /** How often a consumer that closes asks whether Redis is there. */
-const CLOSING_LOOK_MS = 3_000;
+const CLOSING_PING_MS = 3_000;
 
 /** Backplane for production, on standalone Redis or Sentinel. */
 export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig, logger: Logger): Backplane {
@@ -106,9 +106,9 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
       run: () => worker.run(),
       pause: (doNotWait) => worker.pause(doNotWait),
       async close(force) {
-        // While Redis is away, it would wait for the answers to its commands. What they were to say is found by its lock, which ends.
-        const look = () => void producer.ping().catch(() => connection.disconnect());
-        const timer = setInterval(look, CLOSING_LOOK_MS);
+        // While Redis is away, closing would wait for the replies to its commands. The jobs are released when their locks expire.
+        const check = () => void producer.ping().catch(() => connection.disconnect());
+        const timer = setInterval(check, CLOSING_PING_MS);
         await worker.close(force).finally(() => clearInterval(timer));
       },
     };
@@ -128,11 +128,11 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
     removeTimer: async (name, id) => void (await openQueue(name).removeJobScheduler(id)),
     removeEnded: (name, ids) => removeEndedJobs(openQueue(name), ids),
     worker(name, process, options) {
-      // A BullMQ worker fetches jobs one after the other: with one worker, one place in five is empty when runs are short.
+      // A BullMQ worker fetches jobs one after the other: with one worker, one slot in five is empty when runs are short.
       const { concurrency } = options;
       const workers = [Math.ceil(concurrency / 2), Math.floor(concurrency / 2)]
-        .filter((places) => places > 0)
-        .map((places) => openWorker(name, process, { ...options, concurrency: places }));
+        .filter((share) => share > 0)
+        .map((share) => openWorker(name, process, { ...options, concurrency: share }));
       return {
         run: async () => void (await Promise.all(workers.map((worker) => worker.run()))),
         pause: async (doNotWait) => void (await Promise.all(workers.map((worker) => worker.pause(doNotWait)))),
@@ -188,29 +188,29 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
 }
 
 /** Tries once to use the Redis; rejects with the connection's first error, which the errors of commands would hide. */
-export async function probeRedis(redis: RedisConfig, patienceMs: number): Promise<void> {
-  await askOnce(redis, patienceMs, (client) => client.ping());
+export async function probeRedis(redis: RedisConfig, timeoutMs: number): Promise<void> {
+  await askOnce(redis, timeoutMs, (client) => client.ping());
 }
 
 /** What the Redis says of itself (INFO). */
-export function readRedisInfo(redis: RedisConfig, patienceMs: number): Promise<string> {
-  return askOnce(redis, patienceMs, (client) => client.info());
+export function readRedisInfo(redis: RedisConfig, timeoutMs: number): Promise<string> {
+  return askOnce(redis, timeoutMs, (client) => client.info());
 }
 
 async function askOnce(
   redis: RedisConfig,
-  patienceMs: number,
+  timeoutMs: number,
   ask: (client: Redis) => Promise<string>,
 ): Promise<string> {
   const client = openRedis(redis, {
     lazyConnect: true,
-    connectTimeout: patienceMs,
+    connectTimeout: timeoutMs,
     retryStrategy: () => null,
     sentinelRetryStrategy: () => null,
   });
   const { promise: failed, reject } = Promise.withResolvers<never>();
   client.on('error', reject);
-  const timer = setTimeout(() => reject(new Error('timeout expired')), patienceMs);
+  const timer = setTimeout(() => reject(new Error('timeout expired')), timeoutMs);
   try {
     return await Promise.race([failed, client.connect().then(() => ask(client))]);
   } finally {

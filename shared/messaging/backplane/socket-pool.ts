@@ -5,23 +5,23 @@ export interface SocketPool {
   /** A connection to listen on. */
   connect(): Promise<pg.PoolClient>;
   query: pg.Pool['query'];
-  /** From now on no connection is lent. */
+  /** From now on no connection is checked out. */
   close(): void;
 }
 
 /**
- * The pool of one socket adapter, which listens on one connection and sends on another. The adapter never gives a connection back:
- * each that broke would take a place of the pool for good, and after two nothing could be sent any more. After a failed LISTEN it even
- * asks for two. So the connection that is lent last is the only one: those before it, and those that have ended, are closed.
+ * The pool of one socket adapter, which listens on one connection and sends on another. The adapter never releases a connection:
+ * each that broke would use up one of the pool for good, and after two nothing could be sent any more. After a failed LISTEN it even
+ * asks for two. So the connection that is checked out last is the only one: those before it, and those that have ended, are closed.
  */
 export function createSocketPool(listening: pg.Pool, sending: pg.Pool): SocketPool {
-  let lent: pg.PoolClient | undefined;
+  let checkedOut: pg.PoolClient | undefined;
   let asked = 0;
   let isClosed = false;
 
-  // Also when the adapter is closed, which gives its connection back.
+  // The adapter also releases its connection when it is closed.
   listening.on('release', (_error, client) => {
-    if (lent === client) lent = undefined;
+    if (checkedOut === client) checkedOut = undefined;
   });
 
   function giveBack(client: pg.PoolClient): void {
@@ -40,23 +40,23 @@ export function createSocketPool(listening: pg.Pool, sending: pg.Pool): SocketPo
     async connect() {
       asked += 1;
       const own = asked;
-      if (lent) takeBack(lent);
+      if (checkedOut) takeBack(checkedOut);
       const client = await listening.connect();
       if (isClosed || own !== asked) {
         client.release(true);
         return new Promise(() => undefined);
       }
-      lent = client;
+      checkedOut = client;
       // The adapter's own listener then asks for another one.
       client.once('end', () => {
-        if (lent === client) giveBack(client);
+        if (checkedOut === client) giveBack(client);
       });
       return client;
     },
     query: sending.query.bind(sending) as pg.Pool['query'],
     close() {
       isClosed = true;
-      if (lent) takeBack(lent);
+      if (checkedOut) takeBack(checkedOut);
     },
   };
 }

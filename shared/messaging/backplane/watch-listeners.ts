@@ -7,7 +7,7 @@ import type pg from 'pg';
 export function watchListeners(
   listeners: () => Iterable<pg.ClientBase>,
   answerMs: number,
-  inTurn: (ask: () => Promise<void>) => void = (ask) => void ask(),
+  serially: (ask: () => Promise<void>) => void = (ask) => void ask(),
 ): Disposable {
   const asked = new WeakSet<pg.ClientBase>();
 
@@ -27,7 +27,7 @@ export function watchListeners(
     for (const client of listeners()) {
       if (asked.has(client)) continue;
       asked.add(client);
-      inTurn(() => ask(client));
+      serially(() => ask(client));
     }
   }, answerMs / 3).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };

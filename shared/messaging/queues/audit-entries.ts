@@ -10,7 +10,7 @@ export const auditEntries = defineQueue({
   attempts: 20,
   backoffMs: 1_000,
   maxStalledCount: 10, // A record that is there already stays as it is.
-  isKept: () => false,
+  isRetained: () => false,
   // What was asked of one tenant is not for the board.
   readable: ({ batchID }) => ({ batchID, records: [] }),
   concurrency: 4,

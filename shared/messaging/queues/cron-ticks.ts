@@ -9,7 +9,7 @@ export const cronTicks = defineQueue({
   attempts: 1, // The leader polls every second.
   backoffMs: 0,
   maxStalledCount: 1,
-  isKept: () => false,
+  isRetained: () => false,
   deadLetters: null,
   // Timers of one moment share a poll.
   concurrency: 20,

@@ -17,11 +17,11 @@ export interface QueueDefinition<
   readonly backoffMs: number;
   /** How often a job whose worker vanished is given to another before it fails. */
   readonly maxStalledCount: number;
-  /** Whether a completed job may stay readable on the board. Not if its id may be needed again: a kept job blocks it. */
-  isKept(result: z.output<Result>): boolean;
+  /** Whether a completed job may stay readable on the board. Not if its id may be needed again: a retained job blocks it. */
+  isRetained(result: z.output<Result>): boolean;
   /** The payload of a job that stays readable. Absent: as it is. */
   readable?(payload: z.output<Payload>): z.input<Payload>;
-  /** Jobs at once in one worker process, when that is not the number of its slots: for work that mostly waits for others. */
+  /** Jobs at once in one worker process, if that is not the number of its slots: for work that mostly waits for others. */
   readonly concurrency?: number;
   /** Few jobs come: on Postgres a consumer has one connection for statements instead of two, beside the one that listens. */
   readonly hasFewJobs?: boolean;

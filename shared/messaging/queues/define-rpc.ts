@@ -74,7 +74,7 @@ export function defineRPC<const Name extends string, Request extends z.ZodType, 
     attempts: 1,
     backoffMs: 0,
     maxStalledCount: 0,
-    isKept: () => true,
+    isRetained: () => true,
     // Requests may be large, and their secrets need not outlive them, even sealed.
     readable: (payload) => ({ ...payload, sealed: '' }),
     concurrency: MAX_TAKEN,

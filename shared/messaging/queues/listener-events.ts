@@ -15,7 +15,7 @@ export const listenerEvents = defineQueue({
   backoffMs: 0,
   maxStalledCount: 10, // An event is finished once, however often it is delivered.
   // One that is put back gets a job with the same id.
-  isKept: ({ outcome }) => outcome !== 'pending',
+  isRetained: ({ outcome }) => outcome !== 'pending',
   // Others of the process wait for the same statements: these are many, and each is short.
   concurrency: 200,
   deadLetters: 'listener.events.dlq',

@@ -28,7 +28,7 @@ export const workflowRuns = defineQueue({
   backoffMs: 0,
   maxStalledCount: 10, // Given to another worker as it is: the claim is fenced, so a second delivery does nothing.
   // After the claim the row has an epoch that no later job of the run has in its id.
-  isKept: ({ outcome }) => outcome === 'claimed',
+  isRetained: ({ outcome }) => outcome === 'claimed',
   deadLetters: null,
   // Jobs of several runs have ids of their own: after a dispatch that is repeated, their runs may be grouped in another way.
   jobID: ({ instanceID, epoch, again, more }) =>

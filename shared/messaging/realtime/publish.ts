@@ -3,7 +3,7 @@ import type { Backplane } from '../backplane/index.ts';
 import type { ServerMessage } from './events.ts';
 import { LISTENER_BROADCAST, type PagePush } from './listener-events.ts';
 import { type ListenerTest, TEST_BROADCAST } from './listener-tests.ts';
-import { REMINDER_BROADCAST, type ReminderNotice } from './reminders.ts';
+import { REMINDER_BROADCAST, type ReminderMessage } from './reminders.ts';
 import { presentRunEvent, type RunEventRow } from './run-events.ts';
 
 /** Message from a worker to all gateways: ids of runs, each with its messages in order of `seq`. */
@@ -15,9 +15,9 @@ export interface Publisher extends AsyncDisposable {
   /** Sends committed changes to the gateways, which order them and send them to the clients that watch the run. */
   runEvents(rows: readonly RunEventRow[]): void;
   /** Tells the gateways of reminders, which they pass to the sockets of those who may answer. */
-  reminders(notices: readonly ReminderNotice[]): void;
+  reminders(messages: readonly ReminderMessage[]): void;
   /** Tells the gateways of events, which they pass to the sockets that watch the pages. */
-  listenerEvents(notices: readonly PagePush[]): void;
+  listenerEvents(messages: readonly PagePush[]): void;
   /** Tells the gateways of events of listeners that are tested. */
   listenerTests(tests: readonly ListenerTest[]): void;
 }
@@ -39,8 +39,8 @@ export function createPublisher(backplane: Backplane): Publisher {
       }
       namespace.serverSideEmit(RUN_BROADCAST, [...byRun] satisfies RunBroadcast);
     },
-    reminders(notices) {
-      if (notices.length > 0) namespace.serverSideEmit(REMINDER_BROADCAST, [...notices]);
+    reminders(messages) {
+      if (messages.length > 0) namespace.serverSideEmit(REMINDER_BROADCAST, [...messages]);
     },
     listenerEvents(pushes) {
       if (pushes.length > 0) namespace.serverSideEmit(LISTENER_BROADCAST, [...pushes]);

@@ -193,8 +193,8 @@ function presentLog({ instanceID, seq, iteration, frame, attempt, at, log }: Run
   const cut = { level: 'warn' as const, message: wordCut(log.cut), at: at.toISOString() };
   const lines = log.cut.lines > 0 ? [...log.lines, cut] : log.lines;
   return lines.map((line): ServerMessage => {
-    const place = { instanceID, seq, nodeID, iteration, frame: frame ?? [], attempt };
-    return { event: 'workflow_log', payload: { ...place, ...line } };
+    const position = { instanceID, seq, nodeID, iteration, frame: frame ?? [], attempt };
+    return { event: 'workflow_log', payload: { ...position, ...line } };
   });
 }
 

@@ -1,5 +1,5 @@
 import { insertFrom } from '../../access/audit/records.ts';
-import { DISPATCHED, DEFERRED_UNTIL, isFirst, MAX_DISPATCHED, headroomOf, WAITING } from './deferred-events.ts';
+import { DEFERRED_UNTIL, DISPATCHED, headroomOf, isFirst, MAX_DISPATCHED, WAITING } from './deferred-events.ts';
 import { retentionSeconds } from './event-states.ts';
 
 /** Ids of events that an entry of the audit trail names; the others are counted. */

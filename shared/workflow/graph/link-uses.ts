@@ -14,8 +14,8 @@ export interface LinkUse {
 /** The links that a saved node sends. */
 export function linkUses({ links = [], raw = [], filled = [] }: AnyNode, data: Json): readonly LinkUse[] {
   if (links.length === 0) return NONE;
-  const kept = raw.filter((field) => !(filled as readonly string[]).includes(field));
-  const used = textsOf(data, kept, hasBraces).flatMap(({ path, template }) =>
+  const unfilled = raw.filter((field) => !(filled as readonly string[]).includes(field));
+  const used = textsOf(data, unfilled, hasBraces).flatMap(({ path, template }) =>
     [...expressionsOf(template)].flatMap(({ root, keys, fault }) =>
       root === LINKS_ROOT && fault === null ? [{ nodeID: String(keys[0] ?? ''), path }] : [],
     ),

@@ -35,7 +35,7 @@ const inText = /(?<![\w$.])vars(?![\w$])/;
 
 /** The texts of a saved node whose templates are filled. */
 export function templatesOf({ raw = [], filled = [] }: AnyNode, data: unknown): Text[] {
-  const kept = raw.filter((field) => !(filled as readonly string[]).includes(field));
+  const unfilled = raw.filter((field) => !(filled as readonly string[]).includes(field));
   // Data of a node is JSON: it came in a body.
-  return textsOf(data as Parameters<typeof textsOf>[0], kept, hasBraces);
+  return textsOf(data as Parameters<typeof textsOf>[0], unfilled, hasBraces);
 }

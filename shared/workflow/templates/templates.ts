@@ -263,21 +263,21 @@ export function textsOf(
   const take = (text: string) => {
     if (isWanted(text)) found.push({ path: [...path], text, template: findTemplate(text) });
   };
-  const look = (at: Json) => {
+  const visit = (at: Json) => {
     if (typeof at === 'string') return take(at);
     if (typeof at !== 'object' || at === null) return;
     // The keys of a list of a million would be a million texts.
-    if (Array.isArray(at)) for (const [index, item] of at.entries()) lookAt(index, item);
-    else for (const key of keysToRead(at)) lookAt(key, at[key] ?? null);
+    if (Array.isArray(at)) for (const [index, item] of at.entries()) visitAt(index, item);
+    else for (const key of keysToRead(at)) visitAt(key, at[key] ?? null);
   };
   const keysToRead = (at: JsonObject) =>
     path.length > 0 ? Object.keys(at) : Object.keys(at).filter((key) => !raw.includes(key));
-  const lookAt = (key: string | number, item: Json) => {
+  const visitAt = (key: string | number, item: Json) => {
     if (item === null || typeof item === 'number' || typeof item === 'boolean') return;
     path.push(key);
-    look(item);
+    visit(item);
     path.pop();
   };
-  look(value);
+  visit(value);
   return found;
 }

@@ -61,12 +61,12 @@ describe('a role of the deployment', () => {
   });
 
   test('changes in every tenant where a member has it', async () => {
-    const held = [await principal(), await principal(), await principal()];
+    const assigned = [await principal(), await principal(), await principal()];
     await store({ permissions: ['user.list'] });
 
     await propagateRole(pool(), role.id);
 
-    for (const { tenant, user } of held)
+    for (const { tenant, user } of assigned)
       for (const { baseURL } of cluster.apis) {
         const api = cluster.as(user, { baseURL }).in(tenant);
         expect((await api.get('T/users')).status).toBe(200);
@@ -111,8 +111,8 @@ describe('a role of the deployment', () => {
   });
 
   test('reaches the other tenants when one fails, and that one when it is tried again', async () => {
-    const held = [await principal(), await principal(), await principal()];
-    const [broken] = held.map(({ tenant }) => tenant.id).sort();
+    const assigned = [await principal(), await principal(), await principal()];
+    const [broken] = assigned.map(({ tenant }) => tenant.id).sort();
     await pool().query(`
       create function refuse() returns trigger language plpgsql as $$ begin raise 'broken'; end $$;
       create trigger refuse before delete on policy_rule for each row when (old.tenant_id = '${broken}') execute function refuse()`);
@@ -133,7 +133,7 @@ describe('a role of the deployment', () => {
   });
 
   test('has equal rules in all tenants after concurrent changes and assignments', async () => {
-    const held = [await principal(), await principal()];
+    const assigned = [await principal(), await principal()];
     const fresh = await Promise.all([0, 1, 2].map(() => aTenant(cluster)));
     const wanted: RolePermission[][] = [['user.list'], ['workflow.read'], ['audit.list', 'role.list'], ['user.read']];
 
@@ -148,7 +148,7 @@ describe('a role of the deployment', () => {
       ...[0, 1, 2].map(() => propagateRole(pool(), role.id)),
     ]);
 
-    const ids = [...held.map(({ tenant }) => tenant.id), ...fresh.map(({ id }) => id)];
+    const ids = [...assigned.map(({ tenant }) => tenant.id), ...fresh.map(({ id }) => id)];
     expect(await rules()).toEqual(ids.sort().map((id) => `${id} user:* read`));
   });
 });

@@ -6,7 +6,7 @@ import { outputText } from '#workers/engine/values/outputs.ts';
 import { maskOutput } from '#workers/nodes/mask.ts';
 
 /** Loses every number that is written with more than three characters. */
-const all = { maxLevels: 5, isLost: () => true };
+const all = { maxLevels: 5, losesPrecision: () => true };
 
 describe('readJSON', () => {
   test.each([

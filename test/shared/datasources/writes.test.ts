@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { sqlWrite } from '#shared/datasources/fields/sql-writes.ts';
 import { type AnyDatasource, datasources } from '#shared/datasources/types/index.ts';
 
-/** By type: queries that read, and those that write with what a dry run calls them. The compiler refuses a table without a type. */
+/** Queries by type: those that read, and those that write with what a dry run calls them. The compiler refuses a table without a type. */
 const queries: Readonly<Record<AnyDatasource['type'], { reads: object[]; writes: [object, string][] }>> = {
   postgresql: { reads: [{ query: 'select 1' }], writes: [[{ query: ' delete  from t' }, 'delete from t']] },
   mysql: {

@@ -7,7 +7,7 @@ import {
   type IdempotencyClaim,
   notYet,
   storeAnswer,
-  TRIM_ANSWERS,
+  EVICT_RESPONSES,
 } from '#shared/db/idempotency.ts';
 import { onPool } from '#shared/db/query.ts';
 import { createQueryCache, TRIM } from '#workers/datasources/queries/cache.ts';
@@ -69,8 +69,8 @@ test('answers that a tenant has too much of are dropped, oldest first; their key
     status: 'rejected',
     reason: { code: 'CONFLICT', message: expect.stringContaining('its answer was not kept') },
   });
-  for (const kept of [a, c])
-    expect(kept).toMatchObject({ status: 'fulfilled', value: { status: 201, response: { text: expect.any(String) } } });
+  for (const remaining of [a, c])
+    expect(remaining).toMatchObject({ status: 'fulfilled', value: { status: 201, response: { text: expect.any(String) } } });
 });
 
 test('a request with a key counts its answer, and its repetition is told that the answer was dropped', async () => {
@@ -135,10 +135,10 @@ test('a process looks at its first write of a tenant and after a sixteenth, and 
 test('both read the rows of one tenant, beside an empty table and a filled one', async () => {
   const rowsRead = new Map<string, number>();
   const pool = explaining(cluster.pool, rowsRead);
-  const look = async () => {
-    for (const statement of [TRIM, TRIM_ANSWERS]) await pool.query(statement, [newID(), 1_000, 10]);
+  const countRows = async () => {
+    for (const statement of [TRIM, EVICT_RESPONSES]) await pool.query(statement, [newID(), 1_000, 10]);
   };
-  await look();
+  await countRows();
   await cluster.pool.query(
     `insert into query_cache select 'k' || n, gen_random_uuid(), 'x', now() + interval '1 hour' from generate_series(1, 5000) n`,
   );
@@ -147,7 +147,7 @@ test('both read the rows of one tenant, beside an empty table and a filled one',
      select gen_random_uuid(), gen_random_uuid(), 'r', 'k', 'h', 200, '{}', now() + interval '1 hour', 10 from generate_series(1, 5000)`,
   );
   await cluster.pool.query('analyze query_cache, idempotency');
-  await look();
+  await countRows();
 
   expect(rowsRead.size).toBe(2);
   expect(Math.max(...rowsRead.values())).toBeLessThan(100);

@@ -14,8 +14,8 @@ test('an entity manager that gets no connection fails with what is told to the c
   resources.defer(() => orm.close());
   const pool: Pool = await orm.em.getConnection().getNativeClient();
   checkOutFairly(pool, { maxWaiting: 1, maxWaitMs: 10 });
-  const held = await pool.connect();
-  resources.defer(() => held.release());
+  const checkedOut = await pool.connect();
+  resources.defer(() => checkedOut.release());
 
   const reads = await Promise.allSettled([1, 2].map(() => orm.em.fork().count(User)));
 

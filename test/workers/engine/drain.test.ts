@@ -86,7 +86,7 @@ test('a run whose claim is answered after its worker has stopped is handed back,
   const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
 
   await using stack = new AsyncDisposableStack();
-  const client = stack.adopt(await deployment.pool.connect(), (lent) => lent.release(true));
+  const client = stack.adopt(await deployment.pool.connect(), (checkedOut) => checkedOut.release(true));
   await client.query('begin');
   await client.query('select from workflow_instance where id = $1 for no key update', [id]);
   const advancing = worker.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });

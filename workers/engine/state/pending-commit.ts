@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import type { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
+import type { ReminderMessage } from '#shared/messaging/realtime/reminders.ts';
 import type { Governance } from '#shared/workflow/limits.ts';
 import type { MapPlan } from '#shared/workflow/map-plan.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
@@ -18,7 +18,7 @@ export interface PendingCommit {
   requests: PendingRequest[];
   maps: PendingMap[];
   /** Reminders to be told to those who may answer, when the commit is durable. */
-  reminders: ReminderNotice[];
+  reminders: ReminderMessage[];
   release: 'none' | 'park' | 'yield';
   /** Set by the terminal commit. */
   end: { status: 'COMPLETED' | 'FAILED' | 'CANCELLED'; output: Json; error: RunError | null } | null;

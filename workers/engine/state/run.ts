@@ -2,7 +2,7 @@ import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
 import type { Actor, Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
-import type { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
+import type { ReminderMessage } from '#shared/messaging/realtime/reminders.ts';
 import type { Graph } from '#shared/workflow/graph/graph.ts';
 import type { NodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
@@ -248,7 +248,7 @@ export class Run {
   }
 
   /** Records reminders of a question, whose wait goes on until the next moment. */
-  remind(activation: Activation, reminders: readonly ReminderNotice[], wait: Wait, onDue: () => void): void {
+  remind(activation: Activation, reminders: readonly ReminderMessage[], wait: Wait, onDue: () => void): void {
     for (const reminder of reminders) {
       const { collectionRequestID, number, of } = reminder;
       const payload = JSON.stringify({ wait: 'input', reminder: { collectionRequestID, number, of } });

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
-import type { ReminderNotice } from '#shared/messaging/realtime/reminders.ts';
+import type { ReminderMessage } from '#shared/messaging/realtime/reminders.ts';
 import { innermost, pathKey } from '#shared/workflow/progress/activation.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { Run } from '../state/run.ts';
@@ -56,7 +56,7 @@ function reminderOf(
   { id, tenantID, workflowID }: Run,
   { node, path }: Activation,
   { ref, config, number }: { ref: string; config: JsonObject; number: number },
-): ReminderNotice {
+): ReminderMessage {
   const { title, approvers, answerByLink } = config;
   return {
     tenantID,

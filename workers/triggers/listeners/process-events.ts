@@ -16,7 +16,7 @@ import type { NotifyCompletion } from '#shared/runs/completion-notices.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import type { Events } from '#shared/runs/send-event.ts';
 import { createCountedQuota } from '#shared/tenants/counted-quotas.ts';
-import type { TenantTurns } from '#shared/tenants/creators.ts';
+import type { FlowKeys } from '#shared/tenants/creators.ts';
 import { LARGE_BODY } from '#shared/triggers/listeners/deferred-events.ts';
 import { eventOf } from '#shared/triggers/listeners/event.ts';
 import { NOTE_ACTION, READ_BODIES, READ_EVENTS, SMALL_BODY } from '#shared/triggers/listeners/event-rows.ts';
@@ -62,7 +62,7 @@ interface Needs {
   buffers: BufferTrim;
   reader: ListenerReader;
   bytes: MemoryBudget;
-  turns: TenantTurns;
+  flowKeys: FlowKeys;
   tellEnd: NotifyCompletion;
   /** An event is finished, so that its tenant may have headroom for others. */
   onFinished(): void;
@@ -84,7 +84,7 @@ interface Found extends OpenEvent {
 }
 
 export function createEventProcessing(needs: Needs): EventProcessing {
-  const { pool, runs, reader, bytes, turns, tellEnd, onFinished, releaseNext, publisher, buffers, logger } = needs;
+  const { pool, runs, reader, bytes, flowKeys, tellEnd, onFinished, releaseNext, publisher, buffers, logger } = needs;
   const runners = createRunners(needs);
   const requireActiveCreator = createRequireActiveCreator(pool);
   const slow = createSemaphore(SLOW);
@@ -184,7 +184,7 @@ export function createEventProcessing(needs: Needs): EventProcessing {
       const loaded = await load(eventID);
       if (!loaded) return 'nothing to do';
       const { tenantID } = loaded;
-      const flow = await turns.of({ tenantID });
+      const flow = await flowKeys.of({ tenantID });
       const found: Found = { ...loaded, flow };
       using reservation = bytes.openReservation(flow);
       if (found.bodyBytes > SMALL_BODY) found.body = await readBody(found, reservation);

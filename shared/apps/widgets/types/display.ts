@@ -13,7 +13,7 @@ const source = text('Address', 'URL of the file; one that was uploaded has the a
 const height = number('Height', 'In pixels');
 const items = text('Items', 'A template whose value is a list, instead of the rows of the query');
 
-/** What shows something. */
+/** Widgets that show something. */
 export const displays = [
   defineWidget({
     type: 'table',
@@ -205,7 +205,7 @@ export const displays = [
   }),
 ] as const;
 
-/** What orders others. */
+/** Widgets that order others. */
 export const layouts = [
   defineWidget({
     type: 'divider',

@@ -20,7 +20,7 @@ const field = z.object({
   isRequired: flag('Required', 'The form cannot be sent without a value'),
 });
 
-/** What a person enters something into, or sends it with. */
+/** Widgets into which a person enters something, or with which they send it. */
 export const inputs = [
   defineWidget({
     type: 'button',

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { asSpelled, type Spellings } from '#api/http/fields/field-aliases.ts';
+import { withClientNames, type FieldAliases } from '#api/http/fields/field-aliases.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { invalid, mapPaths, type Path } from '#shared/core/schema/issues.ts';
 
-const spellings: Spellings = {
+const aliases: FieldAliases = {
   where: ['where', 'query'],
   options: ['query.options'],
   'rows.*.where': ['where', 'query'],
 };
 
 function spelled(path: Path, sent: JsonObject): unknown {
-  const error = asSpelled(invalid([{ path: [...path], message: 'is wrong' }]), spellings, sent);
+  const error = withClientNames(invalid([{ path: [...path], message: 'is wrong' }]), aliases, sent);
   return (error as AppError).message;
 }
 

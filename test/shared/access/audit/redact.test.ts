@@ -99,7 +99,7 @@ test('every field that a datasource type declares to be a secret is hidden by it
   for (const { options } of datasources)
     collect(z.toJSONSchema(options, { unrepresentable: 'any', io: 'input' }), names);
   expect(names.size).toBeGreaterThan(10);
-  // Of headers, parameters and cookies, which the routes of datasources hide.
+  // Names of headers, parameters and cookies, which the routes of datasources hide.
   expect([...names].filter((name) => !isSecretName(name))).toEqual(['value']);
 });
 

@@ -89,10 +89,10 @@ describe('changes of rules', () => {
 
   test('a rule that is removed and added in one change stays', async () => {
     const em = orm.em.fork();
-    const kept = { subject: 'role:a', object: 'workflow:*', action: 'read' };
-    await changeRules(em, tenantID, { add: [kept, { ...kept, action: 'update' }] });
+    const remaining = { subject: 'role:a', object: 'workflow:*', action: 'read' };
+    await changeRules(em, tenantID, { add: [remaining, { ...remaining, action: 'update' }] });
 
-    await changeRules(em, tenantID, { remove: [{ subject: 'role:a' }], add: [kept] });
+    await changeRules(em, tenantID, { remove: [{ subject: 'role:a' }], add: [remaining] });
 
     expect(await rules()).toEqual(['rule role:a workflow:* read allow ']);
   });

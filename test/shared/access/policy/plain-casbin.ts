@@ -4,7 +4,7 @@ import type { StoredRule } from '#shared/access/policy/rules.ts';
 
 export interface PlainCasbin {
   load(rules: readonly StoredRule[]): Promise<void>;
-  /** Of several subjects, one must be allowed and none denied. */
+  /** Whether one of several subjects is allowed and none denied. */
   can(subjects: readonly string[], object: string, action: string): boolean;
 }
 

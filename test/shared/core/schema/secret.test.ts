@@ -14,7 +14,7 @@ import {
 } from '#shared/core/schema/secret.ts';
 
 const old = { id: 'k1', key: randomBytes(32) };
-const place = { secrets: createKeyRing([old]), context: 'datasource:1:options' };
+const path = { secrets: createKeyRing([old]), context: 'datasource:1:options' };
 
 const Header = z.object({ key: z.string(), value: secret(z.string()) });
 const Auth = z.discriminatedUnion('kind', [
@@ -82,25 +82,25 @@ test('a JSON schema marks its secret fields', () => {
 });
 
 test('a sealed value holds no secret and opens to the original, in its own row only', () => {
-  const sealed = sealSecrets(Options, options, place);
+  const sealed = sealSecrets(Options, options, path);
 
   expect(JSON.stringify(sealed)).not.toMatch(/p4ss|c3rt|f4ll|t0ken|v4lue|l1st|r3cord|0000/);
-  expect(openSecrets(Options, sealed, place)).toEqual(options);
-  expect(() => openSecrets(Options, sealed, { ...place, context: 'datasource:2:options' })).toThrow(
+  expect(openSecrets(Options, sealed, path)).toEqual(options);
+  expect(() => openSecrets(Options, sealed, { ...path, context: 'datasource:2:options' })).toThrow(
     'sealed for another field',
   );
   const swapped = { ...sealed, fallback: sealed.password ?? null };
-  expect(() => openSecrets(Options, swapped, place)).toThrow('sealed for another field');
+  expect(() => openSecrets(Options, swapped, path)).toThrow('sealed for another field');
 });
 
 test('a text that looks sealed is sealed like any other', () => {
-  const sealed = sealSecrets(Options, { host: 'db', password: place.secrets.seal('x', 'elsewhere') }, place);
+  const sealed = sealSecrets(Options, { host: 'db', password: path.secrets.seal('x', 'elsewhere') }, path);
 
-  expect(openSecrets(Options, sealed, place).password).toMatch(/^gs1\./);
+  expect(openSecrets(Options, sealed, path).password).toMatch(/^gs1\./);
 });
 
 test('a value stored before its field was declared a secret is read as it is', () => {
-  expect(openSecrets(Options, { host: 'db', password: 'in clear' }, place).password).toBe('in clear');
+  expect(openSecrets(Options, { host: 'db', password: 'in clear' }, path).password).toBe('in clear');
 });
 
 test('an update that sends the mask back keeps the stored secret', () => {
@@ -138,9 +138,9 @@ test('long lists keep their secrets in the time of their length', () => {
   const headers = Array.from({ length: 50_000 }, (_, n) => ({ key: `k${n % 40_000}`, value: `v${n % 40_000}` }));
   const masked = headers.map(({ key }) => ({ key, value: MASK })).reverse();
 
-  const kept = keepMasked(Options, { host: 'db', headers: masked }, { ...options, headers });
+  const restored = keepMasked(Options, { host: 'db', headers: masked }, { ...options, headers });
 
-  expect(kept.headers).toEqual(headers.toReversed());
+  expect(restored.headers).toEqual(headers.toReversed());
 });
 
 test('a mask without a certain stored value is refused with its path', () => {
@@ -152,13 +152,13 @@ test('a mask without a certain stored value is refused with its path', () => {
 });
 
 test('sealing again with a newer key changes every secret that has an older one', () => {
-  const sealed = sealSecrets(Options, options, place);
+  const sealed = sealSecrets(Options, options, path);
   const newer = { id: 'k2', key: randomBytes(32) };
-  const both = { ...place, secrets: createKeyRing([newer, old]) };
+  const both = { ...path, secrets: createKeyRing([newer, old]) };
 
   const once = resealSecrets(sealed, both) as JsonObject;
 
   expect(JSON.stringify(once)).not.toContain('gs1.k1.');
-  expect(openSecrets(Options, once, { ...place, secrets: createKeyRing([newer]) })).toEqual(options);
+  expect(openSecrets(Options, once, { ...path, secrets: createKeyRing([newer]) })).toEqual(options);
   expect(resealSecrets(once, both)).toEqual(once);
 });

@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 function configOf(kind: string): FilesConfig {
-  const place = {
+  const location = {
     endpoint: `http://127.0.0.1:${s3?.port}`,
     region: 'us-east-1',
     bucket: 'files',
@@ -42,7 +42,7 @@ function configOf(kind: string): FilesConfig {
   };
   return {
     folder: kind === 'folder' ? join(dir, 'folder') : undefined,
-    s3: kind === 's3' ? place : undefined,
+    s3: kind === 's3' ? location : undefined,
   };
 }
 
@@ -83,10 +83,10 @@ describe.each(kinds)('files in %s', (kind) => {
     const fileID = await upload();
     const { rows } = await cluster.pool.query('select store from tenant_file where id = $1', [fileID]);
     await using worker = await createFileStore({ pool: cluster.pool, files });
-    using held = await worker.pin(tenant.id, fileID);
+    using pinned = await worker.pin(tenant.id, fileID);
 
     expect(rows).toEqual([{ store: kind }]);
-    expect(await readFile(held.path)).toEqual(table);
+    expect(await readFile(pinned.path)).toEqual(table);
     expect(await textOf(fileID)).toBe(table.toString());
     for (const [start, end] of [
       [0, 0],

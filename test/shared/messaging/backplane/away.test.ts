@@ -57,7 +57,8 @@ test('a consumer takes a job within seconds after a server is back that refused 
     }, 4_000);
     return () => expect(healed).toBeGreaterThan(0);
   });
-  expect(performance.now() - healed).toBeLessThan(5_000);
+  // BullMQ's own setting would try again 15 s after the cut, which is 12 s later.
+  expect(performance.now() - healed).toBeLessThan(10_000);
 });
 
 /** Starts a consumer behind a proxy that `disturb` changes, and has it take a job once what that answers holds. */

@@ -65,7 +65,10 @@ function aQueue() {
   return Object.assign(queue, { producer });
 }
 
-function recorderOf(producer: Producer, { pool = deployment.pool, maxConcurrent = 2 }: { pool?: Pool; maxConcurrent?: number } = {}) {
+function recorderOf(
+  producer: Producer,
+  { pool = deployment.pool, maxConcurrent = 2 }: { pool?: Pool; maxConcurrent?: number } = {},
+) {
   return createEventRecorder({ pool, producer, logger: testLogger, maxConcurrent });
 }
 

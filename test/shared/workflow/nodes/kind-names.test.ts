@@ -16,7 +16,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/audit/changes.ts', ['dataQuery'], 'a type of asset'],
   ['api/http/audit/operator-entries.ts', ['end'], 'a method'],
   ['api/http/audit/outcome.ts', ['end'], 'a method'],
-  ['api/bundles/call-route.ts', ['log'], 'a logger'],
+  ['api/bundles/run-handler.ts', ['log'], 'a logger'],
   ['api/bundles/examples.ts', ['dataQuery'], 'a type of asset'],
   ['api/bundles/export.ts', ['dataQuery'], 'a type of asset'],
   ['api/bundles/still-used.ts', ['dataQuery'], 'a type of asset'],

@@ -152,7 +152,7 @@ test('a worker does not drop a run whose end is being written, although the data
   await eventually(() => expect(server.seen).toHaveLength(1));
   const run = worker.engine.owned.get(id);
   await using stack = new AsyncDisposableStack();
-  const client = stack.adopt(await deployment.pool.connect(), (lent) => lent.release(true));
+  const client = stack.adopt(await deployment.pool.connect(), (checkedOut) => checkedOut.release(true));
   await client.query('begin');
   await client.query('lock table run_event in access exclusive mode');
   answer.resolve();
