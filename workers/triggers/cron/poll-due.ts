@@ -1,4 +1,3 @@
-import type { Rights } from '#shared/access/policy/rights.ts';
 import { bisect } from '#shared/concurrency/bisect.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
@@ -9,6 +8,7 @@ import type { TickOutcome } from '#shared/triggers/cron/job.ts';
 import { dueTime } from '#shared/triggers/cron/next-tick.ts';
 import { entryOfTick } from './audit-ticks.ts';
 import { type Decision, decideDue, reasons } from './decide.ts';
+import { memoizeRights } from './memoize-rights.ts';
 import {
   type EndedRun,
   insertTicks,
@@ -107,20 +107,6 @@ async function pollPage(needs: PollNeeds, client: PoolClient, ids: readonly stri
   const outcomes = fresh.map(({ outcome }) => outcome);
   const lateMs = fresh.reduce((sum, tick) => sum + tick.lateMs, 0);
   return { locked: jobs.length, started: runs.length, outcomes, lateMs, toCancel };
-}
-
-/** The ticks of a page often have the same creator and the same work. */
-function memoizeRights(rights: Rights): Rights {
-  const answers = new Map<string, Promise<boolean>>();
-  return {
-    may(run, access) {
-      const { type, id, userID } = run.caller;
-      const key = JSON.stringify([run.tenantID, type, id, userID, access]);
-      const answer = answers.get(key) ?? rights.may(run, access);
-      answers.set(key, answer);
-      return answer;
-    },
-  };
 }
 
 // If this process dies before it cancels them, the sweep does.
