@@ -9,9 +9,9 @@ const ENQUEUE_TIMEOUT_MS = 250;
 
 interface EnqueueOptions {
   timeoutMs?: number;
-  /** Of the jobs: 0 before 1 before 2, and of one priority in the order in which they were added. */
+  /** Priority of the jobs: 0 before 1 before 2; within a priority, the order in which they were added. */
   priority?: number;
-  /** Removes jobs with the same ids that have ended and are kept for the board, because they would block the new ones. */
+  /** Removes jobs with the same ids that have ended and are retained for the board, because they would block the new ones. */
   replacesEnded?: boolean;
 }
 

@@ -35,7 +35,7 @@ export const Environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port(0).default(8080),
   BOARD_PORT: port(0).default(8081),
-  /** Of the MCP service. */
+  /** The port of the MCP service. */
   MCP_PORT: port(0).default(5001),
   /** URL under which clients reach the MCP service, such as https://mcp.example.com; absent: the one that the client used. */
   MCP_PUBLIC_URL: z

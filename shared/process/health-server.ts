@@ -5,7 +5,7 @@ import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { alive, bodyOf, createStarting, type Readiness, type Starting, sendJSON } from './readiness.ts';
 
-/** What a process answers about itself, apart from the API's address, which tenants know: `/health`, `/ready` and `/metrics`. */
+/** Pages of a process about itself, apart from the API's address, which tenants know: `/health`, `/ready` and `/metrics`. */
 export interface ProcessPages extends AsyncDisposable, Pick<Starting, 'noteAway'> {
   readonly port: number;
   /** The process has started. Without `readReadiness` it answers `/ready` elsewhere. */

@@ -4,7 +4,7 @@ import type { Pool } from '../db/pool.ts';
 import { requireSchema } from '../entities/schema.ts';
 import type { Backplane } from '../messaging/backplane/index.ts';
 
-/** What `GET /ready` of a process answers. */
+/** The response of `GET /ready` of a process. */
 export interface Readiness {
   isReady: boolean;
   /** `ok` for each thing that it needs, or the fault, without host names. */
@@ -26,7 +26,7 @@ export async function readReadiness({ pool, backplane, isDraining }: Needed): Pr
     within(backplane.ping()),
     within(requireTenantServers(pool)),
   ]);
-  // What the servers of tenants lack limits those tenants, and keeps no work from the others.
+  // A fault of a tenant's server affects that tenant alone, so the process stays ready.
   const checks = { postgres, backplane: queue, tenantDatabases, draining: isDraining };
   return { isReady: postgres === 'ok' && queue === 'ok' && !isDraining, checks };
 }

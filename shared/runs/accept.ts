@@ -25,7 +25,7 @@ export interface NewRun {
   /** From acceptance to the beginning; absent: only the other limit counts. */
   queueTimeoutMs?: number;
   isTest?: boolean;
-  /** Of a test; absent: it is executed as any other run. */
+  /** The mode of a test; absent: it is executed as any other run. */
   testMode?: TestMode;
   class?: RunClass;
   /** Seconds of head start over other runs of the same workflow and class. */
@@ -57,7 +57,7 @@ export interface Accepted {
   tenantID: string;
   class: string;
   epoch: number;
-  /** Of the job that the caller adds after the commit, because the row says that the run has one. Null: the run is in the queue. */
+  /** The priority of the job that the caller adds after the commit, because the row says that the run has one. Null: the run is in the queue. */
   priority: number | null;
 }
 
@@ -95,7 +95,7 @@ function statementFor(statements: Statements, runs: readonly NewRun[], rows: Ret
 
 interface Once {
   claim: IdempotencyClaim;
-  /** Of a first request; a repeated one gets its answer all the same. */
+  /** The error for a first request; a repeated one gets its response all the same. */
   refusal?: AppError | undefined;
 }
 
@@ -143,13 +143,13 @@ function toRows(runs: readonly NewRun[]) {
   }));
 }
 
-/** What follows the end of a run. Tests have no effect outside. */
+/** Actions after the end of a run. Tests have no effect outside. */
 function followers({ isTest, workflowID, onFailure, completionWebhook }: NewRun) {
   if (isTest) return { on_failure: null, completion_webhook: null };
   return { on_failure: onFailure ?? null, completion_webhook: (workflowID !== null && completionWebhook) || null };
 }
 
-/** What the run is a part of. */
+/** The batch, re-run or tick to which the run belongs. */
 function belonging({ batchID, rerunOf, cronTickID }: NewRun) {
   return { batch_id: batchID ?? null, rerun_of: rerunOf ?? null, cron_tick_id: cronTickID ?? null };
 }

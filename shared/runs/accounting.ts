@@ -3,7 +3,7 @@ import type { Pool } from '../db/pool.ts';
 import { inTransaction } from '../db/pool.ts';
 import type { FinalState } from '../triggers/listeners/event-states.ts';
 
-/** What will continue a run that has not ended: a worker, a place in the queue, the end of a pause, a time, or a wait of one of its nodes. */
+/** The cause that will continue a run that has not ended: a worker, a position in the queue, the end of a pause, a time, or a wait of one of its nodes. */
 const CONTINUES = `(ready_at is not null or kept_since is not null or held_by is not null or wake_at is not null
   or exists (select from run_wait w where w.instance_id = i.id))`;
 
@@ -108,7 +108,7 @@ export const LEFT = 'completed_at is null and ready_at is null and held_by is nu
 const WAITS_FOR_NOTHING =
   'kept_since is null and (select true from run_wait w where w.instance_id = i.id limit 1) is null';
 
-/** Of a slice of such runs after `$1`, in the order of their ids: the last id, and those that nothing continues. */
+/** Reads a slice of such runs after `$1`, in the order of their ids: the last id, and those that nothing continues. */
 export const FIND_FORGOTTEN = `
 select max(id::text)::uuid as last, count(*)::int as looked_at,
   (array_agg(id) filter (where is_forgotten))[1:20] as ids, count(*) filter (where is_forgotten)::int as forgotten

@@ -24,7 +24,7 @@ interface Beginning {
   from: RerunFrom;
 }
 
-/** What a re-run takes over from a run. Throws if it cannot begin there. */
+/** Plans which results a re-run takes over from a run. Throws if it cannot begin there. */
 export async function planRerun(pool: Pool, source: RerunSource, { versionID, from }: Beginning): Promise<Reuse> {
   if (from === 'start') return { reusable: [], changed: [] };
   if (!isTerminal(source.status))
@@ -46,7 +46,7 @@ interface Reached {
   reuse: Reuse;
 }
 
-/** Refuses a place that the results before it lead past: nothing would be executed there. */
+/** Refuses a node that the results before it lead past: nothing would be executed there. */
 async function requireReached(pool: Pool, { id }: RerunSource, { graph, nodeID, reuse }: Reached): Promise<void> {
   const { rows } = await pool.query<{ node_id: string; exit: string | null }>(TAKEN_EXITS, [id, reuse.reusable]);
   const taken = rows.map(({ node_id, exit }) => [node_id, exit] as const);
@@ -68,7 +68,7 @@ interface RerunPreview {
   executed: string[];
 }
 
-/** What a re-run would take over, and what it would execute, as far as its branches lead there. Throws as the re-run itself would. */
+/** Previews the nodes that a re-run would take over and those that it would execute, as far as its branches lead there. Throws as the re-run itself would. */
 export async function previewRerun(pool: Pool, source: RerunSource, beginning: Beginning): Promise<RerunPreview> {
   const { reusable, changed } = await planRerun(pool, source, beginning);
   const { tenantID, id } = source;

@@ -14,7 +14,7 @@ interface Which {
   workflowID: string | null;
 }
 
-/** What is set for a workflow and for its tenant; without a workflow both are the tenant's. Undefined if there is no such workflow. */
+/** Reads the retention of a workflow and of its tenant; without a workflow both are the tenant's. Undefined if there is no such workflow. */
 export async function readRetention(
   on: Queryable,
   { tenantID, workflowID }: Which,
@@ -67,7 +67,7 @@ export async function completeSince(
   return rows[0]?.since ?? new Date(Date.now() - runsMs);
 }
 
-// What was deleted before a period became longer stays deleted.
+// Runs that were deleted before a period became longer stay deleted.
 const sinceOf = (ofRules: string, ofUsage: string) => `
 with rule as materialized (
   select tenant_id, workflow_id, updated_at, least(days * 86400::float8, $2::float8) as seconds

@@ -31,7 +31,7 @@ export interface NewEvent {
   rememberSeconds: number;
   /** Has to be permitted to execute the workflow of each run that it reaches, now or later. */
   caller: Caller;
-  /** Of the audit trail, written with the event. */
+  /** The entry of the audit trail, written with the event. */
   entry?: AuditRecord;
 }
 

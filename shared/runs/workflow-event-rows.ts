@@ -32,7 +32,7 @@ const IS_FOR = `(w.created_at <= e.created_at or not exists (select from event_w
   and (w.expires_at is null or w.expires_at > e.created_at)`;
 
 /**
- * Gives an event to waits of some workflows, as many as `$6` says, and leaves a notice for each run. Waits whose rows are locked are
+ * Gives an event to waits of some workflows, as many as `$6` says, and adds an outbox entry for each run. Waits whose rows are locked are
  * left out: they end, or are given another event. `$4`: the workflows; `$5`: the event.
  */
 export const GIVE_EVENT = `
@@ -61,7 +61,7 @@ with reached as (select instance_id, min(workflow_id::text) as workflow_id from 
 select instance_id as "instanceID", nullif(workflow_id, '${NO_WORKFLOW}') as "workflowID", (select count(*)::int from reached) as total
 from reached order by instance_id limit $2`;
 
-/** Of waits, by their ids: what each waits for, and the event that it was given. */
+/** Reads waits by their ids: the event that each waits for, and the event that it was given. */
 export const READ_EVENT_WAITS = `
 select w.id, w.instance_id as "instanceID", w.tenant_id as "tenantID", w.workflow_id as "workflowID", w.is_open as "isOpen",
        w.expires_at <= clock_timestamp() as "isLate", e.id as "eventID", e.data, e.created_at as "sentAt"

@@ -61,7 +61,7 @@ const definition = {
   default: Json.optional().meta({ title: 'Default value', description: 'Taken if a call does not give the value' }),
   defaultValue: Json.optional().meta({ title: 'Default (other name)', description: 'Read if `default` is not set' }),
 };
-/** What the admin UI shows beside an input. */
+/** Text and layout that the admin UI shows beside an input. */
 const shown = { title: z.unknown(), label: z.unknown(), description: z.unknown(), placeholder: z.unknown() };
 const read = z.object({ ...definition, ...shown });
 /** A declared input of a workflow or a query, stored whole. Without a type the value is not converted. */

@@ -121,7 +121,7 @@ export function governanceOf(options: Governance): Governance {
   return { concurrency, maxRunsAtOnce, rate, queueTimeout, priority, class: kind, onFailure, completionWebhook };
 }
 
-/** What a request may say in place of the options. */
+/** Settings by which a request overrides the options. */
 type Asked = Pick<Governance, 'class' | 'priority'>;
 
 interface Begun {

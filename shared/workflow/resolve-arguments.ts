@@ -95,7 +95,7 @@ export function hasTemplate(value: Json, raw?: readonly string[]): boolean {
   return textsOf(value, raw, hasBraces).some(({ template }) => template);
 }
 
-/** What a node gave, for the result of its iteration: the value that later nodes see, else the whole output. */
+/** The result of a node for its iteration: the value that later nodes see, else the whole output. */
 export function resultOf({ definition, config }: GraphNode, output: JsonObject | null): Json {
   if (!output) return null;
   if (definition.ends) return output.workflowOutput ?? null;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { JsonObject } from '../core/json.ts';
 import { IterationPath } from './progress/activation.ts';
 
-/** Of code, of a statement, or of an answer. */
+/** Details of code, of a statement, or of a response. */
 const details = JsonObject.optional().describe('Such as `line` and `column` of code, or the `status` of an answer');
 
 const ErrorCause = z
@@ -19,10 +19,10 @@ const ErrorCause = z
   .meta({ id: 'ErrorCause', description: 'The error of a sub-workflow, or of an item, that led to another' });
 export type ErrorCause = z.infer<typeof ErrorCause>;
 
-/** What an error of a node has beside its code and message, as far as there is something to say. */
+/** Fields of an error of a node beside its code and message; each is optional. */
 export const moreOfError = { details, cause: ErrorCause.optional() };
 
-/** What an error of a run has beside those. Absent in rows of earlier versions. */
+/** Further fields of an error of a run. Absent in rows of earlier versions. */
 export const moreOfRunError = {
   frame: IterationPath.optional().describe('The iterations around the node'),
   ...moreOfError,

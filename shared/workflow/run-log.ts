@@ -4,7 +4,7 @@ import type { LogLevel } from './nodes/kinds/log.ts';
 /** A line that a node has written, as it is stored. */
 export interface LogLine {
   level: LogLevel;
-  /** By the clock of the worker. */
+  /** The time by the clock of the worker. */
   at: string;
   message: string;
   data?: Json;
@@ -16,7 +16,7 @@ export interface LogSize {
   bytes: number;
 }
 
-/** What an attempt of a node has written, and how much of it was not kept. */
+/** Lines that an attempt of a node has written, and the amount that was not stored. */
 export interface Printed {
   lines: LogLine[];
   cut: LogSize;
@@ -24,7 +24,7 @@ export interface Printed {
 
 /** A longer message ends with a mark; larger data are left out. */
 export const MAX_LINE_LENGTH = 8_000;
-/** Of all attempts of a node, in all iterations. */
+/** The limit for all attempts of a node, in all iterations. */
 export const MAX_NODE_LOG: LogSize = { lines: 5_000, bytes: 1024 * 1024 };
 export const MAX_RUN_LOG: LogSize = { lines: 20_000, bytes: 4 * 1024 * 1024 };
 

@@ -4,7 +4,7 @@ import type { Issue } from '../core/schema/issues.ts';
 import type { Graph, GraphNode } from './graph/graph.ts';
 import { exitsOf, usualExitOf } from './nodes/properties.ts';
 
-/** What a node gives without being executed. */
+/** The output of a node that is not executed. */
 const PinnedOutput = z
   .object({
     output: JsonObject.describe('As the timeline of a run shows it'),

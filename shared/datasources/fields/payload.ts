@@ -7,7 +7,7 @@ export const encoding = z.enum(['text', 'base64']).default('text').meta({
   description: 'How the bytes are written: `text` is UTF-8, `base64` is for all other bytes',
 });
 
-/** What is sent. */
+/** The payload that is sent. */
 export function message(title: string) {
   return Json.default('').meta({
     title,

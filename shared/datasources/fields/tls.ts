@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Of a field that turns the check of certificates off. */
+/** The description of a field that turns the check of certificates off. */
 export const verifyWords = {
   title: 'Verify the certificate',
   description: 'Off: any certificate is accepted, also that of an attacker between Gantry and the server',

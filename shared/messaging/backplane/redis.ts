@@ -192,7 +192,7 @@ export async function probeRedis(redis: RedisConfig, timeoutMs: number): Promise
   await askOnce(redis, timeoutMs, (client) => client.ping());
 }
 
-/** What the Redis says of itself (INFO). */
+/** Reads the status report of the Redis (INFO). */
 export function readRedisInfo(redis: RedisConfig, timeoutMs: number): Promise<string> {
   return askOnce(redis, timeoutMs, (client) => client.info());
 }

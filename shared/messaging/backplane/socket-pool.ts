@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** What the socket adapter asks of a pool. */
+/** The part of a pool that the socket adapter uses. */
 export interface SocketPool {
   /** A connection to listen on. */
   connect(): Promise<pg.PoolClient>;

@@ -15,7 +15,7 @@ export const aiCalls = defineRPC({
     z.object({
       kind: z.literal('text'),
       ...asked,
-      /** What the tokens are counted for. */
+      /** The purpose for which the tokens are counted. */
       purpose: z.enum(['query', 'workflow']),
       instructions: z.string(),
       messages: z.array(AIMessage).min(1),

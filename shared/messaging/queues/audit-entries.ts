@@ -11,7 +11,7 @@ export const auditEntries = defineQueue({
   backoffMs: 1_000,
   maxStalledCount: 10, // A record that is there already stays as it is.
   isRetained: () => false,
-  // What was asked of one tenant is not for the board.
+  // The board does not show the requests of a tenant.
   readable: ({ batchID }) => ({ batchID, records: [] }),
   concurrency: 4,
   hasFewJobs: true,

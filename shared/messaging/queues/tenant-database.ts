@@ -95,7 +95,7 @@ export type DatabaseOperationOf<Kind extends DatabaseOperation['kind']> = Extrac
 /** `source` of pages that are part of a file. */
 export const DATABASE_EXPORT = 'database.export';
 
-/** Of `exportRows`: the first page of the rows, and where the others are laid aside. */
+/** The result of `exportRows`: the first page of the rows, and where the others are stored. */
 export const DatabaseExport = z.object({
   columns: z.array(z.object({ name: z.string(), type: z.string() })),
   rows: z.array(DatabaseRow),

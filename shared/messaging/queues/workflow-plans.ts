@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Json, JsonObject } from '../../core/json.ts';
 import { defineRPC } from './define-rpc.ts';
 
-/** What a plan cannot tell before the run: what a node gives, by which exit it leaves, that it fails, an item, or a variable. */
+/** Facts that a plan cannot know before the run: a node's output, its exit or failure, an item, or a variable. */
 const Dependency = z
   .object({
     nodeID: z.string().optional(),
@@ -46,7 +46,7 @@ export const PlannedEdge = z
   .meta({ id: 'PlannedEdge' });
 export type PlannedEdge = z.infer<typeof PlannedEdge>;
 
-/** What a run of a version would do with an input. A worker computes what follows from it, and executes nothing that has an effect. */
+/** Plans what a run of a version would do with an input. A worker computes what follows from it, and executes nothing that has an effect. */
 export const workflowPlans = defineRPC({
   name: 'workflow.plans',
   request: z.object({ tenantID: z.uuid(), versionID: z.uuid(), input: JsonObject }),

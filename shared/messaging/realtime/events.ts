@@ -101,7 +101,7 @@ export const tenantEvents = {
     frame: IterationPath,
     collectionRequestID: z.uuid(),
     title: z.string().nullable(),
-    /** By which its holder answers without signing in; null if the node does not allow it. */
+    /** The link by which its holder answers without signing in; null if the node does not allow it. */
     answerURL: z.string().nullable(),
     number: z.int(),
     of: z.int(),

@@ -22,15 +22,15 @@ export interface RunEventRow {
   exit: string | null;
   at: Date;
   payload: RunEventPayload | null;
-  /** What the attempt has written. Null or absent: nothing. */
+  /** The log of the attempt. Null or absent: it is empty. */
   log?: Printed | null;
   /** The row covers their starts, and is stored under the number of the last. Null in rows without, and in all of older versions. */
   started: Started[] | null;
 }
 
-/** What stands in place of a large output where a row is read without it. */
+/** Stands in place of a large output where a row is read without it. */
 export interface LargeOutput {
-  /** Of its JSON text. */
+  /** The length of its JSON text. */
   length: number;
   /** The key of the output that is the value of the node; null if nothing of the output is in `ctx`. */
   name: string | null;
@@ -84,7 +84,7 @@ export interface Repeat {
   indexVariable: string;
   /** Between two items. */
   delayMs: number;
-  /** What the failure of an item does: the node fails, or its result is the error, or it has no result. */
+  /** The effect of an item's failure: the node fails, or its result is the error, or it has no result. */
   failedItems: 'fail' | 'keep' | 'skip';
   /** One more failed item fails the node. Absent: any number may fail. */
   tolerated?: number;
@@ -126,7 +126,7 @@ export function presentRunEvent(row: RunEventRow): ServerMessage[] {
   return messages;
 }
 
-/** What few events of nodes have. */
+/** Fields that few events of nodes have. */
 function moreOf(payload: RunEventPayload | null) {
   const { reusedFrom, progress, isPinned, refusedWrite } = payload ?? {};
   return {

@@ -11,7 +11,7 @@ export const RunErrorShape = AttemptErrorShape.extend({
   ...moreOfRunError,
 });
 
-/** What a run waits for; of several waits the one that a user can act on. */
+/** The wait of a run; of several waits, the one that a user can act on. */
 export const RunWait = z.object({
   reason: z.enum(['delay', 'input', 'event', 'child']),
   until: z.iso.datetime().optional(),

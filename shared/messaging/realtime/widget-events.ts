@@ -8,7 +8,7 @@ import { RunErrorShape, RunWait } from './run-shapes.ts';
 export const BridgeMode = z.enum(['execute', 'subscribe', 'replay']);
 export type BridgeMode = z.infer<typeof BridgeMode>;
 
-/** Of one widget and run; several messages may tell of one change, as those of the run do. */
+/** Messages of one widget and run; several may tell of one change, as those of the run do. */
 const ofBridge = {
   widgetID: z.string(),
   instanceID: z.uuid(),
@@ -34,7 +34,7 @@ export const widgetEvents = {
     /** `ctx` after the event `seq`; null if it is too large for a message. */
     initialContext: JsonObject.nullable(),
     contextOmitted,
-    /** Of a run that was there before. */
+    /** The status of a run that existed before. */
     workflowMeta: z.object({ status: RunStatus }).nullable(),
     /** With `replay`. */
     workflowStatus: RunStatus.optional(),
@@ -49,7 +49,7 @@ export const widgetEvents = {
       iteration: z.int(),
       frame: IterationPath,
       outputVariable: z.string().nullable(),
-      /** What later nodes see; for a node without a variable, its output. */
+      /** The value that later nodes see; for a node without a variable, its output. */
       value: Json,
       /** The value is too large for a message. */
       valueOmitted: z.literal(true).optional(),
@@ -102,5 +102,5 @@ export type WidgetPayload<E extends WidgetEvent> = z.input<(typeof widgetEvents)
 export const WIDGET_INPUT = 'widget_input';
 
 type Numbered = 'widget_context_update' | 'widget_workflow_status';
-/** What a bridge tells of a change of its run. */
+/** Messages of a bridge about a change of its run. */
 export type WidgetMessage = { [E in Numbered]: { event: E; payload: WidgetPayload<E> } }[Numbered];

@@ -27,7 +27,7 @@ export const RunFilter = z.object({
   from: z.coerce.date().optional(),
   to: z.coerce.date().optional(),
   isTest: z.boolean().optional(),
-  /** What a text names: one of the two, since together no index serves them. */
+  /** The objects that a text names: one of the two, since together no index serves them. */
   named: z
     .intersection(
       z.object({ search: z.string() }),

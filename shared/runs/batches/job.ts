@@ -9,7 +9,7 @@ export const RerunFrom = z.union([
 ]);
 export type RerunFrom = z.infer<typeof RerunFrom>;
 
-/** What a worker does to the runs that a filter finds, stored with their batch. */
+/** The action of a worker on the runs that a filter finds, stored with their batch. */
 export const BatchJob = z.discriminatedUnion('does', [
   z.object({
     does: z.literal('rerun'),

@@ -53,7 +53,7 @@ export function changedPaths(before: Json, after: Json, budget: PathBudget): Pat
   }
 }
 
-/** Of two objects, or of two lists of one length; values of other kinds are compared as a whole. */
+/** Keys of two objects, or of two lists of one length; values of other kinds are compared as a whole. */
 function keysOf(one: Json | undefined, other: Json | undefined): Iterable<string | number> | undefined {
   if (Array.isArray(one) && Array.isArray(other)) return one.length === other.length ? one.keys() : undefined;
   if (!isJsonObject(one) || !isJsonObject(other)) return undefined;

@@ -35,7 +35,7 @@ export interface CheckedNode {
   /** Absent if they depend on an invalid config. */
   readonly exits: ReadonlySet<string> | undefined;
   readonly issues: readonly Issue[];
-  /** Of an accepted node: its config is refused by now. */
+  /** Set for an accepted node: its config is refused by now. */
   readonly isRefused?: boolean;
 }
 
@@ -94,9 +94,9 @@ export function* checkNode({ id, type, data }: SavedNode, isAccepted = false): G
   return { ...own, issues: within(['data'], issues) };
 }
 
-/** What a node of this kind has where its own config says nothing. */
+/** Defaults of a node of this kind where its own config says nothing. */
 function withDefaults(schema: z.ZodType, defaultValue: unknown): object {
-  // That of a node which the editor has just added.
+  // The config of a node that the editor has just added.
   return schema.parse(defaultValue) as object;
 }
 

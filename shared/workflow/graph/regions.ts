@@ -17,7 +17,7 @@ export interface Region {
 export interface Regions {
   /** The outermost is the first. */
   readonly regions: readonly Region[];
-  /** By node: its region, and its place in the region's `nodes`. */
+  /** The region of each node, and its index in the region's `nodes`. */
   readonly regionOf: readonly number[];
   readonly positionOf: readonly number[];
   /** Edges from a body back to the node that repeats it, or to one around that. A branch of the body ends with them. */
@@ -93,7 +93,7 @@ function undivided(count: number): Omit<Regions, 'returns' | 'tooDeep'> {
   };
 }
 
-/** By region: how many bodies lie around its nodes. A larger body comes before those in it. */
+/** The depth of each region: how many bodies lie around its nodes. A larger body comes before those in it. */
 function depthsOf(regions: readonly Region[], regionOf: readonly number[]): number[] {
   const depths: number[] = [];
   for (const { container } of regions)
@@ -126,7 +126,7 @@ function findReturns(count: number, edges: readonly Edge[], bodyOf: BodyOf): Set
   /** Depth first, but not recursive, since a chain may be thousands of nodes long. */
   function walk(root: number): void {
     const way = [{ node: root, at: 0 }];
-    /** Of the nodes of the way: the exit by which it leaves them. */
+    /** The exit by which the path leaves each of its nodes. */
     const exits = new Map<number, string>();
     for (let step = way.at(-1); step; step = way.at(-1)) {
       const edge = leaving.get(step.node)?.[step.at];

@@ -1,4 +1,4 @@
 import { z } from 'zod';
 
-/** What the answer to an approval says. */
+/** The decision in the answer to an approval. */
 export const Decision = z.enum(['approve', 'reject']);

@@ -53,7 +53,7 @@ export interface Preset {
   /** Headers, each with the name of the options field that fills it. Absent if that is empty. */
   readonly optionHeaders?: Readonly<Record<string, string>>;
   readonly bodyFormat: 'json' | 'form';
-  /** By `resource.operation`, or by `operation` if the API has only one resource. */
+  /** Operations by `resource.operation`, or by `operation` if the API has only one resource. */
   readonly calls: Readonly<Record<string, PresetCall>>;
   /** For an API that answers errors with 200: the field that is then false, and the field with the reason. */
   readonly failure?: { readonly ok: string; readonly message: string };
