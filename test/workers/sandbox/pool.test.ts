@@ -9,7 +9,7 @@ import { Permit, withReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import { createLogger } from '#shared/core/logger.ts';
-import { heldBy } from '#test/support/held-bytes.ts';
+import { reservedBy } from '#test/support/reserved-bytes.ts';
 import { createSandbox, type Sandbox, type SandboxRequest } from '#workers/sandbox/pool.ts';
 
 const logger = createLogger({ level: 'silent' });
@@ -773,8 +773,8 @@ describe('disposal', () => {
 test('large arguments and results count among the bytes that a worker holds', async () => {
   const ctx = { text: 'x'.repeat(400_000) };
 
-  expect(await heldBy(() => run('return 1', { args: { ctx } }))).toBe(0);
-  expect(await heldBy(() => run('return "x".repeat(400000)'))).toBeGreaterThanOrEqual(400_000);
+  expect(await reservedBy(() => run('return 1', { args: { ctx } }))).toBe(0);
+  expect(await reservedBy(() => run('return "x".repeat(400000)'))).toBeGreaterThanOrEqual(400_000);
   await expect(withLittle(() => run('return 1', { args: { ctx } }))).rejects.toMatchObject({
     code: 'PAYLOAD_TOO_LARGE',
   });

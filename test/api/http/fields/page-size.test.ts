@@ -13,7 +13,7 @@ import { Listener } from '#shared/entities/tables/listener.ts';
 import { type Cluster, startCluster } from '../../../support/cluster.ts';
 import { explaining } from '../../../support/explaining.ts';
 import { aTenant, type TestTenant } from '../../../support/factories.ts';
-import { heldBy } from '../../../support/held-bytes.ts';
+import { reservedBy } from '../../../support/reserved-bytes.ts';
 import { paramFixture } from '../../../support/route-fixtures.ts';
 import { statementsOf } from '../../../support/statements.ts';
 
@@ -215,9 +215,9 @@ async function aLargeRun(nodes: number): Promise<string> {
 test('a timeline has outputs of 8 MB in a page, and the run whose values and outputs are read holds their bytes', async () => {
   const id = await aLargeRun(3);
   const wanted = { afterSeq: 0, maxEvents: 1_000, withLargeOutputs: true };
-  const held = await heldBy(() => readTimeline(cluster.pool, id, wanted));
+  const held = await reservedBy(() => readTimeline(cluster.pool, id, wanted));
   expect(Math.round(held / 1e6)).toBe(12);
-  expect(Math.round((await heldBy(() => readValues(cluster.pool, id, { withInput: true }))) / 1e6)).toBe(18);
+  expect(Math.round((await reservedBy(() => readValues(cluster.pool, id, { withInput: true }))) / 1e6)).toBe(18);
 
   const pages: string[][] = [];
   for (let after: number | null = 0; after !== null; ) {
@@ -243,11 +243,11 @@ test('the work that reads a large workflow, or one of its versions, holds the by
   );
   const { id = '', bytes = 0 } = rows[0] ?? {};
   let read: { latest: { nodes: unknown[] } } | null = null;
-  const held = await heldBy(async () => {
+  const held = await reservedBy(async () => {
     read = await readWorkflow(cluster.pool, tenant.id, workflowID);
   });
 
   expect(read).toMatchObject({ latest: { id, nodes: [{ notes: expect.any(String) }], options: {} } });
-  expect([held, await heldBy(() => holdVersion(cluster.pool, id))]).toEqual([2 * bytes, 2 * bytes]);
+  expect([held, await reservedBy(() => holdVersion(cluster.pool, id))]).toEqual([2 * bytes, 2 * bytes]);
   expect(bytes).toBeGreaterThan(4_500_000);
 });

@@ -10,7 +10,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { mqtt } from '#shared/datasources/types/mqtt.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { openDatasource } from '#test/support/connector.ts';
-import { heldBy } from '#test/support/held-bytes.ts';
+import { reservedBy } from '#test/support/reserved-bytes.ts';
 import { startTCP } from '#test/support/tcp.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
 import { findMosquitto, startMosquitto } from '../../../servers/mosquitto.ts';
@@ -65,7 +65,7 @@ describe.skipIf(found.path === null)('mqtt', () => {
       expect(await datasource.execute(publish, inputs)).toMatchObject({ affectedRows: 1 });
       const read = () => datasource.execute({ operation: 'read', topic, qos, waitSeconds: 0 });
       const { data } = await read();
-      if (text.length > 100_000) expect(await heldBy(read)).toBeGreaterThanOrEqual(text.length);
+      if (text.length > 100_000) expect(await reservedBy(read)).toBeGreaterThanOrEqual(text.length);
       expect(data).toEqual([{ topic, message: text || JSON.stringify(inputs.payload), qos, retain: true }]);
     }
   });
@@ -340,33 +340,30 @@ describe('a program that answers as an MQTT broker', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(250_000_000);
   });
 
-  test.each(['3.1.1', '5'] as const)(
-    'may send any packet of version %s at any time',
-    async (protocolVersion) => {
-      await using server = await startTCP((socket) =>
+  test.each(['3.1.1', '5'] as const)('may send any packet of version %s at any time', async (protocolVersion) => {
+    await using server = await startTCP((socket) =>
+      socket.once('data', () => {
+        socket.write(welcome[protocolVersion]);
         socket.once('data', () => {
-          socket.write(welcome[protocolVersion]);
-          socket.once('data', () => {
-            socket.write(suback[protocolVersion]);
-            for (let n = 0; n < 5; n += 1) socket.write(anyPacket());
-            setTimeout(() => socket.destroy(), 5);
-          });
-        }),
-      );
-      await using datasource = await openAt(server.port, { protocolVersion });
-      const queries: JsonObject[] = [
-        { operation: 'read', topic: '#', waitSeconds: 5 },
-        { operation: 'publish', topic: 'a', qos: 0 },
-        { operation: 'publish', topic: 'a', qos: 1 },
-        { operation: 'publish', topic: 'a', qos: 2 },
-      ];
-      for (let round = 0; round < 100; round += 1) {
-        const ended = await Promise.allSettled(queries.map((query) => datasource.execute(query, {}, quick)));
-        for (const outcome of ended)
-          if (outcome.status === 'rejected') expect(outcome.reason.code).toMatch(/^(?:UPSTREAM_FAILED|DB_ERROR)$/);
-      }
-    },
-  );
+          socket.write(suback[protocolVersion]);
+          for (let n = 0; n < 5; n += 1) socket.write(anyPacket());
+          setTimeout(() => socket.destroy(), 5);
+        });
+      }),
+    );
+    await using datasource = await openAt(server.port, { protocolVersion });
+    const queries: JsonObject[] = [
+      { operation: 'read', topic: '#', waitSeconds: 5 },
+      { operation: 'publish', topic: 'a', qos: 0 },
+      { operation: 'publish', topic: 'a', qos: 1 },
+      { operation: 'publish', topic: 'a', qos: 2 },
+    ];
+    for (let round = 0; round < 100; round += 1) {
+      const ended = await Promise.allSettled(queries.map((query) => datasource.execute(query, {}, quick)));
+      for (const outcome of ended)
+        if (outcome.status === 'rejected') expect(outcome.reason.code).toMatch(/^(?:UPSTREAM_FAILED|DB_ERROR)$/);
+    }
+  });
 
   function anyPacket(): Buffer {
     const [kind = 0, flags = 0, length = 0] = randomBytes(3);

@@ -9,7 +9,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { nats } from '#shared/datasources/types/nats.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { openDatasource } from '#test/support/connector.ts';
-import { heldBy } from '#test/support/held-bytes.ts';
+import { reservedBy } from '#test/support/reserved-bytes.ts';
 import { startTCP } from '#test/support/tcp.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
 import { findNats, startNats } from '../../../servers/nats.ts';
@@ -63,7 +63,7 @@ describe.skipIf(found.path === null)('nats', () => {
       const request = () =>
         datasource.execute({ operation: 'request', subject: 'echo', payload: '{{inputs.payload}}', encoding }, inputs);
       const { data } = await request();
-      expect(await heldBy(request)).toBeGreaterThan(0);
+      expect(await reservedBy(request)).toBeGreaterThan(0);
       expect(data).toMatchObject({ payload: typeof payload === 'string' ? payload : JSON.stringify(payload) });
     }
 

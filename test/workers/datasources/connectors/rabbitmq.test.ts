@@ -11,7 +11,7 @@ import type { Json, JsonObject } from '#shared/core/json.ts';
 import { rabbitmq } from '#shared/datasources/types/rabbitmq.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
-import { heldBy } from '#test/support/held-bytes.ts';
+import { reservedBy } from '#test/support/reserved-bytes.ts';
 import { startTCP } from '#test/support/tcp.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
 import { type EmbeddedRabbitMQ, findRabbitMQ, startRabbitMQ } from '../../../servers/rabbitmq.ts';
@@ -174,7 +174,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
       rowCount: 2,
       truncated: true,
     });
-    expect(await heldBy(async () => expect(await take()).toHaveLength(1))).toBeGreaterThanOrEqual(5_000_000);
+    expect(await reservedBy(async () => expect(await take()).toHaveLength(1))).toBeGreaterThanOrEqual(5_000_000);
 
     await publish(big.repeat(3));
     await expect(take()).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });

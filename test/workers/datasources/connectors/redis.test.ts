@@ -8,7 +8,7 @@ import { freePort } from '#ops/embedded/ports.ts';
 import { redis } from '#shared/datasources/types/redis.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
-import { heldBy } from '#test/support/held-bytes.ts';
+import { reservedBy } from '#test/support/reserved-bytes.ts';
 import { startTCP } from '#test/support/tcp.ts';
 import { startTLSFront } from '#test/support/tls-front.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
@@ -54,12 +54,12 @@ describe.skipIf(found.path === null)('redis', () => {
     const all = { operation: 'xrange', key: 'stream', start: '-', stop: '+' };
     const found: { rowCount?: number; truncated?: boolean }[] = [];
 
-    expect(await heldBy(() => datasource.execute({ operation: 'get', key: 'value' }))).toBeGreaterThanOrEqual(100_000);
+    expect(await reservedBy(() => datasource.execute({ operation: 'get', key: 'value' }))).toBeGreaterThanOrEqual(100_000);
     expect(
-      await heldBy(() => datasource.execute({ operation: 'lrange', key: 'list', start: 0, stop: -1 })),
+      await reservedBy(() => datasource.execute({ operation: 'lrange', key: 'list', start: 0, stop: -1 })),
     ).toBeGreaterThanOrEqual(100_000);
     expect(
-      await heldBy(async () => found.push(await datasource.execute(all, {}, { maxRows: 10_000 }))),
+      await reservedBy(async () => found.push(await datasource.execute(all, {}, { maxRows: 10_000 }))),
     ).toBeGreaterThanOrEqual(100_000);
     found.push(await datasource.execute(all, {}, { maxRows: 2_000 }));
     expect(found).toMatchObject([

@@ -6,7 +6,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { JsonObject } from '#shared/core/json.ts';
 import { websocket } from '#shared/datasources/types/websocket.ts';
 import { openDatasource } from '#test/support/connector.ts';
-import { heldBy } from '#test/support/held-bytes.ts';
+import { reservedBy } from '#test/support/reserved-bytes.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { selfSigned } from '#test/support/self-signed.ts';
 import { eventually } from '#test/support/settle.ts';
@@ -117,5 +117,5 @@ test('the certificate of a server is verified, unless that is turned off', async
 test('a reply counts among the bytes that a worker holds', async () => {
   await using opened = await open((socket) => socket.send('x'.repeat(1_000_000)));
 
-  expect(await heldBy(() => opened.datasource.execute({ message: { a: 1 } }))).toBeGreaterThanOrEqual(1_000_000);
+  expect(await reservedBy(() => opened.datasource.execute({ message: { a: 1 } }))).toBeGreaterThanOrEqual(1_000_000);
 });

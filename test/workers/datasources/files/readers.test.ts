@@ -11,7 +11,7 @@ import { Permit, withReservation } from '#shared/concurrency/work-context.ts';
 import { fileTypes } from '#shared/datasources/files/types.ts';
 import { createReaders, type Readers } from '#workers/datasources/files/readers.ts';
 import { testLogger } from '../../../support/environment.ts';
-import { heldBy } from '../../../support/held-bytes.ts';
+import { reservedBy } from '../../../support/reserved-bytes.ts';
 
 const exec = promisify(execFile);
 const endless = 'select sum(a.range * b.range) from range(10000000) a, range(10000000) b';
@@ -84,7 +84,7 @@ test('a result counts in the memory budget of a worker before it is sent, and on
     return readers.read({ tenantID: 'tenant', request, signal: stop.signal });
   };
 
-  expect(await heldBy(() => readAlone(long(1_000_000)))).toBeGreaterThanOrEqual(1_000_000);
+  expect(await reservedBy(() => readAlone(long(1_000_000)))).toBeGreaterThanOrEqual(1_000_000);
 
   const account = createMemoryBudget({ maxBytes: 1_000_000 });
   const flow = { tenantID: 'tenant' };
