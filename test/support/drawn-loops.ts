@@ -11,7 +11,7 @@ const childWorkflowID = '01a20361-eaf3-7000-be68-4c6e95a38225';
 export type Item =
   | { kind: 'node' }
   | { kind: 'pair' }
-  | { kind: 'loop'; times: number; runSync: boolean; body: Item[] };
+  | { kind: 'loop'; times: number; isParallel: boolean; body: Item[] };
 
 export const { items } = fc.letrec<{ items: Item[]; item: Item }>((tie) => ({
   items: fc.array(tie('item'), { minLength: 1, maxLength: 3 }),
@@ -22,7 +22,7 @@ export const { items } = fc.letrec<{ items: Item[]; item: Item }>((tie) => ({
     fc.record({
       kind: fc.constant('loop' as const),
       times: fc.nat(3),
-      runSync: fc.boolean(),
+      isParallel: fc.boolean(),
       body: tie('items'),
     }),
   ),
@@ -30,7 +30,7 @@ export const { items } = fc.letrec<{ items: Item[]; item: Item }>((tie) => ({
 
 export interface Loop {
   times: number;
-  runSync: boolean;
+  isParallel: boolean;
 }
 
 export interface Drawing {

@@ -18,14 +18,14 @@ export class AttemptTask implements NodeRun {
   /** As it is when the attempt begins. */
   scope: JsonObject;
   readonly #run: Run;
-  readonly #frame: Activation;
+  readonly #activation: Activation;
   readonly #logger: Logger;
   #clock: NodeJS.Timeout | undefined;
   #timeout: AbortController | undefined;
 
   constructor(run: Run, activation: Activation, waitResult: WaitResult | undefined, logger: Logger) {
     this.#run = run;
-    this.#frame = activation;
+    this.#activation = activation;
     this.#logger = logger;
     this.waitResult = waitResult;
     this.scope = run.state.scopeOf(activation);
@@ -50,16 +50,16 @@ export class AttemptTask implements NodeRun {
     return this.#run.workflowID;
   }
   get nodeID(): string {
-    return this.#frame.node.id;
+    return this.#activation.node.id;
   }
   get iteration(): number {
-    return innermost(this.#frame.path);
+    return innermost(this.#activation.path);
   }
   get frame(): IterationPath {
-    return this.#frame.path;
+    return this.#activation.path;
   }
   get attempt(): number {
-    return this.#run.attemptOf(this.#frame);
+    return this.#run.attemptOf(this.#activation);
   }
   get caller(): Caller {
     return this.#run.caller;
@@ -68,13 +68,13 @@ export class AttemptTask implements NodeRun {
     return this.#run.version.author;
   }
   get idempotencyKey(): string {
-    return idempotencyKey(this.#run.id, this.#frame.node.id, this.#frame.path);
+    return idempotencyKey(this.#run.id, this.#activation.node.id, this.#activation.path);
   }
   get isDryRun(): boolean {
     return this.#run.isDryRun;
   }
   get timeoutMs(): number {
-    return this.#run.version.policies[this.#frame.node.index]?.timeoutMs ?? 60_000;
+    return this.#run.version.policies[this.#activation.node.index]?.timeoutMs ?? 60_000;
   }
   get log(): Logger {
     return this.#logger.child({ tenantID: this.tenantID, instanceID: this.instanceID, nodeID: this.nodeID });
@@ -83,7 +83,7 @@ export class AttemptTask implements NodeRun {
   print({ lines, cut }: Printed): void {
     const { secrets } = this.variables;
     const masked = secrets.length === 0 ? lines : lines.map((line) => maskLine(line, secrets));
-    this.#run.state.logs.print(this.#frame, { lines: masked, cut });
+    this.#run.state.logs.print(this.#activation, { lines: masked, cut });
   }
 
   /** Aborted when the run is cancelled or taken away, and when the node's time is up. */

@@ -475,7 +475,7 @@ function sourceAt(seq: number): Source {
 }
 
 function offloadedSource(large: LargeOutput, seq: number): Source {
-  return Object.assign(new Source(large.length, large), { seq, isApart: true });
+  return Object.assign(new Source(large.length, large), { seq, isOffloaded: true });
 }
 
 /** The keys of an output whose values are offloaded. */

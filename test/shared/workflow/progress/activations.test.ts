@@ -34,7 +34,7 @@ class Execution {
     if (!activation) return false;
     const loop = this.#loops.get(activation.node.id);
     if (loop && loop.times > 0) {
-      for (let at = 0; at < (loop.atOnce ? loop.times : 1); at += 1) this.#enter(activation, at);
+      for (let at = 0; at < (loop.isParallel ? loop.times : 1); at += 1) this.#enter(activation, at);
     } else this.#settle(activation, activation.node.id === 's' ? 'output' : AFTER);
     return true;
   }
@@ -65,7 +65,7 @@ class Execution {
     this.progress.leave(container, iteration);
     repeating.left -= 1;
     if (repeating.left === 0) this.#settle(container, AFTER);
-    else if (!this.#loops.get(container.node.id)?.atOnce) this.#enter(container, repeating.begun);
+    else if (!this.#loops.get(container.node.id)?.isParallel) this.#enter(container, repeating.begun);
   }
 
   /** The ends of iterations follow from the settled frames, so they may have happened here already. */
@@ -180,7 +180,7 @@ describe('for any nesting of loops and maps', () => {
 });
 
 function inOrder(item: Item): Item {
-  return item.kind === 'loop' ? { ...item, atOnce: false, body: item.body.map(inOrder) } : item;
+  return item.kind === 'loop' ? { ...item, isParallel: false, body: item.body.map(inOrder) } : item;
 }
 
 /** Whether an operation follows from what a frame did, or is of that frame. */

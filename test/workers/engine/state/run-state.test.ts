@@ -68,10 +68,10 @@ class Execution {
     const [where] = this.#ready.splice(pick % Math.max(1, this.#ready.length), 1);
     if (!where) return false;
     const activation = this.#find(where);
-    const { times = 0, runSync = false } = this.#drawing.loops.get(where.nodeID) ?? {};
+    const { times = 0, isParallel = false } = this.#drawing.loops.get(where.nodeID) ?? {};
     this.#loops.set(nameOf(activation), { begun: 0, left: times });
     if (times === 0) this.#end(activation);
-    else for (let at = 0; at < (runSync ? times : 1); at += 1) this.#open(activation);
+    else for (let at = 0; at < (isParallel ? times : 1); at += 1) this.#open(activation);
     return true;
   }
 
@@ -104,9 +104,9 @@ class Execution {
       ? state.pass(activation, node.config, { output, error, attempt: 1 })
       : state.store(activation, node.config, { output, length: 0 });
     source.seq = this.#seq;
-    const place = { nodeID: node.id, attempt: 1, frame: path };
+    const origin = { nodeID: node.id, attempt: 1, frame: path };
     if (error)
-      this.#failed.get(modelKey(path))?.push({ activation, error: { ...error, ...place } as unknown as JsonObject });
+      this.#failed.get(modelKey(path))?.push({ activation, error: { ...error, ...origin } as unknown as JsonObject });
     Object.assign(this.#model.get(modelKey(path)) ?? {}, merged, output);
     this.#check(activation);
     this.#add(this.state.settle(activation, node.id === 's' ? 'output' : AFTER));
@@ -121,7 +121,7 @@ class Execution {
     if (!loop) throw new Error('an iteration ended that had not begun');
     loop.left -= 1;
     if (loop.left === 0) this.#end(container);
-    else if (!this.#drawing.loops.get(container.node.id)?.atOnce) this.#open(container);
+    else if (!this.#drawing.loops.get(container.node.id)?.isParallel) this.#open(container);
   }
 
   #check(activation: Activation): void {
@@ -192,7 +192,7 @@ test('a run continues from a checkpoint with the values of every open iteration,
 });
 
 test('a checkpoint refers to the outputs that still have a value, and to no others', () => {
-  const loop = draw([{ kind: 'loop', times: 3, runSync: false, body: [{ kind: 'node' }, { kind: 'node' }] }]);
+  const loop = draw([{ kind: 'loop', times: 3, isParallel: false, body: [{ kind: 'node' }, { kind: 'node' }] }]);
   const run = new Execution(loop);
   for (let at = 0; at < 3; at += 1) run.step(0);
   const [before] = saved(run.state).scopes ?? [];
