@@ -64,7 +64,7 @@ const packageRules = [
   only(
     'oauth-only-where-tokens-come-from',
     ['oauth4webapi'],
-    '^workers/datasources/oauth/|^ops/console/app/sign-in\\.ts',
+    '^workers/datasources/oauth/|^ops/console/client/sign-in\\.ts',
   ),
   only('undici-only-behind-the-gate', ['undici'], '^workers/outbound/fetch\\.ts'),
   only('models-only-in-ai', ['ai', '@ai-sdk'], '^workers/ai/'),
@@ -152,7 +152,7 @@ module.exports = {
       from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/(tools|console)/' },
       to: { path: 'node_modules/', pathNot: placed },
     },
-    ...['api', 'workers', 'shared'].map((tier) => ({
+    ...['api', 'workers', 'shared', 'ops'].map((tier) => ({
       name: `no-cycles-between-folders-of-${tier}`,
       severity: 'error',
       scope: 'folder',

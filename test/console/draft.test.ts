@@ -48,15 +48,15 @@ test('a node is added the way the edges of the graph lead, and what is beyond it
       ],
       workflowEdges: [{ id: 'edge', source: 'one', target: 'two' }],
     });
-  const placesAfter = (draft: Draft) =>
+  const positionsAfter = (draft: Draft) =>
     withNode(draft, kind, draft.nodes[0])[0].nodes.map(({ id, position: { x, y } }) => [id, x, y]);
 
-  expect(placesAfter(placed({ x: 240, y: 40 }))).toEqual([
+  expect(positionsAfter(placed({ x: 240, y: 40 }))).toEqual([
     ['one', 0, 0],
     ['two', 480, 40],
     ['log', 240, 0],
   ]);
-  expect(placesAfter(placed({ x: 20, y: 100 }))).toEqual([
+  expect(positionsAfter(placed({ x: 20, y: 100 }))).toEqual([
     ['one', 0, 0],
     ['two', 20, 198],
     ['log', 0, 98],

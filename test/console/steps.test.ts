@@ -1,11 +1,11 @@
 /** The pure parts of the page of a run: steps out of events, edges that were taken, and the scale of its timeline. */
 import { describe, expect, test } from 'vitest';
+import { failedItemsOf, mergeTimeline, nodesOf, type Span, spansOf, stepKey } from '#ops/console/client/run-steps.ts';
 import type { TimelineEvent } from '#ops/console/client/types.ts';
 import { graphOf } from '#ops/console/run/graph-of.ts';
-import { leadsBack, pathAround } from '#ops/console/run/lay-out.ts';
 import { scaleOf } from '#ops/console/run/scale.ts';
-import { failedItemsOf, mergeTimeline, nodesOf, type Span, spansOf, stepKey } from '#ops/console/run/steps.ts';
 import { type Exits, takenEdges } from '#ops/console/run/taken.ts';
+import { leadsBack, pathAround } from '#ops/console/ui/lay-out.ts';
 import type { NodeDefinition } from '#shared/workflow/nodes/define-node.ts';
 import { type AnyNode, nodes } from '#shared/workflow/nodes/index.ts';
 

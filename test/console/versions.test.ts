@@ -1,4 +1,4 @@
-/** What the console says of two versions of a workflow. */
+/** Differences between two versions of a workflow, as the console tells them. */
 import { expect, test } from 'vitest';
 import { changesOf, linesOf } from '#ops/console/editor/version-changes.ts';
 import { diffGraphs } from '#shared/workflow/graph/diff.ts';

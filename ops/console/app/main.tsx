@@ -1,10 +1,10 @@
 import { RouterProvider } from '@tanstack/react-router';
 import { queries } from '../client/queries.ts';
+import { renewBy } from '../client/session.ts';
 import { mount } from './mount.tsx';
 import { router } from './router.tsx';
-import { renewBy } from './session.ts';
 
 // Loaded when a token is about to end.
-renewBy(async (session) => (await import('./sign-in.ts')).renewSession(session));
+renewBy(async (session) => (await import('../client/sign-in.ts')).renewSession(session));
 
 mount(<RouterProvider router={router} />, queries);

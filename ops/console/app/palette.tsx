@@ -4,11 +4,11 @@ import { useState } from 'react';
 import { useMay } from '../client/may.ts';
 import { tenantsRead } from '../client/reads.ts';
 import { type Found, searchRead } from '../client/search.ts';
+import { endSession } from '../client/session.ts';
 import { type Area, areas } from '../settings/areas.ts';
+import { type Command, CommandDialog, usePageCommands, useSearched, wordsOf } from '../shell/command-dialog.tsx';
+import { type Page, pages } from '../shell/pages.ts';
 import { wordOf } from '../ui/status.tsx';
-import { type Command, CommandDialog, usePageCommands, useSearched, wordsOf } from './command-dialog.tsx';
-import { type Page, pages } from './pages.ts';
-import { endSession } from './session.ts';
 
 /** Commands found by words: pages, tenants and settings, and what the tenant has. */
 export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () => void }) {

@@ -1,16 +1,16 @@
 import { createRootRoute, createRoute, createRouter, Outlet, redirect } from '@tanstack/react-router';
-import { parseAuditView } from '../audit/filter.ts';
+import { parseAuditView } from '../client/audit-filter.ts';
+import { parseListFilter } from '../client/list-filter.ts';
+import { parseRunFilter } from '../client/run-filter.ts';
+import { getSession } from '../client/session.ts';
 import { parseDatabaseView } from '../database/view.ts';
 import { parseInboxView } from '../inbox/view.ts';
 import { parseListenerView } from '../listener/view.ts';
 import { ErrorPage, NotFoundPage } from '../pages/error.tsx';
 import { parsePeopleView } from '../people/view.ts';
 import { parseQueryView } from '../query/view.ts';
-import { parseRunFilter } from '../run/filter.ts';
 import { parseRunView } from '../run/view.ts';
-import { parseListFilter } from '../ui/list-filter.ts';
 import { lazyPage } from './lazy-page.ts';
-import { getSession } from './session.ts';
 import { Shell } from './shell.tsx';
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFoundPage });

@@ -6,13 +6,13 @@ import { lazy, useEffect } from 'react';
 import { useWaiting } from '../client/inbox.ts';
 import { useMay } from '../client/may.ts';
 import { tenantsRead } from '../client/reads.ts';
+import { endSession, useSession } from '../client/session.ts';
 import { useIsConnected } from '../client/socket.ts';
 import { useTenantRoom } from '../client/tenant-room.ts';
+import { Commands } from '../shell/commands.tsx';
+import { type Page, pages } from '../shell/pages.ts';
+import { SchemeSwitch } from '../shell/scheme.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { Commands } from './commands.tsx';
-import { type Page, pages } from './pages.ts';
-import { SchemeSwitch } from './scheme.tsx';
-import { endSession, useSession } from './session.ts';
 
 const Palette = lazy(() => import('./palette.tsx').then(({ Palette: one }) => ({ default: one })));
 

@@ -1,10 +1,10 @@
 import { CloseButton, Group, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../client/types.ts';
+import { withoutTurning } from '../code/turning.ts';
 import { countOf } from '../ui/count.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Moment } from '../ui/time.tsx';
-import { withoutTurning } from '../ui/turning.ts';
 import { doneOf, Outcome } from './outcome.tsx';
 
 type Entry = Schemas['AuditLog'];

@@ -1,10 +1,10 @@
 import { Checkbox, Paper, Select } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { type AuditFilter, auditMethods, auditTypes } from '../client/audit-filter.ts';
 import { useMay } from '../client/may.ts';
 import { membersRead } from '../client/members.ts';
 import { MomentInput } from '../ui/moment-input.tsx';
 import { TextFilter } from '../ui/text-filter.tsx';
-import { type AuditFilter, auditMethods, auditTypes } from './filter.ts';
 
 interface Props {
   tenantID: string;

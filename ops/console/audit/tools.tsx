@@ -1,12 +1,12 @@
 import { Button, Menu } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type AuditFormat, exportTrail, verifyTrail } from '../client/audit.ts';
+import type { AuditFilter } from '../client/audit-filter.ts';
 import { countOf } from '../ui/count.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { saveFile } from '../ui/save-file.ts';
 import { Moment } from '../ui/time.tsx';
-import type { AuditFilter } from './filter.ts';
 
 interface Props {
   tenantID: string;

@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import type { AuditFilter, AuditView } from '../audit/filter.ts';
+import type { AuditFilter, AuditView } from './audit-filter.ts';
 import { body, rest } from './rest.ts';
 
 const AUDIT = '/api/v1/tenants/{tenantID}/audit';

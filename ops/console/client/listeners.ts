@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import type { ListFilter } from '../ui/list-filter.ts';
 import { every } from './every.ts';
+import type { ListFilter } from './list-filter.ts';
 import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 

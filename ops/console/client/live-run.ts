@@ -1,9 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { mergeTimeline } from '../run/steps.ts';
 import { every } from './every.ts';
 import { hasEnded } from './live-runs.ts';
 import { APIError, body, isRefusal, rest } from './rest.ts';
+import { mergeTimeline } from './run-steps.ts';
 import { getSocket, type ServerPayload, useIsConnected, watchRun } from './socket.ts';
 import type { Run, TimelineEvent } from './types.ts';
 

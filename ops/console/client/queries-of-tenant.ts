@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import type { ListFilter } from '../ui/list-filter.ts';
+import type { ListFilter } from './list-filter.ts';
 import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
-import { periods, type RunFilter } from '../run/filter.ts';
 import { every } from './every.ts';
 import { body, rest } from './rest.ts';
+import { periods, type RunFilter } from './run-filter.ts';
 import { SLOW_MS } from './tenant-room.ts';
 import type { Schemas } from './types.ts';
 

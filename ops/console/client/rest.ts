@@ -1,6 +1,6 @@
 import createClient, { type Middleware } from 'openapi-fetch';
 import type { paths } from '../../client/rest.ts';
-import { currentToken, endSession } from '../app/session.ts';
+import { currentToken, endSession } from './session.ts';
 import type { Issue } from './types.ts';
 
 /** An answer that is not a success, with the words of the API. */

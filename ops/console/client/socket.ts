@@ -1,7 +1,7 @@
 import { useEffect, useSyncExternalStore } from 'react';
 import { io, type Socket } from 'socket.io-client';
 import type { AnyServerEvent, AnyServerPayload } from '#shared/messaging/realtime/events.ts';
-import { currentToken, getSession, subscribe as onSession } from '../app/session.ts';
+import { currentToken, getSession, subscribe as onSession } from './session.ts';
 
 export type { AnyServerPayload, ServerPayload } from '#shared/messaging/realtime/events.ts';
 

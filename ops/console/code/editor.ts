@@ -14,8 +14,8 @@ import { Annotation, Compartment, type Extension } from '@codemirror/state';
 import { EditorView, highlightSpecialChars, keymap, lineNumbers, placeholder } from '@codemirror/view';
 import { classHighlighter } from '@lezer/highlight';
 import { getNonce } from 'get-nonce';
-import { codeOf } from '../ui/turning.ts';
 import { theme } from './theme.ts';
+import { codeOf } from './turning.ts';
 import { typing } from './typing.ts';
 
 export interface Editor {

@@ -1,8 +1,8 @@
 import { type Connection, type Edge, MarkerType, type Node, type NodeChange, type NodeProps } from '@xyflow/react';
 import { useMemo } from 'react';
-import { type Flow, flowOf, HEIGHT, WIDTH } from '../run/lay-out.ts';
 import { countOf } from '../ui/count.ts';
 import { GraphView, handles, NodeBox } from '../ui/graph-view.tsx';
+import { type Flow, flowOf, HEIGHT, WIDTH } from '../ui/lay-out.ts';
 import { type Draft, type DraftNode, nameOf, withEdge, withoutEdge, withoutNode } from './draft.ts';
 
 interface Shown extends Record<string, unknown> {

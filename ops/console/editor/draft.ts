@@ -1,6 +1,6 @@
 import type { Issue, Schemas } from '../client/types.ts';
-import { flowOf, HEIGHT, layOut, WIDTH } from '../run/lay-out.ts';
 import { isObject } from '../ui/is-object.ts';
+import { flowOf, HEIGHT, layOut, WIDTH } from '../ui/lay-out.ts';
 
 export type Kind = Schemas['NodeDescription'];
 export type Config = Readonly<Record<string, unknown>>;

@@ -2,10 +2,10 @@ import { Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { versionRead } from '../client/reads.ts';
 import { versionDiffRead, type WorkflowIDs } from '../client/workflows.ts';
+import { withoutTurning } from '../code/turning.ts';
 import { countOf } from '../ui/count.ts';
 import { Problem } from '../ui/problem.tsx';
 import { Scroller } from '../ui/table.tsx';
-import { withoutTurning } from '../ui/turning.ts';
 import { type Change, changesOf, type FieldChange, linesOf } from './version-changes.ts';
 
 /** More of them would make the page slow. */

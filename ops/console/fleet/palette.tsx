@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { type Command, CommandDialog, usePageCommands, useSearched, wordsOf } from '../app/command-dialog.tsx';
+import { type Command, CommandDialog, usePageCommands, useSearched, wordsOf } from '../shell/command-dialog.tsx';
 import { board, queuePath } from './board.ts';
 import { foundRead } from './client.ts';
 

@@ -1,8 +1,8 @@
 import { AppShell, Group, Text } from '@mantine/core';
 import { Outlet } from '@tanstack/react-router';
 import { lazy } from 'react';
-import { Commands } from '../app/commands.tsx';
-import { SchemeSwitch } from '../app/scheme.tsx';
+import { Commands } from '../shell/commands.tsx';
+import { SchemeSwitch } from '../shell/scheme.tsx';
 
 const Palette = lazy(() => import('./palette.tsx').then(({ FleetPalette: one }) => ({ default: one })));
 

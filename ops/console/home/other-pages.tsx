@@ -1,9 +1,9 @@
 import { Paper, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type Page, pages } from '../app/pages.ts';
 import { useMay, usePermissions } from '../client/may.ts';
 import { administratorsRead } from '../client/members.ts';
+import { type Page, pages } from '../shell/pages.ts';
 
 /** For a member of whose permissions none is about what Home shows: what they may open, and who gives permissions. */
 export function OtherPages({ tenantID }: { tenantID: string }) {

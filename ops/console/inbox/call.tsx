@@ -1,7 +1,7 @@
 import { useMemberNames } from '../client/members.ts';
 import type { ToolCall } from '../client/tool-approvals.ts';
+import { withoutTurning } from '../code/turning.ts';
 import type { Tone } from '../ui/status.tsx';
-import { withoutTurning } from '../ui/turning.ts';
 
 const looks: Record<ToolCall['status'], { word: string; tone: Tone }> = {
   asked: { word: 'Waits', tone: 'wait' },

@@ -1,12 +1,12 @@
 import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { parseListFilter } from '../client/list-filter.ts';
 import { datasourcesRead, testDatasource } from '../client/sources.ts';
 import type { Schemas } from '../client/types.ts';
 import { ConnectionStatus } from '../datasource/status.tsx';
 import { AssetList } from '../ui/asset-list.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { parseListFilter } from '../ui/list-filter.ts';
 import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import type { Column } from '../ui/table.tsx';

@@ -1,13 +1,13 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { parseListFilter } from '../client/list-filter.ts';
 import { connectionsRead, listenersRead } from '../client/listeners.ts';
 import { useMemberNames } from '../client/members.ts';
 import type { Schemas } from '../client/types.ts';
 import { ListenerState } from '../listener/state.tsx';
 import { AssetList } from '../ui/asset-list.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { parseListFilter } from '../ui/list-filter.ts';
 import { May } from '../ui/may.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';

@@ -1,11 +1,11 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { parseListFilter } from '../client/list-filter.ts';
 import { dataQueriesRead } from '../client/queries-of-tenant.ts';
 import type { Schemas } from '../client/types.ts';
 import { AssetList } from '../ui/asset-list.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { parseListFilter } from '../ui/list-filter.ts';
 import { May } from '../ui/may.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';

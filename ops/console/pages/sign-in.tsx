@@ -2,13 +2,13 @@ import { Button, Container, Paper, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import { sessionNotice } from '../app/session.ts';
+import { sessionNotice } from '../client/session.ts';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem, wordsOf } from '../ui/problem.tsx';
 
 /** Loaded when it is needed: most visitors are signed in. */
-const signInModule = () => import('../app/sign-in.ts');
+const signInModule = () => import('../client/sign-in.ts');
 
 export function SignInPage() {
   const { next = '/' } = useSearch({ from: '/sign-in' });

@@ -1,7 +1,7 @@
 import { Button, Container, Text } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { readSignIn, takeCode } from '../app/sign-in.ts';
+import { readSignIn, takeCode } from '../client/sign-in.ts';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 

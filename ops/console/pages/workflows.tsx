@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
+import { parseListFilter } from '../client/list-filter.ts';
 import type { Schemas } from '../client/types.ts';
 import {
   cloneWorkflow,
@@ -14,7 +15,6 @@ import {
 import { AssetList } from '../ui/asset-list.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { parseListFilter } from '../ui/list-filter.ts';
 import { May } from '../ui/may.tsx';
 import { NameDialog } from '../ui/name-dialog.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';

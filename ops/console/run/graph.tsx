@@ -1,12 +1,12 @@
 import type { Edge, Node, NodeChange, NodeProps } from '@xyflow/react';
 import { useCallback, useMemo } from 'react';
+import { type FailedItems, failedItemsOf, type NodeSteps } from '../client/run-steps.ts';
 import type { Run } from '../client/types.ts';
 import { GraphView, NodeBox } from '../ui/graph-view.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { HEIGHT, layOut, WIDTH } from '../ui/lay-out.ts';
 import { Status, type Tone, toneOf, wordOf } from '../ui/status.tsx';
 import type { GraphNode, Graph as GraphOfRun } from './graph-of.ts';
-import { HEIGHT, layOut, WIDTH } from './lay-out.ts';
-import { type FailedItems, failedItemsOf, type NodeSteps } from './steps.ts';
 import { type Exits, takenEdges } from './taken.ts';
 
 interface Shown extends Record<string, unknown> {

@@ -5,12 +5,12 @@ import { useState } from 'react';
 import { every } from '../client/every.ts';
 import { runQuery } from '../client/reads.ts';
 import { body, rest } from '../client/rest.ts';
+import type { RunFilter } from '../client/run-filter.ts';
 import type { RunStatus, Schemas } from '../client/types.ts';
 import { countOf } from '../ui/count.ts';
 import { Problem } from '../ui/problem.tsx';
 import { wordOf } from '../ui/status.tsx';
 import { Words } from '../ui/words.tsx';
-import type { RunFilter } from './filter.ts';
 
 export type Action = 'cancel' | 'rerun';
 type Batch = Schemas['WorkflowBatch'];

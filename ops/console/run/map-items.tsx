@@ -3,10 +3,10 @@ import { keepPreviousData, useInfiniteQuery, useMutation } from '@tanstack/react
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { failedChunksRead, findItem, type MapChunk, type MapIDs } from '../client/maps.ts';
+import { stepKey } from '../client/run-steps.ts';
 import type { Run } from '../client/types.ts';
 import { Problem } from '../ui/problem.tsx';
 import type { Graph } from './graph-of.ts';
-import { stepKey } from './steps.ts';
 
 type MapOfRun = NonNullable<Run['maps']>[number];
 

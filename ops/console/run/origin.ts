@@ -1,5 +1,5 @@
+import type { RunOrigin } from '../client/run-filter.ts';
 import type { RunSummary } from '../client/types.ts';
-import type { RunOrigin } from './filter.ts';
 
 export const originWords: Record<RunOrigin, string> = {
   direct: 'Started by hand or API',

@@ -4,13 +4,13 @@ import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { body, rest } from '../client/rest.ts';
+import { nodesOf } from '../client/run-steps.ts';
 import type { Run, Schemas } from '../client/types.ts';
 import { versionsRead } from '../client/workflows.ts';
 import { countOf } from '../ui/count.ts';
 import { JSONEditor } from '../ui/json-editor.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { type Graph, titleOf } from './graph-of.ts';
-import { nodesOf } from './steps.ts';
 
 type Start = 'start' | 'failed' | 'node';
 type Asked = Schemas['WorkflowRerun'];

@@ -1,4 +1,4 @@
-import type { Span } from './steps.ts';
+import type { Span } from '../client/run-steps.ts';
 
 /** Maps times to places from 0 to 1. Times in which the run only waited are cut to a small width. */
 export interface Scale {

@@ -2,12 +2,12 @@ import { Button, Select, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { stepInputRead } from '../client/reads.ts';
+import type { Step } from '../client/run-steps.ts';
 import type { Run, Schemas } from '../client/types.ts';
 import { countOf } from '../ui/count.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { type Graph, titleOf } from './graph-of.ts';
-import type { Step } from './steps.ts';
 
 interface Props {
   tenantID: string;
@@ -48,7 +48,7 @@ export function StepInput({ tenantID, run, graph, step, onSelect }: Props) {
 }
 
 const reasons: Record<Schemas['StepSettingInDoubt']['reason'], string> = {
-  notKept: 'as it was written: it names a variable or a link, whose value is not kept with the run.',
+  notStored: 'as it was written: it names a variable or a link, whose value is not kept with the run.',
   omitted: 'as it was written: it names a value that is left out below.',
   tooLong: 'as it was written: with its values it is too long to be shown here.',
   plain: 'with its values as they are; the step has encoded them, or marked them as data.',

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import { readWholeEvent } from '../client/live-run.ts';
 import { logsRead } from '../client/reads.ts';
+import { type NodeSteps, type Step, spansOf } from '../client/run-steps.ts';
 import type { Run, TimelineEvent } from '../client/types.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -12,7 +13,6 @@ import { Status, wordOf } from '../ui/status.tsx';
 import { Clock, durationText } from '../ui/time.tsx';
 import { type Graph, type GraphNode, titleOf } from './graph-of.ts';
 import { StepInput } from './step-input.tsx';
-import { type NodeSteps, type Step, spansOf } from './steps.ts';
 import { StepDuration } from './timeline.tsx';
 import type { StepTab } from './view.ts';
 

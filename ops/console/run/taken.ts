@@ -1,6 +1,6 @@
+import type { NodeSteps } from '../client/run-steps.ts';
 import type { Schemas } from '../client/types.ts';
 import type { Graph, GraphEdge } from './graph-of.ts';
-import type { NodeSteps } from './steps.ts';
 
 /** The part of the API's description of node kinds that is used here. */
 export type Exits = Pick<Schemas['NodeDescription'], 'usualExit' | 'bodyExit' | 'forks' | 'exitAliases'>;

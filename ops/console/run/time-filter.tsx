@@ -1,7 +1,7 @@
 import { Select } from '@mantine/core';
 import { useState } from 'react';
+import { type Period, periods, type RunFilter } from '../client/run-filter.ts';
 import { MomentInput } from '../ui/moment-input.tsx';
-import { type Period, periods, type RunFilter } from './filter.ts';
 
 const words: Record<Period | 'range', string> = {
   hour: 'Last hour',

@@ -1,12 +1,12 @@
 import { Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { hasEnded } from '../client/live-runs.ts';
+import { type NodeSteps, queueSpan, type Span, type Step, spansOf } from '../client/run-steps.ts';
 import type { Run } from '../client/types.ts';
 import { Status, wordOf } from '../ui/status.tsx';
 import { Duration, durationText } from '../ui/time.tsx';
 import { type Graph, titleOf } from './graph-of.ts';
 import { type Scale, scaleOf } from './scale.ts';
-import { type NodeSteps, queueSpan, type Span, type Step, spansOf } from './steps.ts';
 
 /** The steps in the order of their starts, with their times. It says in words what the graph draws. */
 export function Timeline({

@@ -1,10 +1,10 @@
 import { Paper, Select, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import type { ListFilter } from '../client/list-filter.ts';
 import { useMay } from '../client/may.ts';
 import { foldersRead } from '../client/reads.ts';
 import type { Schemas } from '../client/types.ts';
-import type { ListFilter } from './list-filter.ts';
 import { PageTitle } from './page.tsx';
 import { Problem } from './problem.tsx';
 import { type Column, PageButtons, Table } from './table.tsx';

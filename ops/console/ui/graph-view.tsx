@@ -15,7 +15,7 @@ import {
   useStore,
 } from '@xyflow/react';
 import { type ReactNode, useEffect } from 'react';
-import { type Flow, leadsBack, pathAround } from '../run/lay-out.ts';
+import { type Flow, leadsBack, pathAround } from './lay-out.ts';
 import type { Tone } from './status.tsx';
 
 const edgeTypes = { default: GraphEdge };

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { useState } from 'react';
-import { withoutTurning } from './turning.ts';
+import { withoutTurning } from '../code/turning.ts';
 
 /** More than this makes a page slow; all of it can be saved as a file. */
 const MAX_SHOWN = 50_000;

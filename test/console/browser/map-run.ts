@@ -70,7 +70,7 @@ function asStatement(text: string, values: unknown[]) {
 
 const caller = `jsonb_build_object('type', 'user', 'id', :creator::text, 'userID', :creator::text, 'origin', 'direct')`;
 const list = '(select jsonb_agg(n order by n) from generate_series(0, :items::int - 1) n)';
-const frameOf = (item: string) => `jsonb_build_array(jsonb_build_object('nodeID', 'map', 'iteration', ${item}))`;
+const activationOf = (item: string) => `jsonb_build_array(jsonb_build_object('nodeID', 'map', 'iteration', ${item}))`;
 
 const ROWS = [
   `insert into workflow_instance (id, tenant_id, creator_id, workflow_id, version_id, status, class, started_at, deadline_at, caller, input, seq, epoch)
@@ -104,14 +104,14 @@ const ROWS = [
   `insert into run_event (instance_id, seq, node_id, iteration, attempt, status, payload, started)
    select instance_id, 2, 'map', 0, 1, 'SUSPENDED',
      '{"wait": "iterations", "output": {}, "repeat": {"delayMs": 0, "failedItems": "keep", "itemVariable": "item", "indexVariable": "index"}}',
-     jsonb_build_array(jsonb_build_object('nodeID', 'each', 'frame', ${frameOf('first')}))
+     jsonb_build_array(jsonb_build_object('nodeID', 'each', 'frame', ${activationOf('first')}))
    from map_chunk where map_id = :map::uuid and instance_id is not null`,
   `insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, frame, payload, started)
    select c.instance_id, case when is_last then 2 * c.size + 1 else 2 * k + 4 end, 'each', item, 1, case when item = :failed::int then 'FAILED' else 'SUCCESS' end,
-     case when item = :failed::int then null else 'yes' end, ${frameOf('item')},
+     case when item = :failed::int then null else 'yes' end, ${activationOf('item')},
      case when item = :failed::int then '{"error": {"code": "NODE_FAILED", "message": "no"}, "failsItem": true}'::jsonb
        else '{"output": {"success": true, "selectedBranch": "yes"}}'::jsonb end,
-     case when not is_last then jsonb_build_array(jsonb_build_object('nodeID', 'each', 'frame', ${frameOf('item + 1')})) end
+     case when not is_last then jsonb_build_array(jsonb_build_object('nodeID', 'each', 'frame', ${activationOf('item + 1')})) end
    from map_chunk c, generate_series(0, c.size - 1) k, lateral (select c.first + k as item, k = c.size - 1 as is_last) one
    where c.map_id = :map::uuid and c.n = :failed::int / ${CHUNK} + 1`,
   `insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, payload)

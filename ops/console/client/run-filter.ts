@@ -1,4 +1,4 @@
-import type { RunStatus } from '../client/types.ts';
+import type { RunStatus } from './types.ts';
 
 export const runStatuses = ['PENDING', 'RUNNING', 'WAITING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
 export const runOrigins = ['direct', 'workflow', 'cron', 'listener', 'appPage', 'test'] as const;

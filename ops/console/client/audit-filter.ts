@@ -1,4 +1,4 @@
-import type { Schemas } from '../client/types.ts';
+import type { Schemas } from './types.ts';
 
 type Entry = Schemas['AuditLog'];
 

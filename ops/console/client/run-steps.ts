@@ -1,4 +1,4 @@
-import type { NodeStatus, Run, Schemas, TimelineEvent } from '../client/types.ts';
+import type { NodeStatus, Run, Schemas, TimelineEvent } from './types.ts';
 
 /** The work of a node in one iteration. */
 export interface Step {

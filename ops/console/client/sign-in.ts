@@ -1,8 +1,8 @@
 import * as oauth from 'oauth4webapi';
-import { APIError, body, rest } from '../client/rest.ts';
-import type { Schemas } from '../client/types.ts';
 import { isLoopback } from './loopback.ts';
+import { APIError, body, rest } from './rest.ts';
 import { beginSession, type Session } from './session.ts';
+import type { Schemas } from './types.ts';
 
 export type SignIn = Schemas['SignIn'];
 
