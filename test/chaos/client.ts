@@ -18,7 +18,7 @@ export interface Brought {
 /** A client that wants each of its runs once: it repeats a request under the same key until it is answered. */
 export interface ChaosClient {
   readonly tenantID: string;
-  /** By shape. */
+  /** Ids of the workflows, one for each shape. */
   readonly workflowIDs: readonly string[];
   /** The workflow that is started for each run that fails. */
   readonly handlerID: string;
@@ -230,12 +230,12 @@ function createRequests(apiURL: string): Requests {
   return requests;
 }
 
-interface Place {
+interface Target {
   tenantPath: string;
   serviceURL: string;
 }
 
-async function createQuery({ persist }: Requests, { tenantPath, serviceURL }: Place): Promise<string> {
+async function createQuery({ persist }: Requests, { tenantPath, serviceURL }: Target): Promise<string> {
   const counters = {
     datasourceTitle: 'Counters',
     datasourceType: 'restapi',

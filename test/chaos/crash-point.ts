@@ -13,9 +13,9 @@ export interface CrashPoint {
 }
 
 export interface CrashResult {
-  /** What the point was; undefined if the run had ended before it. */
+  /** The point that was reached; undefined if the run had ended before it. */
   reached: string | undefined;
-  /** What differs from a run without a crash; empty if nothing does. */
+  /** Differences from a run without a crash; empty if there are none. */
   differences: string[];
 }
 
@@ -28,7 +28,7 @@ export function parsePoint(text: string): CrashPoint {
   return { scenario: scenario as ScenarioName, n: Number(n), when };
 }
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /** Lets the worker of a run die at the point. Another worker ends the run, and the end is compared with that of a run without a crash. */
 export async function crashAt(point: CrashPoint): Promise<CrashResult> {
@@ -114,7 +114,7 @@ async function startVictim(deployment: Deployment, { scenario: name, n, when }: 
   proxy.judge = judge;
   const { TEST_LOG_LEVEL = 'silent' } = process.env;
   const env = { ...deployment.env, DATABASE_URL: proxy.databaseURL, LOG_LEVEL: TEST_LOG_LEVEL };
-  const spawned = resources.use(spawnNode(['workers/main.ts'], env));
+  const spawned = resources.use(spawnNode(['workers/main.ts', 'workflow.runs'], env));
   child = spawned;
   const hasEnded = () => spawned.child.exitCode !== null || spawned.child.signalCode !== null;
   const owned = resources.move();
@@ -170,7 +170,7 @@ async function countOpen({ pool }: Deployment): Promise<number> {
 }
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
+  const end = performance.now() + TIMEOUT_MS;
   while (!(await condition()) && performance.now() < end) await sleep(25);
 }
 
@@ -211,7 +211,7 @@ function* compareCalls(
   }
 }
 
-/** What must not be there. $1: the number of child runs. */
+/** Finds rows that must not be there. $1: the number of child runs. */
 const LEFT = `
 select 'runs open' as what, count(*) as n from workflow_instance where completed_at is null
 union all select 'runs held', count(*) from workflow_instance where held_by is not null

@@ -1,7 +1,7 @@
 import type { Shape } from './program.ts';
 import { type Addition, eventName, type Step } from './steps.ts';
 
-/** What the workflows of a program use. */
+/** Assets that the workflows of a program use. */
 export interface Surroundings {
   /** Tells the events of its workflows from those of others. */
   name: string;
@@ -155,7 +155,7 @@ export function graphOf({ steps, options, end: status }: Shape, around: Surround
     compute(`${id}sum`, `${results}.reduce((sum, one) => (typeof one === 'number' ? sum + one : sum), ctx.value)`);
   }
 
-  /** What each item waits for. Answers an expression of what it gives. */
+  /** Adds the wait of each item. Returns an expression of its result. */
   function thenInner(id: string, { inner, amount }: Repeating): string {
     if (inner === 'child') child(id);
     if (inner === 'approve') then(id, 'approval', { title: 'approve' }, 'approved');

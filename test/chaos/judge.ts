@@ -7,7 +7,7 @@ import { COUNTERS } from './steps.ts';
 export interface Acknowledged {
   id: string;
   run: PlannedRun;
-  /** What a cancel was answered. */
+  /** The status in the response to a cancel. */
   statusAtCancel?: string;
   /** It repeats another run from its last node. */
   isRest?: boolean;
@@ -89,7 +89,7 @@ interface Sum {
   children: number;
 }
 
-/** What the runs of a group add together. */
+/** The sum that the runs of a group add together. */
 function sumOf(shapes: readonly Shape[], acknowledged: readonly Acknowledged[], group: Group): Sum {
   const added = Array.from({ length: COUNTERS }, () => 0);
   let children = 0;

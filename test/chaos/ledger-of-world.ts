@@ -38,7 +38,7 @@ export async function ledgerOfWorld(
     while ((await countLeases()) <= before) await sleep(100);
   }
 
-  const options = { runs: count, tenants: TENANTS, killEveryMs: 10_000, patienceMs: 1_800_000, say };
+  const options = { runs: count, tenants: TENANTS, killEveryMs: 10_000, timeoutMs: 1_800_000, say };
   const ledger = await keepLedger({ pool, runs, kill }, options);
   const differences = [...ledger.differences, ...world.exits];
   if (differences.length === 0) await rm(world.logs, { recursive: true });

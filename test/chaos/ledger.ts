@@ -12,7 +12,7 @@ export interface LedgerOptions {
   tenants: number;
   killEveryMs: number;
   /** How long the runs may take after the last was accepted. */
-  patienceMs: number;
+  timeoutMs: number;
   say(line: string): void;
 }
 
@@ -122,7 +122,7 @@ async function createTenants(pool: Pool, count: number): Promise<Tenant[]> {
   );
 }
 
-/** Of the runs in order, each belongs to the next tenant; which of a tenant's fail follows from its number among those. */
+/** The runs belong to the tenants in turn; the number of a run among those of its tenant says whether it fails. */
 function newRun(tenants: readonly Tenant[], n: number): NewRun {
   const tenant = tenants[n % tenants.length];
   const nth = Math.floor(n / tenants.length);
@@ -175,8 +175,8 @@ async function killWorkers({ kill }: Fleet, { killEveryMs, say }: LedgerOptions,
   return kills;
 }
 
-async function untilEnded(pool: Pool, { patienceMs, say }: LedgerOptions): Promise<number> {
-  const end = performance.now() + patienceMs;
+async function untilEnded(pool: Pool, { timeoutMs, say }: LedgerOptions): Promise<number> {
+  const end = performance.now() + timeoutMs;
   let told = performance.now();
   for (;;) {
     const { rows } = await pool.query<{ n: number }>(

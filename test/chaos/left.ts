@@ -1,6 +1,6 @@
 import type { Pool } from '#shared/db/pool.ts';
 
-/** What should not be there when every run has ended, in words. Some of it is tidied up by the sweep, after seconds. */
+/** Rows that should not be there when every run has ended, in words. The sweep tidies up some of them, after seconds. */
 export async function findLeft(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ what: string; n: number }>(LEFT);
   return rows.flatMap(({ what, n }) => (n > 0 ? [`${what}: ${n} instead of 0`] : []));

@@ -26,9 +26,9 @@ for (const kind of ['redis', 'postgres'] as const) {
     if (differences.length > 0) process.exitCode = 1;
     continue;
   }
-  // What had to wait during the faults takes a part of their time to catch up, the more so on a slow machine.
-  const patienceMs = Math.max(120_000, seconds * 400);
-  const { differences } = await runChaos({ seed, seconds, backplane: kind, patienceMs, say: console.log });
+  // Runs that had to wait during the faults take a part of their time to catch up, the more so on a slow machine.
+  const timeoutMs = Math.max(120_000, seconds * 400);
+  const { differences } = await runChaos({ seed, seconds, backplane: kind, timeoutMs, say: console.log });
   if (differences.length === 0) console.log(`The end state on ${kind} is as the model says.`);
   else {
     console.log(`${differences.length} differences on ${kind}:\n  ${differences.join('\n  ')}`);

@@ -22,7 +22,7 @@ export interface Shape {
   end: 'success' | 'failure';
 }
 
-/** What becomes of a run that has been started: a cancel after a time, or a second run that repeats it when it has ended. */
+/** The fate of a run that has been started: a cancel after a time, or a second run that repeats it when it has ended. */
 type Fate = { kind: 'end' } | { kind: 'cancel'; afterMs: number } | { kind: 'repeat'; from: 'start' | 'last' };
 
 export interface PlannedRun {
@@ -140,7 +140,7 @@ export function groupOf({ fate }: Pick<PlannedRun, 'fate'>): Group {
   return fate.kind === 'cancel' ? 'cancelled' : 'certain';
 }
 
-/** What a run adds to each counter, and its answer, by the steps of its shape alone. */
+/** The sum that a run adds to each counter, and its answer, by the steps of its shape alone. */
 export function expected(shapes: readonly Shape[], { shape, n }: Pick<PlannedRun, 'shape' | 'n'>) {
   const added = Array.from({ length: COUNTERS }, () => 0);
   let value = n;

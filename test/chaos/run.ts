@@ -20,12 +20,12 @@ export interface ChaosOptions {
   seconds: number;
   backplane: 'postgres' | 'redis';
   /** How long the runs may take to end after the last fault. */
-  patienceMs: number;
+  timeoutMs: number;
   say(line: string): void;
 }
 
 export interface ChaosResult {
-  /** What differs from the model; empty if nothing does. */
+  /** Differences from the model; empty if there are none. */
   differences: string[];
   runs: number;
   faults: number;
@@ -34,7 +34,7 @@ export interface ChaosResult {
 }
 
 /** Runs a program under faults on real processes, waits until every run has ended, and compares the end state with the model. */
-export async function runChaos({ seed, seconds, backplane, patienceMs, say }: ChaosOptions): Promise<ChaosResult> {
+export async function runChaos({ seed, seconds, backplane, timeoutMs, say }: ChaosOptions): Promise<ChaosResult> {
   const isRedis = backplane === 'redis';
   const program = planProgram(seed, { seconds, isRedis });
   const { shapes, starts, leaseSeconds } = program;
@@ -47,7 +47,7 @@ export async function runChaos({ seed, seconds, backplane, patienceMs, say }: Ch
   const client = await createChaosClient(world.apiURL, { shapes, serviceURL: service.url });
 
   // While faults go on, a run may take as long as they do.
-  const endsBy = performance.now() + seconds * 1_000 + 2 * patienceMs;
+  const endsBy = performance.now() + seconds * 1_000 + 2 * timeoutMs;
   const acknowledged: Acknowledged[] = [];
   const errors: string[] = [];
   const trying = (work: Promise<void>) => work.catch((error) => void errors.push(String(error)));
@@ -62,7 +62,7 @@ export async function runChaos({ seed, seconds, backplane, patienceMs, say }: Ch
     }),
   );
   const pauses: Paused[] = [];
-  const pausing = trying(pauseInTurn(client, program, pauses));
+  const pausing = trying(pauseNext(client, program, pauses));
   const faults = program.faults.map(async (fault) => {
     await sleep(fault.atMs);
     say(describeFault(fault));
@@ -74,13 +74,13 @@ export async function runChaos({ seed, seconds, backplane, patienceMs, say }: Ch
   await pausing;
   await Promise.all([...starting, outside]);
   say(`${acknowledged.length} runs are acknowledged`);
-  const open = await waitForEnd(world, { patienceMs, say });
+  const open = await waitForEnd(world, { timeoutMs, say });
   const settledMs = Math.round(performance.now() - over);
   say(
     `${open.length} runs are open ${(settledMs / 1000).toFixed(1)} s after the last fault; ${service.repeated} calls were repeated`,
   );
   say(await durations(world.pool));
-  const left = await waitUntilTidy(world, { patienceMs: leaseSeconds * 4_000 });
+  const left = await waitUntilTidy(world, { timeoutMs: leaseSeconds * 4_000 });
   const { handlerID, triggered } = client;
   const others = Object.values(triggered);
   const differences = [
@@ -153,13 +153,13 @@ async function durations(pool: World['pool']): Promise<string> {
 }
 
 /** One pause of workflows at a time, and beside it one of the tenant, so that each ends by its own resume. */
-async function pauseInTurn(client: ChaosClient, { pauses }: Program, paused: Paused[]): Promise<void> {
+async function pauseNext(client: ChaosClient, { pauses }: Program, paused: Paused[]): Promise<void> {
   const began = performance.now();
   const isOfTenant = ({ shape }: Program['pauses'][number]) => shape === null;
-  const turns = [pauses.filter(isOfTenant), pauses.filter((pause) => !isOfTenant(pause))];
+  const rounds = [pauses.filter(isOfTenant), pauses.filter((pause) => !isOfTenant(pause))];
   await Promise.all(
-    turns.map(async (turn) => {
-      for (const { atMs, forMs, shape } of turn) {
+    rounds.map(async (round) => {
+      for (const { atMs, forMs, shape } of round) {
         await sleep(Math.max(0, atMs - (performance.now() - began)));
         await client.pause(shape);
         const from = new Date();
@@ -173,13 +173,13 @@ async function pauseInTurn(client: ChaosClient, { pauses }: Program, paused: Pau
 
 async function waitForEnd(
   { pool }: World,
-  { patienceMs, say }: Pick<ChaosOptions, 'patienceMs' | 'say'>,
+  { timeoutMs, say }: Pick<ChaosOptions, 'timeoutMs' | 'say'>,
 ): Promise<string[]> {
   const began = performance.now();
   for (let told = 1; ; ) {
     const open = await openRuns(pool).catch((error) => [String(error)]);
     const ms = performance.now() - began;
-    if (open.length === 0 || ms > patienceMs) return open;
+    if (open.length === 0 || ms > timeoutMs) return open;
     if (ms > told * TELL_MS) {
       told += 1;
       say(`${open.length} runs are open, the first of them ${open[0]}`);
@@ -190,10 +190,10 @@ async function waitForEnd(
 
 const TELL_MS = 15_000;
 
-/** What stays in tables and in the queue although every run has ended. */
-async function waitUntilTidy({ env, pool }: World, { patienceMs }: { patienceMs: number }): Promise<string[]> {
+/** Waits until tables and the queue hold nothing of runs that have ended. */
+async function waitUntilTidy({ env, pool }: World, { timeoutMs }: { timeoutMs: number }): Promise<string[]> {
   await using backplane = await createBackplane(readConfig(env).backplane, createLogger({ level: 'silent' }));
-  const end = performance.now() + patienceMs;
+  const end = performance.now() + timeoutMs;
   for (;;) {
     const counts = await backplane.queue(workflowRuns.name).getJobCounts('active', 'wait', 'prioritized', 'delayed');
     const jobs = Object.entries(counts).filter(([, count]) => count > 0);

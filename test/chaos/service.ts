@@ -8,7 +8,7 @@ import { COUNTERS } from './steps.ts';
 
 export interface CounterService extends AsyncDisposable {
   readonly url: string;
-  /** By group. */
+  /** Counters by group. */
   readonly counters: Record<Group, number[]>;
   /** Calls that came again with a key that had been counted. */
   readonly repeated: number;

@@ -9,7 +9,7 @@ export interface Addition {
 interface Body extends Addition {
   items: readonly number[];
   waitMs: number;
-  /** What each item waits for. */
+  /** The wait of each item. */
   inner: 'ask' | 'event' | 'child' | 'approve' | null;
   /** The index of an item that fails. */
   fails: number | null;
@@ -41,7 +41,7 @@ export type Step =
 type Sending = 'once' | 'asked' | 'never';
 
 export const COUNTERS = 5;
-/** What a person answers to each question; it is added to the value. */
+/** The answer of a person to each question; it is added to the value. */
 export const ANSWER = 7;
 
 /** Steps whose branches may still be under way when the next step begins. */
@@ -114,7 +114,7 @@ function planBody(random: Random, add: () => Addition, most: number): Body {
   };
 }
 
-/** What a step adds to counters in a run with this value; its child runs not included. */
+/** Additions of a step to counters in a run with this value; its child runs not included. */
 export function addedBy(step: Step, value: number): readonly Addition[] {
   switch (step.kind) {
     case 'both':
@@ -171,12 +171,12 @@ export function namesChild(step: Step): boolean {
   return step.kind === 'child' || ('inner' in step && step.inner === 'child');
 }
 
-/** What an event is called that a step of a shape waits for, so that a person who reads it knows what to send. */
-export function eventName(send: Sending, brings: number, place: string): string {
-  return `${send} ${brings} ${place}`;
+/** The name of an event that a step of a shape waits for, so that a person who reads it knows what to send. */
+export function eventName(send: Sending, brings: number, position: string): string {
+  return `${send} ${brings} ${position}`;
 }
 
-/** What the event of a name brings, if it is sent to runs that wait for it. */
+/** The value that the event of a name brings, if it is sent to runs that wait for it. */
 export function broughtTo(name: string): number | undefined {
   const [, brings] = /^asked (\d+) /.exec(name) ?? [];
   return brings === undefined ? undefined : Number(brings);

@@ -28,6 +28,7 @@ export interface World extends AsyncDisposable {
   readonly logs: string;
   /** Processes that ended although nothing ended them. */
   readonly exits: string[];
+  readonly postgres: OwnPostgres['postgres'];
   cause(fault: Fault): Promise<void>;
 }
 
@@ -83,6 +84,7 @@ export async function startWorld({
     env,
     logs,
     exits,
+    postgres,
     cause: (fault) => cause(fault, { processes, postgres, redis }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

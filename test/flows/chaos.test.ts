@@ -35,7 +35,7 @@ test('under random faults every acknowledged run ends, once, with the state that
     seed,
     seconds: SECONDS,
     backplane,
-    patienceMs: 90_000,
+    timeoutMs: 90_000,
     say: (line) => void lines.push(line),
   });
 

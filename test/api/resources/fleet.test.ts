@@ -232,8 +232,8 @@ describe('a tenant of the fleet', () => {
     await aRun({ held_by: `'${newID()}'`, ready_at: 'null' });
     await cluster.pool.query('insert into tenant_dispatch (tenant_id, max_runs) values ($1, 1)', [tenant.id]);
     const limited = await aRun(own);
-    const parked = await aRun({ ready_at: 'null', status: `'WAITING'`, created_at: `now() - interval '1 day'` });
-    await cluster.pool.query(`insert into run_wait (instance_id, node_id, kind) values ($1, 'n', 'input')`, [parked]);
+    const waiting = await aRun({ ready_at: 'null', status: `'WAITING'`, created_at: `now() - interval '1 day'` });
+    await cluster.pool.query(`insert into run_wait (instance_id, node_id, kind) values ($1, 'n', 'input')`, [waiting]);
     const began = { started_at: `now() - interval '1 day'`, updated_at: `now() - interval '1 hour'` };
     const parked = await aRun({
       ...began,
@@ -248,7 +248,7 @@ describe('a tenant of the fleet', () => {
     expect(body.runs).toMatchObject([
       { instanceID: unknown, workflowTitle: 'Slow', reason: { code: 'no-worker' } },
       { instanceID: limited, reason: { code: 'tenant-limit' } },
-      { instanceID: parked, reason: { code: 'input' } },
+      { instanceID: waiting, reason: { code: 'input' } },
       { instanceID: parked, reason: { code: 'delay' } },
     ]);
     // Since it was released.
