@@ -4,7 +4,7 @@ import { type ScenarioName, scenarios } from '../chaos/crash-scenarios.ts';
 import { createRandom } from '../chaos/random.ts';
 
 /** Points of a usual run of the tests. */
-const SAMPLE = 3;
+const SAMPLE = 2;
 
 const AT_ONCE = 3;
 

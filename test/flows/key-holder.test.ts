@@ -6,7 +6,6 @@ import { json, startHTTP } from '#test/support/http-server.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 
-const PATIENCE_MS = 60_000;
 const WAITING = 3;
 
 test('a run whose worker is killed keeps its concurrency key until it ends, and the next follows it', async () => {
@@ -30,15 +29,15 @@ test('a run whose worker is killed keeps its concurrency key until it ends, and 
     return rows.map(({ status }) => status);
   };
 
-  await using first = spawnNode(['workers/main.ts'], deployment.env);
+  await using first = spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
   const { instanceID: holder } = await accept('first');
-  await eventually(() => expect(open.map(({ order }) => order)).toEqual(['first']), PATIENCE_MS);
+  await eventually(() => expect(open.map(({ order }) => order)).toEqual(['first']));
   await accept('next 0');
-  await using _second = spawnNode(['workers/main.ts'], deployment.env);
+  await using _second = spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
   await eventually(async () => {
     const { rows } = await deployment.pool.query('select from worker_session where ended_at is null');
     expect(rows).toHaveLength(2);
-  }, PATIENCE_MS);
+  });
 
   await first.kill('SIGKILL');
   const { held_by: dead } = await deployment.read(holder);
@@ -50,22 +49,21 @@ test('a run whose worker is killed keeps its concurrency key until it ends, and 
     return rows[0];
   };
   // While nothing renews the lease of the dead worker, and when the run has been taken away from it.
-  await eventually(async () => expect(await lease()).toMatchObject({ isOver: true }), PATIENCE_MS);
+  await eventually(async () => expect(await lease()).toMatchObject({ isOver: true }));
   await accept('next 1');
-  await eventually(async () => expect(await lease()).toMatchObject({ isEnded: true }), PATIENCE_MS);
+  await eventually(async () => expect(await lease()).toMatchObject({ isEnded: true }));
   await accept('next 2');
 
   // The same run again, by the other worker: its death has freed no place.
-  await eventually(() => expect(open.map(({ order }) => order)).toEqual(['first', 'first']), PATIENCE_MS);
+  await eventually(() => expect(open.map(({ order }) => order)).toEqual(['first', 'first']));
   expect(await statuses()).toEqual(['RUNNING', ...Array(WAITING).fill('PENDING')]);
   for (let done = 1; done <= 1 + WAITING; done += 1) {
     const { response } = open[done] ?? expect.fail(`call ${done} was not made`);
     json(response, {});
-    await eventually(
-      async () => expect((await statuses()).filter((status) => status === 'COMPLETED')).toHaveLength(done),
-      PATIENCE_MS,
+    await eventually(async () =>
+      expect((await statuses()).filter((status) => status === 'COMPLETED')).toHaveLength(done),
     );
-    if (done <= WAITING) await eventually(() => expect(open).toHaveLength(done + 2), PATIENCE_MS);
+    if (done <= WAITING) await eventually(() => expect(open).toHaveLength(done + 2));
   }
   expect(open.map(({ order }) => order)).toEqual(['first', 'first', 'next 0', 'next 1', 'next 2']);
 }, 180_000);

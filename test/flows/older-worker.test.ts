@@ -4,7 +4,6 @@ import { code, graph } from '#test/support/graphs.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 
-const PATIENCE_MS = 60_000;
 const EACH = 10;
 
 let deployment: Deployment;
@@ -55,11 +54,11 @@ const mapping = graph(
 const NEW_KINDS = ['log', 'map', 'waitForEvent'];
 
 const older = () =>
-  spawnNode(['--import', './test/flows/older-worker.ts', 'workers/main.ts'], {
+  spawnNode(['--import', './test/flows/older-worker.ts', 'workers/main.ts', 'workflow.runs'], {
     ...deployment.env,
     WITHOUT_KINDS: NEW_KINDS.join(),
   });
-const newer = () => spawnNode(['workers/main.ts'], deployment.env);
+const newer = () => spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
 
 /** Returns when so many workers live, of which so many know the new kind. */
 async function untilLive(workers: number, { knowing }: { knowing: number }): Promise<void> {
@@ -70,7 +69,7 @@ async function untilLive(workers: number, { knowing }: { knowing: number }): Pro
       [NEW_KINDS],
     );
     expect(rows).toEqual([{ workers, knowing }]);
-  }, PATIENCE_MS);
+  });
 }
 
 async function accept(shape: { nodes: object[]; edges: object[] }): Promise<string[]> {
@@ -115,11 +114,11 @@ async function untilAsked(questions: number, events: number): Promise<void> {
          (select count(*) from event_wait where is_open) as events`,
     );
     expect(rows).toEqual([{ questions, events }]);
-  }, PATIENCE_MS);
+  });
 }
 
 async function expectAllCompleted(ids: readonly string[]): Promise<void> {
-  await eventually(async () => expect(await statesOf(ids)).toEqual({ COMPLETED: ids.length }), PATIENCE_MS);
+  await eventually(async () => expect(await statesOf(ids)).toEqual({ COMPLETED: ids.length }));
   for (const [n, id] of ids.entries())
     expect(await deployment.read(id)).toMatchObject({ output: { value: (n % EACH) + 1 }, error: null, losses: 0 });
 }
@@ -135,11 +134,11 @@ test('beside a worker that does not know kinds of nodes, and after the others ha
   await expectAllCompleted(plain);
   await untilAsked(2 * EACH, EACH);
   const mixed = [...before, ...amid];
-  await eventually(async () => expect(await statesOf(mixed)).toEqual({ WAITING: mixed.length }), PATIENCE_MS);
+  await eventually(async () => expect(await statesOf(mixed)).toEqual({ WAITING: mixed.length }));
   const isEven = (_: string, n: number) => n % 2 === 0;
   const now = mixed.filter(isEven);
   await answerAll(now);
-  await eventually(async () => expect(await statesOf(now)).toEqual({ COMPLETED: now.length }), PATIENCE_MS);
+  await eventually(async () => expect(await statesOf(now)).toEqual({ COMPLETED: now.length }));
 
   // A rollback: the only worker left does not know them.
   await second.kill('SIGTERM');
@@ -153,7 +152,7 @@ test('beside a worker that does not know kinds of nodes, and after the others ha
       [later],
     );
     expect(rows).toEqual([{ n: later.length }]);
-  }, PATIENCE_MS);
+  });
   expect(await statesOf(later)).not.toHaveProperty('FAILED');
   await expectAllCompleted(await accept(known));
 

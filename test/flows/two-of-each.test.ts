@@ -27,7 +27,8 @@ const long = graph(
 );
 
 beforeAll(async () => {
-  cluster = await startCluster({ workers: 2, apis: 2 });
+  cluster = await startCluster({ workers: false, apis: 2 });
+  for (let n = 0; n < 2; n += 1) await cluster.startWorker();
   tenant = await aTenant(cluster);
   const { body } = await cluster
     .as(tenant.creator)

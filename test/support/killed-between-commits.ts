@@ -4,8 +4,6 @@ import { aDataQuery, type TestDatasource, type TestTenant } from './factories.ts
 import { spawnNode } from './process.ts';
 import { eventually } from './settle.ts';
 
-const PATIENCE_MS = 60_000;
-
 /** A statement that adds a row, and the database that it is for. */
 export interface Sale {
   datasource: TestDatasource;
@@ -18,22 +16,22 @@ export interface Sale {
   readRows(): Promise<unknown>;
 }
 
-interface Place {
+interface CrashPoint {
   cluster: Cluster;
   tenant: TestTenant;
 }
 
 /** A real worker is killed after the commit of the statement, before its own; another one continues. */
-export async function expectOneSaleOfKilledWorker(place: Place, sale: Sale): Promise<void> {
-  const { cluster, tenant } = place;
+export async function expectOneSaleOfKilledWorker(point: CrashPoint, sale: Sale): Promise<void> {
+  const { cluster, tenant } = point;
   const { id: dataQueryID } = await aDataQuery(cluster, { tenant, datasource: sale.datasource, query: sale.query });
-  const workflowID = await aWorkflowOnce(place, dataQueryID);
-  const instanceID = await runUntilKilled(place, { workflowID, sale });
+  const workflowID = await aWorkflowOnce(point, dataQueryID);
+  const instanceID = await runUntilKilled(point, { workflowID, sale });
   expect((await cluster.read(instanceID)).status).toBe('RUNNING');
   await cluster.pool.query('update worker_session set ended_at = now() where ended_at is null');
 
   await using _worker = await cluster.startWorker();
-  await eventually(async () => expect((await cluster.read(instanceID)).status).toBe('COMPLETED'), PATIENCE_MS);
+  await eventually(async () => expect((await cluster.read(instanceID)).status).toBe('COMPLETED'));
 
   const sold = await sale.readRows();
   expect(sold).toHaveLength(1);
@@ -42,7 +40,7 @@ export async function expectOneSaleOfKilledWorker(place: Place, sale: Sale): Pro
 }
 
 /** A workflow with one query, `exactlyOnce`. */
-export async function aWorkflowOnce({ cluster, tenant }: Place, dataQueryID: string): Promise<string> {
+export async function aWorkflowOnce({ cluster, tenant }: CrashPoint, dataQueryID: string): Promise<string> {
   const { body } = await cluster
     .as(tenant.creator)
     .in(tenant)
@@ -63,20 +61,20 @@ export async function aWorkflowOnce({ cluster, tenant }: Place, dataQueryID: str
 
 /** The statement waits for `hold`, the commit of the worker for the row of its run. */
 async function runUntilKilled(
-  { cluster, tenant }: Place,
+  { cluster, tenant }: CrashPoint,
   { workflowID, sale }: { workflowID: string; sale: Sale },
 ): Promise<string> {
   await using resources = new AsyncDisposableStack();
-  const held = resources.use(await sale.hold());
+  const owned = resources.use(await sale.hold());
   const ofRun = await cluster.pool.connect();
   resources.defer(() => ofRun.release());
-  const worker = resources.use(spawnNode(['workers/main.ts'], cluster.env));
+  const worker = resources.use(spawnNode(['workers/main.ts', 'workflow.runs'], cluster.env));
   const { body } = await cluster.as(tenant.creator).in(tenant).post(`T/workflows/${workflowID}/execute`, {});
-  await eventually(async () => expect(await sale.countWaiting()).toBe(1), PATIENCE_MS);
+  await eventually(async () => expect(await sale.countWaiting()).toBe(1));
   await ofRun.query('begin');
   await ofRun.query('select from workflow_instance where id = $1 for update', [body.instanceID]);
-  await held[Symbol.asyncDispose]();
-  await eventually(async () => expect(await sale.readRows()).toHaveLength(1), PATIENCE_MS);
+  await owned[Symbol.asyncDispose]();
+  await eventually(async () => expect(await sale.readRows()).toHaveLength(1));
   await worker.kill('SIGKILL');
   await ofRun.query('rollback');
   return body.instanceID;
