@@ -44,6 +44,8 @@ async function startBusy(count: number, width: number, node: { type: string }, i
       { start: { type: 'start' }, ...Object.fromEntries(names.map((name) => [name, node])) },
       names.map((name) => `start>${name}`),
     ),
+    // Longer than any wait of the tests.
+    { defaultNodeTimeoutSeconds: 600 },
   );
   return await deployment.runs.acceptMany(Array.from({ length: count }, () => deployment.newRun(versionID, input)));
 }
