@@ -1,4 +1,4 @@
-/** A held run, without a database. */
+/** An owned run, without a database. */
 import { expect, test } from 'vitest';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
 import { aClaimedRun } from '#test/support/claimed-run.ts';
@@ -25,7 +25,7 @@ test('a wait that ends in the commit in which it began leaves no row', () => {
   run.release('fenced');
 });
 
-test('a node whose last attempt goes on waits for its waitResult, although an attempt before it failed', () => {
+test('a node whose last attempt goes on waits for the result, although an attempt before it failed', () => {
   const run = aClaimedRun(noops(2));
   const event = { node_id: 'n1', frame: null, exit: null, payload: null, started: null };
   const start = { ...event, seq: 1, node_id: 'start', attempt: 1, status: 'SUCCESS', exit: 'output' };
