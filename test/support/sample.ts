@@ -16,6 +16,11 @@ export function sample<T>(cases: readonly T[], { name, oneOf }: { name: string; 
   return cases.filter((_, nth) => nth % oneOf === first);
 }
 
+/** How often a property is checked that takes long: with other values each time, which the error repeats by its seed. */
+export function runsOf(name: string, { all, sampled }: { all: number; sampled: number }) {
+  return { numRuns: takesAll ? all : sampled, seed: seedOf(name) };
+}
+
 /** The seed of generated cases of this name. */
 export function seedOf(name: string): number {
   let seed = sampleSeed;

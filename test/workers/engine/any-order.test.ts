@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { nodes } from '#shared/workflow/nodes/index.ts';
 import { Execution, type Keeping, type Mishap } from '#test/support/executed-runs.ts';
+import { runsOf, takesAll } from '#test/support/sample.ts';
 import { drawGraph, parts } from '#test/workers/engine/drawn-graphs.ts';
 
 /** They need servers, which the runs of these tests do not have; a node of code stands for them. */
@@ -33,9 +34,11 @@ test('in any order of completions, crashes and claims a run executes the same no
       count += 1;
       for (const { definition } of drawing.graph.nodes) completed.add(definition.kind);
     }),
-    { numRuns: 400, seed: 1 },
+    runsOf('any order', { all: 400, sampled: 100 }),
   );
 
-  expect(count).toBeGreaterThan(200);
+  expect(count).toBeGreaterThan(takesAll ? 200 : 40);
+  // A sample may miss one.
+  if (!takesAll) return;
   expect([...completed, ...WITH_SERVERS].toSorted()).toEqual(nodes.map(({ kind }) => kind).toSorted());
 });
