@@ -19,7 +19,7 @@ import { readConversation } from './conversation.ts';
 import { loadSDK } from './load-sdk.ts';
 import { toolSetOf } from './tools.ts';
 
-interface ChatQuestion {
+interface ChatRequest {
   tenantID: string;
   caller: Caller;
   answerID: string;
@@ -53,7 +53,7 @@ const instructions = [
 ].join('\n\n');
 
 /** Answers the last message of a session, up to the next calls of tools. Chunks are rows, so that every process can send them. */
-export async function answerChat(needs: Needs, question: ChatQuestion, signal: AbortSignal): Promise<Answered> {
+export async function answerChat(needs: Needs, question: ChatRequest, signal: AbortSignal): Promise<Answered> {
   const { pool, ai, rights, messages, logger } = needs;
   const { tenantID, caller, answerID, place } = question;
   const claimed = await claimStep(pool, { answerID, callID: newID(), step: question.step });
@@ -238,6 +238,6 @@ function wantedCall({
   providerMetadata?: object | undefined;
 }): WantedCall {
   const written = JSON.stringify(input) ?? 'null';
-  const kept: unknown = written.length > MAX_INPUT ? written.slice(0, 1_000) : JSON.parse(written);
-  return { id: newID(), tool: toolName.slice(0, MAX_NAME), input: kept, providerMetadata };
+  const stored: unknown = written.length > MAX_INPUT ? written.slice(0, 1_000) : JSON.parse(written);
+  return { id: newID(), tool: toolName.slice(0, MAX_NAME), input: stored, providerMetadata };
 }

@@ -24,7 +24,7 @@ export interface TokenUse {
 /** Accounts that tenants have connected. */
 export interface OAuthConnections extends AsyncDisposable {
   /** Exchanges a code for tokens, sealed for the row of the connection. */
-  exchange(question: z.output<typeof oauthExchange.question>): Promise<z.input<typeof oauthExchange.answer>>;
+  exchange(request: z.output<typeof oauthExchange.request>): Promise<z.input<typeof oauthExchange.response>>;
   /** Returns a valid access token. `refused` is one that the API did not accept. */
   accessToken(use: TokenUse, refused: string | null, signal: AbortSignal): Promise<string>;
   /** Revokes tokens that no connection has any more. False: the provider has no address for that. */

@@ -9,7 +9,7 @@ export interface Reuse {
   scope: Json;
 }
 
-export interface QueryRequest extends z.output<typeof queryRuns.question> {
+export interface QueryRequest extends z.output<typeof queryRuns.request> {
   signal: AbortSignal;
   /** Keeps the result also when the query itself does not say so. */
   reuse?: Reuse | undefined;
@@ -19,5 +19,5 @@ export interface QueryRequest extends z.output<typeof queryRuns.question> {
 
 /** Runs data queries, for requests and for nodes of workflows. The caller checks permissions before. */
 export interface Queries {
-  run(request: QueryRequest): Promise<z.output<typeof queryRuns.answer>>;
+  run(request: QueryRequest): Promise<z.output<typeof queryRuns.response>>;
 }

@@ -18,7 +18,7 @@ export function createQueries(context: QueryContext): Queries {
   return { run: (request) => run(context, request) };
 }
 
-async function run(context: QueryContext, request: QueryRequest): Promise<z.output<typeof queryRuns.answer>> {
+async function run(context: QueryContext, request: QueryRequest): Promise<z.output<typeof queryRuns.response>> {
   const started = new Date();
   const began = performance.now();
   const loaded = await loadQuery(context.pool, request);

@@ -16,10 +16,10 @@ export interface LoadedWidget {
   reuse: Reuse | undefined;
 }
 
-type Question = Pick<z.output<typeof widgetData.question>, 'tenantID' | 'widget'>;
+type WidgetRequest = Pick<z.output<typeof widgetData.request>, 'tenantID' | 'widget'>;
 
 /** The stored widget, or the one in the RPC request itself. */
-export async function loadWidget(pool: Pool, { tenantID, widget }: Question): Promise<LoadedWidget> {
+export async function loadWidget(pool: Pool, { tenantID, widget }: WidgetRequest): Promise<LoadedWidget> {
   if (widget.kind === 'given')
     return { widgetType: widget.widgetType, bindings: inOrder(widget.dataQueries), reuse: undefined };
   const { rows } = await ownRead(() => pool.query<Row>(FIND, [widget.widgetID, tenantID]));

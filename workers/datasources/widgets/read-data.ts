@@ -16,7 +16,7 @@ interface Context {
   logger: Logger;
 }
 
-type Question = z.output<typeof widgetData.question> & { signal: AbortSignal };
+type WidgetRequest = z.output<typeof widgetData.request> & { signal: AbortSignal };
 
 /** Queries of one widget at once: each occupies a connection to a server of the tenant. */
 const AT_ONCE = 4;
@@ -27,19 +27,19 @@ const MAX_MS = 30_000;
 export async function readData(
   context: Context,
   widget: LoadedWidget,
-  question: Question,
-): Promise<z.input<typeof widgetData.answer>> {
+  request: WidgetRequest,
+): Promise<z.input<typeof widgetData.response>> {
   const timeout = AbortSignal.timeout(MAX_MS);
-  const signal = AbortSignal.any([question.signal, timeout]);
+  const signal = AbortSignal.any([request.signal, timeout]);
   const read = new Array<Read>(widget.bindings.length);
   const left = widget.bindings.entries();
   const work = async () => {
     // Shared by the workers of this loop: each takes the next binding.
     for (const [at, binding] of left)
-      read[at] = await readBinding(context, widget, binding, { ...question, signal, timeout });
+      read[at] = await readBinding(context, widget, binding, { ...request, signal, timeout });
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  question.signal.throwIfAborted();
+  request.signal.throwIfAborted();
   const { shape } = shapeOf(widget);
   const widgetAnswer = join(
     shape,
@@ -57,7 +57,7 @@ async function readBinding(
   { queries, logger }: Context,
   widget: LoadedWidget,
   binding: WidgetBinding,
-  { tenantID, caller, state, isFresh, signal, timeout }: Question & { timeout: AbortSignal },
+  { tenantID, caller, state, isFresh, signal, timeout }: WidgetRequest & { timeout: AbortSignal },
 ): Promise<Read> {
   const { dataQueryID, title, parameters, datasetFields } = binding;
   const began = performance.now();
