@@ -10,8 +10,8 @@ import { startToolCalls } from '../ai-tools/runner.ts';
 import { startImportJobs } from '../bundles/jobs/runner.ts';
 import type { ApiContext } from '../context/context.ts';
 import { type ConnectionLimit, limitConnections } from '../http/limits/connections.ts';
-import { createStartingAnswers } from '../http/response/starting.ts';
-import { answerTooMany, answerUnreadable } from '../http/response/unreadable.ts';
+import { createStartingResponses } from '../http/response/starting.ts';
+import { refuseTooMany, refuseUnreadable } from '../http/response/unreadable.ts';
 import type { RouteGroup } from '../http/route/route.ts';
 import { createGateway } from '../realtime/gateway.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
@@ -37,7 +37,7 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   const context = await early.openContext();
   const registry = openOnce(context, routeGroups);
   context.access.toolRights.use(registry);
-  early.answerWith(createApp(context, routeGroups));
+  early.serveWith(createApp(context, routeGroups));
   resources.use(createGateway({ server, context, watch: context.watch, connections }));
   resources.use(startImportJobs(context));
   resources.use(startToolCalls(context, registry));
@@ -53,7 +53,7 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   };
 }
 
-/** Loaded by the first answer of a model: most processes never have one. */
+/** Loaded by the first response of a model: most processes never have one. */
 function openOnce(context: ApiContext, groups: readonly RouteGroup<ApiContext>[]): () => Promise<ToolRegistry> {
   let opened: Promise<ToolRegistry> | undefined;
   return () => {
@@ -74,7 +74,7 @@ interface Early {
   /** Waits until Postgres can be reached. The context is closed after the server, which needs it for requests under way. */
   openContext(): Promise<OwnedApiContext>;
   /** Until then, every request is answered that the process is not ready. */
-  answerWith(listener: RequestListener): void;
+  serveWith(listener: RequestListener): void;
 }
 
 /** Listens before there is anything to answer with. */
@@ -86,15 +86,15 @@ export async function listenEarly(
   let opened: OwnedApiContext | undefined;
   // Closed after the server, which is opened before it.
   resources.defer(async () => opened?.[Symbol.asyncDispose]());
-  const starting = createStartingAnswers();
+  const starting = createStartingResponses();
   let listener: RequestListener = starting.answer;
   const server = createServer((request, response) => {
     if (connections.admits(request, response)) listener(request, response);
-    else answerTooMany(response);
+    else refuseTooMany(response);
   });
   const onRefused = () => opened?.requests.refusals.note({ code: 'RATE_LIMITED', status: 429, reason: 'connections' });
   const connections = limitConnections(server, config.http, onRefused);
-  answerUnreadable(server);
+  refuseUnreadable(server);
   server.listen(port, host);
   await once(server, 'listening');
   // Part of the shutdown time is kept for closing the resources of the requests.
@@ -109,7 +109,7 @@ export async function listenEarly(
       opened = await retryUntilAvailable(open, { logger, onUnavailable: starting.noteAway });
       return opened;
     },
-    answerWith(next) {
+    serveWith(next) {
       listener = next;
     },
   };
@@ -127,12 +127,12 @@ export async function serveContextMetrics(
 }
 
 /** No new connections, requests under way are answered, and a connection is closed as soon as it is idle. */
-async function close(server: Server, patienceMs: number): Promise<void> {
+async function close(server: Server, timeoutMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   const idle = setInterval(() => server.closeIdleConnections(), 50);
-  const patience = setTimeout(() => server.closeAllConnections(), patienceMs);
+  const timeout = setTimeout(() => server.closeAllConnections(), timeoutMs);
   await closed;
   clearInterval(idle);
-  clearTimeout(patience);
+  clearTimeout(timeout);
 }

@@ -3,7 +3,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { ListenerTest } from '#shared/messaging/realtime/listener-tests.ts';
 import { rooms } from './rooms.ts';
-import { type ClientSocket, hasRoom } from './socket.ts';
+import { type ClientSocket, hasCapacity } from './socket.ts';
 
 /** Listeners whose test rooms have sockets in this process. Workers send events of those alone. */
 export interface ListenerTests extends AsyncDisposable {
@@ -49,6 +49,6 @@ export function sendListenerTests(sockets: () => Iterable<ClientSocket>, broadca
   for (const { tenantID: _, ...test } of ListenerTest.array().catch([]).parse(broadcast)) {
     const room = rooms.listenerTest(test.listenerID);
     for (const socket of sockets())
-      if (socket.data.rooms.has(room) && hasRoom(socket)) socket.emit('listener_test_event', test);
+      if (socket.data.rooms.has(room) && hasCapacity(socket)) socket.emit('listener_test_event', test);
   }
 }

@@ -1,3 +1,4 @@
+import { bisect } from './bisect.ts';
 import { createFairQueue, type FlowKey } from './fair-queue.ts';
 import { runDetached } from './work-context.ts';
 
@@ -7,8 +8,8 @@ interface Waiting<In, Out> {
   reject: (error: unknown) => void;
 }
 
-/** Whether an error may be the fault of one item, so that the others succeed without it. */
-export type IsFaultOfOne = (error: unknown) => boolean;
+/** Whether one item may have caused the error, so that the others succeed without it. */
+export type IsItemError = (error: unknown) => boolean;
 
 type Work<In, Out> = (items: In[]) => Promise<Out[]>;
 
@@ -16,15 +17,16 @@ type Work<In, Out> = (items: In[]) => Promise<Out[]>;
 const MAX_ITEMS = 500;
 
 /**
- * Calls made in the same turn of the event loop, or while an earlier batch is under way, share one call of `work`. If `work` fails
- * with the fault of one item, it is called with halves until that item is alone; with any other error the whole batch fails.
+ * Makes a function whose calls share one call of `work`: those of the same round of the event loop, and those made while an earlier
+ * batch is under way. If `work` fails by an error of one item, the batch is halved until that item is alone; by any other error the
+ * whole batch fails.
  */
-export function batched<In, Out>(
+export function createBatcher<In, Out>(
   work: Work<In, Out>,
-  isFaultOfOne: IsFaultOfOne = () => false,
+  isItemError: IsItemError = () => false,
 ): (item: In) => Promise<Out> {
   const waiting: Waiting<In, Out>[] = [];
-  const begin = inBatches(() => waiting.splice(0, MAX_ITEMS), { work, isFaultOfOne });
+  const begin = inBatches(() => waiting.splice(0, MAX_ITEMS), { work, isItemError });
   return (item) =>
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject });
@@ -32,25 +34,25 @@ export function batched<In, Out>(
     });
 }
 
-/** What a call is for: whose turn it takes, and how many bytes it adds to its batch. */
-interface Share {
+/** The flow of a call, and the bytes that it adds to its batch. */
+interface Weight {
   flow: FlowKey;
   bytes: number;
 }
 
-/** As `batched`, but a batch has so many bytes, and tenants take turns in it: the items of one are not before those of another. */
-export function batchedInTurns<In, Out>(
+/** Like `createBatcher`, but a batch has at most so many bytes, and is filled from a fair queue. */
+export function createFairBatcher<In, Out>(
   work: Work<In, Out>,
-  { maxBytes, isFaultOfOne = () => false }: { maxBytes: number; isFaultOfOne?: IsFaultOfOne },
-): (item: In, share: Share) => Promise<Out> {
-  const line = createFairQueue<Waiting<In, Out> & { bytes: number }>();
-  const begin = inBatches(nextBatch, { work, isFaultOfOne });
+  { maxBytes, isItemError = () => false }: { maxBytes: number; isItemError?: IsItemError },
+): (item: In, share: Weight) => Promise<Out> {
+  const queue = createFairQueue<Waiting<In, Out> & { bytes: number }>();
+  const begin = inBatches(nextBatch, { work, isItemError });
 
   function nextBatch(): Waiting<In, Out>[] {
     const batch: Waiting<In, Out>[] = [];
     let left = maxBytes;
     while (batch.length < MAX_ITEMS) {
-      const next = line.dequeue(({ bytes }) => batch.length === 0 || bytes <= left);
+      const next = queue.dequeue(({ bytes }) => batch.length === 0 || bytes <= left);
       if (!next) break;
       batch.push(next);
       left -= next.bytes;
@@ -60,40 +62,41 @@ export function batchedInTurns<In, Out>(
 
   return (item, { flow, bytes }) =>
     new Promise((resolve, reject) => {
-      line.enqueue(flow, { item, bytes, resolve, reject });
+      queue.enqueue(flow, { item, bytes, resolve, reject });
       begin();
     });
 }
 
-/** Answers with the function that begins with the batches, unless they are under way. */
+function refuse({ reject }: { reject: (error: unknown) => void }, error: unknown): void {
+  reject(error);
+}
+
+/** Returns the function that begins with the batches, unless they are under way. */
 function inBatches<In, Out>(
   next: () => Waiting<In, Out>[],
-  { work, isFaultOfOne }: { work: Work<In, Out>; isFaultOfOne: IsFaultOfOne },
+  { work, isItemError }: { work: Work<In, Out>; isItemError: IsItemError },
 ): () => void {
   let running = false;
 
   async function drain(): Promise<void> {
     running = true;
     await new Promise((resolve) => setImmediate(resolve));
-    for (let batch = next(); batch.length > 0; batch = next()) await attempt(batch);
+    for (let batch = next(); batch.length > 0; batch = next()) await bisect(batch, attempt, refuse);
     running = false;
   }
 
-  async function attempt(batch: Waiting<In, Out>[]): Promise<void> {
+  /** Returns the error if one item may have caused it. */
+  async function attempt(batch: readonly Waiting<In, Out>[]): Promise<unknown> {
     try {
       const results = await work(batch.map(({ item }) => item));
       batch.forEach(({ resolve }, index) => {
         resolve(results[index] as Out);
       });
     } catch (error) {
-      if (batch.length === 1 || !isFaultOfOne(error)) {
-        for (const { reject } of batch) reject(error);
-        return;
-      }
-      const middle = batch.length >> 1;
-      await attempt(batch.slice(0, middle));
-      await attempt(batch.slice(middle));
+      if (isItemError(error)) return error;
+      for (const { reject } of batch) reject(error);
     }
+    return undefined;
   }
 
   return () => {

@@ -1,3 +1,4 @@
+import { CountMap } from '../core/count-map.ts';
 import type { FlowKey } from './fair-queue.ts';
 
 /**
@@ -17,22 +18,17 @@ export interface DynamicLimit {
 }
 
 export function createDynamicLimit(alpha = 1): DynamicLimit {
-  const byCreator = new Map<string, number>();
+  const byCreator = new CountMap();
 
   return {
     isReached(flow, free, released = []) {
       const creator = creatorOf(flow);
-      let used = byCreator.get(creator) ?? 0;
+      let used = byCreator.of(creator);
       for (const one of released) if (creatorOf(one) === creator) used -= 1;
       return used >= Math.max(free * alpha, 1);
     },
-    count(flow, change) {
-      const creator = creatorOf(flow);
-      const used = (byCreator.get(creator) ?? 0) + change;
-      if (used > 0) byCreator.set(creator, used);
-      else byCreator.delete(creator);
-    },
-    usedBy: (flow) => byCreator.get(creatorOf(flow)) ?? 0,
+    count: (flow, change) => byCreator.add(creatorOf(flow), change),
+    usedBy: (flow) => byCreator.of(creatorOf(flow)),
   };
 }
 

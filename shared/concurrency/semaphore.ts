@@ -1,3 +1,4 @@
+import { CountMap } from '../core/count-map.ts';
 import { AppError } from '../core/errors.ts';
 import { createDynamicLimit } from './dynamic-limit.ts';
 import { createFairQueue, type FlowKey } from './fair-queue.ts';
@@ -54,7 +55,7 @@ export function createSemaphore({
   tooMany = rateLimited,
 }: SemaphoreOptions): Semaphore {
   const queue = createFairQueue<Waiter>();
-  const byTenant = new Map<string, number>();
+  const byTenant = new CountMap();
   const countsTenants = maxPerTenant !== Number.POSITIVE_INFINITY;
   const byCreator = dynamicLimit === undefined ? undefined : createDynamicLimit(dynamicLimit);
   let used = 0;
@@ -68,7 +69,7 @@ export function createSemaphore({
     const free = isShort ? unused : Math.min(unused, permits - permitsForShort - usedByLong + releasedLong);
     if (free <= 0 || byCreator?.isReached(flow, free, released)) return false;
     if (!countsTenants) return true;
-    return (byTenant.get(tenantID) ?? 0) - released.filter((one) => one.tenantID === tenantID).length < maxPerTenant;
+    return byTenant.of(tenantID) - released.filter((one) => one.tenantID === tenantID).length < maxPerTenant;
   }
 
   function count(flow: FlowKey, change: 1 | -1): void {
@@ -76,10 +77,7 @@ export function createSemaphore({
     used += change;
     if (!isShort) usedByLong += change;
     byCreator?.count(flow, change);
-    if (!countsTenants) return;
-    const taken = (byTenant.get(tenantID) ?? 0) + change;
-    if (taken > 0) byTenant.set(tenantID, taken);
-    else byTenant.delete(tenantID);
+    if (countsTenants) byTenant.add(tenantID, change);
   }
 
   /** Gives a free permit to the next in the queue, before work that comes later can see it. */

@@ -35,3 +35,6 @@ export function idAt(ms: number): string {
   const time = Math.max(0, ms).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
 }
+
+/** The id before all others, from which a read by pages begins. */
+export const FIRST_ID = '00000000-0000-0000-0000-000000000000';

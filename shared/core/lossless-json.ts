@@ -1,6 +1,6 @@
 import type { Json } from './json.ts';
 
-/** Of answers of other servers and of user code. What walks through values calls itself for each level. */
+/** The depth that is accepted in responses of other servers and results of user code. Code that walks through values calls itself for each level. */
 export const MAX_LEVELS = 500;
 
 /** A text is nested deeper than was allowed. */
@@ -10,14 +10,14 @@ interface Reading {
   /** A deeper text is refused before it is parsed. */
   maxLevels: number;
   /** Whether a number becomes a text, because a double does not hold it. `written` has at least 16 digits, or an exponent. */
-  isLost(value: number, written: string): boolean;
+  losesPrecision(value: number, written: string): boolean;
 }
 
 /**
  * Parses JSON that others have written, in time linear to its length. `JSON.parse` with a function that sees each number takes seconds
  * for an object of 500,000 keys, so the numbers are found and quoted in the text.
  */
-export function readJSON(text: string, { maxLevels, isLost }: Reading): Json {
+export function readJSON(text: string, { maxLevels, losesPrecision }: Reading): Json {
   const mayLose = /\d{16}|\d[eE]|\d\.\d{15}/.test(text);
   if (!mayLose && text.length <= 2 * maxLevels) return JSON.parse(text);
   const quoted: string[] = [];
@@ -25,7 +25,7 @@ export function readJSON(text: string, { maxLevels, isLost }: Reading): Json {
   const isShallow = isWithin(text, maxLevels, (start, end) => {
     if (!mayLose || !isNumber(text, start, end)) return;
     const written = text.slice(start, end);
-    if (!isLost(Number(written), written)) return;
+    if (!losesPrecision(Number(written), written)) return;
     quoted.push(text.slice(from, start), written);
     from = end;
   });

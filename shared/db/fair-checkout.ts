@@ -8,7 +8,7 @@ import type { Pool, PoolClient } from './pool.ts';
 
 interface Limits {
   maxWaitMs?: number;
-  /** Statements of one caller that wait. */
+  /** Waiting statements of one caller. */
   maxWaiting?: number;
 }
 
@@ -16,8 +16,8 @@ interface Limits {
 const PER_FREE = 2;
 
 /**
- * Lends the connections of a pool in flows. The pool itself lends them in the order of arrival, so that a caller with hundreds of slow
- * requests kept those of all others waiting until they failed. Whose turn it is, is found in the asynchronous context of the work.
+ * Checks connections of a pool out fairly between flows. The pool itself does so in the order of arrival: a caller with hundreds of slow
+ * requests made those of all others wait until they failed. The flow of the work is read from its asynchronous context.
  */
 export function checkOutFairly(pool: Pool, { maxWaitMs = 5_000, maxWaiting = 500 }: Limits = {}): void {
   const permits = createSemaphore({ permits: pool.options.max, dynamicLimit: PER_FREE });

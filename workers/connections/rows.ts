@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { losesPrecision } from '#shared/core/exact-number.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { MAX_LEVELS, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
 
@@ -43,15 +44,11 @@ export async function convertInParts<Raw, Row>(
 /** Parses a JSON value of a database. Numbers that a double cannot hold become texts, and so does a value of very many levels. */
 export function parseJson(text: string): Json {
   try {
-    return readJSON(text, { maxLevels: MAX_LEVELS, isLost });
+    return readJSON(text, { maxLevels: MAX_LEVELS, losesPrecision });
   } catch (error) {
     if (error instanceof TooDeep) return text;
     throw error;
   }
-}
-
-function isLost(value: number, written: string): boolean {
-  return !Number.isFinite(value) || (/^-?\d+$/.test(written) && !Number.isSafeInteger(value));
 }
 
 /** A double as JSON; Infinity and NaN become texts. */

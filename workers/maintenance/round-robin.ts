@@ -1,34 +1,37 @@
+import { FIRST_ID } from '#shared/core/ids.ts';
 import type { Pool } from '#shared/db/pool.ts';
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-
-interface Laps<T extends { tenantID: string }> {
+interface RoundRobin<T extends { tenantID: string }> {
   pool: Pool;
   /** Reads the next tenant behind `$1` that has something to do, in the order of their ids. */
   next: { name: string; text: string };
-  /** Does a part of it. Answers whether there was anything to do. */
-  work(turn: T): Promise<boolean>;
+  /** Does a part of it. Returns whether there was anything to do. */
+  work(tenant: T): Promise<boolean>;
 }
 
 /**
- * Gives one tenant after the other its turn, one at each call. Answers whether there may be more to do at once, which is not so after a
- * lap that has found nothing. A tenant whose work fails has had its turn.
+ * Makes a function that works for one tenant at each call, in the order of their ids and round again. It returns whether there may be
+ * more to do at once, which is not so after a round that has found nothing. A tenant whose work fails is served again in the next round.
  */
-export function inLaps<T extends { tenantID: string }>({ pool, next, work }: Laps<T>): () => Promise<boolean> {
+export function roundRobinTenants<T extends { tenantID: string }>({
+  pool,
+  next,
+  work,
+}: RoundRobin<T>): () => Promise<boolean> {
   let after = FIRST_ID;
   let isIdle = true;
 
   return async () => {
     const { rows } = await pool.query<T>({ ...next, values: [after] });
-    const [turn] = rows;
-    if (!turn) {
-      const goesOn = !isIdle;
+    const [tenant] = rows;
+    if (!tenant) {
+      const isMore = !isIdle;
       after = FIRST_ID;
       isIdle = true;
-      return goesOn;
+      return isMore;
     }
-    after = turn.tenantID;
-    if (await work(turn)) isIdle = false;
+    after = tenant.tenantID;
+    if (await work(tenant)) isIdle = false;
     return true;
   };
 }

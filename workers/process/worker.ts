@@ -120,11 +120,11 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   const dispatch = resources.use(createEventDispatch({ pool, producer, logger }));
   const { rights, sandbox, publisher } = opened;
   const buffers = resources.use(createBufferTrim(pool, logger));
-  const tellEnd = createCompletionNotices(messages, logger);
+  const notifyCompletion = createCompletionNotices(messages, logger);
   const { onFinished } = dispatch;
   const flowKeys = createFlowKeys(pool);
   const events = createEventProcessing({
-    ...{ flowKeys, pool, runs, rights, sandbox, queries, publisher, buffers, reader, bytes, tellEnd, onFinished, logger },
+    ...{ flowKeys, pool, runs, rights, sandbox, queries, publisher, buffers, reader, bytes, notifyCompletion, onFinished, logger },
     releaseNext: createReleaseNext({ pool, producer, logger }),
     events: workflowEvents,
   });

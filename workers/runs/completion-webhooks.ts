@@ -3,14 +3,16 @@ import type { MemoryBudget } from '#shared/concurrency/memory-budget.ts';
 import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import { withReservation } from '#shared/concurrency/work-context.ts';
+import { CountMap } from '#shared/core/count-map.ts';
 import { Counter } from '#shared/core/counter.ts';
+import { FIRST_ID } from '#shared/core/ids.ts';
 import type { Logger } from '#shared/core/logger.ts';
+import { keysetPages } from '#shared/db/keyset-pages.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { TenantVariables } from '../nodes/variables.ts';
 import type { Outbound } from '../outbound/gate.ts';
 import { type Attempt, type Claimed, createSender, type Sender } from './completion-sender.ts';
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Lines that one statement looks at. */
 const SLICE = 64;
 /** Deliveries under way in a worker. A receiver that does not answer has a permit until its time is up. */
@@ -84,7 +86,7 @@ export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Deliver
   const stats = new Counter<'outcome'>();
   const closing = new AbortController();
   const underWay = new Set<Promise<void>>();
-  const ofWorkflow = new Map<string, number>();
+  const ofWorkflow = new CountMap();
   let after = FIRST;
 
   /** Where all permits are taken, the next call goes on behind the last workflow that got one. */
@@ -108,11 +110,7 @@ export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Deliver
   }
 
   async function* linesBehind(from: Position): AsyncGenerator<Line> {
-    for (let at: Position | undefined = from; at; ) {
-      const slice: Line[] = await readLines(at);
-      yield* slice;
-      at = slice.length === SLICE ? slice.at(-1) : undefined;
-    }
+    for await (const slice of keysetPages({ from, size: SLICE, read: readLines, keyOf: (row) => row })) yield* slice;
   }
 
   async function readLines({ tenant_id, workflow_id }: Position): Promise<Line[]> {
@@ -124,7 +122,7 @@ export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Deliver
   async function take({ tenant_id: tenantID, workflow_id: workflowID, creator_id: creatorID }: Line): Promise<void> {
     const flow: FlowKey = { tenantID, creatorID };
     let taken = 0;
-    while ((ofWorkflow.get(workflowID) ?? 0) + taken < MAX_PER_WORKFLOW && permits.tryAcquire(flow)) taken += 1;
+    while (ofWorkflow.of(workflowID) + taken < MAX_PER_WORKFLOW && permits.tryAcquire(flow)) taken += 1;
     if (taken === 0) return;
     let claimed: Claimed[] = [];
     try {
@@ -138,14 +136,12 @@ export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Deliver
 
   function start(delivery: Claimed, flow: FlowKey): void {
     const { workflow_id: workflowID } = delivery;
-    ofWorkflow.set(workflowID, (ofWorkflow.get(workflowID) ?? 0) + 1);
+    ofWorkflow.add(workflowID, 1);
     const work = deliver(delivery, flow)
       // It is sent again when the claim is over.
       .catch((error: unknown) => logger.warn({ err: error, deliveryID: delivery.id }, 'an attempt is not recorded'))
       .finally(() => {
-        const left = (ofWorkflow.get(workflowID) ?? 1) - 1;
-        if (left > 0) ofWorkflow.set(workflowID, left);
-        else ofWorkflow.delete(workflowID);
+        ofWorkflow.add(workflowID, -1);
         underWay.delete(work);
         permits.release(flow);
         if (!closing.signal.aborted) onEnd();

@@ -2,21 +2,21 @@ import { yieldToEventLoop } from '#shared/concurrency/cooperative.ts';
 import { losesPrecision } from '#shared/core/exact-number.ts';
 
 /** 5 ms of one turn of the event loop, before the compiler has seen the loop; 1 ms after it. */
-const PORTION = 400_000;
+const SLICE = 400_000;
 
 /**
  * Finds the first number of a JSON text that is an integer which a double cannot hold exactly, or that would become infinite and
  * be stored as null. Returns it with its key: `id: 12345678901234567890`. The reviver of `JSON.parse` would do, ten times slower.
  */
-export async function findInexact(json: Buffer): Promise<string | undefined> {
+export async function findUnsafeInteger(json: Buffer): Promise<string | undefined> {
   // The parser has held the event loop in this turn, with the same text.
-  if (json.length > PORTION) await yieldToEventLoop();
+  if (json.length > SLICE) await yieldToEventLoop();
   if (!(await hasLongNumber(json))) return undefined;
   const text = json.toString('latin1');
   const scanner = new Scanner(text);
   try {
-    for (let end = PORTION; ; end += PORTION) {
-      if (text.length > PORTION) await yieldToEventLoop();
+    for (let end = SLICE; ; end += SLICE) {
+      if (text.length > SLICE) await yieldToEventLoop();
       const found = scanner.findBefore(end);
       if (found || end >= text.length) return found;
     }
@@ -31,9 +31,9 @@ export async function findInexact(json: Buffer): Promise<string | undefined> {
  * regular expression 40 to 180 if there are many numbers of less than sixteen digits.
  */
 async function hasLongNumber(json: Buffer): Promise<boolean> {
-  for (let from = 0; from < json.length; from += PORTION) {
+  for (let from = 0; from < json.length; from += SLICE) {
     if (from > 0) await yieldToEventLoop();
-    if (hasLongNumberWithin(json, from, Math.min(from + PORTION, json.length))) return true;
+    if (hasLongNumberWithin(json, from, Math.min(from + SLICE, json.length))) return true;
   }
   return false;
 }

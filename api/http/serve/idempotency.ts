@@ -15,8 +15,8 @@ import {
   NOT_STORED,
   notStored,
   notYet,
-  type StoredAnswer,
-  storeAnswer,
+  type StoredResponse,
+  storeResponse,
   whenKeyIsFree,
 } from '#shared/db/idempotency.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -35,11 +35,11 @@ export const REPLAYED = 'idempotency-replayed';
 /** The keys of a process. */
 export interface Keys {
   waits: KeyWaits;
-  answers: RowEviction;
+  finalCodes: RowEviction;
 }
 
 export function createKeys(pool: Pool, logger: Logger): Keys {
-  return { waits: createKeyWaits(), answers: createResponseEviction(pool, createThrottledWarning(logger)) };
+  return { waits: createKeyWaits(), finalCodes: createResponseEviction(pool, createThrottledWarning(logger)) };
 }
 
 /** The claim of a request's `Idempotency-Key`; undefined without one, and on routes that do not honour it. */
@@ -62,7 +62,7 @@ export function readClaim(
     key,
     requestHash: hash('sha256', `${withoutWait(request.originalUrl)}\n${body}`, 'base64'),
     onReplay: () => response.setHeader(REPLAYED, 'true'),
-    onStored: (bytes) => void keys.answers.wrote(tenantID, bytes),
+    onStored: (bytes) => void keys.finalCodes.wrote(tenantID, bytes),
     pause: keys.waits.begin(principal, response),
   };
 }
@@ -119,11 +119,11 @@ function notFinished(): AppError {
  * Runs the work of a route in one transaction with its key, so that they happen together or not at all. An error rolls both
  * back: the next request with the key starts afresh.
  */
-export async function answerOnce(
+export async function runOnce(
   em: EntityManager,
   { tenantID, claim }: { tenantID: string; claim: IdempotencyClaim | undefined },
-  work: () => Promise<StoredAnswer>,
-): Promise<StoredAnswer> {
+  work: () => Promise<StoredResponse>,
+): Promise<StoredResponse> {
   if (!claim) return inEntityTransaction(em, work);
   let isReplay = false;
   const outcome = await whenKeyIsFree(claim, () =>
@@ -135,10 +135,10 @@ export async function answerOnce(
       if (claimed === 'underWay') return claimed;
       isReplay = claimed !== 'claimed';
       if (claimed !== 'claimed') return claimed;
-      const answer = await work();
+      const result = await work();
       await em.flush();
-      await storeAnswer(query, tenantID, claim, answer);
-      return answer;
+      await storeResponse(query, tenantID, claim, result);
+      return result;
     }),
   );
   if (isReplay) claim.onReplay();
@@ -147,33 +147,33 @@ export async function answerOnce(
 
 /**
  * For work whose effect is outside of our database: the key is written first, so the work never begins twice. When nothing can
- * have begun, the next request with the key starts afresh; an error answer is stored and repeated; if the outcome is unknown,
+ * have begun, the next request with the key starts afresh; a response with an error is stored and repeated; if the outcome is unknown,
  * every request with the key is told so.
  */
-export async function answerAtMostOnce(
+export async function runAtMostOnce(
   { pool, secrets }: { pool: Pool; secrets: KeyRing },
   { tenantID, claim }: { tenantID: string; claim: IdempotencyClaim | undefined },
-  work: () => Promise<StoredAnswer>,
-): Promise<StoredAnswer> {
+  work: () => Promise<StoredResponse>,
+): Promise<StoredResponse> {
   if (!claim) return work();
   const query = onPool(pool);
   const claimed = await whenKeyIsFree(claim, () => claimKey(query, tenantID, claim, notYet));
   const context = contextOf(tenantID, claim);
   if (claimed !== 'claimed') return replayed(opened(claimed, { secrets, context }), claim);
   try {
-    const answer = await work();
-    await storeAnswer(query, tenantID, claim, sealed(answer, { secrets, context }));
-    return answer;
+    const result = await work();
+    await storeResponse(query, tenantID, claim, sealed(result, { secrets, context }));
+    return result;
   } catch (error) {
     if (hasNotBegun(error)) await forgetKey(query, tenantID, claim);
-    else await storeAnswer(query, tenantID, claim, sealed(endOf(error), { secrets, context }));
+    else await storeResponse(query, tenantID, claim, sealed(endOf(error), { secrets, context }));
     throw error;
   }
 }
 
-/** Stored in the place of a status, without an answer: the outcome is unknown. */
+/** Stored in the place of a status, without a response: the outcome is unknown. */
 const UNKNOWN = 504;
-const MAX_KEPT = 1024 * 1024;
+const MAX_STORED = 1024 * 1024;
 
 interface SealContext {
   secrets: KeyRing;
@@ -184,16 +184,16 @@ function contextOf(tenantID: string, { principal, route, key }: IdempotencyClaim
   return `idempotency:${[tenantID, principal, route, key].map(encodeURIComponent).join('/')}`;
 }
 
-/** Sealed as the cache of queries is: the answer is the tenant's data. A process without this column reads that it was not kept. */
-function sealed({ status, response }: StoredAnswer, { secrets, context }: SealContext): StoredAnswer {
+/** Sealed as the cache of queries is: the response is the tenant's data. A process without this column reads that it was not kept. */
+function sealed({ status, response }: StoredResponse, { secrets, context }: SealContext): StoredResponse {
   if (status === UNKNOWN) return { status, response: {} };
   const text = JSON.stringify({ status, response });
-  const isKept = Buffer.byteLength(text) <= MAX_KEPT;
-  return { status: NOT_STORED, response: {}, sealed: isKept ? secrets.seal(text, context) : null };
+  const isStored = Buffer.byteLength(text) <= MAX_STORED;
+  return { status: NOT_STORED, response: {}, sealed: isStored ? secrets.seal(text, context) : null };
 }
 
-/** An answer whose key was taken out of `SECRETS_KEYS` is not kept any more. */
-function opened(stored: StoredAnswer, { secrets, context }: SealContext): StoredAnswer {
+/** A response whose key was taken out of `SECRETS_KEYS` is not kept any more. */
+function opened(stored: StoredResponse, { secrets, context }: SealContext): StoredResponse {
   if (!stored.sealed) return stored;
   try {
     return JSON.parse(secrets.open(stored.sealed, context));
@@ -202,7 +202,7 @@ function opened(stored: StoredAnswer, { secrets, context }: SealContext): Stored
   }
 }
 
-function replayed({ status, response }: StoredAnswer, claim: IdempotencyClaim): StoredAnswer {
+function replayed({ status, response }: StoredResponse, claim: IdempotencyClaim): StoredResponse {
   if (status < 400 || response.error !== undefined) {
     claim.onReplay();
     if (status < 400) return { status, response };
@@ -215,8 +215,8 @@ function replayed({ status, response }: StoredAnswer, claim: IdempotencyClaim): 
   );
 }
 
-/** The answer to a later request with the same key. */
-function endOf(error: unknown): StoredAnswer {
+/** The response to a later request with the same key. */
+function endOf(error: unknown): StoredResponse {
   if (!(error instanceof AppError && answers.has(error.code))) return { status: UNKNOWN, response: {} };
   return { status: error.status, response: { error: toWireError(error) } };
 }

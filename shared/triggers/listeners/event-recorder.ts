@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { bisect } from '../../concurrency/bisect.ts';
 import { createFairQueue } from '../../concurrency/fair-queue.ts';
+import { CountMap } from '../../core/count-map.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isRefusedStatement, type Pool } from '../../db/pool.ts';
@@ -84,7 +86,7 @@ export function createEventRecorder({
   /** Keys of events in statements under way: the next event of one waits, so that it is not recorded before. */
   const underWay = new Set<string>();
   /** Events in statements under way. */
-  const byTenant = new Map<string, number>();
+  const byTenant = new CountMap();
   /** Tenants of the statement beside those: their next events wait for it, so that each tenant's events keep their order. */
   let beside: ReadonlySet<string> = new Set();
   let busy = 0;
@@ -150,31 +152,24 @@ export function createEventRecorder({
     const keys = batch.flatMap(({ event }) => keyOf(event) ?? []);
     for (const key of keys) underWay.add(key);
     for (const { event } of batch) count(event, 1);
-    await attempt(batch);
+    await bisect(batch, attempt, ({ reject }, error) => reject(error));
     for (const { event } of batch) count(event, -1);
     for (const key of keys) underWay.delete(key);
   }
 
   function count({ tenantID }: NewEvent, change: 1 | -1): void {
-    const events = (byTenant.get(tenantID) ?? 0) + change;
-    if (events > 0) byTenant.set(tenantID, events);
-    else byTenant.delete(tenantID);
+    byTenant.add(tenantID, change);
   }
 
-  async function attempt(batch: readonly Waiting[]): Promise<void> {
-    if (batch.length === 0) return;
+  /** Returns the error if one event may have caused it. */
+  async function attempt(batch: readonly Waiting[]): Promise<unknown> {
     let rows: Row[];
     try {
       ({ rows } = await pool.query<Row>({ name: 'record_events', text: RECORD_EVENTS, values: valuesOf(batch) }));
     } catch (error) {
-      if (batch.length === 1 || !isRefusedStatement(error)) {
-        for (const { reject } of batch) reject(error);
-        return;
-      }
-      const middle = batch.length >> 1;
-      await attempt(batch.slice(0, middle));
-      await attempt(batch.slice(middle));
-      return;
+      if (isRefusedStatement(error)) return error;
+      for (const { reject } of batch) reject(error);
+      return undefined;
     }
     const byID = new Map(rows.map((row) => [row.id, row]));
     for (const { event, resolve } of batch) {
@@ -183,6 +178,7 @@ export function createEventRecorder({
     }
     void enqueue(batch, byID);
     releaseFirst(batch);
+    return undefined;
   }
 
   function releaseFirst(batch: readonly Waiting[]): void {

@@ -60,7 +60,7 @@ function bodyOf(body: Buffer, type: string): Json {
 
 function parsed(text: string): Json {
   try {
-    return readJSON(text, { maxLevels: MAX_LEVELS, isLost: (value, written) => isLost(value, written) });
+    return readJSON(text, { maxLevels: MAX_LEVELS, losesPrecision: changesInteger });
   } catch (error) {
     const why =
       error instanceof TooDeep ? `is nested deeper than ${MAX_LEVELS} levels` : 'is not JSON, as its type says';
@@ -69,6 +69,6 @@ function parsed(text: string): Json {
 }
 
 /** A number that a double does not hold becomes a text, so that an id is not changed. */
-function isLost(value: number, written: string): boolean {
+function changesInteger(value: number, written: string): boolean {
   return !Number.isFinite(value) || (/^-?\d+$/.test(written) && String(value) !== written);
 }

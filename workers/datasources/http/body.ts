@@ -1,4 +1,5 @@
 import { AppError } from '#shared/core/errors.ts';
+import { isUnsafeInteger } from '#shared/core/exact-number.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 import { MAX_LEVELS, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
@@ -89,7 +90,7 @@ function tryUTF8(body: Buffer): string | undefined {
 
 function parse(body: Buffer, { url }: HTTPResponse): Json {
   try {
-    return readJSON(new TextDecoder().decode(body), { maxLevels: MAX_LEVELS, isLost });
+    return readJSON(new TextDecoder().decode(body), { maxLevels: MAX_LEVELS, losesPrecision: losesDigits });
   } catch (cause) {
     const what = cause instanceof TooDeep ? `nested deeper than ${MAX_LEVELS} levels` : 'not JSON';
     throw new AppError('UPSTREAM_FAILED', `The response of ${whereOf(url)} is ${what}`, { cause, retry: false });
@@ -97,8 +98,8 @@ function parse(body: Buffer, { url }: HTTPResponse): Json {
 }
 
 /** A number that a double cannot represent is kept as text. */
-function isLost(value: number, written: string): boolean {
+function losesDigits(value: number, written: string): boolean {
   if (!Number.isFinite(value)) return true;
-  if (Number.isInteger(value)) return !Number.isSafeInteger(value);
+  if (Number.isInteger(value)) return isUnsafeInteger(value);
   return written.replace(/[eE].*$/, '').replace(/^-?0*\.?0*|\./g, '').length > 17;
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { bisect } from '#shared/concurrency/bisect.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { mayPass, type Pool } from '#shared/db/pool.ts';
 import type { RunEventRow } from '#shared/messaging/realtime/run-events.ts';
@@ -110,7 +111,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       const batch = queue.begin(kind);
       // The rest of the queue may begin beside it.
       kick();
-      await write(batch);
+      await bisect(batch, write, refuse);
       queue.end(kind);
     }
     if (!isIdle()) return;
@@ -137,14 +138,14 @@ export function createCommitter(options: CommitterOptions): Committer {
     return entry;
   }
 
-  async function write(batch: Entry[]): Promise<void> {
-    if (batch.length === 0) return;
+  /** Commits a batch. Returns the error if the database refuses it, which one of its runs may have caused. */
+  async function write(batch: readonly Entry[]): Promise<unknown> {
     let rows: CommitRow[] | undefined;
     while (!rows) {
       try {
         rows = await send(batch);
       } catch (error) {
-        if (!mayPass(error)) return writeInHalves(batch, error as Error);
+        if (!mayPass(error)) return error;
         // Either the answer was lost or the statement was never sent: sending the batch again tells which.
         logger.warn({ err: error, steps: batch.length }, 'commit is sent again');
         stats.repeats += 1;
@@ -156,9 +157,10 @@ export function createCommitter(options: CommitterOptions): Committer {
     const written = new Set(rows.map(({ id }) => id));
     const left = batch.filter(({ run }) => !written.has(run.id));
     if (left.length > 0) await examine(left);
+    return undefined;
   }
 
-  async function send(batch: Entry[]): Promise<CommitRow[]> {
+  async function send(batch: readonly Entry[]): Promise<CommitRow[]> {
     stats.statements += 1;
     stats.commits += batch.length;
     for (const { size } of batch) stats.characters += size;
@@ -171,7 +173,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     }
   }
 
-  function finish(batch: Entry[], rows: CommitRow[]): void {
+  function finish(batch: readonly Entry[], rows: CommitRow[]): void {
     const byID = new Map(batch.map((entry) => [entry.run.id, entry]));
     const watched: [Entry, Date][] = [];
     for (const row of rows) {
@@ -239,18 +241,10 @@ export function createCommitter(options: CommitterOptions): Committer {
     }, LOCKED_MS);
   }
 
-  /** Halves a batch that the database refuses until the refused run is alone, so that the others commit. */
-  async function writeInHalves(batch: Entry[], error: Error): Promise<void> {
-    if (batch.length > 1) {
-      const middle = batch.length >> 1;
-      await write(batch.slice(0, middle));
-      return write(batch.slice(middle));
-    }
-    for (const { run, pending } of batch) {
-      stats.refused += 1;
-      busy.delete(run);
-      guard(run, () => options.onRefused(run, pending, error));
-    }
+  function refuse({ run, pending }: Entry, error: unknown): void {
+    stats.refused += 1;
+    busy.delete(run);
+    guard(run, () => options.onRefused(run, pending, error as Error));
   }
 
   return {

@@ -1,3 +1,4 @@
+import { FIRST_ID } from '#shared/core/ids.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { QUEUED } from '#shared/runs/dispatch/dispatch-sql.ts';
 import {
@@ -9,7 +10,6 @@ import {
   WITHHELD_EXTENSION,
 } from '#shared/runs/dispatch/dispatch-window.ts';
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Paused workflows or tenants that a round looks at; the next one goes on behind them. */
 const AT_ONCE = 100;
 /** Runs that one statement takes out of the queue or puts into it. */

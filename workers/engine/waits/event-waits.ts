@@ -1,5 +1,6 @@
 import type { Rights } from '#shared/access/policy/rights.ts';
 import type { Caller } from '#shared/core/caller.ts';
+import { FIRST_ID } from '#shared/core/ids.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { accessTo } from '#shared/runs/send-event.ts';
@@ -75,7 +76,7 @@ export function createReadEventWaits({ pool, rights }: { pool: Pool; rights: Rig
   };
 }
 
-const BEFORE_ALL = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
+const BEFORE_ALL = { at: '-infinity', id: FIRST_ID };
 const AT_ONCE = 100;
 
 function eventOf({ eventID, data, sentAt }: Row): TakenEvent | null {

@@ -1,3 +1,4 @@
+import { FIRST_ID } from '#shared/core/ids.ts';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import { QUEUE_ID } from '#shared/runs/dispatch/dispatch-window.ts';
 import { BATCH, ofRuns, type Retention, retentions, secondsOf } from './tables.ts';
@@ -8,7 +9,6 @@ const SLICE = 1_000;
 const MAX_QUEUES = 20;
 const PER_QUEUE = 50;
 const TENANTS = 100;
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const DAY_SECONDS = 86_400;
 /** Runs that are retained longer are passed over once in this time. */

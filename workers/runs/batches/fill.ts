@@ -1,6 +1,6 @@
 import { inTransaction, type PoolClient } from '#shared/db/pool.ts';
 import { BatchJob } from '#shared/runs/batches/job.ts';
-import { inLaps } from '../../maintenance/round-robin.ts';
+import { roundRobinTenants } from '../../maintenance/round-robin.ts';
 import {
   type Doing,
   type Filling,
@@ -24,7 +24,7 @@ const MAX_RUNS = 100_000;
  */
 export function createBatchFilling(needs: FillNeeds): () => Promise<boolean> {
   const { pool, runs } = needs;
-  return inLaps({
+  return roundRobinTenants({
     pool,
     next: { name: 'next_batches', text: NEXT_TENANT },
     async work({ tenantID }) {

@@ -20,11 +20,12 @@ import {
   listValue,
   StatementType,
 } from '@duckdb/node-api';
+import { exactNumber } from '#shared/core/exact-number.ts';
 import type { Json } from '#shared/core/json.ts';
 import { fileTypes } from '#shared/datasources/files/types.ts';
 import { InvalidField, type ReadableFile, ReadFailure, type SqlRequest } from '../protocol.ts';
 import { exactCsv } from './exact-csv.ts';
-import { collectRows, exactNumber } from './rows.ts';
+import { collectRows } from './rows.ts';
 
 type NamedFile = SqlRequest['files'][number];
 

@@ -1,8 +1,9 @@
 import { constants, DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
+import { exactNumber } from '#shared/core/exact-number.ts';
 import type { Json } from '#shared/core/json.ts';
 import { InvalidField, ReadFailure, type SqlRequest } from '../protocol.ts';
-import { collectRows, exactNumber } from './rows.ts';
+import { collectRows } from './rows.ts';
 
 const HEAP_BYTES = 256 * 1024 * 1024;
 

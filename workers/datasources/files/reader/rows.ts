@@ -46,9 +46,3 @@ export function uniqueNames(names: readonly string[]): string[] {
     return unique;
   });
 }
-
-/** A number if a double represents it, otherwise its text. */
-export function exactNumber(value: bigint): number | string {
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : value.toString();
-}

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { unzipSync } from 'fflate';
 import { type CellValue, HucreError } from 'hucre';
 import { readXlsx, streamXlsxRows } from 'hucre/xlsx';
+import { isUnsafeInteger } from '#shared/core/exact-number.ts';
 import type { Json } from '#shared/core/json.ts';
 import { InvalidField, ReadFailure } from '../protocol.ts';
 import { writtenIntegers } from './written-integers.ts';
@@ -19,7 +20,9 @@ export async function* workbookRows(path: string, sheetName: string): AsyncGener
       if (index >= MAX_ROWS) throw unreadable();
       // Rows without cells are not in the file.
       for (; next < index; next += 1) yield [];
-      yield values.map((value, column) => (isUnsafe(value) ? integerAt({ row: index, column, value }) : toJSON(value)));
+      yield values.map((value, column) =>
+        isUnsafeInteger(value) ? integerAt({ row: index, column, value }) : toJSON(value),
+      );
       next += 1;
     }
   } catch (error) {
@@ -79,10 +82,6 @@ function explain(error: unknown): unknown {
 
 function unreadable(): ReadFailure {
   return new ReadFailure('The file is not a readable workbook');
-}
-
-function isUnsafe(value: CellValue): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
 /** A cell with an error (`#N/A`, `#DIV/0!` …) has no value. */

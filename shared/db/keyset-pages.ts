@@ -1,0 +1,24 @@
+interface Pages<Row, Key> {
+  /** The key before that of the first row. */
+  from: Key;
+  /** Rows of a full page. Default: the pages end with an empty one, so rows that are added meanwhile are read, too. */
+  size?: number;
+  /** Reads the page of rows behind a key, in the order of their keys. */
+  read(after: Key): Promise<readonly Row[]>;
+  keyOf(row: Row): Key;
+}
+
+/** Reads the rows of a statement by pages, each behind the last row of the page before. */
+export async function* keysetPages<Row, Key>({
+  from,
+  size = 0,
+  read,
+  keyOf,
+}: Pages<Row, Key>): AsyncGenerator<readonly Row[]> {
+  for (let after: Key | undefined = from; after !== undefined; ) {
+    const rows = await read(after);
+    const last = rows.at(-1);
+    if (last !== undefined) yield rows;
+    after = last === undefined || rows.length < size ? undefined : keyOf(last);
+  }
+}
