@@ -1,6 +1,6 @@
 import type { ServerMessage } from '#shared/messaging/realtime/events.ts';
-import { type ClientSocket, type Follower, sendTo, type Told } from './socket.ts';
 import type { RunWatch } from '../streams/watch.ts';
+import { type ClientSocket, type Follower, sendTo, type Told } from './socket.ts';
 
 /**
  * Tells a follower of every change after `lastSeq`, in order and once. Of the messages of one change, to all followers together, all but the
@@ -40,7 +40,7 @@ type Send = (messages: Told[]) => void;
 function tellAll(followers: ReadonlySet<Follower>, messages: ServerMessage[], send: Send): void | Promise<void> {
   const [only, ...others] = followers;
   if (only && others.length === 0 && !only.tell) return tellPlainly(only, messages, send);
-  return tellInTurn(followers, messages, send);
+  return tellInOrder(followers, messages, send);
 }
 
 function tellPlainly(follower: Follower, messages: ServerMessage[], send: Send): void {
@@ -50,7 +50,7 @@ function tellPlainly(follower: Follower, messages: ServerMessage[], send: Send):
   send(messages.filter(({ payload }) => payload.seq >= next));
 }
 
-async function tellInTurn(followers: ReadonlySet<Follower>, messages: ServerMessage[], send: Send): Promise<void> {
+async function tellInOrder(followers: ReadonlySet<Follower>, messages: ServerMessage[], send: Send): Promise<void> {
   for (const [seq, change] of Map.groupBy(messages, ({ payload }) => payload.seq)) {
     const told: Told[] = [];
     for (const follower of [...followers]) {

@@ -5,7 +5,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { ServerMessage } from '#shared/messaging/realtime/events.ts';
 import { isTerminal } from '#shared/workflow/progress/status.ts';
-import { requireStreamRoom, type StreamOwner } from './stream-capacity.ts';
+import { requireStreamCapacity, type StreamOwner } from './stream-capacity.ts';
 import type { RunWatch } from './watch.ts';
 
 /** Server-sent events of runs. */
@@ -30,7 +30,7 @@ interface Dependencies {
   draining: AbortSignal;
 }
 
-const room = { ofCaller: 50, ofTenant: 200, ofUser: 400 };
+const capacity = { ofCaller: 50, ofTenant: 200, ofUser: 400 };
 
 const times = {
   heartbeatMs: 15_000,
@@ -57,7 +57,7 @@ export function createEventStreams(
   { pool, watch, logger, draining }: Dependencies,
   given: Partial<Times> = {},
 ): EventStreams {
-  const { changedMs, allMs, ...pace } = { ...times, ...given };
+  const { changedMs, allMs, ...intervals } = { ...times, ...given };
   const open = new Set<Open>();
   const timer = setInterval(() => {
     checkAll().catch((error) => logger.warn({ err: error }, 'streams not re-checked; the next round will'));
@@ -89,15 +89,15 @@ export function createEventStreams(
 
   return {
     async send(stream, response) {
-      requireStreamRoom(
+      requireStreamCapacity(
         [...open].map((one) => one.stream),
         stream,
-        room,
+        capacity,
       );
       const opened: Open = { stream, checkedAt: performance.now(), isChecking: false, end: new AbortController() };
       open.add(opened);
       try {
-        await pour({ watch, ...pace }, stream, response, AbortSignal.any([opened.end.signal, draining]));
+        await pour({ watch, ...intervals }, stream, response, AbortSignal.any([opened.end.signal, draining]));
       } finally {
         open.delete(opened);
       }
@@ -150,8 +150,8 @@ async function pour(
 }
 
 /** Resolves when the client has taken what is written, or its connection is closed, which it is after the time. */
-async function taken(response: ServerResponse, patienceMs: number): Promise<void> {
-  const timer = setTimeout(() => response.destroy(), patienceMs);
+async function taken(response: ServerResponse, timeoutMs: number): Promise<void> {
+  const timer = setTimeout(() => response.destroy(), timeoutMs);
   const settled = Promise.withResolvers<void>();
   for (const event of ['drain', 'finish', 'close']) response.once(event, settled.resolve);
   await settled.promise;

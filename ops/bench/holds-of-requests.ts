@@ -1,5 +1,5 @@
 /** The process of row HOLDS: the API and its workers in one process, on the servers that the row has started. One JSON line a figure. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { routes } from '#api/app/routes.ts';
 import type { Route } from '#api/http/route/route.ts';
 import { startMCP } from '#api/mcp/listen.ts';
@@ -124,7 +124,7 @@ function textOf(items: ReturnType<typeof changed>): string {
 async function measure(figure: string, json: string, work: () => Promise<void>): Promise<void> {
   const floor = costOfJSON(json);
   // Garbage of making the body is collected in a round of its own.
-  await nextTurn();
+  await nextRound();
   print(figure, await longestHold(3 * floor, work), floor);
 }
 

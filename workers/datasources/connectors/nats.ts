@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { connect, errors, type NatsConnection } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { currentReservation } from '#shared/concurrency/work-context.ts';
@@ -67,7 +67,7 @@ async function publish(
   connection.publish(subject, payload);
   await connection.flush();
   // A refusal comes before that answer, but the driver reports it a moment later.
-  await nextTurn();
+  await nextRound();
   if (refused.delete(subject))
     throw invalidField('subject', `${subject} may not be published to`, { code: 'DB_ERROR' });
   return { data: { subject, bytes: payload.length }, affectedRows: 1 };

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { PlannedEdge, PlannedNode } from '#shared/messaging/queues/workflow-plans.ts';
 import type { GraphNode } from '#shared/workflow/graph/graph.ts';
@@ -51,7 +51,7 @@ export async function planRun(version: LoadedVersion, input: JsonObject, signal:
   async function yieldToOthers(): Promise<void> {
     visited += 1;
     if (visited % NODES_PER_ROUND !== 0) return;
-    await nextTurn();
+    await nextRound();
     signal.throwIfAborted();
   }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
-import { fromTheOldest, type Looked, type RunsEntry, retireRunsByAge, retireRunsByRule, withTurn } from './runs.ts';
+import { fromTheOldest, type Looked, type RunsEntry, retireRunsByAge, retireRunsByRule, withLock } from './runs.ts';
 import { BATCH, deletionOf, type Retention, retentions, secondsOf } from './tables.ts';
 
 type Entry = keyof typeof retentions | RunsEntry;
@@ -48,24 +48,24 @@ interface Retiring {
 
 /** Deletes all old rows of a table, batch by batch, and rests after each batch for as long as it took. */
 export async function retire(entry: Entry, { pool, settings, signal, looked }: Retiring): Promise<number> {
-  const turn = [LOCK, entries.indexOf(entry)] as const;
+  const lock = [LOCK, entries.indexOf(entry)] as const;
   let tookMs = 0;
-  async function roundRobin<T>(work: (client: PoolClient) => Promise<T>): Promise<T | undefined> {
+  async function underLock<T>(work: (client: PoolClient) => Promise<T>): Promise<T | undefined> {
     if (tookMs > 0) await sleep(tookMs, undefined, { ...(signal && { signal }) }).catch(() => undefined);
     if (signal?.aborted) return undefined;
     const began = performance.now();
-    const done = await withTurn(pool, turn, work);
+    const done = await withLock(pool, lock, work);
     tookMs = performance.now() - began;
     return done;
   }
 
-  if (entry === 'run_retention') return await retireRunsByRule({ settings, inTurn: roundRobin });
+  if (entry === 'run_retention') return await retireRunsByRule({ settings, underLock });
   if (entry === 'workflow_instance' || entry === 'test_run')
-    return await retireRunsByAge(entry, looked ?? fromTheOldest(), { settings, inTurn: roundRobin });
+    return await retireRunsByAge(entry, looked ?? fromTheOldest(), { settings, underLock });
   const statement = deletionOf(entry);
   const values = [secondsOf(entry, settings)];
   for (let sum = 0; ; ) {
-    const deleted = await roundRobin(async (client) => (await client.query(statement, values)).rowCount ?? 0);
+    const deleted = await underLock(async (client) => (await client.query(statement, values)).rowCount ?? 0);
     sum += deleted ?? 0;
     if (deleted === undefined || deleted < BATCH.alone) return sum;
   }

@@ -20,7 +20,7 @@ export type RunsEntry = 'workflow_instance' | 'test_run' | 'run_retention';
 interface Needs {
   settings: Retention;
   /** Runs a batch on a connection of its own; undefined while another worker deletes. */
-  inTurn<T>(work: (client: PoolClient) => Promise<T>): Promise<T | undefined>;
+  underLock<T>(work: (client: PoolClient) => Promise<T>): Promise<T | undefined>;
 }
 
 /** How far a worker has come. Older runs are deleted, or retained by a rule of their tenant. */
@@ -38,13 +38,13 @@ export const fromTheOldest = (): Looked => ({ upTo: '-infinity', passedAt: Date.
 export async function retireRunsByAge(
   table: 'workflow_instance' | 'test_run',
   looked: Looked,
-  { settings, inTurn }: Needs,
+  { settings, underLock }: Needs,
 ): Promise<number> {
   if (Date.now() - looked.passedAt > PASS_MS) Object.assign(looked, fromTheOldest());
   const find = findByAge(table);
   const seconds = secondsOf(table, settings);
   for (let sum = 0; ; ) {
-    const batch = await inTurn(async (client) => {
+    const batch = await underLock(async (client) => {
       const { rows } = await client.query<{ id: string; at: string; is_old: boolean }>(find, [seconds, looked.upTo]);
       const old = rows.filter(({ is_old }) => is_old).map(({ id }) => id);
       const deleted = await deleteFamilies(client, old);
@@ -57,17 +57,17 @@ export async function retireRunsByAge(
 }
 
 /** Deletes runs by the age or the number that their tenants have set. The tenants take turns: a visit deletes a batch of each. */
-export async function retireRunsByRule({ settings, inTurn }: Needs): Promise<number> {
+export async function retireRunsByRule({ settings, underLock }: Needs): Promise<number> {
   const maxSeconds = settings.maxRunsMs / 1000;
   let sum = 0;
   let after = FIRST_ID;
   for (;;) {
-    const tenants = await inTurn(async (client) => (await client.query<{ id: string }>(RULED, [after])).rows);
+    const tenants = await underLock(async (client) => (await client.query<{ id: string }>(RULED, [after])).rows);
     if (!tenants) return sum;
     let left: Visited[] = tenants.map(({ id }) => ({ id, upTo: FIRST_ID, again: false }));
     while (left.length > 0) {
       for (const tenant of left) {
-        const deleted = await inTurn((client) => visit(client, tenant, maxSeconds));
+        const deleted = await underLock((client) => visit(client, tenant, maxSeconds));
         if (deleted === undefined) return sum;
         sum += deleted;
       }
@@ -215,21 +215,21 @@ ${deletions.join(',\n')}
 delete from workflow_instance where id = any(array(select id from old))`;
 
 /** A session's lock, because a batch is several statements. Others have nothing to do meanwhile. */
-export async function withTurn<T>(
+export async function withLock<T>(
   pool: Pool,
-  turn: readonly [number, number],
+  lock: readonly [number, number],
   work: (client: PoolClient) => Promise<T>,
 ): Promise<T | undefined> {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1, $2) as mine', [...turn]);
+    const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1, $2) as mine', [...lock]);
     if (!rows[0]?.mine) return undefined;
     try {
       return await work(client);
     } finally {
       // With the connection, the server gives up the lock.
-      await client.query('select pg_advisory_unlock($1, $2)', [...turn]).catch((error: Error) => {
+      await client.query('select pg_advisory_unlock($1, $2)', [...lock]).catch((error: Error) => {
         broken = error;
       });
     }

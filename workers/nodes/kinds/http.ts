@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import type { Json } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import type { http } from '#shared/workflow/nodes/kinds/http.ts';
@@ -28,7 +28,7 @@ export const runHTTP: Executor<typeof http> = async ({ config, run, signal }, { 
   const { status, headers } = response;
   const answer = readAnswer();
   // To write the output takes as long as to parse it.
-  if (response.body.length > LARGE_BYTES) await nextTurn();
+  if (response.body.length > LARGE_BYTES) await nextRound();
   const output = {
     status,
     headers: { ...headers },

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { findInexact } from '#api/http/request/unsafe-integers.ts';
+import { findUnsafeInteger } from '#api/http/request/unsafe-integers.ts';
 import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
 
 const LOST = '12345678901234567890';
@@ -12,7 +12,7 @@ test.each([
   ['no number in a text with escapes', (filler: string) => `{"a":"${filler}\\\\\\"${LOST}"}`, undefined],
 ])('finds %s in a text that is read in portions', async (_name, make, expected) => {
   for (let length = 399_970; length <= 400_005; length += 1)
-    expect(await findInexact(Buffer.from(make('x'.repeat(length))))).toBe(expected);
+    expect(await findUnsafeInteger(Buffer.from(make('x'.repeat(length))))).toBe(expected);
 });
 
 test.each([
@@ -23,18 +23,18 @@ test.each([
   ['-123456789012345', undefined],
   ['9007199254740993', 'a: 9007199254740993'],
 ])('of %s', async (number, expected) => {
-  expect(await findInexact(Buffer.from(`{"a":${number}}`))).toBe(expected);
+  expect(await findUnsafeInteger(Buffer.from(`{"a":${number}}`))).toBe(expected);
 });
 
 test.each([15, 16])(
   'a large text of numbers of %i digits is read in portions, between which the event loop turns',
   async (digits) => {
     const text = `[${`${'1234567890123456'.slice(0, digits)},`.repeat(290_000)}1]`;
-    using turns = vi.spyOn(eventLoop, 'yield');
+    using yields = vi.spyOn(eventLoop, 'yield');
 
-    await findInexact(Buffer.from(text));
+    await findUnsafeInteger(Buffer.from(text));
 
     // The body has 400 kB; numbers of sixteen digits are looked for once more, by their values.
-    expect(turns).toHaveBeenCalledTimes(digits === 15 ? 12 : 14);
+    expect(yields).toHaveBeenCalledTimes(digits === 15 ? 12 : 14);
   },
 );

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { WebSocketServer } from 'ws';
@@ -74,7 +74,7 @@ test('a channel of Redis is not read while its events are not stored, and then n
 async function untilStill(number: () => number): Promise<void> {
   for (let [still, before] = [0, -1]; still < 50; still += 1) {
     await new Promise((resolve) => setTimeout(resolve, 2));
-    await nextTurn();
+    await nextRound();
     if (number() !== before) still = 0;
     before = number();
   }

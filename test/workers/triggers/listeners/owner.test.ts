@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { newID } from '#shared/core/ids.ts';
@@ -86,7 +86,7 @@ test('a tenant that uses up its capacity waits, and no other does', async () => 
     isOver = true;
   });
   capacity.remove('b', 40);
-  await nextTurn();
+  await nextRound();
   expect(isOver).toBe(false);
   capacity.remove('a', 10);
   await waiting;

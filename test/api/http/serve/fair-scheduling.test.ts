@@ -132,15 +132,15 @@ test('a client that goes away leaves the line for a connection, and what it aske
 });
 
 test('each body waits for a turn of its caller at the event loop, of its size', async () => {
-  using enter = vi.spyOn(eventLoop, 'enter');
+  using start = vi.spyOn(eventLoop, 'start');
   const body = JSON.stringify({ list: Array.from({ length: 40_000 }, () => ({ a: 1 })) });
 
   await Promise.all([busy.send('take', body), busy.send('take', body), other.send('take', { list: [] })]);
 
-  const turns = enter.mock.calls.map(([{ creatorID }, bytes]) => ({ creatorID, bytes }));
+  const started = start.mock.calls.map(([{ creatorID }, bytes]) => ({ creatorID, bytes }));
   const [large, small] = [
-    turns.filter(({ bytes }) => bytes === body.length),
-    turns.filter(({ bytes }) => bytes === 11),
+    started.filter(({ bytes }) => bytes === body.length),
+    started.filter(({ bytes }) => bytes === 11),
   ];
   expect([large.length, small.length]).toEqual([2, 1]);
   expect(new Set(large.map(({ creatorID }) => creatorID))).not.toContain(small[0]?.creatorID);

@@ -31,20 +31,20 @@ async function claim() {
   return job && { job, creatorID: job.creatorID };
 }
 
-test('creators of tenants take turns, however many jobs each has and however old these are', async () => {
+test('creators of tenants take order, however many jobs each has and however old these are', async () => {
   const [first = '', second = '', late = ''] = [newID(), newID(), newID()];
   await jobsOf(first, 3, 0);
   await jobsOf(first, 3, 1);
   await jobsOf(second, 5, 2);
   await jobsOf(late, 1, 3);
 
-  const turns: string[] = [];
-  for (let claimed = await claim(); claimed && turns.length < 6; claimed = await claim()) {
-    turns.push(claimed.creatorID);
+  const order: string[] = [];
+  for (let claimed = await claim(); claimed && order.length < 6; claimed = await claim()) {
+    order.push(claimed.creatorID);
     await endJob(pool, claimed.job, { status: 200, body: {} });
   }
 
-  expect(turns).toEqual([first, second, late, first, second, first]);
+  expect(order).toEqual([first, second, late, first, second, first]);
 });
 
 test('a creator has one job under way, and none while that is postponed', async () => {
