@@ -30,7 +30,7 @@ export interface KeyVerifier {
 export function createKeyVerifier(pool: Pool, noteUse: (keyID: string) => void): KeyVerifier {
   const find = createBatcher((lookups: KeyLookup[]) => readKeys(pool, lookups));
 
-  function admit(found: KeyStatus | undefined): Verified {
+  function verified(found: KeyStatus | undefined): Verified {
     if (!found) throw invalid();
     const { membership, isBlocked } = found;
     if (found.isExpired) throw invalid('The API key has expired');
@@ -44,12 +44,12 @@ export function createKeyVerifier(pool: Pool, noteUse: (keyID: string) => void):
     async verify(key, workflowID) {
       if (!format.test(key)) throw invalid();
       const { prefix, hash } = storedPartOf(key);
-      return admit((await find({ prefix, workflowID })).find((candidate) => timingSafeEqual(candidate.hash, hash)));
+      return verified((await find({ prefix, workflowID })).find((candidate) => timingSafeEqual(candidate.hash, hash)));
     },
     async verifyID(keyID, workflowID) {
       const prefix = await readKeyPrefix(pool, keyID);
       const found = prefix === undefined ? [] : await find({ prefix, workflowID });
-      return admit(found.find((candidate) => candidate.keyID === keyID));
+      return verified(found.find((candidate) => candidate.keyID === keyID));
     },
   };
 }

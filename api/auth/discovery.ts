@@ -7,9 +7,9 @@ const Discovery = z.object({
 });
 
 /** Reads an OpenID Connect provider's description of itself. Rejects a document of another issuer. */
-export async function discover(issuer: string, patienceMs: number): Promise<z.output<typeof Discovery>> {
+export async function discover(issuer: string, timeoutMs: number): Promise<z.output<typeof Discovery>> {
   const response = await fetch(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {
-    signal: AbortSignal.timeout(patienceMs),
+    signal: AbortSignal.timeout(timeoutMs),
   });
   if (!response.ok) throw new Error(`The discovery document of ${issuer} was answered with ${response.status}`);
   const discovery = Discovery.parse(await response.json());

@@ -4,9 +4,9 @@ import type { Backplane, Limiter } from '#shared/messaging/backplane/index.ts';
 
 export interface LoginThrottle {
   /** Counts an attempt of one network, on all accounts together. */
-  admitNetwork(network: string): Promise<void>;
+  limitNetwork(network: string): Promise<void>;
   /** On one account: by one network, and by all networks without an earlier sign-in to it. */
-  admitAccount(attempt: Attempt): Promise<void>;
+  limitAccount(attempt: Attempt): Promise<void>;
   /** Forgets the failed attempts after a right password. */
   forgive(attempt: Pick<Attempt, 'email' | 'network'>): Promise<void>;
 }
@@ -28,16 +28,16 @@ export function createLoginThrottle(backplane: Backplane): LoginThrottle {
   const byAccount = backplane.limiter({ name: 'login.account', points: 100, seconds: 60 * 60, whenAway });
 
   return {
-    admitNetwork: (network) => admit(byNetwork, network),
-    async admitAccount({ email, network, isKnownHere }) {
-      await admit(byPair, pairOf(email, network));
-      if (!isKnownHere) await admit(byAccount, digest(email));
+    limitNetwork: (network) => limit(byNetwork, network),
+    async limitAccount({ email, network, isKnownHere }) {
+      await limit(byPair, pairOf(email, network));
+      if (!isKnownHere) await limit(byAccount, digest(email));
     },
     forgive: ({ email, network }) => byPair.reset(pairOf(email, network)),
   };
 }
 
-async function admit(limiter: Limiter, key: string): Promise<void> {
+async function limit(limiter: Limiter, key: string): Promise<void> {
   const { allowed, resetSeconds } = await limiter.consume(key);
   if (!allowed)
     throw new AppError('RATE_LIMITED', 'Too many attempts to sign in', {

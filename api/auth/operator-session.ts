@@ -89,9 +89,9 @@ export function createOperators({
   }
 
   async function check({ email, password }: Credentials, network: string): Promise<Checked> {
-    await throttle.admitNetwork(network);
+    await throttle.limitNetwork(network);
     const account = await findAccount(pool, email, network);
-    await throttle.admitAccount({ email, network, isKnownHere: account?.isKnownHere ?? false });
+    await throttle.limitAccount({ email, network, isKnownHere: account?.isKnownHere ?? false });
     const { isRight, isOutdated } = await passwords.verify(password, account?.passwordHash);
     const mayEnter = account !== undefined && isRight && !account.isDisabled;
     if (mayEnter && isOutdated) await saveRehashed(pool, account, await passwords.hash(password));

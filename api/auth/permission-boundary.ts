@@ -2,7 +2,7 @@ import { AppError } from '#shared/core/errors.ts';
 import type { Identity } from './identity.ts';
 
 /** Refuses what acts later as its caller, without those who bind the caller now: authors of `ai` nodes. */
-export function requireUnbound({ boundBy = [] }: Pick<Identity, 'boundBy'>, what: string): void {
+export function requireNoBoundary({ boundBy = [] }: Pick<Identity, 'boundBy'>, what: string): void {
   if (boundBy.length === 0) return;
   throw new AppError(
     'PERMISSION_DENIED',

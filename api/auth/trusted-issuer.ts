@@ -19,7 +19,7 @@ interface Provider {
 
 type RemoteKeys = ReturnType<typeof createRemoteJWKSet>;
 
-const patienceMs = 5_000;
+const timeoutMs = 5_000;
 /** A token with an unknown key causes a new fetch of the keys, at most once in this time. */
 const cooldownMs = 30_000;
 const refreshMs = 600_000;
@@ -80,9 +80,9 @@ function unavailable(cause: unknown): never {
 }
 
 async function openKeys({ issuer, jwksURL }: Provider): Promise<RemoteKeys> {
-  const url = new URL(jwksURL ?? (await discover(issuer, patienceMs)).jwks_uri);
+  const url = new URL(jwksURL ?? (await discover(issuer, timeoutMs)).jwks_uri);
   return createRemoteJWKSet(url, {
-    timeoutDuration: patienceMs,
+    timeoutDuration: timeoutMs,
     cooldownDuration: cooldownMs,
     cacheMaxAge: Number.POSITIVE_INFINITY,
   });

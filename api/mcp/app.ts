@@ -14,7 +14,7 @@ import type { RequestCount } from '../http/limits/rate-limit.ts';
 import { bodyReader } from '../http/request/body.ts';
 import { requestID } from '../http/request/request-id.ts';
 import { crossOrigin } from '../http/response/cors.ts';
-import { answerErrors, unknownPath } from '../http/response/errors.ts';
+import { sendErrors, unknownPath } from '../http/response/errors.ts';
 import { readiness } from '../http/response/health.ts';
 import { callerOf } from '../http/serve/mount.ts';
 import { holdBytes } from '../http/serve/parse-request.ts';
@@ -74,7 +74,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
   app.get('/ready', readiness(context));
   app.get(RESOURCE_PATH + MCP_PATH, describeResource(context));
   app.all(MCP_PATH, requireOrigin(http.corsOrigins), async (request, response) => {
-    const session = await admit(context, request, response).catch((error: unknown) => {
+    const session = await openSession(context, request, response).catch((error: unknown) => {
       throw withChallenge(toAppError(error), { request, response, publicURL: mcp.publicURL });
     });
     const body = request.method === 'POST' ? await readMessage(request, response, session) : undefined;
@@ -89,7 +89,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
     await serve(Object.assign(request, { auth }), response, body);
   });
   app.use(unknownPath);
-  app.use(answerErrors({ logger: context.logger, refusals: context.requests.refusals }));
+  app.use(sendErrors({ logger: context.logger, refusals: context.requests.refusals }));
 
   /** In turns and within the bytes of the process, as bodies of the API: the call that it holds is read once more. */
   async function readMessage(request: Request, response: Response, { caller, identity }: Session): Promise<unknown> {
@@ -108,7 +108,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
 }
 
 /** Who is it, how often did they ask, are they a member: with every request, since keys are revoked and members leave. */
-async function admit(
+async function openSession(
   { access: { authenticator }, requests: { count: requestCount } }: ApiContext,
   request: Request,
   response: Response,

@@ -7,7 +7,7 @@ import type { ApiContext } from '../context/context.ts';
 import type { ApiRoute } from '../context/routes.ts';
 import { bodyReader } from '../http/request/body.ts';
 import { requestID } from '../http/request/request-id.ts';
-import { answerErrors, unknownPath } from '../http/response/errors.ts';
+import { sendErrors, unknownPath } from '../http/response/errors.ts';
 import type { Identity, Route } from '../http/route/route.ts';
 import { mount } from '../http/serve/mount.ts';
 import type { ToolCaller } from './tool.ts';
@@ -25,37 +25,37 @@ export interface InProcessRequest {
 /** Requests to routes that no network carries: everything else about them is as over HTTP. */
 export interface InProcess {
   send(caller: ToolCaller, request: InProcessRequest): Promise<{ status: number; text: string }>;
-  /** The answer as it is written. */
+  /** The response as it is written. */
   stream(caller: ToolCaller, request: InProcessRequest): Promise<{ status: number; stream: Readable }>;
 }
 
 export function createInProcess(context: ApiContext, routes: readonly ApiRoute[]): InProcess {
   const known = new Map<string, Identity>();
-  const authenticator = admitting(context.access.authenticator, known);
+  const authenticator = acceptingKnown(context.access.authenticator, known);
   const app = express();
   app.disable('etag');
   app.use(requestID);
   const { maxBodyBytes } = context.config.http;
-  const admitted = { ...context, access: { ...context.access, authenticator } };
-  mount(app, routes, { context: admitted, readBody: bodyReader({ maxBytes: maxBodyBytes }) });
+  const signedIn = { ...context, access: { ...context.access, authenticator } };
+  mount(app, routes, { context: signedIn, readBody: bodyReader({ maxBytes: maxBodyBytes }) });
   app.use(unknownPath);
-  app.use(answerErrors({ logger: context.logger, refusals: context.requests.refusals }));
+  app.use(sendErrors({ logger: context.logger, refusals: context.requests.refusals }));
 
   return {
     async send(caller, request) {
-      using admitted = admit(known, caller);
-      const { statusCode, payload } = await inject(dispatch(app, request.signal), options(caller, request, admitted));
+      using signedIn = signIn(known, caller);
+      const { statusCode, payload } = await inject(dispatch(app, request.signal), options(caller, request, signedIn));
       return { status: statusCode, text: payload };
     },
     async stream(caller, request) {
-      const admitted = admit(known, caller);
+      const signedIn = signIn(known, caller);
       const response = await inject(dispatch(app, request.signal), {
-        ...options(caller, request, admitted),
+        ...options(caller, request, signedIn),
         payloadAsStream: true,
       });
       const stream = response.stream();
       // Until then its rights are checked again and again.
-      stream.once('close', () => admitted[Symbol.dispose]());
+      stream.once('close', () => signedIn[Symbol.dispose]());
       return { status: response.statusCode, stream };
     },
   };
@@ -75,7 +75,7 @@ function dispatch(app: Express, signal: AbortSignal | undefined): Parameters<typ
 }
 
 /**
- * Express gives requests and responses prototypes of its own, which hides the methods that collect the answer. Given the app
+ * Express gives requests and responses prototypes of its own, which hides the methods that collect the response. Given the app
  * itself, the library would change those prototypes for every Express app of the process.
  */
 function keepMethods<Name extends string>(message: Readonly<Record<Name, unknown>>, names: readonly Name[]): void {
@@ -86,9 +86,9 @@ function keepMethods<Name extends string>(message: Readonly<Record<Name, unknown
 function options(
   caller: ToolCaller,
   { method, url, body, text, idempotencyKey }: InProcessRequest,
-  admitted: Admitted,
+  signedIn: SignedIn,
 ): InjectOptions {
-  const { authorization, apiKey } = admitted;
+  const { authorization, apiKey } = signedIn;
   const payload = text ?? (body === undefined ? undefined : JSON.stringify(body));
   return {
     method,
@@ -107,7 +107,7 @@ function options(
   };
 }
 
-interface Admitted extends Disposable {
+interface SignedIn extends Disposable {
   authorization?: string | undefined;
   apiKey?: string | undefined;
 }
@@ -115,14 +115,14 @@ interface Admitted extends Disposable {
 const SCHEME = 'Gantry-Caller ';
 
 /** A caller without credentials gets one that is good in this process, for one request. */
-function admit(known: Map<string, Identity>, { who }: ToolCaller): Admitted {
+function signIn(known: Map<string, Identity>, { who }: ToolCaller): SignedIn {
   if (!('identity' in who)) return { ...who, [Symbol.dispose]: () => undefined };
   const token = randomUUID();
   known.set(token, who.identity);
   return { authorization: SCHEME + token, [Symbol.dispose]: () => void known.delete(token) };
 }
 
-function admitting(authenticator: Authenticator, known: ReadonlyMap<string, Identity>): Authenticator {
+function acceptingKnown(authenticator: Authenticator, known: ReadonlyMap<string, Identity>): Authenticator {
   return {
     identifyToken: authenticator.identifyToken,
     identifyKey: authenticator.identifyKey,

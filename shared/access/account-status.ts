@@ -49,7 +49,10 @@ export interface AccountLookup {
 }
 
 /** Answers any number of requests by one query, in their order; null for a person who has never signed in. */
-export async function readAccountStatuses(pool: Pool, lookups: readonly AccountLookup[]): Promise<(AccountStatus | null)[]> {
+export async function readAccountStatuses(
+  pool: Pool,
+  lookups: readonly AccountLookup[],
+): Promise<(AccountStatus | null)[]> {
   const { rows } = await pool.query<AccountStatusRow>({
     name: 'account_statuses',
     text: ACCOUNT_STATUSES,

@@ -19,7 +19,7 @@ export interface IdempotencyClaim {
   pause(): Promise<void>;
 }
 
-export interface StoredAnswer {
+export interface StoredResponse {
   status: number;
   response: JsonObject;
   /** Stands for status and response if they are what a tenant's server has sent. */
@@ -27,7 +27,7 @@ export interface StoredAnswer {
 }
 
 /** Stands for the response while the work goes on; visible to other requests only if the work is outside of the transaction. */
-export const notYet: StoredAnswer = { status: 0, response: {} };
+export const notYet: StoredResponse = { status: 0, response: {} };
 
 /** The status of a response that is not stored, or stored sealed. */
 export const NOT_STORED = 413;
@@ -37,7 +37,7 @@ export function notStored(): AppError {
 }
 
 /** The result of a claim: a key that is now its own, a request with the key that is at work, or the response to an earlier one. */
-export type Claimed = 'claimed' | 'underWay' | StoredAnswer;
+export type Claimed = 'claimed' | 'underWay' | StoredResponse;
 
 /**
  * Stores the key with its answer, or returns the answer that was stored with it earlier; the same key with another request is a
@@ -47,13 +47,13 @@ export async function claimKey(
   query: Query,
   tenantID: string,
   claim: IdempotencyClaim,
-  answer: StoredAnswer,
+  answer: StoredResponse,
 ): Promise<Claimed> {
   const { principal, route, key, requestHash } = claim;
   const values = [tenantID, principal, route, key, requestHash, answer.status, JSON.stringify(answer.response)];
   const { rowCount } = await query(CLAIM, values);
   if (rowCount === 1) return 'claimed';
-  const { rows } = await query<StoredAnswer & { request_hash: string }>(READ, [tenantID, principal, route, key]);
+  const { rows } = await query<StoredResponse & { request_hash: string }>(READ, [tenantID, principal, route, key]);
   const earlier = rows[0];
   if (!earlier) return 'underWay';
   if (earlier.request_hash !== requestHash)
@@ -74,11 +74,11 @@ export async function whenKeyIsFree<T>(claim: IdempotencyClaim, attempt: () => P
 }
 
 /** Stores an answer that was not known when the key was claimed; in the same transaction. */
-export async function storeAnswer(
+export async function storeResponse(
   query: Query,
   tenantID: string,
   { principal, route, key, onStored }: IdempotencyClaim,
-  { status, response, sealed = null }: StoredAnswer,
+  { status, response, sealed = null }: StoredResponse,
 ): Promise<void> {
   const text = JSON.stringify(response);
   const bytes = Buffer.byteLength(text) + (sealed?.length ?? 0);

@@ -284,7 +284,7 @@ export function replyMarginMs(leftMs: number): number {
   return Math.floor(Math.min(250, leftMs / 4));
 }
 
-/** The same error, whether the caller or the worker notices first. */
+/** The same error, whether the caller or the worker detects the timeout first. */
 export function tooLate({ begun, isAborted = false }: { begun: boolean; isAborted?: boolean }): AppError {
   const what = begun
     ? 'A worker has begun and did not answer in time: the outcome is unknown'

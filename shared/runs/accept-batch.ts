@@ -7,7 +7,7 @@ import {
   forgetKeys,
   type IdempotencyClaim,
   notYet,
-  storeAnswer,
+  storeResponse,
   whenKeyIsFree,
 } from '../db/idempotency.ts';
 import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
@@ -66,7 +66,7 @@ export async function acceptBatch(pool: Pool, accepting: BatchToAccept & { grant
       isReplay = claimed !== 'claimed';
       if (claimed !== 'claimed') return claimed;
       const own = { status: 200, response: accepting.answer(await acceptItems(client, accepting)) };
-      if (claim) await storeAnswer(query, batch.tenantID, claim, own);
+      if (claim) await storeResponse(query, batch.tenantID, claim, own);
       return own;
     });
   const answer = claim ? await whenKeyIsFree(claim, attempt) : await attempt();

@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
-import { claimKey, type IdempotencyClaim, notYet, storeAnswer, whenKeyIsFree } from '../db/idempotency.ts';
+import { claimKey, type IdempotencyClaim, notYet, storeResponse, whenKeyIsFree } from '../db/idempotency.ts';
 import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
 import { onClient } from '../db/query.ts';
 import { insertRuns, type NewRun } from './accept.ts';
@@ -34,7 +34,7 @@ export async function acceptRerun(
       if (claimed !== 'claimed') return claimed;
       if (refusal) throw refusal;
       const own = { status: 200, response: answer(await insertRerun(client, run)) };
-      if (claim) await storeAnswer(query, run.tenantID, claim, own);
+      if (claim) await storeResponse(query, run.tenantID, claim, own);
       return own;
     });
   const outcome = claim ? await whenKeyIsFree(claim, attempt) : await attempt();

@@ -34,24 +34,24 @@ export const MAX_OUTCOME_BYTES = 4_000;
 
 /** Sends the ends of one turn of the event loop together: a commit ends many runs. */
 export function createCompletionNotices(messages: Messages, logger: Logger): NotifyCompletion {
-  const untold = new Map<string, Sized[]>();
+  const pending = new Map<string, Sized[]>();
 
   function send(): void {
-    for (const [channel, ends] of untold)
+    for (const [channel, ends] of pending)
       for (const message of inMessages(ends))
         messages
           .publish(channel, message)
           .catch((error) =>
             logger.debug({ err: error }, 'ends of runs not sent; the process that waits will read them'),
           );
-    untold.clear();
+    pending.clear();
   }
 
   return (channel, end) => {
-    if (untold.size === 0) setImmediate(send);
-    const ends = untold.get(channel);
+    if (pending.size === 0) setImmediate(send);
+    const ends = pending.get(channel);
     if (ends) ends.push(sized(end));
-    else untold.set(channel, [sized(end)]);
+    else pending.set(channel, [sized(end)]);
   };
 }
 

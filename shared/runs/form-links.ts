@@ -33,7 +33,9 @@ export function createFormLinks(secrets: KeyRing, publicURL: string): FormLinks 
     read(token) {
       const [, payload = '', signature = ''] = /^([\w-]+)\.(.+)$/.exec(token) ?? [];
       if (!secrets.isSigned(payload, signature, CONTEXT)) return undefined;
-      const [tenantID, instanceID, nodeID, path] = FormAddress.parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
+      const [tenantID, instanceID, nodeID, path] = FormAddress.parse(
+        JSON.parse(Buffer.from(payload, 'base64url').toString()),
+      );
       return { tenantID, instanceID, nodeID, path };
     },
   };

@@ -5,7 +5,7 @@ import { requireQuota } from '../access/quotas.ts';
 import type { Caller } from '../core/caller.ts';
 import { newID } from '../core/ids.ts';
 import type { Json, JsonObject } from '../core/json.ts';
-import { claimKey, type IdempotencyClaim, storeAnswer, whenKeyIsFree } from '../db/idempotency.ts';
+import { claimKey, type IdempotencyClaim, storeResponse, whenKeyIsFree } from '../db/idempotency.ts';
 import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
 import { onClient, onPool } from '../db/query.ts';
 import { storableJSON } from '../db/storable.ts';
@@ -73,7 +73,7 @@ export function createEvents({ pool, runs, rights }: Dependencies): Events {
     const values = [tenantID, name, key, workflows, id];
     for (let tries = 0; workflows.length > 0 && tries < MAX_TRIES; ) {
       const { rows } = await pool.query<{ instanceID: string }>(GIVE_EVENT, [...values, BATCH]);
-      // Committed above: if this fails, the notices wake them.
+      // Committed above: if this fails, the outbox entries wake them.
       if (rows.length > 0) await runs.wake(rows.map(({ instanceID }) => instanceID));
       const left = await pool.query<{ hasLeft: boolean }>(HAS_LEFT, values);
       if (!left.rows[0]?.hasLeft) break;
@@ -107,7 +107,7 @@ export function createEvents({ pool, runs, rights }: Dependencies): Events {
       const stored = await find(eventID);
       if (stored && !stored.isTold) await tell(stored);
       const response = await answerOf(eventID);
-      if (claim) await storeAnswer(onPool(pool), event.tenantID, claim, { status: 200, response });
+      if (claim) await storeResponse(onPool(pool), event.tenantID, claim, { status: 200, response });
       return response;
     },
     async tellForgotten() {

@@ -77,7 +77,7 @@ export interface EngineDependencies {
   rights: Rights;
   runs: Runs;
   publisher: Publisher;
-  tellEnd: NotifyCompletion;
+  notifyCompletion: NotifyCompletion;
   nodes: NodeContext;
   config: WorkerConfig;
   lease: Pick<Lease, 'id' | 'isValid' | 'untilValid'>;
@@ -205,7 +205,10 @@ export function createEngine(dependencies: EngineDependencies): Engine {
 
   function onEnded({ run, awaitedBy, outputLength }: Committed, outcome: RunOutcome): void {
     if (awaitedBy)
-      dependencies.tellEnd(awaitedBy, { instanceID: run.id, ...(outputLength < MAX_OUTCOME_BYTES && { outcome }) });
+      dependencies.notifyCompletion(awaitedBy, {
+        instanceID: run.id,
+        ...(outputLength < MAX_OUTCOME_BYTES && { outcome }),
+      });
     const { hasChildren } = run;
     releaseRun(run, 'done');
     if (run.chunk) void maps.advance(run.chunk.mapID);

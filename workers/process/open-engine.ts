@@ -119,7 +119,7 @@ export async function openEngine(
     rights,
     runs,
     publisher,
-    tellEnd: createCompletionNotices(messages, logger),
+    notifyCompletion: createCompletionNotices(messages, logger),
     nodes: {
       ...{ ...services, sandbox, queries, variables, ai },
       toolCalls: createToolCalls({ pool, messages, logger }),

@@ -8,8 +8,8 @@ export interface RequestEntry {
   begin(): Promise<void>;
   /** The entry, for a handler whose own statement writes it. */
   take(): AuditRecord;
-  /** How the request has ended, with its answer unless the handler has sent one itself. */
-  end(status: number, answer?: object): void;
+  /** How the request has ended, with its response unless the handler has sent one itself. */
+  end(status: number, result?: object): void;
   fail(error: unknown): void;
 }
 
@@ -19,11 +19,11 @@ export interface Asset {
 }
 
 /** The tenant in whose trail a request without a credential belongs, once its handler has found out. */
-export interface Concerned {
+export interface AuditTarget {
   tenantID: string;
   /** Null: it is not known who asks. */
   caller: Caller | null;
   asset?: Asset;
 }
 
-export type RecordPublic = <T>(of: Concerned, work: () => Promise<T>) => Promise<T>;
+export type RecordPublic = <T>(of: AuditTarget, work: () => Promise<T>) => Promise<T>;

@@ -68,7 +68,7 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   signal: AbortSignal;
   /** The file of a route with `upload`. */
   file(): Promise<UploadedFile>;
-  /** For a route with `produces`, whose handler sends the answer itself. */
+  /** For a route with `produces`, whose handler sends the response itself. */
   response: Response;
 }
 
@@ -88,7 +88,7 @@ export interface OperatorInput<P extends z.ZodType, Q extends z.ZodType, B exten
   log: Logger;
   idempotency: IdempotencyClaim | undefined;
   /** Writes the entry of the request in the audit trails of these tenants, before it changes something there. `:tenantID` has one. */
-  concern(tenantIDs: readonly string[]): Promise<void>;
+  auditFor(tenantIDs: readonly string[]): Promise<void>;
 }
 
 export interface PublicInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {

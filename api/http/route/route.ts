@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import type { Permission } from '#shared/access/policy/permissions.ts';
 import type { Identity } from '../../auth/identity.ts';
-import type { Spellings } from '../fields/field-aliases.ts';
+import type { FieldAliases } from '../fields/field-aliases.ts';
 import type { Upload } from '../request/upload.ts';
 import type { Access, OperatorInput, Parsed, PublicInput, TenantInput, UserInput } from './input.ts';
 import type { NamesOne } from './path-parameters.ts';
@@ -24,18 +24,18 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   query?: Q;
   body?: B;
   /** Names that the client may use for fields in errors of a handler; the error is sent with the name that the client used. */
-  spellings?: Spellings;
+  aliases?: FieldAliases;
   /** Takes one file in the place of a body; the handler reads it (`file()`) after the permission check. */
   upload?: Upload;
-  /** The content type, when the handler sends the answer itself. */
+  /** The content type, when the handler sends the response itself. */
   produces?: string;
-  /** The fields beside `success: true`. The answer is parsed with it, so undeclared fields are never sent. */
+  /** The fields beside `success: true`. The response is parsed with it, so undeclared fields are never sent. */
   response: R;
-  /** The version of the asset that the answer shows, which is sent as `ETag`. */
-  etag?: (answer: z.output<R>) => number;
+  /** The version of the asset that the response shows, which is sent as `ETag`. */
+  etag?: (result: z.output<R>) => number;
   /** Honours `If-Match`: the handler calls `requireMatch` once it has locked the asset. */
   conditional?: true;
-  /** The answer holds a secret: sent with `Cache-Control: no-store`, and not kept in the audit trail. */
+  /** The response holds a secret: sent with `Cache-Control: no-store`, and not kept in the audit trail. */
   isSecret?: true;
   /** The path holds a secret: the audit trail shows that of the definition. */
   hasSecretPath?: true;
@@ -52,7 +52,7 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
 /**
  * How a route honours `Idempotency-Key`. `transaction`: the handler runs inside the transaction that writes the key. `handler`:
  * the handler passes `idempotency` on to what opens its own transaction (`runs.accept`). `outside`: the effect is not in our
- * database, so the key is written before it and the answer after it.
+ * database, so the key is written before it and the response after it.
  */
 export type Idempotent = 'transaction' | 'handler' | 'outside';
 
@@ -97,11 +97,11 @@ export type TenantRouteDefinition<C, Path extends string, P extends Z, Q extends
     /** `path` is complete: the contract puts this route outside of `/tenants`, with a `:tenantID` of its own. */
     isWholePath?: true;
     /**
-     * Admits a caller with the permission on at least one object of its type. The handler filters a list to the objects that the
+     * Accepts a caller with the permission on at least one object of its type. The handler filters a list to the objects that the
      * caller may read (`visible`), or checks the object that it finds (`require`).
      */
     filter?: true;
-    /** With `filter`: admits a caller with this permission as well. */
+    /** With `filter`: accepts a caller with this permission as well. */
     alternative?: Permission;
     /** The workflow that `:workflowID` names is read with the caller's membership: one statement less. */
     withWorkflow?: true;
@@ -118,7 +118,7 @@ export type UserRouteDefinition<C, P extends Z, Q extends Z, B extends Z, R exte
   Shapes<P, Q, B, R> & {
     handle: Handler<UserInput<P, Q, B>, R, C>;
     /** Adds fields that can be computed only after the transaction has committed; also called for a replayed answer. */
-    complete?: (answer: z.output<R>, input: UserInput<P, Q, B>, context: C) => Promise<z.input<R>>;
+    complete?: (result: z.output<R>, input: UserInput<P, Q, B>, context: C) => Promise<z.input<R>>;
   };
 
 export type OperatorRouteDefinition<C, P extends Z, Q extends Z, B extends Z, R extends Z> = Verb &
@@ -132,7 +132,7 @@ export type OperatorRouteDefinition<C, P extends Z, Q extends Z, B extends Z, R 
 export type PublicRouteDefinition<C, P extends Z, Q extends Z, B extends Z, R extends Z> = Verb<never> &
   Shapes<P, Q, B, R> & {
     /** Refuses a request before its body is read. Without it a body has at most `UNAUTHENTICATED_BYTES`. */
-    admit?: (input: Unauthenticated<z.output<P>>, context: C) => Promise<void>;
+    checkPublic?: (input: Unauthenticated<z.output<P>>, context: C) => Promise<void>;
     handle: Handler<PublicInput<P, Q, B>, R, C>;
   };
 
@@ -163,7 +163,7 @@ export type Route<C = never> =
   | (ErasedShapes & {
       realm: 'public';
       // biome-ignore lint/suspicious/noExplicitAny: as below
-      admit?: (input: Unauthenticated<any>, context: C) => Promise<void>;
+      checkPublic?: (input: Unauthenticated<any>, context: C) => Promise<void>;
       handle: ErasedHandler<C>;
     });
 
@@ -182,7 +182,7 @@ export type ErasedParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
 export type ErasedHandler<C> = (input: any, context: C) => Promise<unknown>;
 
 // biome-ignore lint/suspicious/noExplicitAny: as above
-type ErasedCompletion<C> = (answer: any, input: any, context: C) => Promise<unknown>;
+type ErasedCompletion<C> = (result: any, input: any, context: C) => Promise<unknown>;
 
 export type Z = z.ZodType;
 

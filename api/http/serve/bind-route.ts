@@ -7,11 +7,11 @@ export function bindRoute<C>(route: Route<C>, context: C): BoundRoute {
   const handle: BoundRoute['handle'] = (input) => route.handle(input, context);
   if (route.realm === 'user') {
     const { complete, ...rest } = route;
-    return { ...rest, handle, ...(complete && { complete: (answer, input) => complete(answer, input, context) }) };
+    return { ...rest, handle, ...(complete && { complete: (result, input) => complete(result, input, context) }) };
   }
   if (route.realm === 'public') {
-    const { admit, ...rest } = route;
-    return { ...rest, handle, ...(admit && { admit: (input) => admit(input, context) }) };
+    const { checkPublic, ...rest } = route;
+    return { ...rest, handle, ...(checkPublic && { checkPublic: (input) => checkPublic(input, context) }) };
   }
   return { ...route, handle };
 }

@@ -1,6 +1,6 @@
 import type { Logger } from '#shared/core/logger.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
-import { goneSignal } from '../request/request-signal.ts';
+import { requestSignal } from '../request/request-signal.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** Functions that handlers of every realm may use. */
@@ -28,7 +28,7 @@ export function createTools(
       return log;
     },
     get signal() {
-      return goneSignal(response);
+      return requestSignal(response);
     },
   };
 }

@@ -7,7 +7,7 @@ import { type Caller, subjectsOf } from '#shared/core/caller.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
-import type { IdempotencyClaim, StoredAnswer } from '#shared/db/idempotency.ts';
+import type { IdempotencyClaim, StoredResponse } from '#shared/db/idempotency.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { recordingChanges } from '../../audit/changes.ts';
 import type { Identified } from '../../auth/identify.ts';
@@ -17,15 +17,15 @@ import { notFound } from '../../auth/user-token.ts';
 import { tenantEntityManager } from '../../tenant/entity-manager.ts';
 import { createAuthorizer, denied } from '../access/authorize.ts';
 import { openOperatorEntries } from '../audit/operator-entries.ts';
-import { failAnswer, noteAnswer, recordOutcome } from '../audit/outcome.ts';
+import { recordFailure, recordOutcome, recordResponse } from '../audit/outcome.ts';
 import { createRecordPublic } from '../audit/record-public.ts';
 import { openEntry } from '../audit/request-entry.ts';
-import { asSpelled } from '../fields/field-aliases.ts';
+import { withClientNames } from '../fields/field-aliases.ts';
 import { ID, TenantID } from '../fields/id.ts';
 import type { ReadBody } from '../request/body.ts';
 import { createMatch, etagOf } from '../request/if-match.ts';
-import { goneSignal, refuseGone } from '../request/request-signal.ts';
-import { describeUnknown, openHandling, reportUnknown } from '../request/unknown-field-policy.ts';
+import { refuseDisconnected, requestSignal } from '../request/request-signal.ts';
+import { describeUnknown, openUnknownFieldPolicy, reportUnknown } from '../request/unknown-field-policy.ts';
 import { validate } from '../request/validate.ts';
 import type { RequestEntry } from '../route/audit-entry.ts';
 import type { OperatorInput, PublicInput, TenantInput, UserInput } from '../route/input.ts';
@@ -33,11 +33,11 @@ import type { Route } from '../route/route.ts';
 import { type BoundRoute, bindRoute } from './bind-route.ts';
 import { createTools, type Tools } from './handler-input.ts';
 import type { HttpServices } from './http-services.ts';
-import { answerAtMostOnce, answerOnce, createKeys, noTenant, REPLAYED, readClaim } from './idempotency.ts';
+import { createKeys, noTenant, REPLAYED, readClaim, runAtMostOnce, runOnce } from './idempotency.ts';
 import { type AnyParsed, parseRequest, readFile } from './parse-request.ts';
 import type { RequestContext } from './request-context.ts';
 import { createRouteIndex } from './route-index.ts';
-import { isLarge, sendAnswer } from './send-response.ts';
+import { isLarge, sendResponse } from './send-response.ts';
 
 type RouteOf<Realm extends BoundRoute['realm']> = Extract<BoundRoute, { realm: Realm }>;
 
@@ -52,18 +52,20 @@ export function mount<C extends HttpServices>(
   for (const route of routes.map((each) => bindRoute(each, context)))
     index.routerOf(route.path)[route.method](route.path, async (request, response) => {
       if (route.isSecret) response.setHeader('cache-control', 'no-store');
-      const handling = openHandling(request, response);
-      const requestContext: RequestContext = { ...services, request, response, handling };
-      const answer = await serve(route, requestContext);
-      if (route.etag && !response.headersSent) response.setHeader('etag', etagOf(route.etag(answer.response)));
-      if (response.headersSent) return noteAnswer(response);
-      const fields = { success: true, ...answer.response };
-      await sendAnswer(requestContext, { status: answer.status, fields }).catch((error) => failAnswer(response, error));
-      noteAnswer(response, fields);
+      const unknownFieldPolicy = openUnknownFieldPolicy(request, response);
+      const requestContext: RequestContext = { ...services, request, response, unknownFieldPolicy };
+      const result = await serve(route, requestContext);
+      if (route.etag && !response.headersSent) response.setHeader('etag', etagOf(route.etag(result.response)));
+      if (response.headersSent) return recordResponse(response);
+      const fields = { success: true, ...result.response };
+      await sendResponse(requestContext, { status: result.status, fields }).catch((error) =>
+        recordFailure(response, error),
+      );
+      recordResponse(response, fields);
     });
 }
 
-function serve(route: BoundRoute, requestContext: RequestContext): Promise<StoredAnswer> {
+function serve(route: BoundRoute, requestContext: RequestContext): Promise<StoredResponse> {
   if (route.realm === 'tenant') return serveTenant(route, requestContext);
   if (route.realm === 'user') return serveUser(route, requestContext);
   if (route.realm === 'operator') return serveOperator(route, requestContext);
@@ -71,13 +73,13 @@ function serve(route: BoundRoute, requestContext: RequestContext): Promise<Store
 }
 
 /** Who is it, are they a member, is the request well-formed, may they: in this order, so that a stranger learns nothing. */
-async function serveTenant(route: RouteOf<'tenant'>, requestContext: RequestContext): Promise<StoredAnswer> {
-  const { services, request, handling } = requestContext;
+async function serveTenant(route: RouteOf<'tenant'>, requestContext: RequestContext): Promise<StoredResponse> {
+  const { services, request, unknownFieldPolicy } = requestContext;
   const tenant = TenantID.safeParse(request.params);
   const workflowID = route.withWorkflow ? WorkflowID.safeParse(request.params).data?.workflowID : undefined;
   const identity = await identify(requestContext, { tenantID: tenant.data?.tenantID, workflowID });
   await services.requests.count.count(identity, requestContext.response);
-  if (!tenant.success) validate([{ part: 'params', schema: TenantID, value: request.params }], handling);
+  if (!tenant.success) validate([{ part: 'params', schema: TenantID, value: request.params }], unknownFieldPolicy);
   if (!tenant.success || !identity.membership) throw denied('membership');
   const { tenantID } = tenant.data;
   const { membership } = identity;
@@ -99,8 +101,8 @@ async function serveMember(
   route: RouteOf<'tenant'>,
   requestContext: RequestContext,
   { tenantID, identity, membership, entry }: Member,
-): Promise<StoredAnswer> {
-  const { services, request, handling } = requestContext;
+): Promise<StoredResponse> {
+  const { services, request, unknownFieldPolicy } = requestContext;
   const caller = callerOf(identity);
 
   const parsed = await parseRequest(route, requestContext, { tenantID, creatorID: identity.userID });
@@ -132,7 +134,7 @@ async function serveMember(
     requireUndenied,
     holds,
     scopeOf,
-    reportUnknown: (found, at) => reportUnknown(handling, found, at),
+    reportUnknown: (found, at) => reportUnknown(unknownFieldPolicy, found, at),
     requireMatch: createMatch(route.conditional ? request.get('if-match') : undefined),
     idempotency,
     entry,
@@ -149,7 +151,7 @@ async function serveMember(
   );
 }
 
-async function serveUser(route: RouteOf<'user'>, requestContext: RequestContext): Promise<StoredAnswer> {
+async function serveUser(route: RouteOf<'user'>, requestContext: RequestContext): Promise<StoredResponse> {
   const identity = await identify(requestContext);
   if (identity.apiKeyID) throw notFound('An API key is good for its tenant only: this needs the token of a user');
   await requestContext.services.requests.count.count(identity, requestContext.response);
@@ -160,7 +162,7 @@ async function serveUser(route: RouteOf<'user'>, requestContext: RequestContext)
   return handle(route, requestContext, { input, tenantID: noTenant, idempotency });
 }
 
-async function serveOperator(route: RouteOf<'operator'>, requestContext: RequestContext): Promise<StoredAnswer> {
+async function serveOperator(route: RouteOf<'operator'>, requestContext: RequestContext): Promise<StoredResponse> {
   const { services, request } = requestContext;
   const operator = await services.access.operators.identify(request.headers.authorization);
   const parsed = await parseRequest(route, requestContext, { tenantID: operator.operatorID });
@@ -168,20 +170,20 @@ async function serveOperator(route: RouteOf<'operator'>, requestContext: Request
   const tools = createTools(requestContext, { em: () => services.orm.em.fork() });
   const { response } = requestContext;
   const entries = openOperatorEntries(services.requests.audit, { route, request, response, operator });
-  const own = { operator, request, idempotency, concern: entries.concern };
+  const own = { operator, request, idempotency, auditFor: entries.auditFor };
   const input: OperatorInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, own);
   const work = () => handle(route, requestContext, { input, tenantID: noTenant, idempotency });
   const recorded = () => recordOutcome(entries, response, () => entries.recordingChanges(work));
   if (route.method === 'get') return recorded();
   const { tenantID } = request.params;
-  if (typeof tenantID === 'string') await entries.concern([tenantID]);
+  if (typeof tenantID === 'string') await entries.auditFor([tenantID]);
   if (route.isRecordedByHandler) return recorded();
 
   const noteOutcome = await services.access.operators.record(operator, 'REQUEST', originOf(request));
   return recorded().then(
-    (answer) => {
-      noteOutcome(answer.status);
-      return answer;
+    (result) => {
+      noteOutcome(result.status);
+      return result;
     },
     (error: unknown) => {
       noteOutcome(toAppError(error).status);
@@ -190,7 +192,7 @@ async function serveOperator(route: RouteOf<'operator'>, requestContext: Request
   );
 }
 
-async function servePublic(route: RouteOf<'public'>, requestContext: RequestContext): Promise<StoredAnswer> {
+async function servePublic(route: RouteOf<'public'>, requestContext: RequestContext): Promise<StoredResponse> {
   const { request, response } = requestContext;
   const parsed = await parseRequest(route, requestContext, IN_ORDER);
   const tools = createTools(requestContext, { em: () => requestContext.services.orm.em.fork() });
@@ -205,10 +207,10 @@ async function servePublic(route: RouteOf<'public'>, requestContext: RequestCont
 
 /** The caller of a request, as its runs and rows name it. */
 export function callerOf({ userID, apiKeyID, boundBy }: Identity): Caller {
-  const bounds = boundBy && { boundBy: [...boundBy] };
+  const boundary = boundBy && { boundBy: [...boundBy] };
   return apiKeyID
-    ? { type: 'apiKey', id: apiKeyID, userID, origin: 'direct', ...bounds }
-    : { type: 'user', id: userID, userID, origin: 'direct', ...bounds };
+    ? { type: 'apiKey', id: apiKeyID, userID, origin: 'direct', ...boundary }
+    : { type: 'user', id: userID, userID, origin: 'direct', ...boundary };
 }
 
 const WorkflowID = z.object({ workflowID: ID });
@@ -229,45 +231,45 @@ interface Work {
 
 async function handle(
   route: BoundRoute,
-  { services, request, response, handling, held }: RequestContext,
+  { services, request, response, unknownFieldPolicy, held }: RequestContext,
   { input, tenantID, idempotency }: Work,
-): Promise<StoredAnswer> {
+): Promise<StoredResponse> {
   const work = async () => {
-    const answered = await runHandler();
-    if (isLarge(answered)) await yieldToEventLoop();
-    return { status: route.status ?? 200, response: describe(answered) };
+    const handled = await runHandler();
+    if (isLarge(handled)) await yieldToEventLoop();
+    return { status: route.status ?? 200, response: describe(handled) };
   };
   const claimed = { tenantID, claim: idempotency };
-  refuseGone(response);
+  refuseDisconnected(response);
   // A request that only reads may end at any wait. One that changes something goes on once it has begun.
-  const gone = route.method === 'get' ? () => goneSignal(response) : undefined;
-  const answer = await (held ? withReservation(held.flow, held.bytes, runClaimed, gone) : runClaimed());
-  if (!('complete' in route) || !route.complete) return answer;
-  const completed = await route.complete(answer.response, input).catch(endReplay);
-  return { ...answer, response: describe(completed) };
+  const readSignal = route.method === 'get' ? () => requestSignal(response) : undefined;
+  const result = await (held ? withReservation(held.flow, held.bytes, runClaimed, readSignal) : runClaimed());
+  if (!('complete' in route) || !route.complete) return result;
+  const completed = await route.complete(result.response, input).catch(endReplay);
+  return { ...result, response: describe(completed) };
 
   async function runHandler(): Promise<unknown> {
     try {
       return await route.handle(input);
     } catch (error) {
-      return endReplay(route.spellings ? asSpelled(error, route.spellings, fieldsOf(request)) : error);
+      return endReplay(route.aliases ? withClientNames(error, route.aliases, fieldsOf(request)) : error);
     }
   }
 
-  function runClaimed(): Promise<StoredAnswer> {
-    if (route.idempotent === 'transaction') return answerOnce(input.em, claimed, work);
-    if (route.idempotent === 'outside') return answerAtMostOnce(services, claimed, work);
+  function runClaimed(): Promise<StoredResponse> {
+    if (route.idempotent === 'transaction') return runOnce(input.em, claimed, work);
+    if (route.idempotent === 'outside') return runAtMostOnce(services, claimed, work);
     return work();
   }
 
   /** Drops fields that the schema does not declare; a declared field called `unknownFields` wins over ours. */
-  function describe(answered: unknown): JsonObject {
-    // The schemas of answers describe JSON only.
-    const fields = route.response.parse(answered) as JsonObject;
-    return { ...describeUnknown(handling.unknown), ...fields };
+  function describe(handled: unknown): JsonObject {
+    // The schemas of responses describe JSON only.
+    const fields = route.response.parse(handled) as JsonObject;
+    return { ...describeUnknown(unknownFieldPolicy.unknown), ...fields };
   }
 
-  /** An error after the answer of an earlier request was found is an answer of its own. */
+  /** An error after the response of an earlier request was found is a response of its own. */
   function endReplay(error: unknown): never {
     response.removeHeader(REPLAYED);
     throw error;

@@ -6,7 +6,7 @@ import type { Reservation } from '#shared/concurrency/memory-budget.ts';
 import { withReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { bodyReader, LARGE_BYTES } from '../request/body.ts';
-import { refuseGone } from '../request/request-signal.ts';
+import { refuseDisconnected } from '../request/request-signal.ts';
 import { reportUnknown } from '../request/unknown-field-policy.ts';
 import { readUpload, type UploadedFile } from '../request/upload.ts';
 import { isEncodedUTF8 } from '../request/utf8.ts';
@@ -24,10 +24,10 @@ export async function parseRequest(
   requestContext: RequestContext,
   flow: FlowKey,
 ): Promise<AnyParsed> {
-  const { request, handling } = requestContext;
-  const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
+  const { request, unknownFieldPolicy } = requestContext;
+  const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], unknownFieldPolicy);
   if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
-  if (route.realm === 'public') await route.admit?.({ params, request });
+  if (route.realm === 'public') await route.checkPublic?.({ params, request });
   const bytes = await holdBytes(requestContext, flow, mostBytes(route, requestContext));
   requestContext.held = { flow, bytes };
   const { query, body } = await withReservation(flow, bytes, () => parseContent(route, requestContext, flow));
@@ -39,9 +39,9 @@ async function parseContent(
   requestContext: RequestContext,
   flow: FlowKey,
 ): Promise<Omit<AnyParsed, 'params'>> {
-  const { request, response, handling } = requestContext;
+  const { request, response, unknownFieldPolicy } = requestContext;
   const readBody = isUnauthenticated(route) ? readUnauthenticatedBody : requestContext.readBody;
-  const mayParse = (size?: number) => eventLoop.start(flow, size)?.then(() => refuseGone(response));
+  const mayParse = (size?: number) => eventLoop.start(flow, size)?.then(() => refuseDisconnected(response));
   if (!route.body) await mayParse();
   const { value, bytes } = route.body ? await readBody(request, response, mayParse) : { value: undefined, bytes: 0 };
   const isUpdate = route.method === 'patch' || route.method === 'put';
@@ -50,7 +50,7 @@ async function parseContent(
       { part: 'query', schema: route.query, value: request.query },
       { part: 'body', schema: route.body, value, isUpdate },
     ],
-    handling,
+    unknownFieldPolicy,
   );
   // Each pass over such a body takes milliseconds: other requests have their turn between two of them.
   const isLarge = bytes > LARGE_BYTES;
@@ -66,7 +66,7 @@ const UNAUTHENTICATED_BYTES = 20_000;
 const readUnauthenticatedBody = bodyReader({ maxBytes: UNAUTHENTICATED_BYTES });
 
 function isUnauthenticated(route: BoundRoute): boolean {
-  return route.realm === 'public' && route.admit === undefined;
+  return route.realm === 'public' && route.checkPublic === undefined;
 }
 
 /** Bytes of a body of the route; 0 for one that is not read here, because no schema describes it. */
@@ -77,7 +77,7 @@ function mostBytes(route: BoundRoute, { services }: RequestContext): number {
   return isUnauthenticated(route) ? UNAUTHENTICATED_BYTES : services.config.http.maxBodyBytes;
 }
 
-/** Draws the bytes of the body and of what is made from it, before they are read. They are given back when the answer is sent. */
+/** Draws the bytes of the body and of what is made from it, before they are read. They are given back when the response is sent. */
 export async function holdBytes(
   { services, request, response }: Pick<RequestContext, 'services' | 'request' | 'response'>,
   flow: FlowKey,
@@ -94,11 +94,11 @@ export async function holdBytes(
 
 export async function readFile(
   { upload, path }: BoundRoute,
-  { request, handling }: RequestContext,
+  { request, unknownFieldPolicy }: RequestContext,
 ): Promise<UploadedFile> {
   if (!upload) throw new Error(`${path} does not say that it takes a file`);
   const file = await readUpload(request, upload);
   const fields = file.otherParts.map((name) => ({ path: [name], message: 'not known here' }));
-  reportUnknown(handling, { fields, count: fields.length });
+  reportUnknown(unknownFieldPolicy, { fields, count: fields.length });
   return file;
 }

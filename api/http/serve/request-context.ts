@@ -1,7 +1,7 @@
 import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
 import type { Reservation } from '#shared/concurrency/memory-budget.ts';
 import type { ReadBody } from '../request/body.ts';
-import type { Handling } from '../request/unknown-field-policy.ts';
+import type { UnknownFieldPolicy } from '../request/unknown-field-policy.ts';
 import type { Request, Response } from '../route/route.ts';
 import type { HttpServices } from './http-services.ts';
 import type { Keys } from './idempotency.ts';
@@ -13,7 +13,7 @@ export interface RequestContext {
   keys: Keys;
   request: Request;
   response: Response;
-  handling: Handling;
-  /** The bytes that the request holds until its answer is sent, and in whose turn it draws them. */
+  unknownFieldPolicy: UnknownFieldPolicy;
+  /** The bytes that the request holds until its response is sent, and in whose turn it draws them. */
   held?: { flow: FlowKey; bytes: Reservation };
 }

@@ -7,25 +7,25 @@ import type { RequestContext } from './request-context.ts';
 /** To check and to write more parts takes milliseconds each. */
 const LARGE_PARTS = 10_000;
 
-export function isLarge(answer: unknown): boolean {
-  return hasMoreParts(answer, LARGE_PARTS);
+export function isLarge(result: unknown): boolean {
+  return hasMoreParts(result, LARGE_PARTS);
 }
 
-interface Patience {
-  /** For any answer, however slow its client is. */
+interface SendTimeout {
+  /** For any response, however slow its client is. */
   leastMs: number;
   bytesPerSecond: number;
 }
 
-const patience: Patience = { leastMs: 30_000, bytesPerSecond: 100_000 };
+const sendTimeout: SendTimeout = { leastMs: 30_000, bytesPerSecond: 100_000 };
 
 type Sending = Pick<RequestContext, 'request' | 'response' | 'held'>;
 
-/** Sends an answer of JSON. Its text counts among the bytes that the process holds until the client has taken it. */
-export async function sendAnswer(
+/** Sends a response of JSON. Its text counts among the bytes that the process holds until the client has taken it. */
+export async function sendResponse(
   { request, response, held }: Sending,
   { status, fields }: { status: number; fields: JsonObject },
-  { leastMs, bytesPerSecond } = patience,
+  { leastMs, bytesPerSecond } = sendTimeout,
 ): Promise<void> {
   if (held && isLarge(fields)) await eventLoop.yield(held.flow);
   const text = JSON.stringify(fields);

@@ -28,7 +28,7 @@ export const readForm = publicRoute({
   isSecret: true,
   hasSecretPath: true,
   errors: ['404', '409', '429'],
-  admit: ({ request }, { runs: { formLimits } }) => formLimits.countNetwork(request.ip),
+  checkPublic: ({ request }, { runs: { formLimits } }) => formLimits.countNetwork(request.ip),
 
   async handle({ params, request, response }, context) {
     response.vary('accept');
@@ -63,7 +63,7 @@ export const submitForm = publicRoute({
   hasSecretPath: true,
   errors: ['404', '409', '429'],
 
-  async admit({ params, request }, { runs: { formLimits, formLinks } }) {
+  async checkPublic({ params, request }, { runs: { formLimits, formLinks } }) {
     await formLimits.countNetwork(request.ip);
     if (!formLinks.read(params.token)) throw unknownLink();
   },
@@ -71,8 +71,8 @@ export const submitForm = publicRoute({
   async handle({ params, body, recorded }, context) {
     const { em, request: asked } = await openForm(params.token, context);
     const { tenantID, id: assetID } = asked;
-    const concerned = { tenantID, caller: null, asset: { assetType: 'collectionRequest', assetID } };
-    await recorded(concerned, () =>
+    const target = { tenantID, caller: null, asset: { assetType: 'collectionRequest', assetID } };
+    await recorded(target, () =>
       takeAnswer({ em, runs: context.runs }, asked, {
         ...body,
         submittedBy: null,

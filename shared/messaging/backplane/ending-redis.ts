@@ -21,7 +21,8 @@ export function endingRedis(client: Redis): Redis {
   client.duplicate = (override) => endingRedis(duplicate(override));
   client.on('end', () => {
     const { prevCommandQueue: unsent } = client as Unsent;
-    for (let item = unsent?.shift(); item; item = unsent?.shift()) item.command.reject(new Error('Connection is closed.'));
+    for (let item = unsent?.shift(); item; item = unsent?.shift())
+      item.command.reject(new Error('Connection is closed.'));
   });
   return client;
 }

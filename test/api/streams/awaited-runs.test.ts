@@ -13,14 +13,14 @@ const TIMEOUT_MS = 600_000;
 
 let deployment: Deployment;
 let awaited: AwaitedRuns;
-let tellEnd: NotifyCompletion;
+let notifyCompletion: NotifyCompletion;
 const here = new AbortController().signal;
 
 beforeAll(async () => {
   deployment = await startDeployment();
   const { pool, backplane } = deployment;
   awaited = createAwaitedRuns({ pool, messages: backplane.messages, logger: testLogger });
-  tellEnd = createCompletionNotices(backplane.messages, testLogger);
+  notifyCompletion = createCompletionNotices(backplane.messages, testLogger);
   await subscribed(awaited.channel);
 });
 
@@ -39,7 +39,7 @@ test('the outcome comes with the message, without a read', async () => {
   const waiting = expected.outcome(TIMEOUT_MS, here);
 
   // In Postgres the run goes on: only the message can have brought the outcome.
-  tellEnd(awaited.channel, { instanceID: run.instanceID, outcome: completed({ n: 1 }) });
+  notifyCompletion(awaited.channel, { instanceID: run.instanceID, outcome: completed({ n: 1 }) });
 
   expect(await waiting).toEqual(completed({ n: 1 }));
 });
@@ -47,7 +47,7 @@ test('the outcome comes with the message, without a read', async () => {
 test('an outcome that came before the wait is not lost', async () => {
   using expected = awaited.expect(run);
   const heard = nextMessage(awaited.channel);
-  tellEnd(awaited.channel, { instanceID: run.instanceID, outcome: completed('early') });
+  notifyCompletion(awaited.channel, { instanceID: run.instanceID, outcome: completed('early') });
   await heard;
 
   expect(await expected.outcome(TIMEOUT_MS, here)).toEqual(completed('early'));
@@ -60,7 +60,7 @@ test('an outcome that is too large for a message is read', async () => {
   await endInPostgres(run.instanceID, output);
   const heard = nextMessage(awaited.channel);
 
-  tellEnd(awaited.channel, { instanceID: run.instanceID, outcome: completed(output) });
+  notifyCompletion(awaited.channel, { instanceID: run.instanceID, outcome: completed(output) });
 
   expect(await heard).toEqual([{ instanceID: run.instanceID }]);
   expect(await waiting).toEqual(completed(output));
@@ -72,7 +72,8 @@ test('the ends of many runs are all told, however large they are together', asyn
   const waits = ids.map((instanceID) => awaited.expect({ ...run, instanceID }));
   const outcomes = Promise.all(waits.map((wait) => wait.outcome(TIMEOUT_MS, here)));
 
-  for (const [instanceID, output] of outputs) tellEnd(awaited.channel, { instanceID, outcome: completed(output) });
+  for (const [instanceID, output] of outputs)
+    notifyCompletion(awaited.channel, { instanceID, outcome: completed(output) });
 
   const lengths = (await outcomes).map((outcome) => String(outcome?.output).length);
   expect(lengths).toEqual([...outputs.values()].map(({ length }) => length));
@@ -83,7 +84,7 @@ test('a message with a text that Postgres cannot store has the text that Postgre
   using expected = awaited.expect(run);
   const waiting = expected.outcome(TIMEOUT_MS, here);
 
-  tellEnd(awaited.channel, { instanceID: run.instanceID, outcome: completed('cut \ud83d, \u0000') });
+  notifyCompletion(awaited.channel, { instanceID: run.instanceID, outcome: completed('cut \ud83d, \u0000') });
 
   expect(await waiting).toEqual(completed('cut \ufffd, \ufffd'));
 });
@@ -178,7 +179,7 @@ test('a process whose clients do not wait asks nothing', async () => {
   }
   state.asked = 0;
   const heard = nextMessage(awaited.channel);
-  tellEnd(awaited.channel, { instanceID: newID(), outcome: completed(null) });
+  notifyCompletion(awaited.channel, { instanceID: newID(), outcome: completed(null) });
   await heard;
 
   expect(state.asked).toBe(0);

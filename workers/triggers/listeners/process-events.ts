@@ -63,7 +63,7 @@ interface Needs {
   reader: ListenerReader;
   bytes: MemoryBudget;
   flowKeys: FlowKeys;
-  tellEnd: NotifyCompletion;
+  notifyCompletion: NotifyCompletion;
   /** An event is finished, so that its tenant may have headroom for others. */
   onFinished(): void;
   releaseNext: ReleaseNext;
@@ -84,7 +84,8 @@ interface Found extends OpenEvent {
 }
 
 export function createEventProcessing(needs: Needs): EventProcessing {
-  const { pool, runs, reader, bytes, flowKeys, tellEnd, onFinished, releaseNext, publisher, buffers, logger } = needs;
+  const { pool, runs, reader, bytes, flowKeys, notifyCompletion, onFinished, releaseNext, publisher, buffers, logger } =
+    needs;
   const runners = createRunners(needs);
   const requireActiveCreator = createRequireActiveCreator(pool);
   const slow = createSemaphore(SLOW);
@@ -175,7 +176,7 @@ export function createEventProcessing(needs: Needs): EventProcessing {
     if (ended.state !== 'pending') onFinished();
     const { listenerID, orderKey } = found;
     if (ended.state !== 'pending' && orderKey !== null) await releaseNext({ listenerID, orderKey });
-    tellAwaiting(tellEnd, { found, listener, ended });
+    tellAwaiting(notifyCompletion, { found, listener, ended });
     return ended.state;
   }
 
@@ -228,7 +229,7 @@ interface Ended {
 }
 
 /** The client that waits for a run is told if there will be none. */
-function tellAwaiting(tellEnd: NotifyCompletion, { found, listener, ended }: Ended): void {
+function tellAwaiting(notifyCompletion: NotifyCompletion, { found, listener, ended }: Ended): void {
   const { id, awaitedBy } = found;
   const bound = listener?.actions.find(({ actionType }) => actionType === 'trigger_workflow');
   if (awaitedBy === null || ended.state === 'pending' || !bound) return;
@@ -237,7 +238,7 @@ function tellAwaiting(tellEnd: NotifyCompletion, { found, listener, ended }: End
   if (ended.runs.some((run) => run.id === instanceID) || startedBefore(found, bound.id)) return;
   const code = ended.state === 'filtered' ? 'EVENT_FILTERED' : 'EVENT_FAILED';
   const error = { code, message: 'The event has started no workflow', nodeID: null, attempt: null };
-  tellEnd(awaitedBy, { instanceID, outcome: { status: 'FAILED', output: null, error } });
+  notifyCompletion(awaitedBy, { instanceID, outcome: { status: 'FAILED', output: null, error } });
 }
 
 function startedBefore({ actions }: OpenEvent, actionID: string): boolean {

@@ -206,7 +206,7 @@ test.each([
   },
 );
 
-test('a notice that concerns a run which has ended is removed', async () => {
+test('an outbox entry of a run that has ended is removed', async () => {
   const id = await run(`status = 'CANCELLED', completed_at = now(), ready_at = null`);
   await deployment.pool.query(
     `insert into run_notice (instance_id, kind, created_at)

@@ -77,7 +77,7 @@ async function ownedWithQuestion(origin: string): Promise<string> {
   return instanceID;
 }
 
-/** The question is answered, and the notice that the sweep would find is gone. */
+/** The question is answered, and the outbox entry that the sweep would find is deleted. */
 async function answer(instanceID: string): Promise<void> {
   await deployment.pool.query(
     `update collection_request set status = 'COMPLETED', submitted_data = '{"answer":"yes"}' where instance_id = $1`,
