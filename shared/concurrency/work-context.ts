@@ -68,7 +68,7 @@ export class Permit implements Disposable {
   }
 }
 
-/** What calls deep inside a piece of work find about it in its asynchronous context. */
+/** The properties of a piece of work that calls deep inside it find in its asynchronous context. */
 interface WorkContext {
   flow: FlowKey;
   permit: Permit | undefined;

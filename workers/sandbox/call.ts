@@ -39,7 +39,7 @@ export class Call {
       onAbort(this);
     };
     signal.addEventListener('abort', this.#onAbort);
-    // The caller may hear of it later: first it waits for its place. Unhandled until then, it would end the process.
+    // The caller may hear of it later: first it waits for its permit. Unhandled until then, it would end the process.
     this.answer.catch(() => undefined);
   }
 

@@ -12,7 +12,7 @@ const maxScripts = 20;
 const prepareAfterMs = 1;
 
 interface Isolates {
-  /** Takes the tenant's idle isolate or a new one. No other call gets it until it is given back. */
+  /** Takes the tenant's idle isolate or a new one. No other call gets it until it is released. */
   take(job: Job): TenantIsolate;
   give(isolate: TenantIsolate): void;
   /** Memory of the idle isolates, as last measured. */

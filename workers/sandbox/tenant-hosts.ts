@@ -20,7 +20,7 @@ export function chooseHost(hosts: ReadonlySet<HostProcess>, tenantID: string, ma
   if (idle) return { kind: 'run', host: idle };
   if (own.some(({ hasStarted }) => !hasStarted)) return { kind: 'wait', ms: null };
   if (hosts.size < max) return { kind: 'start' };
-  // A second process is not taken from another tenant, and a place that is being made is waited for.
+  // A second process is not taken from another tenant, and one that is being started is waited for.
   if (own.length > 0 || [...hosts].some(({ isKilled }) => isKilled)) return { kind: 'wait', ms: null };
   const [first] = [...hosts]
     .filter(({ isFree, calls }) => isFree && calls.size === 0)

@@ -77,7 +77,7 @@ function mostBytes(route: BoundRoute, { services }: RequestContext): number {
   return isUnauthenticated(route) ? UNAUTHENTICATED_BYTES : services.config.http.maxBodyBytes;
 }
 
-/** Draws the bytes of the body and of what is made from it, before they are read. They are given back when the response is sent. */
+/** Reserves the bytes of the body and of what is made from it, before they are read. They are released when the response is sent. */
 export async function holdBytes(
   { services, request, response }: Pick<RequestContext, 'services' | 'request' | 'response'>,
   flow: FlowKey,

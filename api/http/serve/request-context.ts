@@ -14,6 +14,6 @@ export interface RequestContext {
   request: Request;
   response: Response;
   unknownFieldPolicy: UnknownFieldPolicy;
-  /** The bytes that the request holds until its response is sent, and in whose turn it draws them. */
+  /** The bytes that the request reserves until its response is sent, and the flow that reserves them. */
   held?: { flow: FlowKey; bytes: Reservation };
 }

@@ -64,7 +64,7 @@ export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => 
   };
 };
 
-/** The transaction ends when the connection is given back. */
+/** The transaction ends when the connection is released. */
 async function executeReadOnly(connection: MySQLConnection, request: Parameters<typeof executeStatement>[1]) {
   await executeStatement(connection, { sql: 'start transaction read only', params: [], maxRows: 1 });
   try {
