@@ -231,7 +231,7 @@ interface Work {
 
 async function handle(
   route: BoundRoute,
-  { services, request, response, unknownFieldPolicy, held }: RequestContext,
+  { services, request, response, unknownFieldPolicy, reserved }: RequestContext,
   { input, tenantID, idempotency }: Work,
 ): Promise<StoredResponse> {
   const work = async () => {
@@ -243,7 +243,7 @@ async function handle(
   refuseDisconnected(response);
   // A request that only reads may end at any wait. One that changes something goes on once it has begun.
   const readSignal = route.method === 'get' ? () => requestSignal(response) : undefined;
-  const result = await (held ? withReservation(held.flow, held.bytes, runClaimed, readSignal) : runClaimed());
+  const result = await (reserved ? withReservation(reserved.flow, reserved.bytes, runClaimed, readSignal) : runClaimed());
   if (!('complete' in route) || !route.complete) return result;
   const completed = await route.complete(result.response, input).catch(endReplay);
   return { ...result, response: describe(completed) };

@@ -29,7 +29,7 @@ export async function parseRequest(
   if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
   if (route.realm === 'public') await route.checkPublic?.({ params, request });
   const bytes = await holdBytes(requestContext, flow, mostBytes(route, requestContext));
-  requestContext.held = { flow, bytes };
+  requestContext.reserved = { flow, bytes };
   const { query, body } = await withReservation(flow, bytes, () => parseContent(route, requestContext, flow));
   return { params, query, body };
 }

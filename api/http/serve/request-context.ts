@@ -15,5 +15,5 @@ export interface RequestContext {
   response: Response;
   unknownFieldPolicy: UnknownFieldPolicy;
   /** The bytes that the request reserves until its response is sent, and the flow that reserves them. */
-  held?: { flow: FlowKey; bytes: Reservation };
+  reserved?: { flow: FlowKey; bytes: Reservation };
 }

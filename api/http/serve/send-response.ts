@@ -19,19 +19,19 @@ interface SendTimeout {
 
 const sendTimeout: SendTimeout = { leastMs: 30_000, bytesPerSecond: 100_000 };
 
-type Sending = Pick<RequestContext, 'request' | 'response' | 'held'>;
+type Sending = Pick<RequestContext, 'request' | 'response' | 'reserved'>;
 
 /** Sends a response of JSON. Its text counts among the bytes that the process holds until the client has taken it. */
 export async function sendResponse(
-  { request, response, held }: Sending,
+  { request, response, reserved }: Sending,
   { status, fields }: { status: number; fields: JsonObject },
   { leastMs, bytesPerSecond } = sendTimeout,
 ): Promise<void> {
-  if (held && isLarge(fields)) await eventLoop.yield(held.flow);
+  if (reserved && isLarge(fields)) await eventLoop.yield(reserved.flow);
   const text = JSON.stringify(fields);
   if (text.length > LARGE_BYTES) {
     // A request that has changed something gets its response all the same.
-    if (held && !held.bytes.tryReserve(text.length) && request.method === 'GET') throw full(response);
+    if (reserved && !reserved.bytes.tryReserve(text.length) && request.method === 'GET') throw full(response);
     const stalled = setTimeout(() => response.destroy(), leastMs + (text.length / bytesPerSecond) * 1_000);
     response.once('close', () => clearTimeout(stalled));
   }
