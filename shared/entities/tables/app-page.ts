@@ -13,7 +13,7 @@ export const AppPageSchema = defineEntity({
     appPageConfig: p.json().$type<JsonObject>(),
     /** It runs nothing for its viewers, and may bind what its authors may not execute. */
     isDraft: p.boolean().default(false),
-    /** Of its latest version, which has the same content. */
+    /** The number of its latest version, which has the same content. */
     versionNumber: p.integer().default(1),
   },
 });

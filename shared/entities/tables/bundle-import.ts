@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, identified, p, tenantFilter } from '../base.ts';
 
-/** What an import of a bundle has done, and what was there before. The latest ones are kept. */
+/** The changes of a bundle's import, and the state before. The latest imports are stored. */
 export const BundleImportSchema = defineEntity({
   name: 'BundleImport',
   tableName: 'bundle_import',

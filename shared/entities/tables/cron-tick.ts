@@ -2,7 +2,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { TickOutcome, TickStatus, TriggerType } from '../../triggers/cron/job.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-/** What became of a tick. Written in SQL by workers; handlers read it here, and add the ticks that a person asks for. */
+/** The outcome of a tick. Written in SQL by workers; handlers read it here, and add the ticks that a person asks for. */
 export const CronTickSchema = defineEntity({
   name: 'CronTick',
   tableName: 'cron_tick',
@@ -12,7 +12,7 @@ export const CronTickSchema = defineEntity({
     tenantID: p.uuid(),
     cronJobID: p.uuid(),
     scheduledAt: p.datetime(),
-    /** Of a row that stands for several ticks: the last of them. */
+    /** The last of several ticks that the row stands for. */
     lastScheduledAt: p.datetime().nullable(),
     triggerType: p.string().$type<TriggerType>(),
     status: p.string().$type<TickStatus>(),

@@ -11,7 +11,7 @@ export const DashboardSchema = defineEntity({
     dashboardTitle: p.string(),
     dashboardDescription: p.text().nullable(),
     dashboardConfig: p.json().$type<JsonObject>(),
-    /** Of its latest version, which has the same content. */
+    /** The number of its latest version, which has the same content. */
     versionNumber: p.integer().default(1),
   },
 });

@@ -21,7 +21,7 @@ export const ImportJobSchema = defineEntity({
     total: p.integer().nullable(),
     attempts: p.integer().default(0),
     leaseUntil: p.datetime().nullable(),
-    /** Of the answer, as the request itself would have had it. */
+    /** The status of the response, as the request itself would have had it. */
     status: p.integer().nullable(),
     answer: p.json().$type<JsonObject>().nullable(),
     startedAt: p.datetime().nullable(),

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { EventState, DeferredBy } from '../../triggers/listeners/event-states.ts';
+import type { DeferredBy, EventState } from '../../triggers/listeners/event-states.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** A delivery, or an event of another kind of listener. Written in SQL by the recorder and by workers; handlers read it here. */

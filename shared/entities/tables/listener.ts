@@ -20,7 +20,7 @@ export const ListenerSchema = defineEntity({
     /** Written about once a second, also by processes that hold no such entity. */
     lastEventAt: p.datetime().nullable(),
     eventCount: p.bigint('number').default(0),
-    /** What the last part of the URL of a webhook must match, unique in the tenant by its shape. */
+    /** The pattern for the last part of the URL of a webhook, unique in the tenant by its shape. */
     endpointPath: p.string().nullable(),
     endpointShape: p.string().nullable(),
   },

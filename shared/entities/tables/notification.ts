@@ -13,7 +13,7 @@ export const NotificationSchema = defineEntity({
     kind: p.string().$type<Message['kind']>(),
     title: p.string(),
     description: p.text().nullable(),
-    /** What it is about. */
+    /** The subject of the notification. */
     subjectID: p.uuid().nullable(),
     /** A path from the address of the admin UI. */
     action: p.text(),

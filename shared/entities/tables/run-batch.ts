@@ -20,7 +20,7 @@ export const RunBatchSchema = defineEntity({
     /** Runs that were accepted, or cancelled by it; and those that were refused. */
     total: p.integer().default(0),
     refused: p.integer().default(0),
-    /** What a worker fills the batch with; null if its request has named every run. */
+    /** The job with which a worker fills the batch; null if its request has named every run. */
     asked: p.json().$type<BatchJob>().nullable(),
     /** Runs that the filter has found so far. */
     lookedAt: p.integer().default(0),
@@ -28,7 +28,7 @@ export const RunBatchSchema = defineEntity({
     lastError: p.text().nullable(),
     cancelledAt: p.datetime().nullable(),
     cancelledBy: p.uuid().nullable(),
-    /** By the clock of the database, as that of runs. */
+    /** The clock of the database gives the time, as it does for runs. */
     createdAt: p.datetime().defaultRaw('now()'),
     updatedAt: p.datetime().defaultRaw('now()'),
   },

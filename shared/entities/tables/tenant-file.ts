@@ -1,7 +1,7 @@
 import type { StoreName } from '../../datasources/files/store.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-/** What a file was uploaded for; it is used for nothing else. */
+/** The purpose for which a file was uploaded; it is used for nothing else. */
 export type FilePurpose = 'datasource' | 'widget' | 'logo';
 
 /** A file that a tenant has uploaded. It never changes: other bytes are another file. */

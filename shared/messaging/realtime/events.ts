@@ -7,7 +7,7 @@ import { NodeStatus, RunStatus } from '../../workflow/progress/status.ts';
 import { AssetChange } from './asset-changes.ts';
 import { clientEvents } from './client-events.ts';
 import { ImportJobUpdate } from './import-jobs.ts';
-import { IntakeUpdate } from './intake-pause.ts';
+import { IntakePauseUpdate } from './intake-pause.ts';
 import { PagePush } from './listener-events.ts';
 import { ListenerTest } from './listener-tests.ts';
 import { Notification } from './notifications.ts';
@@ -111,7 +111,7 @@ export const tenantEvents = {
 /** Events that the server sends to sockets in other rooms, to whom they matter now: slow sockets, and those that are away, miss them. */
 export const roomEvents = {
   /** To `tenant:<tenantID>`. */
-  workflow_intake_update: IntakeUpdate,
+  workflow_intake_update: IntakePauseUpdate,
   /** To `listener:app_page:<appPageID>`. */
   listener_event: PagePush.omit({ tenantID: true, appPageID: true }),
   /** To `listener_test:<listenerID>`. */
