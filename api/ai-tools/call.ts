@@ -8,7 +8,7 @@ import { hidingOf } from '../http/audit/request-entry.ts';
 import { needsConfirmation } from '../tools/confirmation.ts';
 import type { Tool, ToolRegistry } from '../tools/registry.ts';
 import { searchTools } from '../tools/search.ts';
-import type { ToolAnswer, ToolCaller } from '../tools/tool.ts';
+import type { ToolCaller, ToolResult } from '../tools/tool.ts';
 import type { CallEnd, ClaimedCall } from './chat-turns.ts';
 import { identifyNow, identityOf, offerOf, SEARCH } from './offers.ts';
 import { checkOwnTool } from './own-tools.ts';
@@ -28,7 +28,7 @@ const MAX_SHOWN = 200_000;
 export async function callTool(call: ClaimedCall, means: Means): Promise<CallEnd> {
   const answer = await answerOf(call, means).catch((error: unknown) => {
     const { status, code, message } = toAppError(error);
-    return { status, body: { success: false, error: { code, message } } } satisfies ToolAnswer;
+    return { status, body: { success: false, error: { code, message } } } satisfies ToolResult;
   });
   const ended = endOf(call, means);
   if (answer === 'asked') return ended('asked', null);
@@ -39,7 +39,7 @@ export async function callTool(call: ClaimedCall, means: Means): Promise<CallEnd
   return ended('failed', errorText(answer));
 }
 
-async function answerOf(call: ClaimedCall, { context, registry, signal }: Means): Promise<ToolAnswer | 'asked'> {
+async function answerOf(call: ClaimedCall, { context, registry, signal }: Means): Promise<ToolResult | 'asked'> {
   const { tool: name, input, tenantID } = call;
   if (!isJsonObject(input)) return refusal(400, 'The input is not one JSON object, or is too large');
   const identity = await identifyNow(context, call);
@@ -72,7 +72,7 @@ const UNKNOWN = refusal(
   'The process that called this tool has ended, and it is not known what was done. Read the current state before you call it again.',
 );
 
-function search(allowed: readonly Tool[], input: JsonObject): ToolAnswer {
+function search(allowed: readonly Tool[], input: JsonObject): ToolResult {
   const limit = typeof input.limit === 'number' ? Math.min(input.limit, 10) : 5;
   const { status, body } = searchTools(allowed, { ...input, limit });
   const tools = (body.tools as Tool[]).map(({ name, description }) => ({
@@ -83,7 +83,7 @@ function search(allowed: readonly Tool[], input: JsonObject): ToolAnswer {
 }
 
 /** A tool that the caller may not use is left out: the model cannot call it. */
-function describe(allowed: readonly Tool[], { names }: JsonObject): ToolAnswer {
+function describe(allowed: readonly Tool[], { names }: JsonObject): ToolResult {
   const listed: Json[] = Array.isArray(names) ? names : [];
   const tools = allowed.filter(({ name }) => listed.includes(name)).map(offerOf);
   return { status: 200, body: { tools } };
@@ -94,7 +94,7 @@ async function refuse(
   { id, tool, tenantID, caller }: ClaimedCall,
   { requests: { audit } }: ApiContext,
   exists: boolean,
-): Promise<ToolAnswer> {
+): Promise<ToolResult> {
   const status = exists ? 403 : 404;
   const { userID, apiKeyID } = identityOf(caller);
   await audit.write(
@@ -106,12 +106,12 @@ async function refuse(
   return refusal(status, exists ? 'The user may not use this tool' : `There is no tool ${JSON.stringify(tool)}`);
 }
 
-function refusal(status: number, message: string): ToolAnswer {
+function refusal(status: number, message: string): ToolResult {
   const code = status === 404 ? 'NOT_FOUND' : status === 403 ? 'PERMISSION_DENIED' : 'VALIDATION_ERROR';
   return { status, body: { success: false, error: { code, message } } };
 }
 
-function errorText({ status, body }: ToolAnswer): string {
+function errorText({ status, body }: ToolResult): string {
   const { error } = body;
   if (!isJsonObject(error)) return `status ${status}`;
   const { code, message, details } = error;

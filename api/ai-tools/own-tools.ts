@@ -3,7 +3,7 @@ import { ASK_USER, type OfferedTool } from '#shared/apps/ai/tool-calls.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { describeIssues } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
-import type { ToolAnswer } from '../tools/tool.ts';
+import type { ToolResult } from '../tools/tool.ts';
 
 const Step = z.object({
   id: z.string().min(1).max(64),
@@ -76,7 +76,7 @@ export function offerOwnTools(): OfferedTool[] {
 }
 
 /** The fault of an input of one of these tools; undefined for other tools. */
-export function checkOwnTool(name: string, input: unknown): ToolAnswer | undefined {
+export function checkOwnTool(name: string, input: unknown): ToolResult | undefined {
   const tool = Object.hasOwn(ownTools, name) ? ownTools[name] : undefined;
   if (!tool) return undefined;
   const parsed = parseValue(tool.input, input);

@@ -22,10 +22,10 @@ import {
 } from './chat-turns.ts';
 import { identifyNow, offersOf } from './offers.ts';
 
-/** At once in this process. Calls may be slow, and turns never are: calls that fill their places stop no answer of a chat. */
+/** At once in this process. Calls may be slow, and turns never are: calls that fill their permits stop no answer of a chat. */
 const CALLS = 16;
-const TURNS = 8;
-const LOOK_EVERY_MS = 1_000;
+const MAX_TURNS = 8;
+const POLL_EVERY_MS = 1_000;
 const RENEW_EVERY_MS = 2_000;
 /** How long the calls under way may go on when the process ends. */
 const END_TIMEOUT_MS = 3_000;
@@ -39,7 +39,7 @@ interface Begun {
 interface Asked {
   step: number;
   withdraw: AbortController;
-  /** The rows said in an earlier look that it is over. */
+  /** The rows said in an earlier poll that it is over. */
   isOver: boolean;
 }
 
@@ -59,7 +59,7 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
   const turns = new Set<Promise<void>>();
   const asked = new Map<string, Asked>();
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     for (const id of await restartLost(pool)) tell(id);
     for (const id of await dropUnread(pool)) publish(TOOLS_CHANNEL, { unwanted: id });
     await withdrawAsked();
@@ -67,20 +67,20 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
       const call = await claimCall(pool, { free });
       return call && { done: run(call) };
     });
-    await takeUp(turns, TURNS, async () => {
+    await takeUp(turns, MAX_TURNS, async () => {
       const turn = await claimTurn(pool);
       return turn && { done: goOn(turn) };
     });
   }
 
-  /** Begins what waits in the rows, as far as there are places. */
+  /** Begins what waits in the rows, as far as there are permits. */
   async function takeUp(
     running: Set<Promise<void>>,
-    places: number,
+    permits: number,
     claim: (free: number) => Promise<Begun | undefined>,
   ): Promise<void> {
-    while (running.size < places && !stopped.signal.aborted) {
-      const begun = await claim(places - running.size);
+    while (running.size < permits && !stopped.signal.aborted) {
+      const begun = await claim(permits - running.size);
       if (!begun) break;
       work(running, begun.done);
     }
@@ -160,10 +160,10 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
   function publish(channel: string, message: object): void {
     backplane.messages
       .publish(channel, message)
-      .catch((error) => logger.debug({ err: error }, 'processes not woken; they look by themselves'));
+      .catch((error) => logger.debug({ err: error }, 'processes not woken; they poll by themselves'));
   }
 
-  const looking = startPeriodicTask({ name: 'calls of tools', everyMs: LOOK_EVERY_MS, run: look }, logger);
+  const looking = startPeriodicTask({ name: 'calls of tools', everyMs: POLL_EVERY_MS, run: poll }, logger);
   const unsubscribe = backplane.messages.subscribe(TOOLS_CHANNEL, (message) => {
     const { data } = ToolsSignal.safeParse(message);
     if (data?.unwanted !== undefined) asked.get(data.unwanted)?.withdraw.abort();

@@ -87,7 +87,7 @@ export async function listenEarly(
   // Closed after the server, which is opened before it.
   resources.defer(async () => opened?.[Symbol.asyncDispose]());
   const starting = createStartingResponses();
-  let listener: RequestListener = starting.answer;
+  let listener: RequestListener = starting.respond;
   const server = createServer((request, response) => {
     if (connections.admits(request, response)) listener(request, response);
     else refuseTooMany(response);

@@ -33,7 +33,7 @@ import { createRequestCount } from '../http/limits/rate-limit.ts';
 import { createRefusals } from '../http/limits/refusals.ts';
 import { createExecutableVersions } from '../runs/executable-versions.ts';
 import { createAwaitedRuns } from '../streams/awaited-runs.ts';
-import { createAnswerStreams } from '../streams/chat-streams.ts';
+import { createChatStreams } from '../streams/chat-streams.ts';
 import { createEventStreams } from '../streams/event-streams.ts';
 import { createRunWatch, type RunWatch } from '../streams/watch.ts';
 
@@ -82,7 +82,7 @@ export async function createApiContext(config: Config, logger: Logger): Promise<
   const awaitedRuns = resources.use(createAwaitedRuns({ pool, messages, logger }));
   const drain = new AbortController();
   const streams = resources.use(createEventStreams({ pool, watch, logger, draining: drain.signal }));
-  const answers = resources.use(createAnswerStreams({ pool, messages, logger, draining: drain.signal }));
+  const chatStreams = resources.use(createChatStreams({ pool, messages, logger, draining: drain.signal }));
 
   const audit = resources.use(createAuditTrail({ pool, producer: jobs, flushMs: config.auditFlushMs, logger }));
   const ingestion = resources.use(createEventIngestion({ pool, secrets, producer: jobs, logger }));
@@ -113,7 +113,7 @@ export async function createApiContext(config: Config, logger: Logger): Promise<
       bytes: createMemoryBudget(config.heldBytes),
       audit,
       streams,
-      answers,
+      chatStreams,
       draining: drain.signal,
     },
     watch,

@@ -10,7 +10,7 @@ import { reference } from '../http/reference/reference.ts';
 import { bodyReader } from '../http/request/body.ts';
 import { requestID } from '../http/request/request-id.ts';
 import { crossOrigin } from '../http/response/cors.ts';
-import { answerErrors, unknownPath } from '../http/response/errors.ts';
+import { sendErrors, unknownPath } from '../http/response/errors.ts';
 import { health, readiness } from '../http/response/health.ts';
 import { ICON_PATH, sendIcon } from '../http/response/icon.ts';
 import type { RouteGroup } from '../http/route/route.ts';
@@ -71,6 +71,6 @@ export function createApp(context: ApiContext, groups: readonly RouteGroup<ApiCo
   );
   app.use(otherMethods(context));
   app.use(unknownPath);
-  app.use(answerErrors({ logger: context.logger, refusals: context.requests.refusals }));
+  app.use(sendErrors({ logger: context.logger, refusals: context.requests.refusals }));
   return app;
 }

@@ -5,7 +5,7 @@ import { forgetAsset } from '#shared/access/policy/roles.ts';
 import { quotaOfTable } from '#shared/access/quotas.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
-import { requireUnbound } from '../auth/permission-boundary.ts';
+import { requireNoBoundary } from '../auth/permission-boundary.ts';
 import { addRules, requireHeadroom } from './created-together.ts';
 import { folderedTypeOf, requireFolder } from './folders.ts';
 
@@ -36,7 +36,7 @@ export async function createAsset<E extends NewAsset>(
   entity: EntityClass<E>,
   data: Omit<RequiredEntityData<E>, Owner>,
 ): Promise<E> {
-  if (isActing(type)) requireUnbound(caller, acting[type]);
+  if (isActing(type)) requireNoBoundary(caller, acting[type]);
   const tenantID = tenantOf(em);
   const creatorID = caller.userID ?? caller.id;
   const createdByApiKeyID = caller.type === 'apiKey' ? caller.id : null;

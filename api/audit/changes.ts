@@ -34,12 +34,12 @@ interface AssetChange {
 /** The records of changes by the request that is handled; none outside of requests. */
 function changeRecords(tenantID: string, made: readonly AssetChange[]): AuditRecord[] {
   const by = current.getStore();
-  const place = by?.entryIn(tenantID);
-  if (!by || !place) return [];
+  const entry = by?.entryIn(tenantID);
+  if (!by || !entry) return [];
   const { userID, apiKeyID } = by;
   return made.map(({ changes, action, ...asset }) => ({
     ...OF_CHANGE,
-    ...place,
+    ...entry,
     ...asset,
     action,
     id: newID(),
@@ -133,11 +133,11 @@ export class ChangeRecorder implements EventSubscriber {
       const changes = assetType && describe(change);
       if (!changes || !assetType) continue;
       const assetID = String(Reflect.get(change.entity, 'id'));
-      const place = by.entryIn(assetType === 'tenant' ? assetID : tenantOf(change.entity));
-      if (!place) continue;
+      const entry = by.entryIn(assetType === 'tenant' ? assetID : tenantOf(change.entity));
+      if (!entry) continue;
       const { userID, apiKeyID } = by;
       const own = { userID, apiKeyID, action: change.type, assetType, assetID, details: { changes } };
-      const record = em.create(Row, { ...OF_CHANGE, ...place, ...own });
+      const record = em.create(Row, { ...OF_CHANGE, ...entry, ...own });
       uow.computeChangeSet(record);
     }
   }

@@ -12,7 +12,7 @@ const BATCH = 50;
 /** Records that a process holds while the queue is away. Beyond them the newest are lost, and counted. */
 const MAX_WAITING = 5_000;
 /** A reading client is not to wait for the queue, and nothing waits for this. */
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 
 /** Writes the audit trail of tenants. */
 export interface AuditTrail {
@@ -62,7 +62,7 @@ export function createAuditTrail({
       try {
         // The records are the JSON that the rows are made of; a date becomes its text.
         const records = batch as unknown as JsonObject[];
-        await producer.enqueue(auditEntries, [{ batchID: newID(), records }], { timeoutMs: PATIENCE_MS });
+        await producer.enqueue(auditEntries, [{ batchID: newID(), records }], { timeoutMs: TIMEOUT_MS });
       } catch (error) {
         logger.warn({ err: error, waiting: waiting.length }, 'entries of the audit trail wait for the queue');
         return;

@@ -27,7 +27,7 @@ export async function keysOfAssets(
   return new Map(rows.map((row) => [row.assetID, row]));
 }
 
-/** Keys of items, by `placeOf` the item. */
+/** Keys of items, by `itemKeyOf` the item. */
 export async function keysOfItems(
   query: Query,
   tenantID: string,
@@ -38,10 +38,10 @@ select ${COLUMNS} from bundle_key
 where tenant_id = $1 and (type, key) in (select * from unnest($2::text[], $3::uuid[]))`;
   const types = textArray(items.map(({ type }) => type));
   const { rows } = await query<AssetKey>(sql, [tenantID, types, plainArray(items.map(({ id }) => id))]);
-  return new Map(rows.map((row) => [placeOf({ type: row.type, id: row.key }), row]));
+  return new Map(rows.map((row) => [itemKeyOf({ type: row.type, id: row.key }), row]));
 }
 
-export function placeOf({ type, id }: { type: string; id: string }): string {
+export function itemKeyOf({ type, id }: { type: string; id: string }): string {
   return `${type}:${id}`;
 }
 

@@ -38,15 +38,15 @@ export function* mentionsIn(root: Json, at: Path): Generator<void, Mention[]> {
   const left: { value: Json; path: Path }[] = [{ value: root, path: at }];
   let seen = 0;
   // A loop: configs may be nested as deeply as a body allows.
-  for (let place = left.pop(); place; place = left.pop()) {
-    for (const [key, value] of entriesOf(place.value)) {
+  for (let next = left.pop(); next; next = left.pop()) {
+    for (const [key, value] of entriesOf(next.value)) {
       seen += 1;
       if (seen % 1_000 === 0) yield;
-      if (typeof value === 'object') left.push({ value, path: [...place.path, key] });
+      if (typeof value === 'object') left.push({ value, path: [...next.path, key] });
       const named = namedBy(key, value);
-      if (named) found.push({ ...named, path: [...place.path, key], isNeeded: false });
+      if (named) found.push({ ...named, path: [...next.path, key], isNeeded: false });
       const inKey = widgetIn(key);
-      if (inKey) found.push({ type: 'widget', id: inKey, path: [...place.path, key], isNeeded: false, isKey: true });
+      if (inKey) found.push({ type: 'widget', id: inKey, path: [...next.path, key], isNeeded: false, isKey: true });
     }
   }
   return found;

@@ -1,13 +1,12 @@
-import { runCooperatively, cooperative } from '#shared/concurrency/cooperative.ts';
+import { cooperative, runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Path } from '#shared/core/schema/issues.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { type BundledType, bundledTypes } from './bundle-types.ts';
-import type { Importing } from './run-handler.ts';
 import { inOrder } from './collect.ts';
 import { hashOf } from './hash.ts';
-import { type AssetKey, keysOfAssets, keysOfItems, placeOf } from './keys.ts';
+import { type AssetKey, itemKeyOf, keysOfAssets, keysOfItems } from './keys.ts';
 import { kinds } from './kinds.ts';
 import { missingSecretsOf } from './missing-secrets.ts';
 import { lacksItsSecret, sameVariables, warnOfVariables } from './plan-variables.ts';
@@ -15,6 +14,7 @@ import { type Reading, readAssets, type TenantAsset } from './read-assets.ts';
 import { type GivenItem, readItems } from './read-items.ts';
 import { type Reference, referencesIn, withIDs } from './references.ts';
 import { findOthers, type Others } from './resolve.ts';
+import type { Importing } from './run-handler.ts';
 import type { ImportBody } from './schemas.ts';
 import { withMissing } from './secrets.ts';
 import { unknownIn } from './unknown-in-item.ts';
@@ -58,32 +58,32 @@ export async function planImport(importing: Importing, body: ImportBody, { locks
   const assets = new Map<string, TenantAsset>();
   for (const type of bundledTypes) {
     const ids = given.filter((item) => item.type === type).flatMap((item) => candidates(item, known));
-    for (const asset of await readAssets(reading, type, [...new Set(ids)].sort())) assets.set(placeOf(asset), asset);
+    for (const asset of await readAssets(reading, type, [...new Set(ids)].sort())) assets.set(itemKeyOf(asset), asset);
   }
   const variables = await sameVariables(reading, given);
   const here = new Map(
     given.map((item) => [
-      placeOf(item),
+      itemKeyOf(item),
       assetOf(item, known, assets) ?? (item.type === 'variable' ? variables.get(item.title) : undefined),
     ]),
   );
-  const ids = new Map(given.map((item) => [placeOf(item), here.get(placeOf(item))?.id ?? newID()]));
+  const ids = new Map(given.map((item) => [itemKeyOf(item), here.get(itemKeyOf(item))?.id ?? newID()]));
   const others = await findOthers(importing.input, { items: given, inBundle: ids, given: body.ids ?? {} });
   const skipped = findSkipped(given, { here, others });
 
   const planned = new Map<string, PlannedItem>();
   for await (const item of cooperative(given)) {
-    const asset = here.get(placeOf(item));
-    const assetID = ids.get(placeOf(item)) ?? item.id;
-    const own = { item, asset, assetID, known: known.get(placeOf(item)) };
-    planned.set(assetID, await planItem(importing, own, { ids, others, isSkipped: skipped.has(placeOf(item)) }));
+    const asset = here.get(itemKeyOf(item));
+    const assetID = ids.get(itemKeyOf(item)) ?? item.id;
+    const own = { item, asset, assetID, known: known.get(itemKeyOf(item)) };
+    planned.set(assetID, await planItem(importing, own, { ids, others, isSkipped: skipped.has(itemKeyOf(item)) }));
   }
   await compare(importing, planned, ids);
   await warnOfVariables(em, [...planned.values()]);
   const ordered = new Map(
     [...planned].map(([id, { type, id: key, references }]) => {
       const needed = references.filter((one) => one.isNeeded || one.type === 'folder');
-      return [id, { type, key, needs: needed.flatMap((one) => ids.get(placeOf(one)) ?? []) }];
+      return [id, { type, key, needs: needed.flatMap((one) => ids.get(itemKeyOf(one)) ?? []) }];
     }),
   );
   return { items: inOrder(ordered).flatMap((id) => planned.get(id) ?? []) };
@@ -93,13 +93,13 @@ type Known = ReadonlyMap<string, AssetKey>;
 
 /** An asset that was imported before, or the one that the item was exported from. */
 function candidates(item: GivenItem, known: Known): string[] {
-  return [item.id, ...(known.get(placeOf(item)) ? [known.get(placeOf(item))?.assetID ?? item.id] : [])];
+  return [item.id, ...(known.get(itemKeyOf(item)) ? [known.get(itemKeyOf(item))?.assetID ?? item.id] : [])];
 }
 
 function assetOf(item: GivenItem, known: Known, assets: ReadonlyMap<string, TenantAsset>): TenantAsset | undefined {
   const { type } = item;
-  const imported = known.get(placeOf(item));
-  return (imported && assets.get(placeOf({ type, id: imported.assetID }))) ?? assets.get(placeOf(item));
+  const imported = known.get(itemKeyOf(item));
+  return (imported && assets.get(itemKeyOf({ type, id: imported.assetID }))) ?? assets.get(itemKeyOf(item));
 }
 
 interface Situation {
@@ -109,17 +109,17 @@ interface Situation {
 
 /** Items that cannot be saved, because something that they need is nowhere, or their secret; and those that need them. */
 function findSkipped(items: readonly GivenItem[], { here, others }: Situation): ReadonlySet<string> {
-  const places = new Set(items.map(placeOf));
+  const itemKeys = new Set(items.map(itemKeyOf));
   const needs = items.flatMap((item) =>
     item.references
-      .filter((one) => one.isNeeded && !others.has(placeOf(one)) && !here.get(placeOf(one)))
-      .map((one) => ({ needer: placeOf(item), needed: placeOf(one) })),
+      .filter((one) => one.isNeeded && !others.has(itemKeyOf(one)) && !here.get(itemKeyOf(one)))
+      .map((one) => ({ needer: itemKeyOf(item), needed: itemKeyOf(one) })),
   );
   const byNeeded = Map.groupBy(needs, ({ needed }) => needed);
-  const skipped = new Set(needs.filter(({ needed }) => !places.has(needed)).map(({ needer }) => needer));
-  for (const item of items) if (lacksItsSecret(item) && !here.get(placeOf(item))) skipped.add(placeOf(item));
+  const skipped = new Set(needs.filter(({ needed }) => !itemKeys.has(needed)).map(({ needer }) => needer));
+  for (const item of items) if (lacksItsSecret(item) && !here.get(itemKeyOf(item))) skipped.add(itemKeyOf(item));
   // The loop reaches those that it adds.
-  for (const place of skipped) for (const { needer } of byNeeded.get(place) ?? []) skipped.add(needer);
+  for (const itemKey of skipped) for (const { needer } of byNeeded.get(itemKey) ?? []) skipped.add(needer);
   return skipped;
 }
 
@@ -141,20 +141,20 @@ async function planItem(
   { item, asset, assetID, known }: Own,
   { ids, others, isSkipped }: Resolving,
 ): Promise<PlannedItem> {
-  const idFor = (one: Reference) => ids.get(placeOf(one)) ?? others.get(placeOf(one));
+  const idFor = (one: Reference) => ids.get(itemKeyOf(one)) ?? others.get(itemKeyOf(one));
   const absent = item.references.filter((one) => !one.isGuess && idFor(one) === undefined);
-  const missing = [...new Map(absent.map(({ type, id }) => [placeOf({ type, id }), { type, id }])).values()];
+  const missing = [...new Map(absent.map(({ type, id }) => [itemKeyOf({ type, id }), { type, id }])).values()];
   const isFiled = !absent.some(({ type, path }) => type === 'folder' && path.length === 1);
   const payload = withIDs(item.payload, item.references, idFor);
   const resolved = isFiled ? payload : { ...payload, ...unfiled(payload) };
   const permissions = resolved.assetPermissions;
   if (Array.isArray(permissions) && missing.length > 0) {
-    const gone = new Set(absent.map(({ path }) => path[1]));
-    resolved.assetPermissions = permissions.filter((_, at) => !gone.has(at));
+    const removed = new Set(absent.map(({ path }) => path[1]));
+    resolved.assetPermissions = permissions.filter((_, at) => !removed.has(at));
   }
-  const holder = { item, assetID, isHere: !!asset };
+  const owner = { item, assetID, isHere: !!asset };
   const isLeft = isSkipped && item.type !== 'variable';
-  const missingSecrets = isLeft ? [] : await missingSecretsOf(importing, holder);
+  const missingSecrets = isLeft ? [] : await missingSecretsOf(importing, owner);
   const { noun } = kinds[item.type];
   const warnings = [
     ...missing.map(({ type, id }) => `The ${nounOf(type)} ${id} that the ${noun} "${item.title}" names is not here`),
@@ -202,7 +202,7 @@ async function compare(
     asset ? [asset.id, ...assetReferences.map(({ id }) => id)] : [],
   );
   const stored = await keysOfAssets(onEntities(em), tenantID, [...new Set(named)]);
-  const inBundle = new Map([...ids].map(([place, id]) => [id, place.slice(place.indexOf(':') + 1)]));
+  const inBundle = new Map([...ids].map(([itemKey, id]) => [id, itemKey.slice(itemKey.indexOf(':') + 1)]));
   const keyFor = ({ id }: Reference) => inBundle.get(id) ?? stored.get(id)?.key;
   for await (const item of cooperative(planned.values())) {
     const { asset, known } = item;

@@ -1,11 +1,11 @@
-import { runCooperatively, cooperative } from '#shared/concurrency/cooperative.ts';
+import { cooperative, runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { type Issue, invalid } from '#shared/core/schema/issues.ts';
 import { MASK, maskSecrets } from '#shared/core/schema/secret.ts';
 import { findDatasourceType } from '#shared/datasources/types/index.ts';
 import type { BundledType } from './bundle-types.ts';
-import { placeOf } from './keys.ts';
+import { itemKeyOf } from './keys.ts';
 import { kinds } from './kinds.ts';
 import { type Reference, referencesIn } from './references.ts';
 import type { ImportBody } from './schemas.ts';
@@ -34,7 +34,7 @@ const MAX_NAMED = 20_000;
 /** Reads the items, or throws all of their faults. */
 export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<GivenItem[]> {
   const issues: Issue[] = [];
-  const places = new Set<string>();
+  const itemKeys = new Set<string>();
   const items: GivenItem[] = [];
   let named = 0;
   for await (const [index, { type, id, payload: given }] of cooperative(bundle.items.entries())) {
@@ -45,9 +45,9 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
         path: [...at, 'payload', kinds[type].title],
         message: `expected a text, received ${title === undefined ? 'nothing' : quote(title)}`,
       });
-    if (places.has(placeOf({ type, id })))
+    if (itemKeys.has(itemKeyOf({ type, id })))
       issues.push({ path: [...at, 'id'], message: 'another item of this type has this id' });
-    places.add(placeOf({ type, id }));
+    itemKeys.add(itemKeyOf({ type, id }));
     const payload = masked(type, given);
     const own = holders.has(type) ? secrets.filter((one) => one.id === id) : [];
     const references = await runCooperatively(referencesIn(type, payload));
@@ -62,9 +62,9 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
 }
 
 function faultsOf(secrets: NonNullable<ImportBody['secrets']>, items: readonly GivenItem[]): Issue[] {
-  const places = new Set(items.filter(({ type }) => holders.has(type)).map(({ id }) => id));
+  const holderIDs = new Set(items.filter(({ type }) => holders.has(type)).map(({ id }) => id));
   const message = 'there is no datasource or variable with this id in the bundle';
-  return secrets.flatMap(({ id }, index) => (places.has(id) ? [] : [{ path: ['secrets', index, 'id'], message }]));
+  return secrets.flatMap(({ id }, index) => (holderIDs.has(id) ? [] : [{ path: ['secrets', index, 'id'], message }]));
 }
 
 /** A bundle brings no secrets: those that a person has written into it are masked. */

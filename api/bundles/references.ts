@@ -41,19 +41,19 @@ export const typeOfResource: Readonly<Partial<Record<Resource, BundledType>>> = 
 
 /**
  * All that a payload names: what node kinds, widgets, pages, actions and datasources declare, then what else JSON of an admin UI
- * mentions. Each place is listed once. Yields where it may pause.
+ * mentions. Each location is listed once. Yields where it may pause.
  */
 export function* referencesIn(type: BundledType, payload: JsonObject): Generator<void, Reference[]> {
   const found = finders[type](payload);
   const own = Array.isArray(found) ? found : yield* found;
   const declared = [...optional(payload.folderID, 'folder', ['folderID']), ...own];
-  const byPlace = new Map<string, Reference>();
+  const byLocation = new Map<string, Reference>();
   for (const [index, one] of declared.entries()) {
     if (index % 1_000 === 999) yield;
-    const place = [one.isKey ? 'key' : '', ...one.path].join('\0');
-    if (!byPlace.has(place)) byPlace.set(place, one);
+    const location = [one.isKey ? 'key' : '', ...one.path].join('\0');
+    if (!byLocation.has(location)) byLocation.set(location, one);
   }
-  return [...byPlace.values()];
+  return [...byLocation.values()];
 }
 
 type Finder = (payload: JsonObject) => Reference[] | Generator<void, Reference[]>;
@@ -207,7 +207,7 @@ export function withIDs(
   return copy;
 }
 
-/** All at once: two keys may change places. */
+/** All at once: two keys may be swapped. */
 function renameKeys(object: object, names: ReadonlyMap<string, string>): void {
   const entries = Object.entries(object);
   for (const key of names.keys()) Reflect.deleteProperty(object, key);

@@ -4,12 +4,12 @@ import { OAuthConnection } from '#shared/entities/tables/oauth-connection.ts';
 import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
 import type { BundledType } from './bundle-types.ts';
 import { bundledTypes } from './bundle-types.ts';
-import type { ImportInput } from './call-route.ts';
-import { keysOfItems, placeOf } from './keys.ts';
+import { itemKeyOf, keysOfItems } from './keys.ts';
 import { readers } from './payloads.ts';
 import type { GivenItem } from './read-items.ts';
+import type { ImportInput } from './run-handler.ts';
 
-/** Ids in the tenant for the references that lead out of the bundle, by `placeOf`. */
+/** Ids in the tenant for the references that lead out of the bundle, by `itemKeyOf`. */
 export type Others = ReadonlyMap<string, string>;
 
 interface OutboundReference {
@@ -26,13 +26,13 @@ export async function findOthers(
   { em, tenantID }: ImportInput,
   { items, inBundle, given }: OutboundReference,
 ): Promise<Others> {
-  const outbound = items.flatMap(({ references }) => references).filter((one) => !inBundle.has(placeOf(one)));
+  const outbound = items.flatMap(({ references }) => references).filter((one) => !inBundle.has(itemKeyOf(one)));
   const bundled = outbound.flatMap(({ type, id }) => (isBundled(type) ? [{ type, id }] : []));
   const keys = await keysOfItems(onEntities(em), tenantID, bundled);
   const others = new Map<string, string>();
   for (const [type, named] of Map.groupBy(outbound, (one) => one.type)) {
     const wanted = new Map(
-      named.map((one) => [one.id, given[one.id] ?? keys.get(placeOf(one))?.assetID ?? one.id] as const),
+      named.map((one) => [one.id, given[one.id] ?? keys.get(itemKeyOf(one))?.assetID ?? one.id] as const),
     );
     const where = isBundled(type) ? readers[type].where : {};
     const there = new Set<string>();
@@ -42,7 +42,7 @@ export async function findOthers(
       const found = await em.find(entityOf(type), which, { fields: ['id'], disableIdentityMap: true });
       for (const { id } of found) there.add(id);
     }
-    for (const [key, id] of wanted) if (there.has(id)) others.set(placeOf({ type, id: key }), id);
+    for (const [key, id] of wanted) if (there.has(id)) others.set(itemKeyOf({ type, id: key }), id);
   }
   return others;
 }

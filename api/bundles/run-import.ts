@@ -6,14 +6,14 @@ import { onEntities, type Query } from '#shared/db/query.ts';
 import { BundleImport } from '#shared/entities/tables/bundle-import.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
 import { shapeOf } from '#shared/triggers/listeners/endpoint-path.ts';
-import { freshIn, type ImportInput, type Importing } from './run-handler.ts';
 import { hashOf } from './hash.ts';
-import { type AssetKey, placeOf, writeKeys } from './keys.ts';
+import { type AssetKey, itemKeyOf, writeKeys } from './keys.ts';
 import { kinds } from './kinds.ts';
 import { nounOf, type Plan, type PlannedItem } from './plan-import.ts';
 import { noteProgress } from './progress.ts';
 import { type Reading, readAssets } from './read-assets.ts';
 import { withSecrets } from './read-items.ts';
+import { freshIn, type ImportInput, type Importing } from './run-handler.ts';
 import { saveItem } from './save-item.ts';
 
 export type Change = {
@@ -48,10 +48,10 @@ export async function runImport(importing: Importing, { items }: Plan, { onConfl
   const warnings: string[] = [];
   const later: PlannedItem[] = [];
   /** New assets that are not saved yet. */
-  const left = new Set(written.filter(({ asset }) => !asset).map(placeOf));
+  const left = new Set(written.filter(({ asset }) => !asset).map(itemKeyOf));
   for (const item of written) {
-    left.delete(placeOf(item));
-    const ahead = item.references.some((one) => one.isNeeded && left.has(placeOf(one)));
+    left.delete(itemKeyOf(item));
+    const ahead = item.references.some((one) => one.isNeeded && left.has(itemKeyOf(one)));
     if (item.type === 'listener') warnings.push(...(await freeEndpoint(importing.input, item)));
     missing.set(item.assetID, await save(own, item, { isIncomplete: ahead }));
     noteProgress({ done: missing.size, total: written.length });

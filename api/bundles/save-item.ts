@@ -3,8 +3,8 @@ import { mapPaths, type Path } from '#shared/core/schema/issues.ts';
 import { ListenerAction } from '#shared/entities/tables/listener-action.ts';
 import { actionRoutes } from '../resources/listeners/actions.ts';
 import type { BundledType } from './bundle-types.ts';
-import { callRoute, freshIn, type Importing } from './call-route.ts';
 import { kinds } from './kinds.ts';
+import { freshIn, type Importing, runHandler } from './run-handler.ts';
 import { saveDatasource } from './save-datasource.ts';
 import { savers } from './savers.ts';
 
@@ -33,12 +33,12 @@ export async function saveItem(importing: Importing, saved: Saved): Promise<Path
   const params = { tenantID: importing.input.tenantID, [param]: id };
   if (isNew) {
     const body = { ...without(payload, notOnCreate), ...(isIncomplete && incomplete) };
-    await callRoute(importing, create, { body, id, at, what });
+    await runHandler(importing, create, { body, id, at, what });
     const rest = Object.fromEntries(notOnCreate.map((field) => [field, payload[field]]).filter(([, value]) => value));
-    if (Object.keys(rest).length > 0) await callRoute(importing, update, { params, body: rest, at, what });
+    if (Object.keys(rest).length > 0) await runHandler(importing, update, { params, body: rest, at, what });
     return [];
   }
-  await callRoute(importing, update, { params, body: without(payload, notOnUpdate), at, what });
+  await runHandler(importing, update, { params, body: without(payload, notOnUpdate), at, what });
   if (type === 'listener') await saveActions(importing, { id, payload, at, what });
   return [];
 }
@@ -50,7 +50,7 @@ export async function removeItem(
 ): Promise<void> {
   const { remove, param } = savers[type];
   const what = `The ${kinds[type].noun} "${title}"`;
-  await callRoute(importing, remove, { params: { tenantID: importing.input.tenantID, [param]: id }, at: [], what });
+  await runHandler(importing, remove, { params: { tenantID: importing.input.tenantID, [param]: id }, at: [], what });
 }
 
 export function without(payload: JsonObject, fields: readonly string[]): JsonObject {
@@ -69,6 +69,6 @@ async function saveActions(
   await em.nativeDelete(ListenerAction, { listenerID });
   for (const [index, action] of actions.entries()) {
     const params = { tenantID: importing.input.tenantID, listenerID };
-    await callRoute(importing, add, { params, body: action as JsonObject, at: [...at, 'actions', index], what });
+    await runHandler(importing, add, { params, body: action as JsonObject, at: [...at, 'actions', index], what });
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '#shared/core/json.ts';
-import { Message } from '../http/fields/response-parts.ts';
 import { ID } from '../http/fields/id.ts';
+import { Message } from '../http/fields/response-parts.ts';
 import { bundledTypes } from './bundle-types.ts';
 import {
   exampleBundle,
@@ -162,16 +162,16 @@ export const Planned = z
   })
   .meta({ id: 'BundlePlan' });
 
-const place = { type: BundledType, originalID: z.uuid().describe('Its key') };
+const itemKey = { type: BundledType, originalID: z.uuid().describe('Its key') };
 export const Imported = z
   .object({
     importID: z.uuid().nullable().describe('For a rollback; null if nothing was changed'),
     results: z.array(
       z
-        .object({ ...place, newID: z.uuid(), action: z.enum(['create', 'update', 'unchanged']) })
+        .object({ ...itemKey, newID: z.uuid(), action: z.enum(['create', 'update', 'unchanged']) })
         .meta({ id: 'ImportedItem' }),
     ),
-    skipped: z.array(z.object({ ...place, reason: z.string() }).meta({ id: 'SkippedItem' })),
+    skipped: z.array(z.object({ ...itemKey, reason: z.string() }).meta({ id: 'SkippedItem' })),
     warnings: z.array(z.string()),
     message: Message,
   })

@@ -4,8 +4,8 @@ import { plainArray } from '#shared/db/array.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { isAllowed } from '../http/access/grant.ts';
 import type { BundledType } from './bundle-types.ts';
-import type { Importing } from './call-route.ts';
 import { kinds } from './kinds.ts';
+import type { Importing } from './run-handler.ts';
 import type { Change } from './run-import.ts';
 
 type Removed = Pick<Change, 'type' | 'assetID' | 'title'>;

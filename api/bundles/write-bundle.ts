@@ -4,7 +4,7 @@ import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { type Collected, inOrder } from './collect.ts';
 import { sorted } from './hash.ts';
-import { keysOfAssets, placeOf } from './keys.ts';
+import { itemKeyOf, keysOfAssets } from './keys.ts';
 import { type Reference, withIDs } from './references.ts';
 import type { BundleItem } from './schemas.ts';
 import { withMissing } from './secrets.ts';
@@ -39,8 +39,8 @@ export async function writeItems(
 
   function dependenciesOf({ id: own, references }: Collected): BundleItem['dependencies'] {
     const shown = references.filter(({ id, isGuess }) => id !== own && (!isGuess || collected.has(id)));
-    const others = new Map(shown.map((one) => [placeOf(one), one]));
-    return [...others.values()].map(describe).sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
+    const others = new Map(shown.map((one) => [itemKeyOf(one), one]));
+    return [...others.values()].map(describe).sort((one, other) => (itemKeyOf(one) < itemKeyOf(other) ? -1 : 1));
   }
 
   function describe({ type, id }: Reference) {

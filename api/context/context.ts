@@ -24,7 +24,7 @@ import type { RequestCount } from '../http/limits/rate-limit.ts';
 import type { Refusals } from '../http/limits/refusals.ts';
 import type { ReadExecutableVersion } from '../runs/executable-versions.ts';
 import type { AwaitedRuns } from '../streams/awaited-runs.ts';
-import type { AnswerStreams } from '../streams/chat-streams.ts';
+import type { ChatStreams } from '../streams/chat-streams.ts';
 import type { EventStreams } from '../streams/event-streams.ts';
 
 /** Everything a handler may use. */
@@ -76,7 +76,7 @@ export interface RequestServices {
   bytes: MemoryBudget;
   audit: AuditTrail;
   streams: EventStreams;
-  answers: AnswerStreams;
+  chatStreams: ChatStreams;
   /** Set once the process has begun to stop. */
   readonly draining: AbortSignal;
 }

@@ -47,7 +47,7 @@ export async function holdVersion(pool: Pool, id: string): Promise<void> {
  * Requires that the tenant has room for versions that were flushed in the transaction of the caller, which rolls them back otherwise.
  * Postgres has measured them, and holds up other saves of the tenant until the end of the transaction.
  */
-export function requireVersionRoom(em: EntityManager, tenantID: string): Promise<void> {
+export function requireVersionCapacity(em: EntityManager, tenantID: string): Promise<void> {
   return requireQuota(onEntities(em), { quota: 'versionBytes', ownerID: tenantID, amount: 0 });
 }
 

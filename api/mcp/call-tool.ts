@@ -4,7 +4,7 @@ import type { ApiContext } from '../context/context.ts';
 import { refuseManyNames } from '../tools/argument-names.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import { searchTools } from '../tools/search.ts';
-import type { ToolAnswer, ToolArguments } from '../tools/tool.ts';
+import type { ToolArguments, ToolResult } from '../tools/tool.ts';
 import { AWAIT, askForApproval, awaitApproval, mustWait } from './approval.ts';
 import { CALL, SEARCH } from './grouped.ts';
 import { invalidParams } from './protocol-errors.ts';
@@ -62,7 +62,7 @@ function namedIn({ name, arguments: args }: ToolArguments): Asked['params'] {
   return { name, arguments: args as ToolArguments | undefined };
 }
 
-function resultOf(tool: string, { status, body }: ToolAnswer): CallToolResult {
+function resultOf(tool: string, { status, body }: ToolResult): CallToolResult {
   if (status < 400) return { content: [{ type: 'text', text: JSON.stringify(body) }], structuredContent: body };
   const { error } = body as { error?: { code: string; message: string; details?: unknown } };
   const shown = {

@@ -27,7 +27,7 @@ export async function startMCP({ config, logger, context: given }: MCPOptions): 
   // The process of the API is asked for the tools of few, and starts without describing them.
   if (!given) await app.describe();
   resources.defer(() => app.close());
-  early.answerWith(app.listener);
+  early.serveWith(app.listener);
   resources.defer(() => opened?.drain());
   const served = opened && (await serveContextMetrics(resources, { name: 'mcp', context: opened, config, logger }));
 

@@ -1,6 +1,6 @@
 import type { ListResourcesResult, ReadResourceResult } from '@modelcontextprotocol/server';
 import type { ToolRegistry } from '../tools/registry.ts';
-import type { ToolAnswer } from '../tools/tool.ts';
+import type { ToolResult } from '../tools/tool.ts';
 import { internalError, invalidParams } from './protocol-errors.ts';
 import type { Session } from './session.ts';
 
@@ -112,7 +112,7 @@ export async function readResource(
   return { contents: [{ uri, mimeType, text: JSON.stringify(body) }] };
 }
 
-function failed({ error }: ToolAnswer['body']): Error {
+function failed({ error }: ToolResult['body']): Error {
   const { code, message } = error as { code: string; message: string };
   return code === 'INTERNAL_ERROR' ? internalError(message) : invalidParams(`${code}: ${message}`);
 }

@@ -3,7 +3,7 @@ import type { ServerContext } from '@modelcontextprotocol/server';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { isTerminal, type RunStatus } from '#shared/workflow/progress/status.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
-import type { ToolAnswer, ToolArguments, ToolCaller } from '../tools/tool.ts';
+import type { ToolArguments, ToolCaller, ToolResult } from '../tools/tool.ts';
 
 /** Less than the minute for which clients wait for an answer. */
 const SECONDS = 50;
@@ -31,7 +31,7 @@ export async function startRun(
   registry: ToolRegistry,
   caller: ToolCaller,
   { name, args, mcpReq, isCancelled }: Started,
-): Promise<ToolAnswer> {
+): Promise<ToolResult> {
   const { seconds, others } = waitIn(name, args);
   // Without the signal: the id of a run that is accepted while its client cancels would be lost.
   const answer = await registry.call(caller, name, others);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Json } from '#shared/core/json.ts';
 
-const Place = z
+const GridPosition = z
   .object({
     i: z.string().max(255).meta({ title: 'Widget', description: 'Key of a widget of the dashboard' }),
     x: z.number().meta({ title: 'Column', description: 'Columns to the left of the widget, from 0' }),
@@ -12,13 +12,22 @@ const Place = z
   .catchall(Json)
   .meta({ id: 'DashboardPlace' });
 
-const Places = z.array(Place).max(1_000);
+const GridPositions = z.array(GridPosition).max(1_000);
 
 const Layouts = z
   .object({
-    lg: Places.nullish().meta({ title: 'Wide screens', description: 'Places of the widgets on a wide screen' }),
-    md: Places.nullish().meta({ title: 'Medium screens', description: 'Places of the widgets on a medium screen' }),
-    sm: Places.nullish().meta({ title: 'Narrow screens', description: 'Places of the widgets on a narrow screen' }),
+    lg: GridPositions.nullish().meta({
+      title: 'Wide screens',
+      description: 'GridPositions of the widgets on a wide screen',
+    }),
+    md: GridPositions.nullish().meta({
+      title: 'Medium screens',
+      description: 'GridPositions of the widgets on a medium screen',
+    }),
+    sm: GridPositions.nullish().meta({
+      title: 'Narrow screens',
+      description: 'GridPositions of the widgets on a narrow screen',
+    }),
   })
   .catchall(Json)
   .meta({ id: 'DashboardLayouts' });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { QueryAnswer } from '#shared/messaging/queues/query-runs.ts';
 import { ResultColumn } from '../http/fields/response-parts.ts';
 
-const exampleAnswer = {
+const exampleResponse = {
   dataQueryResult: [
     { id: 1, total: '19.90' },
     { id: 4, total: '7.50' },
@@ -16,7 +16,7 @@ const exampleAnswer = {
   isCached: false,
 };
 
-export const DataQueryAnswer = QueryAnswer.extend({ columns: z.array(ResultColumn).optional() }).meta({
+export const DataQueryResponse = QueryAnswer.extend({ columns: z.array(ResultColumn).optional() }).meta({
   id: 'DataQueryAnswer',
-  examples: [exampleAnswer],
+  examples: [exampleResponse],
 });

@@ -7,7 +7,7 @@ import { ID } from '../http/fields/id.ts';
 import { noteOnSocket } from './audit-sockets.ts';
 import { attachWidgetEvents } from './bridge/attach.ts';
 import type { BridgeContext } from './bridge/widget-events.ts';
-import { enter, leave, type NamedWork, requirePlace, tenantsOf, type Work } from './enter.ts';
+import { enter, leave, type NamedWork, requireFreeRoom, tenantsOf, type Work } from './enter.ts';
 import {
   findJoinable,
   findListenerGrant,
@@ -68,7 +68,7 @@ async function joinRun(
 ): Promise<Joined> {
   await stillSignedIn(socket, context);
   const { grant, version, status, seq } = await findJoinable(context, socket.data.userID, instanceID);
-  requirePlace(socket, instanceID);
+  requireFreeRoom(socket, instanceID);
   return {
     answer: { instanceID, status, seq },
     begin() {
@@ -89,7 +89,7 @@ async function joinRoom(socket: ClientSocket, context: EventContext, room: strin
   const grant: Grant = { tenantID };
   const version = await requireGrant(context, socket.data.userID, grant);
   const name = rooms.tenant(tenantID);
-  requirePlace(socket, name);
+  requireFreeRoom(socket, name);
   return {
     answer: { room: name },
     begin() {
@@ -109,7 +109,7 @@ async function joinTest(socket: ClientSocket, context: EventContext, room: strin
   await stillSignedIn(socket, context);
   const checked = await findListenerGrant(context, socket.data.userID, listenerID);
   const name = rooms.listenerTest(listenerID);
-  requirePlace(socket, name);
+  requireFreeRoom(socket, name);
   // Before the answer: an event that comes after it is sent.
   await context.tests.announce(listenerID);
   const begin = () => context.tests.begin(listenerID);
@@ -123,7 +123,7 @@ async function joinPage(socket: ClientSocket, context: EventContext, room: strin
   await stillSignedIn(socket, context);
   const found = await findPageGrants(context, socket.data.userID, appPageID);
   const names = found.map(({ grant }) => rooms.appPage(appPageID, grant.tenantID));
-  for (const name of names) requirePlace(socket, name);
+  for (const name of names) requireFreeRoom(socket, name);
   return {
     answer: { room: pageRoom(appPageID) },
     begin() {

@@ -41,7 +41,7 @@ export function tenantsOf({ data }: ClientSocket): ReadonlySet<string> {
   return new Set([...data.rooms.values()].map(({ grant }) => grant.tenantID));
 }
 
-export function requirePlace(socket: ClientSocket, room: string): void {
+export function requireFreeRoom(socket: ClientSocket, room: string): void {
   const { rooms: joined } = socket.data;
   if (joined.size >= maxRooms && !joined.has(room))
     throw new AppError('QUOTA_EXCEEDED', `A socket may be in ${maxRooms} rooms`, { reason: 'socket rooms' });

@@ -6,7 +6,7 @@ import type { AnyServerPayload, operatorEvents } from '#shared/messaging/realtim
 import type { FleetView } from '../fleet/fleet.ts';
 import { ID } from '../http/fields/id.ts';
 import { presentFleet, presentTenantState } from '../resources/fleet/present.ts';
-import { hasRoom } from './socket.ts';
+import { hasCapacity } from './socket.ts';
 
 /** The namespace of operators, whose sign-in is another than that of users. */
 export const OPERATORS = '/operator';
@@ -82,7 +82,7 @@ export function serveFleetRooms(namespace: OperatorSockets, { fleet, identify, l
     const staying = joined.filter(({ connected }) => connected);
     for (const room of new Set(staying.flatMap(({ data }) => [...data.rooms]))) {
       const send = await read(room);
-      for (const socket of staying) if (socket.data.rooms.has(room) && hasRoom(socket)) send?.(socket);
+      for (const socket of staying) if (socket.data.rooms.has(room) && hasCapacity(socket)) send?.(socket);
     }
   }
 

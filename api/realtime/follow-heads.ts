@@ -63,7 +63,7 @@ export function followHeads({ name, text, wanted, deliver }: Heads, { pool, logg
     return chosen;
   }
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const now = performance.now();
     const chosen = choose(now);
     if (chosen.length === 0) return;
@@ -83,8 +83,8 @@ export function followHeads({ name, text, wanted, deliver }: Heads, { pool, logg
   const timer = setInterval(() => {
     if (isBusy) return;
     isBusy = true;
-    look()
-      .catch((error: unknown) => logger.warn({ err: error, name }, 'heads of lists not read; the next look will'))
+    poll()
+      .catch((error: unknown) => logger.warn({ err: error, name }, 'heads of lists not read; the next poll will'))
       .finally(() => {
         isBusy = false;
       });
@@ -96,7 +96,7 @@ function openOf(states: Tenant['states']): string[] {
   return [...states.values()].flatMap(({ id, isOpen }) => (isOpen ? [id] : []));
 }
 
-/** A write becomes visible when its transaction commits, so a row that appears may be a little older than the look before. */
+/** A write becomes visible when its transaction commits, so a row that appears may be a little older than the poll before. */
 const LATE_MS = 5_000;
 
 /** A row that was not in the head is told only if it was written since: another may have made room for it. */

@@ -5,7 +5,7 @@ interface News<Row> {
   /** For the log, and of the prepared statement. */
   name: string;
   table: string;
-  /** The column whose ids are wanted; each gets its share of a look. */
+  /** The column whose ids are wanted; each gets its share of a poll. */
   owner: string;
   /** SQL of the fields of a row. */
   fields: string;
@@ -22,9 +22,9 @@ interface Needs {
 }
 
 const EVERY_MS = 500;
-/** A row becomes visible when its transaction commits, so each look goes back further than the one before. */
-const LOOK_BACK_SECONDS = 15;
-/** Rows of one owner, and of all, in a look. */
+/** A row becomes visible when its transaction commits, so each poll goes back further than the one before. */
+const OVERLAP_SECONDS = 15;
+/** Rows of one owner, and of all, in a poll. */
 const AT_ONCE = { ofOwner: 300, ofAll: 5_000 };
 
 /**
@@ -32,7 +32,7 @@ const AT_ONCE = { ofOwner: 300, ofAll: 5_000 };
  * committed it.
  */
 export function followRows<Row>(news: News<Row>, { pool, logger, everyMs = EVERY_MS }: Needs): Disposable {
-  const text = look(news);
+  const text = poll(news);
   /** When each row was read, by the clock of this process. */
   const seen = new Map<string, number>();
   let since: Date | null = null;
@@ -52,7 +52,7 @@ export function followRows<Row>(news: News<Row>, { pool, logger, everyMs = EVERY
     const [{ now, found } = { now: null, found: [] }] = rows;
     const readAt = performance.now();
     since = now;
-    for (const [id, at] of seen) if (at < readAt - 2_000 * LOOK_BACK_SECONDS) seen.delete(id);
+    for (const [id, at] of seen) if (at < readAt - 2_000 * OVERLAP_SECONDS) seen.delete(id);
     for (const { id } of found) seen.set(id, readAt);
     if (found.length > 0) await news.deliver(found.map(({ row }) => row));
   }
@@ -61,7 +61,7 @@ export function followRows<Row>(news: News<Row>, { pool, logger, everyMs = EVERY
     if (isBusy) return;
     isBusy = true;
     read()
-      .catch((error) => logger.warn({ err: error, name: news.name }, 'news not read; the next look will'))
+      .catch((error) => logger.warn({ err: error, name: news.name }, 'news not read; the next poll will'))
       .finally(() => {
         isBusy = false;
       });
@@ -69,13 +69,13 @@ export function followRows<Row>(news: News<Row>, { pool, logger, everyMs = EVERY
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-const look = ({ table, owner, fields }: Pick<News<unknown>, 'table' | 'owner' | 'fields'>) => `
+const poll = ({ table, owner, fields }: Pick<News<unknown>, 'table' | 'owner' | 'fields'>) => `
 select now() as now, coalesce((
   select json_agg(json_build_object('id', id, 'row', json_build_object(${fields})) order by created_at, id)
   from (
     select * from (
       select *, row_number() over (partition by ${owner} order by created_at, id) as n from ${table}
-      where created_at > coalesce($1::timestamptz, now()) - interval '${LOOK_BACK_SECONDS} seconds'
+      where created_at > coalesce($1::timestamptz, now()) - interval '${OVERLAP_SECONDS} seconds'
         and ${owner} = any($2::uuid[]) and not (id::text = any($3::text[]))
     ) numbered
     where n <= $4 order by n limit $5

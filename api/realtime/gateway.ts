@@ -2,7 +2,7 @@ import { type Server as HttpServer, type IncomingMessage, ServerResponse } from 
 import { Server } from 'socket.io';
 import { toAppError } from '#shared/core/errors.ts';
 import { IMPORT_CHANNEL, ImportJobUpdate } from '#shared/messaging/realtime/import-jobs.ts';
-import { INTAKE_CHANNEL, IntakeUpdate } from '#shared/messaging/realtime/intake-pause.ts';
+import { INTAKE_PAUSE_CHANNEL, IntakePauseUpdate } from '#shared/messaging/realtime/intake-pause.ts';
 import { LISTENER_BROADCAST } from '#shared/messaging/realtime/listener-events.ts';
 import { TEST_BROADCAST } from '#shared/messaging/realtime/listener-tests.ts';
 import { RUN_BROADCAST } from '#shared/messaging/realtime/publish.ts';
@@ -10,14 +10,14 @@ import { REMINDER_BROADCAST } from '#shared/messaging/realtime/reminders.ts';
 import { ACCESS_CHANNEL, AccessSignal } from '../auth/access-signals.ts';
 import type { ApiContext } from '../context/context.ts';
 import type { ConnectionLimit } from '../http/limits/connections.ts';
-import { answerTooMany } from '../http/response/unreadable.ts';
+import { refuseTooMany } from '../http/response/unreadable.ts';
 import type { RunWatch } from '../streams/watch.ts';
 import { startAssetChanges } from './asset-changes.ts';
 import { createGraphParts } from './bridge/graph-nodes.ts';
 import { attachClientEvents } from './client-events.ts';
 import { OPERATORS, type OperatorSockets, serveFleetRooms } from './fleet-room.ts';
 import { sendImportUpdate } from './import-jobs.ts';
-import { sendIntakeUpdate } from './intake.ts';
+import { sendIntakePause } from './intake.ts';
 import { sendListenerEvents } from './listener-events.ts';
 import { createListenerTests, sendListenerTests } from './listener-tests.ts';
 import { startNotifications } from './notifications.ts';
@@ -66,7 +66,7 @@ export function createGateway({ server, context, watch, connections }: Dependenc
   io.engine.use((request: IncomingMessage, response: ServerResponse, next: () => void) => {
     const end = response instanceof ServerResponse ? response : request.socket;
     if (connections.admits(request, end)) next();
-    else answerTooMany(response);
+    else refuseTooMany(response);
   });
   io.engine.on('connection', limits.opened);
   io.use(async (socket, next) => {
@@ -110,9 +110,9 @@ export function createGateway({ server, context, watch, connections }: Dependenc
   });
 
   // Every gateway gets the message, so each sends to its own sockets.
-  const unsubscribeIntake = backplane.messages.subscribe(INTAKE_CHANNEL, (message) => {
-    const update = IntakeUpdate.safeParse(message).data;
-    if (update) sendIntakeUpdate(io.of('/').sockets.values(), update);
+  const unsubscribeIntakePause = backplane.messages.subscribe(INTAKE_PAUSE_CHANNEL, (message) => {
+    const update = IntakePauseUpdate.safeParse(message).data;
+    if (update) sendIntakePause(io.of('/').sockets.values(), update);
   });
 
   const unsubscribeImports = backplane.messages.subscribe(IMPORT_CHANNEL, (message) => {
@@ -127,7 +127,7 @@ export function createGateway({ server, context, watch, connections }: Dependenc
       for (const each of news) each[Symbol.dispose]();
       await tests[Symbol.asyncDispose]();
       unsubscribeAccess();
-      unsubscribeIntake();
+      unsubscribeIntakePause();
       unsubscribeImports();
       // Not `io.close()`: that closes the HTTP server, which has another owner, and the sockets of other processes.
       io.local.disconnectSockets(true);

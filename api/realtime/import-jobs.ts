@@ -1,6 +1,6 @@
 import type { ImportJobUpdate } from '#shared/messaging/realtime/import-jobs.ts';
 import type { ApiContext } from '../context/context.ts';
-import { type ClientSocket, hasRoom } from './socket.ts';
+import { type ClientSocket, hasCapacity } from './socket.ts';
 
 /** Sends the update to the sockets of its user in this process, while the user is a member. Slow ones do not get it. */
 export async function sendImportUpdate(
@@ -13,7 +13,7 @@ export async function sendImportUpdate(
   if (own().length === 0) return;
   try {
     if (!(await authenticator.findMembership(userID, tenantID))) return;
-    for (const socket of own()) if (hasRoom(socket)) socket.emit('import_job_update', update);
+    for (const socket of own()) if (hasCapacity(socket)) socket.emit('import_job_update', update);
   } catch (error) {
     logger.warn({ err: error }, 'an update of an import is not sent');
   }

@@ -1,12 +1,12 @@
 import { PagePush } from '#shared/messaging/realtime/listener-events.ts';
 import { rooms } from './rooms.ts';
-import { type ClientSocket, hasRoom } from './socket.ts';
+import { type ClientSocket, hasCapacity } from './socket.ts';
 
 /** Sends events to the sockets of this process that watch their pages. Slow ones do not get them: they would be held for them. */
 export function sendListenerEvents(sockets: () => Iterable<ClientSocket>, broadcast: unknown): void {
   for (const { tenantID, appPageID, ...push } of PagePush.array().catch([]).parse(broadcast)) {
     const room = rooms.appPage(appPageID, tenantID);
     for (const socket of sockets())
-      if (socket.data.rooms.has(room) && hasRoom(socket)) socket.emit('listener_event', push);
+      if (socket.data.rooms.has(room) && hasCapacity(socket)) socket.emit('listener_event', push);
   }
 }

@@ -1,7 +1,7 @@
 import { Notification } from '#shared/messaging/realtime/notifications.ts';
 import type { ApiContext } from '../context/context.ts';
 import { followRows } from './follow-rows.ts';
-import { type ClientSocket, hasRoom } from './socket.ts';
+import { type ClientSocket, hasCapacity } from './socket.ts';
 
 /** Sends notifications to the sockets of their users in this process. Slow ones do not get them: the list has them. */
 export function startNotifications(
@@ -40,5 +40,5 @@ async function isMember(
 
 function send(sockets: Iterable<ClientSocket>, notification: Notification): void {
   for (const socket of sockets)
-    if (socket.data.userID === notification.userID && hasRoom(socket)) socket.emit('notification', notification);
+    if (socket.data.userID === notification.userID && hasCapacity(socket)) socket.emit('notification', notification);
 }

@@ -40,7 +40,7 @@ type Send = (messages: Told[]) => void;
 function tellAll(followers: ReadonlySet<Follower>, messages: ServerMessage[], send: Send): void | Promise<void> {
   const [only, ...others] = followers;
   if (only && others.length === 0 && !only.tell) return tellPlainly(only, messages, send);
-  return tellInOrder(followers, messages, send);
+  return tellRoundRobin(followers, messages, send);
 }
 
 function tellPlainly(follower: Follower, messages: ServerMessage[], send: Send): void {
@@ -50,7 +50,7 @@ function tellPlainly(follower: Follower, messages: ServerMessage[], send: Send):
   send(messages.filter(({ payload }) => payload.seq >= next));
 }
 
-async function tellInOrder(followers: ReadonlySet<Follower>, messages: ServerMessage[], send: Send): Promise<void> {
+async function tellRoundRobin(followers: ReadonlySet<Follower>, messages: ServerMessage[], send: Send): Promise<void> {
   for (const [seq, change] of Map.groupBy(messages, ({ payload }) => payload.seq)) {
     const told: Told[] = [];
     for (const follower of [...followers]) {

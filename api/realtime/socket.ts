@@ -66,7 +66,7 @@ export interface Bridge {
   /** How the run was started through an app page, if it was. */
   readonly page: { appPageID: string; workflowAlias: string } | null;
   /** The context that is sent with every node, if it is small enough. */
-  readonly kept?: { readonly length: number } | null;
+  readonly cached?: { readonly length: number } | null;
 }
 
 export type SocketServer = Server<DefaultEventsMap, ServerToClient, Interserver, SocketState>;
@@ -92,19 +92,19 @@ export function sendTo(
     // Event and payload belong together in the message; the union of pairs is what `emit` cannot express.
     for (const { event, payload } of messages) emit(event, payload);
   };
-  return Object.assign(deliver, { room: () => roomFor(socket) });
+  return Object.assign(deliver, { room: () => capacityFor(socket) });
 }
 
 /** Resolves when there is room in what is queued for the client, in turn; undefined if there is. */
-function roomFor(socket: ClientSocket): Promise<void> | undefined {
-  if (hasRoom(socket)) return undefined;
+function capacityFor(socket: ClientSocket): Promise<void> | undefined {
+  if (hasCapacity(socket)) return undefined;
   const { promise, resolve } = Promise.withResolvers<void>();
   if (socket.data.waiting.push(resolve) === 1) void letGoOn(socket);
   return promise;
 }
 
 /** Whether a message that is not read again later may be sent. */
-export function hasRoom(socket: Pick<ClientSocket, 'conn'>): boolean {
+export function hasCapacity(socket: Pick<ClientSocket, 'conn'>): boolean {
   return queuedFor(socket) <= maxQueued;
 }
 

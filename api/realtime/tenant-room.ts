@@ -3,7 +3,7 @@ import type { AnyServerPayload, events } from '#shared/messaging/realtime/events
 import type { ApiContext } from '../context/context.ts';
 import { requireGrant } from './join.ts';
 import { rooms } from './rooms.ts';
-import { type ClientSocket, hasRoom } from './socket.ts';
+import { type ClientSocket, hasCapacity } from './socket.ts';
 
 export type RoomContext = Pick<ApiContext, 'access' | 'pool' | 'logger'>;
 
@@ -34,7 +34,7 @@ export async function tellMembers<E extends keyof typeof events.server>(
   { tenantID, event, hear }: News<E>,
 ): Promise<void> {
   const room = rooms.tenant(tenantID);
-  const isIn = (socket: ClientSocket) => socket.data.rooms.has(room) && hasRoom(socket);
+  const isIn = (socket: ClientSocket) => socket.data.rooms.has(room) && hasCapacity(socket);
   const members = Map.groupBy([...sockets()].filter(isIn), ({ data }) => data.userID);
   for (const [userID, own] of members) {
     const heard = await heardBy(context, userID, { tenantID, event, hear });

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
 import { givenInputs, type InputsByName } from '#shared/core/schema/field-aliases.ts';
-import type { Spellings } from '../http/fields/field-aliases.ts';
+import type { FieldAliases } from '../http/fields/field-aliases.ts';
 
 const names = ['args', 'inputValues'] as const;
 
@@ -9,7 +9,7 @@ export const runInputs = {
   args: JsonObject.optional().describe('The inputs of the run'),
   inputValues: JsonObject.optional().describe('Another name for `args`'),
 };
-export const runSpellings: Spellings = { args: names };
+export const runAliases: FieldAliases = { args: names };
 
 /** The inputs by either name. */
 export function argsOf(

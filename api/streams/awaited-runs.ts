@@ -20,9 +20,9 @@ export interface AwaitedRuns extends AsyncDisposable {
 
 export interface AwaitedRun extends Disposable {
   /** The run may have ended already: its outcome is read at once. */
-  look(): void;
+  poll(): void;
   /** The outcome, or undefined if the run has not ended within `ms` or before the client goes away. Never throws. */
-  outcome(ms: number, gone: AbortSignal): Promise<RunOutcome | undefined>;
+  outcome(ms: number, disconnected: AbortSignal): Promise<RunOutcome | undefined>;
 }
 
 interface Dependencies {
@@ -94,8 +94,8 @@ export function createAwaitedRuns({ pool, messages, logger, compareMs = 1_000 }:
       awaited.set(instanceID, waits.add(wait));
       if (isDrained) wait.stop();
       return {
-        look: () => wait.ended(),
-        outcome: (ms, gone) => wait.outcome(ms, gone),
+        poll: () => wait.ended(),
+        outcome: (ms, disconnected) => wait.outcome(ms, disconnected),
         [Symbol.dispose]() {
           waits.delete(wait);
           if (waits.size === 0) awaited.delete(instanceID);
@@ -142,18 +142,18 @@ class Wait {
     this.#wake();
   }
 
-  async outcome(ms: number, gone: AbortSignal): Promise<RunOutcome | undefined> {
+  async outcome(ms: number, disconnected: AbortSignal): Promise<RunOutcome | undefined> {
     const stop = () => this.stop();
     const timer = setTimeout(stop, ms);
-    gone.addEventListener('abort', stop);
-    if (gone.aborted) stop();
+    disconnected.addEventListener('abort', stop);
+    if (disconnected.aborted) stop();
     try {
       while (!this.#outcome && !this.#isStopped) await this.#next();
     } finally {
       clearTimeout(timer);
-      gone.removeEventListener('abort', stop);
+      disconnected.removeEventListener('abort', stop);
     }
-    if (!this.#outcome && !gone.aborted)
+    if (!this.#outcome && !disconnected.aborted)
       await Promise.race([this.#readOutcome(), sleep(LAST_READ_MS, undefined, { ref: false })]);
     return this.#outcome;
   }

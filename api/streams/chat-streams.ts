@@ -6,10 +6,10 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
 import { type AnswerState, endLostAnswer, keepReading, readAnswer } from '../ai/chat.ts';
-import { requireStreamRoom, type StreamOwner } from './stream-capacity.ts';
+import { requireStreamCapacity, type StreamOwner } from './stream-capacity.ts';
 
 /** Sends answers of language models to clients, as the protocol of the AI SDK has it. */
-export interface AnswerStreams extends Disposable {
+export interface ChatStreams extends Disposable {
   /**
    * Sends an answer from its beginning until it is over or the client has gone. Throws the error of an answer that has failed before
    * it said anything.
@@ -32,7 +32,7 @@ interface Needs {
   draining: AbortSignal;
 }
 
-const room = { ofCaller: 20, ofTenant: 200, ofUser: 400 };
+const capacity = { ofCaller: 20, ofTenant: 200, ofUser: 400 };
 /** Messages may be lost. */
 const POLL_MS = 1_000;
 const HEARTBEAT_MS = 15_000;
@@ -51,7 +51,7 @@ interface Reader extends SentAnswer {
   wake: PromiseWithResolvers<void>;
 }
 
-export function createAnswerStreams({ pool, messages, logger, draining }: Needs): AnswerStreams {
+export function createChatStreams({ pool, messages, logger, draining }: Needs): ChatStreams {
   const readers = new Set<Reader>();
   const wake = (answerID: string) => {
     for (const reader of readers) if (reader.answerID === answerID) reader.wake.resolve();
@@ -63,7 +63,7 @@ export function createAnswerStreams({ pool, messages, logger, draining }: Needs)
   return {
     wake,
     async send(answer, response) {
-      requireStreamRoom([...readers], answer, room);
+      requireStreamCapacity([...readers], answer, capacity);
       const reader: Reader = { ...answer, wake: Promise.withResolvers() };
       readers.add(reader);
       try {
@@ -87,8 +87,8 @@ async function pour(
   { reader, response, draining }: Pouring,
 ): Promise<void> {
   const { answerID, isResumable } = reader;
-  const gone = new AbortController();
-  const leave = () => gone.abort();
+  const disconnected = new AbortController();
+  const leave = () => disconnected.abort();
   response.once('close', leave);
   draining.addEventListener('abort', leave, { once: true });
   const heartbeat = setInterval(
@@ -99,17 +99,17 @@ async function pour(
   await using _reading = isResumable ? undefined : startPeriodicTask(say, logger);
   try {
     let after = 0;
-    while (!gone.signal.aborted) {
+    while (!disconnected.signal.aborted) {
       reader.wake = Promise.withResolvers();
       const state = await readAnswer(pool, answerID, after);
       for (const { number, chunks } of state?.rows ?? []) {
         after = number;
-        await write(response, JSON.parse(chunks), gone.signal);
+        await write(response, JSON.parse(chunks), disconnected.signal);
       }
       if (!state) return finish(response);
-      if (state.isOver) return await end(response, state, gone.signal);
+      if (state.isOver) return await end(response, state, disconnected.signal);
       if (state.isLost) await endLostAnswer(pool, answerID);
-      else if (state.rows.length === 0) await pause(reader, gone.signal);
+      else if (state.rows.length === 0) await pause(reader, disconnected.signal);
     }
     if (response.headersSent) response.end();
   } finally {
@@ -119,9 +119,9 @@ async function pour(
   }
 }
 
-async function end(response: ServerResponse, { error }: AnswerState, gone: AbortSignal): Promise<void> {
+async function end(response: ServerResponse, { error }: AnswerState, disconnected: AbortSignal): Promise<void> {
   if (error && !response.headersSent) throw error;
-  if (error) await write(response, [{ type: 'error', errorText: error.message }], gone);
+  if (error) await write(response, [{ type: 'error', errorText: error.message }], disconnected);
   finish(response);
 }
 
@@ -134,19 +134,19 @@ function begin(response: ServerResponse): void {
   if (!response.headersSent) response.writeHead(200, headers).flushHeaders();
 }
 
-async function write(response: ServerResponse, chunks: readonly object[], gone: AbortSignal): Promise<void> {
+async function write(response: ServerResponse, chunks: readonly object[], disconnected: AbortSignal): Promise<void> {
   begin(response);
   const text = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
-  if (gone.aborted || response.write(text)) return;
+  if (disconnected.aborted || response.write(text)) return;
   const stalled = setTimeout(() => response.destroy(), STALLED_MS);
-  await once(response, 'drain', { signal: gone }).catch(() => {});
+  await once(response, 'drain', { signal: disconnected }).catch(() => {});
   clearTimeout(stalled);
 }
 
-async function pause({ wake }: Reader, gone: AbortSignal): Promise<void> {
+async function pause({ wake }: Reader, disconnected: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, POLL_MS);
-  gone.addEventListener('abort', () => resolve(), { once: true });
+  disconnected.addEventListener('abort', () => resolve(), { once: true });
   await Promise.race([wake.promise, promise]);
   clearTimeout(timer);
 }

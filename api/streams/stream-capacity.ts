@@ -10,7 +10,7 @@ export interface StreamOwner {
 }
 
 /** Streams that may be open at once in this process. */
-export interface StreamRoom {
+export interface StreamCapacity {
   ofCaller: number;
   /** Without it, the keys and members of one tenant could take the memory and the reads of a process from all others. */
   ofTenant: number;
@@ -23,14 +23,14 @@ export function streamOwner({ id: callerID, userID = callerID }: Caller, tenantI
 }
 
 /** Rejects another stream of a caller, tenant or user who have as many open as they may have. */
-export function requireStreamRoom(open: readonly StreamOwner[], of: StreamOwner, room: StreamRoom): void {
+export function requireStreamCapacity(open: readonly StreamOwner[], of: StreamOwner, capacity: StreamCapacity): void {
   const count = (field: keyof StreamOwner) => open.filter((stream) => stream[field] === of[field]).length;
   const [own, all, acting] = [count('callerID'), count('tenantID'), count('userID')];
-  if (own >= room.ofCaller) throw tooMany(`You have ${own} streams open, and may have ${room.ofCaller}`);
-  if (all >= room.ofTenant)
-    throw tooMany(`The users and keys of this tenant have ${all} streams open, and may have ${room.ofTenant}`);
-  if (acting >= room.ofUser)
-    throw tooMany(`You and your keys have ${acting} streams open in all tenants, and may have ${room.ofUser}`);
+  if (own >= capacity.ofCaller) throw tooMany(`You have ${own} streams open, and may have ${capacity.ofCaller}`);
+  if (all >= capacity.ofTenant)
+    throw tooMany(`The users and keys of this tenant have ${all} streams open, and may have ${capacity.ofTenant}`);
+  if (acting >= capacity.ofUser)
+    throw tooMany(`You and your keys have ${acting} streams open in all tenants, and may have ${capacity.ofUser}`);
 }
 
 function tooMany(message: string): AppError {

@@ -6,7 +6,7 @@ import { isTerminal } from '#shared/workflow/progress/status.ts';
 export interface Deliver {
   (messages: ServerMessage[]): void | Promise<void>;
   /** Asked before messages are read for the watcher, and before it gets them: resolves when it has room for more; undefined if it has. */
-  room?(): Promise<void> | undefined;
+  capacity?(): Promise<void> | undefined;
 }
 
 interface Watcher {
@@ -162,9 +162,9 @@ export class WatchedRun {
 
   #mustWait(watcher: Watcher): boolean {
     if (watcher.isBusy) return true;
-    const room = watcher.deliver.room?.();
-    if (room) this.#suspend(watcher, room);
-    return room !== undefined;
+    const capacity = watcher.deliver.capacity?.();
+    if (capacity) this.#suspend(watcher, capacity);
+    return capacity !== undefined;
   }
 
   #suspend(watcher: Watcher, until: Promise<void>): void {

@@ -25,7 +25,7 @@ export interface WaitingCall {
 /** Waiting calls of one tenant. */
 const MAX_WAITING = 100;
 /** With those that have ended. */
-const MAX_KEPT = 1_000;
+const MAX_STORED = 1_000;
 /** Bytes of the input: a person is to read it. */
 const MAX_INPUT = 64_000;
 
@@ -64,12 +64,12 @@ export async function recordCall(pool: Pool, call: NewCall): Promise<string> {
     await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`tool.approvals.${tenantID}`]);
     const { rows } = await query<{ id: string }>(SAME, [tenantID, caller.id, tool, digest]);
     if (rows[0]) return rows[0].id;
-    await requireRoom(query, tenantID, Buffer.byteLength(input));
+    await requireCapacity(query, tenantID, Buffer.byteLength(input));
     const id = newID();
     const who = [JSON.stringify(caller), JSON.stringify(shownInput), APPROVAL_HOURS];
     await query(ADD, [id, tenantID, tool, input, digest, ...who]);
     await client.query(NOTIFY, [tenantID, approvers, `Call of ${tool}`, id]);
-    await query(FORGET, [tenantID, MAX_KEPT]);
+    await query(FORGET, [tenantID, MAX_STORED]);
     return id;
   });
 }
@@ -78,7 +78,7 @@ const SAME = `
 select id from ai_tool_call where tenant_id = $1 and origin = 'mcp' and created_at > now() - interval '2 days'
   and caller::jsonb ->> 'id' = $2 and tool = $3 and input_digest = $4 and (status = 'ready' or ${isWaiting}) limit 1`;
 
-async function requireRoom(query: Query, tenantID: string, amount: number): Promise<void> {
+async function requireCapacity(query: Query, tenantID: string, amount: number): Promise<void> {
   const { rows } = await query<{ n: number }>(COUNT, [tenantID]);
   if ((rows[0]?.n ?? 0) >= MAX_WAITING)
     throw new AppError(

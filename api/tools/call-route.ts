@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import { refuseManyNames } from './argument-names.ts';
 import type { InProcess, InProcessRequest } from './in-process.ts';
-import type { RouteTool, ToolAnswer, ToolArguments, ToolCaller, ToolOptions } from './tool.ts';
+import type { RouteTool, ToolArguments, ToolCaller, ToolOptions, ToolResult } from './tool.ts';
 
 /** The most that a model reads at once. A larger result costs the process milliseconds, and the model its context. */
 export const MAX_ANSWER_BYTES = 1024 ** 2;
@@ -11,7 +11,7 @@ export async function callRouteTool(
   inProcess: InProcess,
   tool: RouteTool,
   { caller, args, signal, idempotencyKey }: { caller: ToolCaller; args: ToolArguments } & ToolOptions,
-): Promise<ToolAnswer> {
+): Promise<ToolResult> {
   const request = requestOf(tool, caller.tenantID, { args, signal });
   const { status, text } = await inProcess.send(caller, {
     ...request,
@@ -21,7 +21,7 @@ export async function callRouteTool(
   return { status, body: JSON.parse(text) as Record<string, unknown> };
 }
 
-function tooLarge({ annotations }: RouteTool, bytes: number): ToolAnswer {
+function tooLarge({ annotations }: RouteTool, bytes: number): ToolResult {
   const done = annotations.readOnlyHint ? '' : ' What it was asked to do is done.';
   const message = `The answer has ${bytes} characters, and that of a tool may have ${MAX_ANSWER_BYTES}: ask for less (pageSize, limit, fields).${done}`;
   return { status: 413, body: { success: false, error: { code: 'PAYLOAD_TOO_LARGE', message } } };

@@ -2,7 +2,7 @@ import type { Permission } from '#shared/access/policy/permissions.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Config } from '#shared/process/config.ts';
 import type { Schema } from '../http/openapi/types.ts';
-import type { ComposedTool, ToolAnswer, ToolArguments } from './tool.ts';
+import type { ComposedTool, ToolArguments, ToolResult } from './tool.ts';
 
 /** Kinds of assets with the list that shows them. */
 const kinds = [
@@ -15,7 +15,7 @@ const kinds = [
 ] as const satisfies readonly { kind: string; list: string; field: string; permission: Permission }[];
 type Kind = (typeof kinds)[number];
 
-type Call = (name: string, args: ToolArguments) => Promise<ToolAnswer>;
+type Call = (name: string, args: ToolArguments) => Promise<ToolResult>;
 
 const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true } as const;
 const someList = kinds.map(({ permission }) => [{ permission }]);
@@ -42,7 +42,7 @@ const summaryTool: ComposedTool = {
   description:
     'Summarize the assets of the tenant. Counts datasources, queries, widgets, app pages, listeners and workflows, and lists the newest 20 of each with id, title and type. Kinds that you may not list are left out.\n\nUse it first: one call shows which assets the tenant has, in place of a call for each kind.\n\nCost: six lists, one after the other; it changes nothing.',
   inputSchema: { type: 'object', properties: {} },
-  outputSchema: answerSchema({
+  outputSchema: responseSchema({
     resources: {
       type: 'object',
       additionalProperties: {
@@ -78,7 +78,7 @@ const searchTool: ComposedTool = {
     },
     required: ['query'],
   },
-  outputSchema: answerSchema({ results: { type: 'array', items: Asset } }),
+  outputSchema: responseSchema({ results: { type: 'array', items: Asset } }),
   annotations: { title: 'Search assets', openWorldHint: false, ...reads },
   required: someList,
   async run({ query, types }, call) {
@@ -156,7 +156,7 @@ function previewTool(publicURL: string): ComposedTool {
       properties: { appPageID: { type: 'string', format: 'uuid' } },
       required: ['appPageID'],
     },
-    outputSchema: answerSchema({ url: { type: 'string' } }),
+    outputSchema: responseSchema({ url: { type: 'string' } }),
     annotations: { title: 'Get the address of an app page', openWorldHint: false, ...reads },
     required: [[{ permission: 'appPage.read' }]],
     async run({ appPageID }, call) {
@@ -198,7 +198,7 @@ function present(kind: Kind['kind'], row: Record<string, unknown>): Record<strin
   };
 }
 
-function failure(body: ToolAnswer['body']): AppError {
+function failure(body: ToolResult['body']): AppError {
   const { code, message } = body.error as { code: ConstructorParameters<typeof AppError>[0]; message: string };
   return new AppError(code, message);
 }
@@ -207,11 +207,11 @@ function wrong(name: string, expected: string): AppError {
   return new AppError('VALIDATION_ERROR', `${name}: expected ${expected}`);
 }
 
-function success(fields: Record<string, unknown>): ToolAnswer {
+function success(fields: Record<string, unknown>): ToolResult {
   return { status: 200, body: { success: true, ...fields } };
 }
 
-function answerSchema(properties: Record<string, Schema>): Schema {
+function responseSchema(properties: Record<string, Schema>): Schema {
   return {
     type: 'object',
     properties: { success: { const: true }, ...properties },

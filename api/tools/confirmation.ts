@@ -1,7 +1,7 @@
 import type { Tool } from './registry.ts';
 
 /**
- * What changes something, and what sends something to a server that its input names: data of the tenant could leave with it. The routes
+ * A tool needs it that changes something, or sends something to a server that its input names: data of the tenant could leave with it. The routes
  * say which they are.
  */
 export function needsConfirmation(tool: Tool): boolean {

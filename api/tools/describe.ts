@@ -41,14 +41,14 @@ function renamedIn<T extends object>(part: T, names: ReadonlySet<string>): T {
   return JSON.parse(inToolNames(JSON.stringify(part), names));
 }
 
-interface Place {
+interface ToolSource {
   tag: string;
   document: OpenAPI;
   /** Names of all routes. */
   names: ReadonlySet<string>;
 }
 
-function describeTool(route: TenantRoute, { tag, document, names }: Place): RouteTool {
+function describeTool(route: TenantRoute, { tag, document, names }: ToolSource): RouteTool {
   const operation = operationOf(route, document);
   const { schemas } = document.components;
   const inputs = inputsOf(operation, (schema) => resolve(schema, schemas));
@@ -61,7 +61,7 @@ function describeTool(route: TenantRoute, { tag, document, names }: Place): Rout
     group: tag,
     description: describe(route, names),
     inputSchema: standAlone(inputs.schema, schemas),
-    outputSchema: answerOf(operation, document),
+    outputSchema: responseOf(operation, document),
     annotations: annotationsOf(route),
     required: requiredBy(route, operation),
     route,
@@ -88,7 +88,7 @@ function inToolNames(text: string, names: ReadonlySet<string>): string {
   return text.replace(/`(\w+)`/g, (quoted, name: string) => (names.has(name) ? `\`${toolNameOf(name)}\`` : quoted));
 }
 
-function answerOf(operation: Operation, { components }: OpenAPI): Schema {
+function responseOf(operation: Operation, { components }: OpenAPI): Schema {
   const [answer] = Object.values(operation.responses);
   const schema = answer && 'content' in answer ? answer.content?.['application/json']?.schema : undefined;
   const whole = withoutExamples(standAlone(resolve(schema ?? {}, components.schemas), components.schemas));

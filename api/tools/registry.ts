@@ -15,10 +15,10 @@ import type {
   ComposedTool,
   Requirement,
   RouteTool,
-  ToolAnswer,
   ToolArguments,
   ToolCaller,
   ToolOptions,
+  ToolResult,
 } from './tool.ts';
 
 export type Tool = RouteTool | ComposedTool;
@@ -32,10 +32,10 @@ export interface ToolRegistry {
   /** The tools that a member may call, in the order of the contract. */
   allowed(tenantID: string, identity: Identified): Promise<Tool[]>;
   /**
-   * Validates, authorizes, handles and records as a request does. A refusal is an answer with its status; NOT_FOUND is thrown for
+   * Validates, authorizes, handles and records as a request does. A refusal is a response with its status; NOT_FOUND is thrown for
    * a tool that does not exist.
    */
-  call(caller: ToolCaller, name: string, args: ToolArguments, options?: ToolOptions): Promise<ToolAnswer>;
+  call(caller: ToolCaller, name: string, args: ToolArguments, options?: ToolOptions): Promise<ToolResult>;
   readonly inProcess: InProcess;
 }
 
@@ -55,7 +55,7 @@ export async function createToolRegistry(
     name: string,
     args: ToolArguments,
     options: ToolOptions = {},
-  ): Promise<ToolAnswer> {
+  ): Promise<ToolResult> {
     const tool = tools.get(name);
     if (!tool) throw new AppError('NOT_FOUND', `There is no tool ${JSON.stringify(name)}`);
     try {

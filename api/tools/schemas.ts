@@ -30,7 +30,7 @@ function local(text: string): Schema {
   return JSON.parse(text.replaceAll(`"${PREFIX}`, '"#/$defs/'));
 }
 
-/** Examples of answers fill a context and say nothing that the types do not say. */
+/** Examples of responses fill a context and say nothing that the types do not say. */
 export function withoutExamples(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
     key === 'examples' && Array.isArray(value) ? undefined : value,
@@ -47,15 +47,15 @@ export interface Inputs {
 /** Path, query and body of an operation as one object. A body that is no object is its field `body`. */
 export function inputsOf(operation: Operation, resolveSchema: (schema: Schema) => Schema): Inputs {
   const given = operation.parameters.filter((parameter): parameter is Parameter => 'in' in parameter);
-  const parameters = given.filter(({ name, in: place }) => place !== 'header' && name !== 'tenantID');
+  const parameters = given.filter(({ name, in: location }) => location !== 'header' && name !== 'tenantID');
   const properties: Record<string, Schema> = {};
   const required: string[] = [];
   for (const { name, required: isRequired, schema, description } of parameters) {
     properties[name] = { ...schema, ...(description !== undefined && { description }) };
     if (isRequired) required.push(name);
   }
-  const inPlace = (place: string) => parameters.filter((p) => p.in === place).map(({ name }) => name);
-  const inputs = { path: inPlace('path'), query: inPlace('query') };
+  const inLocation = (location: string) => parameters.filter((p) => p.in === location).map(({ name }) => name);
+  const inputs = { path: inLocation('path'), query: inLocation('query') };
   const schema: Schema = { type: 'object', properties, required };
   const sent = operation.requestBody?.content['application/json']?.schema;
   if (!sent) return { ...inputs, schema, body: 'none' };

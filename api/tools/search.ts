@@ -1,11 +1,11 @@
 import { present } from './present.ts';
 import type { Tool } from './registry.ts';
-import type { ToolAnswer, ToolArguments } from './tool.ts';
+import type { ToolArguments, ToolResult } from './tool.ts';
 
 export const MAX_FOUND = 20;
 
 /** The best tools first: a word in the name counts more than one in the description. */
-export function searchTools(allowed: readonly Tool[], { query, group, limit }: ToolArguments): ToolAnswer {
+export function searchTools(allowed: readonly Tool[], { query, group, limit }: ToolArguments): ToolResult {
   const words =
     typeof query === 'string'
       ? (

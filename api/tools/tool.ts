@@ -32,7 +32,7 @@ export interface ToolOptions {
 }
 
 /** The response that REST would give: its status, and its body. */
-export interface ToolAnswer {
+export interface ToolResult {
   status: number;
   body: Record<string, unknown>;
 }
@@ -78,7 +78,7 @@ export interface RouteTool extends ToolDefinition {
 
 /** A tool that calls other tools by the rights of its caller. */
 export interface ComposedTool extends ToolDefinition {
-  run(args: ToolArguments, call: (name: string, args: ToolArguments) => Promise<ToolAnswer>): Promise<ToolAnswer>;
+  run(args: ToolArguments, call: (name: string, args: ToolArguments) => Promise<ToolResult>): Promise<ToolResult>;
 }
 
 export type TenantRoute = Extract<Route, { realm: 'tenant' }>;

@@ -28,8 +28,8 @@ interface Saving {
 }
 
 /** An asset keeps so many versions, and of those at most so many bytes; the latest is always kept. */
-const MAX_KEPT = 100;
-const MAX_KEPT_BYTES = 10 * 1024 ** 2;
+const MAX_STORED = 100;
+const MAX_STORED_BYTES = 10 * 1024 ** 2;
 
 /** Flushes a change of an asset that is locked. Another content is its next version. */
 export async function saveNextVersion(
@@ -57,7 +57,7 @@ export async function saveVersion(
     createdByApiKeyID: caller.type === 'apiKey' ? caller.id : null,
   });
   await em.flush();
-  await onEntities(em)(DROP_OLDEST, [assetID, MAX_KEPT, MAX_KEPT_BYTES]);
+  await onEntities(em)(DROP_OLDEST, [assetID, MAX_STORED, MAX_STORED_BYTES]);
   await requireQuota(onEntities(em), { quota: 'assetVersionBytes', ownerID: tenantID, amount: 0 });
 }
 

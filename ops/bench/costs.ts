@@ -1,7 +1,7 @@
-import { findInexact } from '#api/http/request/unsafe-integers.ts';
-import { findUnstorable } from '#api/http/request/storable.ts';
-import { checkSubmission } from '#api/resources/collection-requests/check-submission.ts';
 import { routeGroups } from '#api/app/routes.ts';
+import { findUnstorable } from '#api/http/request/storable.ts';
+import { findUnsafeInteger } from '#api/http/request/unsafe-integers.ts';
+import { checkSubmission } from '#api/resources/collection-requests/check-submission.ts';
 import { describingTools } from '#api/tools/describe.ts';
 import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { Json, type JsonObject } from '#shared/core/json.ts';
@@ -100,7 +100,7 @@ async function givingWay(): Promise<Figure[]> {
   for (const digits of [15, 16]) {
     const text = list('1234567890123456'.slice(0, digits), 290_000);
     const bytes = Buffer.from(text);
-    const hold = await longestHold(0, () => findInexact(bytes));
+    const hold = await longestHold(0, () => findUnsafeInteger(bytes));
     figures.push(figureOf(`numbers of ${digits} digits are searched for inexact ones`, text, hold));
   }
   const hold = await longestHold(0, () => runCooperatively(describingTools(routeGroups)));

@@ -6,7 +6,7 @@ import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { BundleImport } from '#shared/entities/tables/bundle-import.ts';
 import { ImportJob } from '#shared/entities/tables/import-job.ts';
-import { requireUnbound } from '../../auth/permission-boundary.ts';
+import { requireNoBoundary } from '../../auth/permission-boundary.ts';
 import type { ApiContext } from '../../context/context.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { ID } from '../../http/fields/id.ts';
@@ -81,7 +81,7 @@ async function addJob(
   secrets: ApiContext['secrets'],
   { body, total, isPlanned = false, importID }: NewJob,
 ): Promise<z.input<typeof ImportJobRecord>> {
-  requireUnbound(caller, 'an import job');
+  requireNoBoundary(caller, 'an import job');
   await requireHeadroom(em, tenantID);
   const id = newID();
   const request = secrets.seal(JSON.stringify(body), sealedColumns.importRequest.context(id));

@@ -7,7 +7,7 @@ import type { InProcess } from '../../tools/in-process.ts';
 import { applyImport, executeImport } from '../import.ts';
 import { type Progress, watchingImport } from '../progress.ts';
 import { rollBackImport } from '../rollback.ts';
-import { type ClaimedJob, claimJob, endJob, giveUpJobs, type JobAnswer, postponeJob, renewJob } from './store.ts';
+import { type ClaimedJob, claimJob, endJob, giveUpJobs, type JobResponse, postponeJob, renewJob } from './store.ts';
 import { startTelling } from './tell.ts';
 
 /** Jobs at once in this process. Each holds a transaction, and its bundle. */
@@ -95,7 +95,7 @@ interface Means {
 async function answerOf(
   { id, tenantID, creatorID: userID, apiKeyID, isPlanned, importID, request }: ClaimedJob,
   { context, inProcess, signal }: Means,
-): Promise<JobAnswer> {
+): Promise<JobResponse> {
   try {
     const text = context.secrets.open(request, sealedColumns.importRequest.context(id));
     const route = importID ? rollBackImport : isPlanned ? applyImport : executeImport;
@@ -113,6 +113,6 @@ async function answerOf(
   }
 }
 
-function mayRepeat({ status, body }: JobAnswer): boolean {
+function mayRepeat({ status, body }: JobResponse): boolean {
   return status === 503 || (isJsonObject(body.error) && body.error.code === 'RATE_LIMITED');
 }

@@ -35,13 +35,17 @@ export async function renewJob(pool: Pool, { id, attempts }: ClaimedJob, progres
   return rowCount === 1;
 }
 
-export interface JobAnswer {
+export interface JobResponse {
   status: number;
   body: JsonObject;
 }
 
 /** Answers whether the claim has held until then. */
-export async function endJob(pool: Pool, { id, attempts }: ClaimedJob, { status, body }: JobAnswer): Promise<boolean> {
+export async function endJob(
+  pool: Pool,
+  { id, attempts }: ClaimedJob,
+  { status, body }: JobResponse,
+): Promise<boolean> {
   const { rowCount } = await pool.query(END, [id, attempts, status, JSON.stringify(body)]);
   return rowCount === 1;
 }

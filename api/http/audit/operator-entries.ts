@@ -20,7 +20,7 @@ interface Asked {
 /** The entries of an operator's request in the trails of the tenants that it concerns. */
 export interface OperatorEntries extends Pick<RequestEntry, 'end' | 'fail'> {
   /** Writes them before the request changes something of these tenants. */
-  concern(tenantIDs: readonly string[]): Promise<void>;
+  auditFor(tenantIDs: readonly string[]): Promise<void>;
   /** Records the changes that the work makes in these tenants. */
   recordingChanges<T>(work: () => T): T;
 }
@@ -65,7 +65,7 @@ export function openOperatorEntries(trail: AuditTrail, { route, request, respons
   }
 
   return {
-    async concern(tenantIDs) {
+    async auditFor(tenantIDs) {
       const entries = tenantIDs.flatMap((tenantID) => (ids.has(tenantID) ? [] : [entryIn(tenantID, newID())]));
       for (const { tenantID, id } of entries) ids.set(tenantID, id);
       await Promise.all(entries.map((entry) => trail.write(entry)));
@@ -77,7 +77,7 @@ export function openOperatorEntries(trail: AuditTrail, { route, request, respons
       };
       return recordingChanges({ entryIn: entryOf, userID: null, apiKeyID: null }, work);
     },
-    end: (status, answer) => finish(status, () => (answer === undefined ? {} : bodyOf(route, answer))),
+    end: (status, result) => finish(status, () => (result === undefined ? {} : bodyOf(route, result))),
     fail(error) {
       const known = toAppError(error);
       const { code, message } = toWireError(known);

@@ -1,17 +1,17 @@
-import type { Response } from '../route/route.ts';
 import type { RequestEntry } from '../route/audit-entry.ts';
+import type { Response } from '../route/route.ts';
 
-/** The outcome is recorded when the answer is sent; that of a handler which sends it itself, at its end. */
-export async function recordOutcome<Answer>(
+/** The outcome is recorded when the response is sent; that of a handler which sends it itself, at its end. */
+export async function recordOutcome<Result>(
   entry: Pick<RequestEntry, 'end' | 'fail'>,
   response: Response,
-  work: () => Promise<Answer>,
-): Promise<Answer> {
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
-    const answer = await work();
+    const result = await work();
     if (response.headersSent) entry.end(response.statusCode);
     else entries.set(response, entry);
-    return answer;
+    return result;
   } catch (error) {
     entry.fail(error);
     throw error;
@@ -20,13 +20,13 @@ export async function recordOutcome<Answer>(
 
 const entries = new WeakMap<Response, Pick<RequestEntry, 'end' | 'fail'>>();
 
-/** Records the outcome of a request whose answer was just sent, by its handler if there is none here. */
-export function noteAnswer(response: Response, answer?: object): void {
-  entries.get(response)?.end(response.statusCode, answer);
+/** Records the outcome of a request whose response was just sent, by its handler if there is none here. */
+export function recordResponse(response: Response, result?: object): void {
+  entries.get(response)?.end(response.statusCode, result);
 }
 
-/** Records that the answer could not be sent. */
-export function failAnswer(response: Response, error: unknown): never {
+/** Records that the response could not be sent. */
+export function recordFailure(response: Response, error: unknown): never {
   entries.get(response)?.fail(error);
   throw error;
 }

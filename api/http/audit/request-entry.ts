@@ -11,10 +11,10 @@ import { toAppError, toWireError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { maskSecrets } from '#shared/core/schema/secret.ts';
-import { beginningOf } from '../request/body.ts';
-import type { Request, Response, Route } from '../route/route.ts';
-import type { Asset, RequestEntry } from '../route/audit-entry.ts';
 import type { AuditTrail } from '../../audit/trail.ts';
+import { beginningOf } from '../request/body.ts';
+import type { Asset, RequestEntry } from '../route/audit-entry.ts';
+import type { Request, Response, Route } from '../route/route.ts';
 
 interface Asked {
   route: Route;
@@ -53,7 +53,7 @@ export function openEntry(trail: AuditTrail, asked: Asked): RequestEntry {
     };
   }
 
-  /** A handler that has failed, or has found the answer of an earlier request, may not have written it. */
+  /** A handler that has failed, or has found the response of an earlier request, may not have written it. */
   function isCertain(status: number): boolean {
     return written === 'yes' || (status < 400 && request.headers['idempotency-key'] === undefined);
   }
@@ -80,7 +80,7 @@ export function openEntry(trail: AuditTrail, asked: Asked): RequestEntry {
       written = 'by the handler';
       return entry();
     },
-    end: (status, answer) => finish(status, () => (answer === undefined ? {} : bodyOf(route, answer))),
+    end: (status, result) => finish(status, () => (result === undefined ? {} : bodyOf(route, result))),
     fail(error) {
       const known = toAppError(error);
       finish(known.status, () => {
@@ -135,8 +135,8 @@ function headersOf(route: Route, { headers, params }: Request): JsonObject {
   return Object.fromEntries(Object.entries(shown).filter(isHarmless));
 }
 
-export function bodyOf(route: Route, answer: object): JsonObject {
-  return { body: route.isSecret || route.isPrivate ? REDACTED : readable(answer, hidingOf(route)) };
+export function bodyOf(route: Route, result: object): JsonObject {
+  return { body: route.isSecret || route.isPrivate ? REDACTED : readable(result, hidingOf(route)) };
 }
 
 export function hidingOf({ hides, body }: Pick<Route, 'hides' | 'body'>): Hiding {

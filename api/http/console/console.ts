@@ -7,7 +7,7 @@ import { html } from '../response/html.ts';
 import { createProviderOrigins } from './provider-origins.ts';
 
 interface Built {
-  /** Holds `NONCE` where the nonce of an answer stands. */
+  /** Holds `NONCE` where the nonce of a response stands. */
   page: string;
   files: RequestHandler;
 }

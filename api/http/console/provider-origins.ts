@@ -1,7 +1,7 @@
 import { discover } from '../../auth/discovery.ts';
 
 /** A page waits no longer for the provider. */
-const PATIENCE_MS = 1_000;
+const TIMEOUT_MS = 1_000;
 const FRESH_MS = 600_000;
 /** After a failure. */
 const REST_MS = 5_000;
@@ -17,7 +17,7 @@ export function createProviderOrigins(issuer: string | undefined): () => Promise
 
   async function read(of: string): Promise<void> {
     try {
-      const { token_endpoint: endpoint } = await discover(of, PATIENCE_MS);
+      const { token_endpoint: endpoint } = await discover(of, TIMEOUT_MS);
       const origins = [of, endpoint ?? of]
         .map((url) => new URL(url))
         .filter(({ protocol }) => /^https?:$/.test(protocol));

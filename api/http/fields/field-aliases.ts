@@ -5,15 +5,15 @@ import { mapPaths, type Path } from '#shared/core/schema/issues.ts';
  * The names that a client may use for a field, by the path of the field in errors. If several are sent, the first of them counts.
  * `*` in a path is any index; a name with dots is a path from the parent of the field.
  */
-export type Spellings = Readonly<Record<string, readonly string[]>>;
+export type FieldAliases = Readonly<Record<string, readonly string[]>>;
 
 /** Replaces the names of fields in an error by those in `sent`, the fields of the request. */
-export function asSpelled(error: unknown, spellings: Spellings, sent: JsonObject): unknown {
-  return mapPaths(error, (path) => spell(path, spellings, sent));
+export function withClientNames(error: unknown, aliases: FieldAliases, sent: JsonObject): unknown {
+  return mapPaths(error, (path) => clientPath(path, aliases, sent));
 }
 
-function spell(path: Path, spellings: Spellings, sent: JsonObject): Path {
-  for (const [pattern, names] of Object.entries(spellings)) {
+function clientPath(path: Path, aliases: FieldAliases, sent: JsonObject): Path {
+  for (const [pattern, names] of Object.entries(aliases)) {
     const keys = pattern.split('.');
     if (!keys.every((key, at) => (key === '*' ? typeof path[at] === 'number' : path[at] === key))) continue;
     const parent = path.slice(0, keys.length - 1);

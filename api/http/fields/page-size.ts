@@ -16,7 +16,7 @@ export interface Measured {
   stored: number;
 }
 
-/** As an answer of a worker. */
+/** As a response of a worker. */
 const MAX_BYTES = 16 * 1024 ** 2;
 /** Postgres stores a text in a 256th of its size at best. */
 const MAX_COMPRESSION = 256;
@@ -29,7 +29,7 @@ export function storedSize(columns: readonly string[]): string {
 }
 
 /**
- * Requires that the rows of a page fit into an answer, before they are read: 1,000 rows of 5 MB are more memory than the process has. A
+ * Requires that the rows of a page fit into a response, before they are read: 1,000 rows of 5 MB are more memory than the process has. A
  * page of one row always fits. The work that calls holds their bytes from then on.
  */
 export async function requireFits(query: Query, { table, columns, rows }: Page): Promise<void> {
@@ -45,7 +45,7 @@ export async function requireFits(query: Query, { table, columns, rows }: Page):
   await holdText(bytes);
 }
 
-/** Draws what is to be read for the work that calls: as read, and as written into the answer. */
+/** Draws what is to be read for the work that calls: as read, and as written into the response. */
 export async function holdText(bytes: number): Promise<void> {
   if (bytes > SMALL) await currentReservation()?.reserve(2 * bytes);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Parts that answers of several resources have. */
+/** Parts that responses of several resources have. */
 
 export const Message = z.string().meta({ description: 'What was done, for people', examples: ['Done'] });
 
@@ -15,7 +15,7 @@ export const ResultColumn = z
 
 export const RoleReference = z.object({ roleID: z.uuid(), roleName: z.string() }).meta({ id: 'RoleReference' });
 
-/** A workflow that uses what an answer is about. */
+/** A workflow that uses what a response is about. */
 export const WorkflowReference = z
   .object({ workflowID: z.uuid(), workflowTitle: z.string() })
   .meta({ id: 'WorkflowReference' });

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Json } from '#shared/core/json.ts';
 import { Message } from '../fields/response-parts.ts';
-import { type Form, type Grouping, layOut } from './form-layout.ts';
 import type { Schema } from '../openapi/types.ts';
+import { type Form, type Grouping, layOut } from './form-layout.ts';
 
-/** A form in an answer. */
+/** A form in a response. */
 const formFields = { schema: z.looseObject({}), uischema: z.looseObject({}) };
 
 /** The form of a schema. Where a field selects a shape, the other fields depend on it by `if` and `then`. */
@@ -14,7 +14,7 @@ export function formOf(schema: z.ZodType, grouping?: Grouping): Form {
   return layOut(known, grouping);
 }
 
-/** Made once for each schema: those of an answer with all kinds of nodes take 15 ms. */
+/** Made once for each schema: those of a response with all kinds of nodes take 15 ms. */
 const described = new WeakMap<z.ZodType, Schema>();
 
 function describe(schema: z.ZodType): Schema {

@@ -53,7 +53,7 @@ function nameOf(local: string): string {
 }
 
 /**
- * Removes keywords that help no reader, and `additionalProperties: false`, so that a new field in an answer breaks no client. Beside the
+ * Removes keywords that help no reader, and `additionalProperties: false`, so that a new field in a response breaks no client. Beside the
  * length of a tuple, `items: false` says nothing, and clients of MCP refuse a tool for it.
  */
 function shorten({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: z.core.JSONSchema.BaseSchema }) {

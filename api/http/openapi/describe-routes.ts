@@ -4,7 +4,6 @@ import type { Route, RouteGroup } from '../route/route.ts';
 import { type Components, createComponents, resolve } from './components.ts';
 import { exampleOf } from './example.ts';
 import {
-  answerNameOf,
   basicSchemas,
   errorResponses,
   etag,
@@ -16,6 +15,7 @@ import {
   prefer,
   preferenceApplied,
   readyOperation,
+  responseNameOf,
   securitySchemes,
   serviceGroup,
 } from './parts.ts';
@@ -96,7 +96,7 @@ function describeRoute(route: Route, tag: string, components: Components): Opera
           'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' },
           ...(route.etag && { ETag: { $ref: '#/components/headers/ETag' } }),
         },
-        ...(route.status !== 302 && { content: answerOf(route, components) }),
+        ...(route.status !== 302 && { content: responseOf(route, components) }),
       },
       ...Object.fromEntries(errorsOf(route).map((code) => [code, { $ref: `#/components/responses/${code}` }])),
     },
@@ -122,11 +122,11 @@ function successOf({ status, summary }: Route): string {
   return named.charAt(0).toUpperCase() + named.slice(1);
 }
 
-function answerOf({ name, produces, response }: Route, { schemas, toSchema, add }: Components): Content {
+function responseOf({ name, produces, response }: Route, { schemas, toSchema, add }: Components): Content {
   if (produces) return { [produces]: { schema: { type: 'string', format: 'binary' } } };
   const schema = toSchema(response, 'output');
   const example = { success: true, ...Object(exampleOf(schema, { schemas, shows: 'all' })) };
-  const named = add(answerNameOf(name), inEnvelope(schema));
+  const named = add(responseNameOf(name), inEnvelope(schema));
   return { 'application/json': { schema: named, example } };
 }
 

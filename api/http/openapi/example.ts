@@ -10,7 +10,7 @@ const samples: Record<string, string> = {
 
 /**
  * A value that the schema accepts: its own first example, else its default, else one put together from its parts. Of the fields
- * of an answer all are shown, of those of a request the required ones.
+ * of a response all are shown, of those of a request the required ones.
  */
 export function exampleOf(
   schema: Schema,

@@ -47,7 +47,7 @@ export const fileSchema: Schema = {
   required: ['file'],
 };
 
-/** Adds `success` to the schema of an answer. */
+/** Adds `success` to the schema of a response. */
 export function inEnvelope(schema: Schema): Schema {
   for (const choice of ['anyOf', 'oneOf'] as const)
     if (schema[choice]) return { ...schema, [choice]: schema[choice].map(inEnvelope) };
@@ -67,17 +67,17 @@ const unknownFields: Record<string, Schema> = {
 };
 
 /** The name of the response of an operation. Not `…Response`, which client generators make from the name of the operation themselves. */
-export function answerNameOf(operation: string): string {
+export function responseNameOf(operation: string): string {
   return `${operation.charAt(0).toUpperCase()}${operation.slice(1)}Answer`;
 }
 
-/** Those of every answer, and those that no route declares. */
+/** Those of every response, and those that no route declares. */
 export const basicSchemas: Record<string, Schema> = {
-  [answerNameOf('getHealth')]: ofProbe({
+  [responseNameOf('getHealth')]: ofProbe({
     status: { const: 'ok' },
     timestamp: { type: 'string', format: 'date-time' },
   }),
-  [answerNameOf('getReadiness')]: ofProbe({ status: { enum: ['ready', 'not ready'] }, checks: { type: 'object' } }),
+  [responseNameOf('getReadiness')]: ofProbe({ status: { enum: ['ready', 'not ready'] }, checks: { type: 'object' } }),
   Success: { type: 'object', properties: { success: { const: true }, ...unknownFields }, required: ['success'] },
   UnknownFields: {
     type: 'array',
@@ -189,7 +189,7 @@ export const serviceGroup = {
 
 /** Answered before there is a route table, and even without a database. */
 function probe(words: { name: string; summary: string; description: string; answer: string }): Operation {
-  const schema = { $ref: PREFIX + answerNameOf(words.name) };
+  const schema = { $ref: PREFIX + responseNameOf(words.name) };
   const example = exampleOf(schema, { schemas: basicSchemas, shows: 'all' });
   return {
     operationId: words.name,

@@ -3,7 +3,7 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import { AppError } from '#shared/core/errors.ts';
 import { quote } from '#shared/core/quote.ts';
 import { describeSyntax } from './client-error.ts';
-import { findInexact } from './unsafe-integers.ts';
+import { findUnsafeInteger } from './unsafe-integers.ts';
 import { isEncodedUTF8 } from './utf8.ts';
 
 export interface Body {
@@ -63,7 +63,7 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
     await mayParse(text?.length ?? 0);
     if (!text) return parseForm(request, response);
     request.body = text.length === 0 ? {} : parse(request.body as string);
-    const number = await findInexact(text);
+    const number = await findUnsafeInteger(text);
     if (number) throw new AppError('VALIDATION_ERROR', `${number} is more than a JSON number holds: send it as a text`);
     if (text.length > LARGE_BYTES) keepBeginning(response, text.subarray(0, BEGINNING).toString());
     return { value: request.body, bytes: text.length };

@@ -8,7 +8,7 @@ export function etagOf(versionNumber: number): string {
 
 /**
  * Compares the versions of assets with the `If-Match` of a request, if there is one. A tag that was made weak matches too: proxies that
- * compress an answer make its tag weak, and a version says what the asset is, not how it was sent.
+ * compress a response make its tag weak, and a version says what the asset is, not how it was sent.
  */
 export function createMatch(header: string | undefined): (versionNumber: number) => void {
   if (header === undefined) return () => undefined;

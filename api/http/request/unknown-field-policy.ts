@@ -4,30 +4,30 @@ import { readPreferences } from './prefer.ts';
 import { MAX_UNKNOWN_FIELDS, type UnknownFields } from './unknown-fields.ts';
 
 /** How a request wants unknown fields treated (`Prefer: handling=strict` or `lenient`), and those found in it so far. */
-export interface Handling {
+export interface UnknownFieldPolicy {
   readonly isStrict: boolean;
   readonly unknown: UnknownFields;
 }
 
-/** Reads the preference of the request and keeps it for `handlingOf`. */
-export function openHandling(request: Request, response: Response): Handling {
+/** Reads the preference of the request and keeps it for `unknownFieldPolicyOf`. */
+export function openUnknownFieldPolicy(request: Request, response: Response): UnknownFieldPolicy {
   const preference = readPreferences(request.get('prefer')).get('handling')?.toLowerCase();
   const isStrict = preference === 'strict';
   if (isStrict || preference === 'lenient') response.setHeader('preference-applied', `handling=${preference}`);
-  const handling: Handling = { isStrict, unknown: { fields: [], count: 0 } };
-  response.locals.handling = handling;
-  return handling;
+  const unknownFieldPolicy: UnknownFieldPolicy = { isStrict, unknown: { fields: [], count: 0 } };
+  response.locals.unknownFieldPolicy = unknownFieldPolicy;
+  return unknownFieldPolicy;
 }
 
-/** The handling of this request; lenient if no route has matched it. */
-export function handlingOf(response: Response): Handling {
-  const { handling } = response.locals as { handling?: Handling };
-  return handling ?? { isStrict: false, unknown: { fields: [], count: 0 } };
+/** The policy of this request; lenient if no route has matched it. */
+export function unknownFieldPolicyOf(response: Response): UnknownFieldPolicy {
+  const { unknownFieldPolicy } = response.locals as { unknownFieldPolicy?: UnknownFieldPolicy };
+  return unknownFieldPolicy ?? { isStrict: false, unknown: { fields: [], count: 0 } };
 }
 
-/** Adds unknown fields to the answer, or throws VALIDATION_ERROR if handling is strict. `at` is the path of the value they are in. */
+/** Adds unknown fields to the response, or throws VALIDATION_ERROR if handling is strict. `at` is the path of the value they are in. */
 export function reportUnknown(
-  { isStrict, unknown }: Handling,
+  { isStrict, unknown }: UnknownFieldPolicy,
   found: UnknownFields,
   at: readonly (string | number)[] = [],
 ): void {
@@ -43,7 +43,7 @@ export function asIssues(fields: UnknownFields['fields']): Issue[] {
   return fields.map((field) => ({ ...field, type: 'unrecognized_keys' }));
 }
 
-/** The fields to add to an answer: none if nothing was unknown, with a count if not all are listed. */
+/** The fields to add to a response: none if nothing was unknown, with a count if not all are listed. */
 export function describeUnknown({ fields, count }: UnknownFields) {
   if (count === 0) return {};
   return { unknownFields: fields, ...(count > fields.length && { unknownFieldCount: count }) };

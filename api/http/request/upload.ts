@@ -59,7 +59,7 @@ export async function readUpload(request: Request, { maxBytes }: Upload): Promis
       throw new AppError('VALIDATION_ERROR', `${FIELD}: expected a file with content, received an empty one`);
     return file;
   } finally {
-    // The rest of the request is read and dropped, so that the client can read the answer.
+    // The rest of the request is read and dropped, so that the client can read the response.
     request.unpipe(parser);
     request.resume();
   }

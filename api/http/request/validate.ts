@@ -3,14 +3,13 @@ import { runSync } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { type Issue, invalid } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
-import { asIssues, type Handling, reportUnknown } from './unknown-field-policy.ts';
-import type { Parsed } from '../route/input.ts';
 import { findUnstorable, TOO_DEEP } from './storable.ts';
+import { asIssues, reportUnknown, type UnknownFieldPolicy } from './unknown-field-policy.ts';
 import { findUnknownFields, knowsNoKey, type UnknownFields } from './unknown-fields.ts';
 
 /** A part of the request and its schema. */
 interface Check {
-  part: keyof Parsed<z.ZodType, z.ZodType, z.ZodType>;
+  part: 'params' | 'query' | 'body';
   schema: z.ZodType | undefined;
   value: unknown;
   /** Refuses a value with fields of which none is known: every field of an update is optional, so it would change nothing. */
@@ -19,14 +18,17 @@ interface Check {
 
 /**
  * Parses each value with its schema, in order, or throws one VALIDATION_ERROR that lists the first issues. Unknown fields go into
- * the answer, or among the issues if the client wants strict handling.
+ * the response, or among the issues if the client wants strict handling.
  */
-export function validate(checks: readonly Check[], handling: Handling): unknown[] {
-  return runSync(validation(checks, handling));
+export function validate(checks: readonly Check[], unknownFieldPolicy: UnknownFieldPolicy): unknown[] {
+  return runSync(validation(checks, unknownFieldPolicy));
 }
 
 /** `validate` in steps, each of which takes about as long as parsing the JSON of the values. */
-export function* validation(checks: readonly Check[], handling: Handling): Generator<void, unknown[]> {
+export function* validation(
+  checks: readonly Check[],
+  unknownFieldPolicy: UnknownFieldPolicy,
+): Generator<void, unknown[]> {
   const issues: Issue[] = [];
   let unlisted = 0;
   const values: unknown[] = [];
@@ -35,7 +37,7 @@ export function* validation(checks: readonly Check[], handling: Handling): Gener
     issues.push(...own);
     unlisted += Math.max(found - own.length, 0);
     yield;
-    const { fields, count } = refusedFields(check, handling);
+    const { fields, count } = refusedFields(check, unknownFieldPolicy);
     issues.push(...asIssues(fields));
     unlisted += count - fields.length;
     values.push(value);
@@ -58,15 +60,18 @@ function* read({ part, schema, value }: Check): Generator<void, { value?: unknow
   return { issues, count: result.count };
 }
 
-/** Returns unknown fields that are errors; reports the others in the answer. */
-function refusedFields({ part, schema, value, isUpdate }: Check, handling: Handling): UnknownFields {
+/** Returns unknown fields that are errors; reports the others in the response. */
+function refusedFields(
+  { part, schema, value, isUpdate }: Check,
+  unknownFieldPolicy: UnknownFieldPolicy,
+): UnknownFields {
   const none: UnknownFields = { fields: [], count: 0 };
   // The path has only the parameters that its route names.
   if (part === 'params' || (part === 'body' && !schema)) return none;
   const reader = schema ?? NoFields;
   const unknown = refuseTooDeep(() => findUnknownFields([reader], value));
-  if (handling.isStrict || (isUpdate && knowsNoKey(reader, value))) return unknown;
-  reportUnknown(handling, unknown);
+  if (unknownFieldPolicy.isStrict || (isUpdate && knowsNoKey(reader, value))) return unknown;
+  reportUnknown(unknownFieldPolicy, unknown);
   return none;
 }
 

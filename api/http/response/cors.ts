@@ -14,7 +14,7 @@ const exposedHeaders = [
 ];
 
 /**
- * Pages of the origins on the list may call, with credentials; for others we say nothing, and their browser keeps the answer
+ * Pages of the origins on the list may call, with credentials; for others we say nothing, and their browser keeps the response
  * from them. Webhooks carry no credentials of ours and may come from anywhere.
  */
 export function crossOrigin(origins: readonly string[]): RequestHandler {

@@ -2,9 +2,9 @@ import type { NextFunction, Request, Response } from 'express';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { shownPath } from '#shared/runs/form-links.ts';
-import { readClientError } from '../request/client-error.ts';
-import { describeUnknown, handlingOf } from '../request/unknown-field-policy.ts';
 import type { Refusals } from '../limits/refusals.ts';
+import { readClientError } from '../request/client-error.ts';
+import { describeUnknown, unknownFieldPolicyOf } from '../request/unknown-field-policy.ts';
 
 /** Answers a request that no route has matched: an unknown path, or another method of a known one. */
 export function unknownPath(request: Request): never {
@@ -13,8 +13,8 @@ export function unknownPath(request: Request): never {
   });
 }
 
-/** Turns every error into an answer; cause and stack go to the log only. */
-export function answerErrors({ logger, refusals }: { logger: Logger; refusals: Refusals }) {
+/** Turns every error into a response; cause and stack go to the log only. */
+export function sendErrors({ logger, refusals }: { logger: Logger; refusals: Refusals }) {
   // Express knows an error handler by its four parameters.
   return (error: unknown, request: Request, response: Response, _next: NextFunction): void => {
     const known = readClientError(error, request) ?? toAppError(error);
@@ -34,7 +34,7 @@ export function answerErrors({ logger, refusals }: { logger: Logger; refusals: R
       success: false,
       error: { code, message, ...(details !== undefined && { details }) },
       // A misspelled field may be why the request failed.
-      ...describeUnknown(handlingOf(response).unknown),
+      ...describeUnknown(unknownFieldPolicyOf(response).unknown),
     });
   };
 }

@@ -1,13 +1,13 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
 
 /** Rows in batches, as they arrive. */
-export type Portions = AsyncIterable<readonly JsonObject[]>;
+export type Batches = AsyncIterable<readonly JsonObject[]>;
 
 interface ExportFormat {
   type: string;
   /** Limits of this file format. */
   maxRows: number;
-  write(columns: readonly Column[], portions: Portions, options: ExportOptions): AsyncIterable<string | Uint8Array>;
+  write(columns: readonly Column[], batches: Batches, options: ExportOptions): AsyncIterable<string | Uint8Array>;
 }
 
 export interface ExportOptions {
@@ -31,9 +31,9 @@ export const exportFormats = {
   },
 } as const satisfies Record<string, ExportFormat>;
 
-async function* writeJSON(_columns: readonly Column[], portions: Portions): AsyncGenerator<string> {
+async function* writeJSON(_columns: readonly Column[], batches: Batches): AsyncGenerator<string> {
   let before = '[';
-  for await (const rows of portions) {
+  for await (const rows of batches) {
     if (rows.length === 0) continue;
     yield `${before}${rows.map((row) => JSON.stringify(row)).join(',')}`;
     before = ',';
@@ -44,14 +44,14 @@ async function* writeJSON(_columns: readonly Column[], portions: Portions): Asyn
 /** RFC 4180: null is an empty field, an empty text is `""`. */
 async function* writeCSV(
   columns: readonly Column[],
-  portions: Portions,
+  batches: Batches,
   { keepsFormulas }: ExportOptions,
 ): AsyncGenerator<string> {
   const names = columns.map(({ name }) => name);
   const lineOf = (values: readonly Json[]) =>
     `${values.map((value) => asCell(keepsFormulas ? value : neutralised(value))).join(',')}\r\n`;
   yield lineOf(names);
-  for await (const rows of portions) yield rows.map((row) => lineOf(names.map((name) => row[name] ?? null))).join('');
+  for await (const rows of batches) yield rows.map((row) => lineOf(names.map((name) => row[name] ?? null))).join('');
 }
 
 /** Marks a value that a spreadsheet would run as a formula by the apostrophe that spreadsheets know; numbers are none. */
@@ -81,12 +81,12 @@ function asText(value: Json): string {
 }
 
 /** Numbers and booleans keep their type, other values are text cells, so that no text is read as a formula. */
-async function* writeXLSX(columns: readonly Column[], portions: Portions): AsyncGenerator<Uint8Array> {
+async function* writeXLSX(columns: readonly Column[], batches: Batches): AsyncGenerator<Uint8Array> {
   // Loaded with the first workbook: an API process that exports none is 8 MB smaller without it.
   const { writeXlsxStream } = await import('hucre/xlsx');
   async function* rows() {
-    for await (const portion of portions)
-      for (const row of portion) yield columns.map(({ name, type }) => toCell(row[name] ?? null, type));
+    for await (const batch of batches)
+      for (const row of batch) yield columns.map(({ name, type }) => toCell(row[name] ?? null, type));
   }
   yield* writeXlsxStream(rows(), { name: 'Rows', columns: columns.map(({ name }) => ({ header: name })) });
 }

@@ -1,16 +1,16 @@
 import type { RequestListener } from 'node:http';
 import { alive, bodyOf, createStarting, type Starting, sendJSON } from '#shared/process/readiness.ts';
 
-export interface StartingAnswers extends Pick<Starting, 'noteAway'> {
-  answer: RequestListener;
+export interface StartingResponses extends Pick<Starting, 'noteAway'> {
+  respond: RequestListener;
 }
 
 /** Answers requests until the API has reached its database: alive, not ready, everything else 503. */
-export function createStartingAnswers(): StartingAnswers {
+export function createStartingResponses(): StartingResponses {
   const starting = createStarting();
   return {
     noteAway: starting.noteAway,
-    answer(request, response) {
+    respond(request, response) {
       const { pathname } = new URL(request.url ?? '/', 'http://localhost');
       if (pathname === '/health') sendJSON(response, 200, alive());
       else if (pathname === '/ready') sendJSON(response, 503, bodyOf(starting.readiness));

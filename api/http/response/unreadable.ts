@@ -1,8 +1,8 @@
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Answers malformed HTTP, and requests with too large headers, in our error envelope; Node's own answer has no body. */
-export function answerUnreadable(server: Server): void {
+/** Answers malformed HTTP, and requests with too large headers, in our error envelope; Node's own response has no body. */
+export function refuseUnreadable(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
     const [status, message] = reasons[error.code ?? ''] ?? [400, 'This is not an HTTP request'];
@@ -15,7 +15,7 @@ export function answerUnreadable(server: Server): void {
 }
 
 /** Answers a request of an address that has too many under way. */
-export function answerTooMany(response: ServerResponse): void {
+export function refuseTooMany(response: ServerResponse): void {
   const message = 'Too many connections from this address';
   response.writeHead(429, {
     'content-type': 'application/json; charset=utf-8',

@@ -217,10 +217,10 @@ const WorkflowID = z.object({ workflowID: ID });
 
 function identify(
   { services, request }: RequestContext,
-  place: { tenantID?: string | undefined; workflowID?: string | undefined } = {},
+  scope: { tenantID?: string | undefined; workflowID?: string | undefined } = {},
 ): Promise<Identified> {
   const { authorization } = request.headers;
-  return services.access.authenticator.identify(authorization, { apiKey: request.get('x-api-key'), ...place });
+  return services.access.authenticator.identify(authorization, { apiKey: request.get('x-api-key'), ...scope });
 }
 
 interface Work {
@@ -243,7 +243,9 @@ async function handle(
   refuseDisconnected(response);
   // A request that only reads may end at any wait. One that changes something goes on once it has begun.
   const readSignal = route.method === 'get' ? () => requestSignal(response) : undefined;
-  const result = await (reserved ? withReservation(reserved.flow, reserved.bytes, runClaimed, readSignal) : runClaimed());
+  const result = await (reserved
+    ? withReservation(reserved.flow, reserved.bytes, runClaimed, readSignal)
+    : runClaimed());
   if (!('complete' in route) || !route.complete) return result;
   const completed = await route.complete(result.response, input).catch(endReplay);
   return { ...result, response: describe(completed) };

@@ -78,7 +78,7 @@ export function hasLeft({ status, exit }: ServerPayload<'workflow_node_update'>)
   return status === 'SUCCESS' || (status === 'FAILED' && exit !== null);
 }
 
-interface Place {
+interface RunPosition {
   instanceID: string;
   input: JsonObject;
   parts: GraphParts;
@@ -87,7 +87,7 @@ interface Place {
 }
 
 /** The context of a run after an event. */
-export async function readRunContext(pool: Pool, { instanceID, input, parts, seq }: Place): Promise<RunContext> {
+export async function readRunContext(pool: Pool, { instanceID, input, parts, seq }: RunPosition): Promise<RunContext> {
   const context = new RunContext(parts, { input });
   if (seq === 0) return context;
   const { rows } = await pool.query<RunEventRow>({

@@ -77,8 +77,8 @@ export function createTelling(pool: Pool, { widgetID, instanceID, input, parts, 
 
   async function finalContext({ seq, status }: ServerPayload<'workflow_status_update'>): Promise<ShownContext> {
     if (!isWhole || !isTerminal(status)) return { values: null };
-    const kept = context?.shown;
-    if (kept?.values) return kept;
+    const cached = context?.shown;
+    if (cached?.values) return cached;
     // While it cannot be read, the end is still told: the context is read over HTTP.
     const read = await readRunContext(pool, { instanceID, input, parts, seq }).catch(() => undefined);
     return read?.shown ?? { values: null };

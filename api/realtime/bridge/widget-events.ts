@@ -4,7 +4,7 @@ import { type BridgeMode, WIDGET_INPUT, type WidgetPayload } from '#shared/messa
 import { isTerminal } from '#shared/workflow/progress/status.ts';
 import type { RunWatch } from '../../streams/watch.ts';
 import { noteOnSocket, socketEntry } from '../audit-sockets.ts';
-import { enter, leave, requirePlace, type Work } from '../enter.ts';
+import { enter, leave, requireFreeRoom, type Work } from '../enter.ts';
 import { requireGrant } from '../join.ts';
 import { rooms } from '../rooms.ts';
 import { follow } from '../run-feed.ts';
@@ -24,7 +24,7 @@ export interface BridgeContext extends Starting {
 export async function connectWidget(socket: ClientSocket, context: BridgeContext, sent: WidgetConnect) {
   const { userID } = socket.data;
   const { widgetID, mode, tenantID, appPageID, workflowAlias, lastSeq } = sent;
-  if (mode !== 'replay') requireRoom(socket, widgetID);
+  if (mode !== 'replay') requireSocketRoom(socket, widgetID);
   const page = appPageID !== undefined && workflowAlias !== undefined ? { appPageID, workflowAlias } : null;
   const instanceID =
     mode === 'execute'
@@ -116,9 +116,9 @@ async function senderOf(context: Starting, userID: string, { tenantID, workflowI
 
 const MAX_BRIDGES = 50;
 
-function requireRoom(socket: ClientSocket, widgetID: string): void {
+function requireSocketRoom(socket: ClientSocket, widgetID: string): void {
   const name = rooms.widget(widgetID);
-  requirePlace(socket, name);
+  requireFreeRoom(socket, name);
   if (socket.data.rooms.has(name) || bridgesOf(socket).length < MAX_BRIDGES) return;
   throw new AppError('QUOTA_EXCEEDED', `A socket may connect ${MAX_BRIDGES} widgets`, { reason: 'socket widgets' });
 }
@@ -162,7 +162,7 @@ async function build(
     ...(mode === 'replay' && { workflowStatus: status }),
   };
   // Other widgets may have been connected meanwhile.
-  if (mode !== 'replay') requireRoom(socket, widgetID);
+  if (mode !== 'replay') requireSocketRoom(socket, widgetID);
   return {
     answer: { widgetID, instanceID, status, seq },
     begin() {
@@ -175,11 +175,11 @@ async function build(
           ...{ room: rooms.run(instanceID), grant: runGrant, version, isOfBridge: true },
           begin: () => follow(socket, context.watch, of),
         });
-      const kept = bridgesOf(socket).reduce((sum, { kept }) => sum + (kept?.length ?? 0), 0);
-      const small = isWhole ? toKeep(parts, read.shown, kept) : null;
+      const cached = bridgesOf(socket).reduce((sum, { cached }) => sum + (cached?.length ?? 0), 0);
+      const small = isWhole ? toKeep(parts, read.shown, cached) : null;
       const tell = createTelling(context.pool, { widgetID, instanceID, input, parts, context: small, isWhole });
       enter(socket, context, {
-        ...{ room: rooms.widget(widgetID), grant, version, bridge: { ...bridge, kept: small } },
+        ...{ room: rooms.widget(widgetID), grant, version, bridge: { ...bridge, cached: small } },
         begin: () => follow(socket, context.watch, { ...of, tell }),
       });
     },

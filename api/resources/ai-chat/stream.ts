@@ -25,7 +25,7 @@ export const streamChat = tenantRoute({
 
   async handle(
     { body, caller, tenantID, signal, response, log },
-    { pool, access: { toolRights }, requests: { answers }, messaging: { backplane } },
+    { pool, access: { toolRights }, requests: { chatStreams }, messaging: { backplane } },
   ) {
     const { chatID, message, decisions, ...answering } = body;
     const chat = { tenantID, caller, chatID: chatID ?? newID() };
@@ -47,7 +47,7 @@ export const streamChat = tenantRoute({
     if (!body.isResumable) signal.addEventListener('abort', leave, { once: true });
     if (!body.isResumable && signal.aborted) leave();
     const { isResumable } = body;
-    await answers.send({ answerID, isResumable, ...streamOwner(caller, tenantID) }, response);
+    await chatStreams.send({ answerID, isResumable, ...streamOwner(caller, tenantID) }, response);
     signal.removeEventListener('abort', leave);
     return {};
   },
@@ -67,9 +67,9 @@ export const resumeChat = tenantRoute({
   response: z.object({}),
   errors: ['429'],
 
-  async handle({ params: { chatID }, tenantID, caller, response }, { pool, requests: { answers } }) {
+  async handle({ params: { chatID }, tenantID, caller, response }, { pool, requests: { chatStreams } }) {
     const answer = await findOpenAnswer(pool, { tenantID, caller, chatID });
-    if (answer) await answers.send({ ...answer, ...streamOwner(caller, tenantID) }, response);
+    if (answer) await chatStreams.send({ ...answer, ...streamOwner(caller, tenantID) }, response);
     else response.status(204).end();
     return {};
   },

@@ -18,9 +18,9 @@ interface Rights {
 export async function requireRights(
   em: EntityManager,
   tenantID: string,
-  holder: Holder,
+  owner: Holder,
   { permissions, roleIDs }: Rights,
 ): Promise<void> {
-  await requireHeld(holder, { permissions });
-  for (const role of await requireRoles(em, tenantID, roleIDs)) await requireHeld(holder, role);
+  await requireHeld(owner, { permissions });
+  for (const role of await requireRoles(em, tenantID, roleIDs)) await requireHeld(owner, role);
 }

@@ -36,7 +36,7 @@ export interface OpenBinding {
 }
 
 /**
- * What a viewer may run through a page: a binding that the page has now, with parameters that it declares, as long as the creator of
+ * Opens the binding that a viewer runs through a page: one that the page has now, with parameters that it declares, as long as the creator of
  * the page may execute it. The viewer needs no permission but that to read the page, which the route has checked.
  */
 export async function openBinding(
@@ -54,8 +54,8 @@ export async function openBinding(
   const version = await readActingVersion(pool, tenantID, creator);
   const requireOfCreator = async (permission: Permission, object: string) => {
     const [, action] = splitPermission(permission);
-    const asker = { subjects: subjectsOf(creator), object, action };
-    if (version !== null && (await policy.can({ tenantID, version, ...asker }))) return;
+    const access = { subjects: subjectsOf(creator), object, action };
+    if (version !== null && (await policy.can({ tenantID, version, ...access }))) return;
     throw new AppError(
       'PERMISSION_DENIED',
       `The creator of this page may not execute this ${boundTypes[type].noun} any more`,

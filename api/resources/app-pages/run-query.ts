@@ -1,10 +1,10 @@
 import { AppError } from '#shared/core/errors.ts';
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { tenantRoute } from '../../context/routes.ts';
-import { DataQueryAnswer } from '../../queries/answer.ts';
+import { DataQueryResponse } from '../../queries/answer.ts';
 import { askWorker, datasourceKeyOf, getEnabled } from '../../queries/ask-worker.ts';
 import { openBinding } from './open-binding.ts';
-import { PageInputs, QueryAlias, runSpellings } from './run-schemas.ts';
+import { PageInputs, QueryAlias, runAliases } from './run-schemas.ts';
 
 export const runPageQuery = tenantRoute({
   name: 'runAppPageQuery',
@@ -17,8 +17,8 @@ export const runPageQuery = tenantRoute({
   object: ({ params }) => `appPage:${params.appPageID}`,
   params: QueryAlias,
   body: PageInputs,
-  spellings: runSpellings,
-  response: DataQueryAnswer,
+  aliases: runAliases,
+  response: DataQueryResponse,
   isPrivate: true,
   idempotent: 'outside',
   errors: ['409'],

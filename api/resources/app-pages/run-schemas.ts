@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
 import { RunStatus } from '#shared/workflow/progress/status.ts';
-import { WorkError } from '../../http/fields/response-parts.ts';
 import { exampleIDs } from '../../http/fields/example-ids.ts';
+import type { FieldAliases } from '../../http/fields/field-aliases.ts';
 import { ID } from '../../http/fields/id.ts';
-import type { Spellings } from '../../http/fields/field-aliases.ts';
+import { WorkError } from '../../http/fields/response-parts.ts';
 import { argsOf } from '../../runs/run-inputs.ts';
 
 const Alias = z.string().min(1).max(255);
@@ -23,7 +23,7 @@ export const PageInputs = z
   .transform((body, check) => argsOf(body, check) ?? {})
   .meta({ id: 'AppPageInputs', examples: [{ inputValues: { day: '2026-03-02' } }] });
 
-export const runSpellings: Spellings = { inputValues: ['inputValues', 'args'] };
+export const runAliases: FieldAliases = { inputValues: ['inputValues', 'args'] };
 
 export const WaitQuery = z.object({
   wait: z.coerce.number().min(0).max(60).default(0).describe('How many seconds to wait for the result'),

@@ -1,6 +1,6 @@
 import { tenantRoute } from '../../context/routes.ts';
 import { newPageRun } from './new-run.ts';
-import { PageExecution, PageInputs, runSpellings, WaitQuery, WorkflowAlias } from './run-schemas.ts';
+import { PageExecution, PageInputs, runAliases, WaitQuery, WorkflowAlias } from './run-schemas.ts';
 
 export const runPageWorkflow = tenantRoute({
   name: 'executeAppPageWorkflow',
@@ -14,7 +14,7 @@ export const runPageWorkflow = tenantRoute({
   params: WorkflowAlias,
   query: WaitQuery,
   body: PageInputs,
-  spellings: runSpellings,
+  aliases: runAliases,
   response: PageExecution,
   idempotent: 'handler',
 
@@ -31,7 +31,7 @@ export const runPageWorkflow = tenantRoute({
 
     // The run of an earlier request with the same key may have ended long ago, so it is read at once.
     using earlier = instanceID === run.id ? undefined : runs.awaited.expect({ tenantID, instanceID });
-    earlier?.look();
+    earlier?.poll();
     return { instanceID, ...(await (earlier ?? expected).outcome(query.wait * 1_000, signal)) };
   },
 });

@@ -31,10 +31,10 @@ const listAuditLogs = tenantRoute({
     const offset = cursor === undefined ? (page - 1) * pageSize : 0;
     if (offset + pageSize > MAX_NUMBERED)
       throw invalidField('page', `expected one of the newest ${MAX_NUMBERED} entries; older ones are read by cursor`);
-    const place = { tenantID, filter, before: cursor };
+    const filters = { tenantID, filter, before: cursor };
     const [{ entries, next }, count] = await Promise.all([
-      readEntries(pool, place, { limit: pageSize, offset }),
-      cursor === undefined ? countEntries(pool, place) : undefined,
+      readEntries(pool, filters, { limit: pageSize, offset }),
+      cursor === undefined ? countEntries(pool, filters) : undefined,
     ]);
     return {
       auditLogs: entries.map((entry) => presentEntry(tenantID, entry)),

@@ -93,9 +93,9 @@ interface Opened {
 
 /** The open request of a link. Links that were altered, and links to what does not exist, get the same answer. */
 async function openForm(token: string, { orm, runs: { formLinks, formLimits } }: ApiContext): Promise<Opened> {
-  const place = formLinks.read(token);
-  if (!place) throw unknownLink();
-  const { tenantID, instanceID, nodeID, path } = place;
+  const link = formLinks.read(token);
+  if (!link) throw unknownLink();
+  const { tenantID, instanceID, nodeID, path } = link;
   const em = tenantEntityManager(orm.em, tenantID);
   const run = await em.findOne(WorkflowInstance, { id: instanceID }, { fields: ['status'] });
   if (!run) throw unknownLink();

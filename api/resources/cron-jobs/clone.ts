@@ -5,7 +5,7 @@ import { createAsset } from '../../assets/assets.ts';
 import { titleOfCopy } from '../../assets/copy-title.ts';
 import { folderOfCopy } from '../../assets/folders.ts';
 import { tenantRoute } from '../../context/routes.ts';
-import { requireVersionRoom } from '../../graphs/workflow-versions.ts';
+import { requireVersionCapacity } from '../../graphs/workflow-versions.ts';
 import { policiesOf } from './create.ts';
 import { getCronJob } from './find.ts';
 import { presentCronJob } from './present.ts';
@@ -52,7 +52,7 @@ export const cloneCronJob = tenantRoute({
     };
     const cronJob = await inEntityTransaction(em, async () => {
       const created = await createAsset(em, caller, 'cronjob', CronJob, values);
-      await requireVersionRoom(em, tenantID);
+      await requireVersionCapacity(em, tenantID);
       return created;
     });
     return { cronJob: presentCronJob(cronJob), message: 'Cron job copied' };

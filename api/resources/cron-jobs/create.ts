@@ -4,10 +4,10 @@ import type { MissedRunPolicy, OverlapPolicy } from '#shared/triggers/cron/job.t
 import { nextTick } from '#shared/triggers/cron/next-tick.ts';
 import { createAsset } from '../../assets/assets.ts';
 import { tenantRoute } from '../../context/routes.ts';
-import { requireVersionRoom } from '../../graphs/workflow-versions.ts';
+import { requireVersionCapacity } from '../../graphs/workflow-versions.ts';
 import { readClock } from './database-time.ts';
 import { presentCronJob } from './present.ts';
-import { Changed, CronJobCreate, cronJobSpellings } from './schemas.ts';
+import { Changed, CronJobCreate, cronJobAliases } from './schemas.ts';
 import { checkTarget, targetAccess, writeVersion } from './target.ts';
 
 const defaults = {
@@ -34,7 +34,7 @@ export const createCronJob = tenantRoute({
     targetAccess(cronJobType, cronJobConfig),
   ],
   body: CronJobCreate,
-  spellings: cronJobSpellings,
+  aliases: cronJobAliases,
   response: Changed,
   idempotent: 'transaction',
 
@@ -64,7 +64,7 @@ export const createCronJob = tenantRoute({
     };
     const cronJob = await inEntityTransaction(em, async () => {
       const created = await createAsset(em, caller, 'cronjob', CronJob, values);
-      await requireVersionRoom(em, tenantID);
+      await requireVersionCapacity(em, tenantID);
       return created;
     });
     return { cronJob: presentCronJob(cronJob), message: 'Cron job created' };

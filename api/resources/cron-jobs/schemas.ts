@@ -5,10 +5,10 @@ import { quote } from '#shared/core/quote.ts';
 import { differing } from '#shared/core/schema/field-aliases.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import { CronJobType, configs, MissedRunPolicy, OverlapPolicy } from '#shared/triggers/cron/job.ts';
-import { Message } from '../../http/fields/response-parts.ts';
+import type { FieldAliases } from '../../http/fields/field-aliases.ts';
 import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
-import type { FieldAliases } from '../../http/fields/field-aliases.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import {
   exampleCronJob,
   exampleCronJobCreate,
@@ -78,7 +78,7 @@ export const cronJobAliases: FieldAliases = { cronJobConfig: ['cronJobConfig', '
 export const CronJobCreate = z
   .object(own)
   .transform((body, check) => {
-    const { cronJobType, cronJobConfig, cronJobEnabled = true } = spelled(body);
+    const { cronJobType, cronJobConfig, cronJobEnabled = true } = withoutAliases(body);
     if (cronJobType === undefined) return missing(check, 'cronJobType', CronJobType);
     if (cronJobConfig === undefined) return missing(check, 'cronJobConfig', JsonObject);
     const config = readConfig(cronJobType, cronJobConfig);
@@ -92,13 +92,13 @@ export const CronJobCreate = z
 /** Undefined leaves, null clears. */
 export const CronJobUpdate = z
   .object({ ...own, cronJobTitle: Title.optional(), cronJobSchedule: Schedule.optional() })
-  .transform((body) => ({ ...body, ...spelled(body) }))
+  .transform((body) => ({ ...body, ...withoutAliases(body) }))
   .meta({ id: 'CronJobUpdate', examples: [exampleCronJobUpdate] });
 
 type Given = Partial<z.output<z.ZodObject<typeof own>>>;
 
 /** The names of the contract. A workflow that is named beside the config says the type as well. */
-function spelled({ isDisabled, workflowID, workflowConfig, ...body }: Given) {
+function withoutAliases({ isDisabled, workflowID, workflowConfig, ...body }: Given) {
   const { cronJobEnabled = isDisabled === undefined ? undefined : !isDisabled } = body;
   const named = workflowID === undefined ? undefined : { workflowID, ...workflowConfig };
   const cronJobConfig = body.cronJobConfig ?? named;

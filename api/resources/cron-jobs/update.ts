@@ -6,13 +6,13 @@ import type { CronJob } from '#shared/entities/tables/cron-job.ts';
 import { nextTick } from '#shared/triggers/cron/next-tick.ts';
 import { requireFolder } from '../../assets/folders.ts';
 import { tenantRoute } from '../../context/routes.ts';
-import { requireVersionRoom } from '../../graphs/workflow-versions.ts';
+import { requireVersionCapacity } from '../../graphs/workflow-versions.ts';
 import type { Access } from '../../http/route/input.ts';
 import { pickPolicies } from './create.ts';
 import { readClock } from './database-time.ts';
 import { getCronJob } from './find.ts';
 import { presentCronJob } from './present.ts';
-import { Changed, CronJobID, CronJobUpdate, cronJobSpellings, readConfig } from './schemas.ts';
+import { Changed, CronJobID, CronJobUpdate, cronJobAliases, readConfig } from './schemas.ts';
 import { checkTarget, supersedeVersion, targetAccess, writeVersion } from './target.ts';
 
 type Update = z.output<typeof CronJobUpdate>;
@@ -28,7 +28,7 @@ export const updateCronJob = tenantRoute({
   object: ({ params }) => `cronjob:${params.cronJobID}`,
   params: CronJobID,
   body: CronJobUpdate,
-  spellings: cronJobSpellings,
+  aliases: cronJobAliases,
   response: Changed,
 
   async handle({ params, body, em, require }, { pool }) {
@@ -48,7 +48,7 @@ export const updateCronJob = tenantRoute({
       if (body.cronJobEnabled) tx.assign(job, { stoppedAt: null, stopReason: null });
       schedule(job, { before, now });
       await tx.flush();
-      if (job.versionID !== before.versionID) await requireVersionRoom(tx, job.tenantID);
+      if (job.versionID !== before.versionID) await requireVersionCapacity(tx, job.tenantID);
       return { cronJob: presentCronJob(job), message: 'Cron job updated' };
     });
   },

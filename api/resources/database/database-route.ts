@@ -4,7 +4,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { type DatabaseOperation, tenantDatabase } from '#shared/messaging/queues/tenant-database.ts';
 import type { ApiContext } from '../../context/context.ts';
 import { type ApiRoute, tenantRoute } from '../../context/routes.ts';
-import type { Spellings } from '../../http/fields/field-aliases.ts';
+import type { FieldAliases } from '../../http/fields/field-aliases.ts';
 import type { Parsed, TenantInput } from '../../http/route/input.ts';
 import type { Method, Verb } from '../../http/route/route.ts';
 
@@ -19,7 +19,7 @@ interface DatabaseRoute<P extends z.ZodType, Q extends z.ZodType, B extends z.Zo
   params?: P;
   query?: Q;
   body?: B;
-  spellings?: Spellings;
+  aliases?: FieldAliases;
   response: R;
   status?: 201;
   operation(request: Parsed<P, Q, B>): DatabaseOperation;
@@ -50,7 +50,7 @@ export function databaseRoute<
 type RequestSender = Pick<TenantInput<z.ZodType, z.ZodType, z.ZodType>, 'tenantID' | 'signal'>;
 
 /** Added to the statement's own time limit. */
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 const EXPORT_MS = 300_000;
 
 export function askDatabase(
@@ -59,7 +59,11 @@ export function askDatabase(
   operation: DatabaseOperation,
 ): Promise<JsonObject> {
   const timeout =
-    (operation.kind === 'executeSQL' && { timeoutMs: Math.round(operation.timeoutSeconds * 1000) + PATIENCE_MS }) ||
-    (operation.kind === 'exportRows' && { timeoutMs: EXPORT_MS + PATIENCE_MS });
-  return producer.request(tenantDatabase, { tenantID, operation }, { signal, limitKeys: { tenant: tenantID }, ...timeout });
+    (operation.kind === 'executeSQL' && { timeoutMs: Math.round(operation.timeoutSeconds * 1000) + TIMEOUT_MS }) ||
+    (operation.kind === 'exportRows' && { timeoutMs: EXPORT_MS + TIMEOUT_MS });
+  return producer.request(
+    tenantDatabase,
+    { tenantID, operation },
+    { signal, limitKeys: { tenant: tenantID }, ...timeout },
+  );
 }

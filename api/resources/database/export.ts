@@ -6,9 +6,9 @@ import { forgetResult, type ResultOwner, readResultPage } from '#shared/datasour
 import { DATABASE_EXPORT, DatabaseExport } from '#shared/messaging/queues/tenant-database.ts';
 import type { ApiContext } from '../../context/context.ts';
 import { tenantRoute } from '../../context/routes.ts';
-import { exportFormats, type Portions } from '../../http/response/export-formats.ts';
+import { type Batches, exportFormats } from '../../http/response/export-formats.ts';
 import { askDatabase } from './database-route.ts';
-import { ExportQuery, exportSpellings, RowsExport, TableName } from './schemas.ts';
+import { ExportQuery, exportAliases, RowsExport, TableName } from './schemas.ts';
 
 export const exportRows = tenantRoute({
   name: 'exportRows',
@@ -20,7 +20,7 @@ export const exportRows = tenantRoute({
   params: TableName,
   query: ExportQuery,
   body: RowsExport,
-  spellings: exportSpellings,
+  aliases: exportAliases,
   produces: 'text/csv',
   response: z.object({}),
   errors: ['404', '409', '502', '504'],
@@ -52,7 +52,7 @@ async function* batchesOf(
   context: Pick<ApiContext, 'pool' | 'secrets'>,
   owner: ResultOwner,
   { rows, resultID, pages }: DatabaseExport,
-): Portions {
+): Batches {
   yield rows;
   for (let page = 2; page <= pages; page += 1)
     yield (await readResultPage(context, owner, { resultID, page })) as JsonObject[];

@@ -8,9 +8,9 @@ import {
   type DatabaseOrder,
   DatabaseRow,
 } from '#shared/datasources/tenant-database/table.ts';
+import type { FieldAliases } from '../../http/fields/field-aliases.ts';
 import { Flag } from '../../http/fields/flag.ts';
 import { ID } from '../../http/fields/id.ts';
-import type { Spellings } from '../../http/fields/field-aliases.ts';
 import {
   exampleRawSql,
   exampleRowsAdd,
@@ -45,7 +45,7 @@ export const SchemaCreate = z
   .object({ schemaName: DatabaseName.optional(), databaseSchemaName: DatabaseName.optional() })
   .transform((body, check) => either(body, ['schemaName', 'databaseSchemaName'], check) ?? z.NEVER)
   .meta({ id: 'DatabaseSchemaCreate', examples: [exampleSchemaCreate] });
-export const schemaSpellings: Spellings = { schemaName: ['schemaName', 'databaseSchemaName'] };
+export const schemaAliases: FieldAliases = { schemaName: ['schemaName', 'databaseSchemaName'] };
 
 const SQL = z.string().min(1);
 
@@ -70,7 +70,7 @@ export const RawSQL = z
     sql: either({ sql: body.sql, query }, ['sql', 'query'], check) ?? z.NEVER,
   }))
   .meta({ id: 'RawSql', examples: [exampleRawSql] });
-export const sqlSpellings: Spellings = { sql: ['sql', 'query'] };
+export const sqlAliases: FieldAliases = { sql: ['sql', 'query'] };
 
 const Columns = z.array(DatabaseColumn.meta({ id: 'DatabaseColumn' })).max(1_600);
 const Constraints = z.array(DatabaseConstraint.meta({ id: 'DatabaseConstraint' })).max(200);
@@ -108,7 +108,7 @@ export const TableUpdate = z
   }))
   .meta({ id: 'DatabaseTableUpdate', examples: [exampleTableUpdate] });
 
-export const tableSpellings: Spellings = {
+export const tableAliases: FieldAliases = {
   columns: ['columns', 'databaseTableColumns'],
   constraints: ['constraints', 'databaseTableConstraints'],
 };
@@ -176,12 +176,12 @@ const Where = Filter.nullish();
 const WhereAlias = Where.describe('Another name for `where`');
 const All = z.boolean().default(false).describe('Must be true if there is no filter');
 
-const orderSpellings = { order: ['order', 'sort'] };
+const orderAliases = { order: ['order', 'sort'] };
 /** The filter in the query string, and in a body. */
-export const rowQuerySpellings: Spellings = { where: ['q'], ...orderSpellings };
-export const filterSpellings: Spellings = { where: ['where', 'query'] };
-export const exportSpellings: Spellings = { ...filterSpellings, ...orderSpellings };
-export const rowChangeSpellings: Spellings = { 'databaseTableRowData.*.where': ['where', 'query'] };
+export const rowQueryAliases: FieldAliases = { where: ['q'], ...orderAliases };
+export const filterAliases: FieldAliases = { where: ['where', 'query'] };
+export const exportAliases: FieldAliases = { ...filterAliases, ...orderAliases };
+export const rowChangeAliases: FieldAliases = { 'databaseTableRowData.*.where': ['where', 'query'] };
 
 const FilteredChange = z
   .strictObject({ data: Row, where: Where, query: WhereAlias, all: All })

@@ -118,10 +118,10 @@ function pairsOf(old: Outcomes, next: Outcomes): Pair[] {
   const earlier = new Map(old.outcomes.map((outcome) => [keyOf(outcome), outcome]));
   const later = new Set(next.outcomes.map(keyOf));
   const both = next.outcomes.map((after) => ({ before: earlier.get(keyOf(after)), after }));
-  const gone = old.outcomes.filter((outcome) => !later.has(keyOf(outcome)));
+  const removed = old.outcomes.filter((outcome) => !later.has(keyOf(outcome)));
   return [
     ...both.filter(({ before }) => before || !old.isCut),
-    ...(next.isCut ? [] : gone.map((before) => ({ before, after: undefined }))),
+    ...(next.isCut ? [] : removed.map((before) => ({ before, after: undefined }))),
   ];
 }
 

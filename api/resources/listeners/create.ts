@@ -14,7 +14,7 @@ import {
   targetAccess,
 } from './check.ts';
 import { presentListener } from './present.ts';
-import { Changed, ListenerCreate, listenerSpellings } from './schemas.ts';
+import { Changed, ListenerCreate, listenerAliases } from './schemas.ts';
 
 export const createListener = tenantRoute({
   name: 'createListener',
@@ -30,7 +30,7 @@ export const createListener = tenantRoute({
     ...targetAccess(body.actions),
   ],
   body: ListenerCreate,
-  spellings: listenerSpellings,
+  aliases: listenerAliases,
   response: Changed,
   errors: ['409'],
   idempotent: 'transaction',

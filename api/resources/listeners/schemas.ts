@@ -3,10 +3,10 @@ import { JsonObject } from '#shared/core/json.ts';
 import { ActionType } from '#shared/triggers/listeners/actions.ts';
 import { EndpointPath } from '#shared/triggers/listeners/endpoint-path.ts';
 import { listenerTypes } from '#shared/triggers/listeners/types/index.ts';
-import { Message, WorkError } from '../../http/fields/response-parts.ts';
+import type { FieldAliases } from '../../http/fields/field-aliases.ts';
 import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
-import type { Spellings } from '../../http/fields/field-aliases.ts';
+import { Message, WorkError } from '../../http/fields/response-parts.ts';
 import { Title } from '../../http/fields/text.ts';
 import {
   exampleAction,
@@ -25,18 +25,18 @@ export const ActionID = z.object({ listenerID: ID, actionID: ID });
 const MAX_ACTIONS = 50;
 
 const ActionConfig = JsonObject.describe('The fields depend on `actionType`: see `getListenerSchemas`');
-const place = {
+const actionFields = {
   isEnabled: z.boolean().optional(),
   orderIndex: z.int().min(0).max(1_000_000).optional().describe('Actions go in this order; default: after the others'),
 };
 
 export const ActionCreate = z
-  .object({ actionType: ActionType, actionConfig: ActionConfig.default({}), ...place })
+  .object({ actionType: ActionType, actionConfig: ActionConfig.default({}), ...actionFields })
   .meta({ id: 'ListenerActionCreate', examples: [exampleActionCreate] });
 export type ActionCreate = z.output<typeof ActionCreate>;
 
 export const ActionUpdate = z
-  .object({ actionType: ActionType.optional(), actionConfig: ActionConfig.optional(), ...place })
+  .object({ actionType: ActionType.optional(), actionConfig: ActionConfig.optional(), ...actionFields })
   .meta({ id: 'ListenerActionUpdate', examples: [exampleActionUpdate] });
 
 /** An empty text means none, as null does. */
@@ -70,7 +70,7 @@ export const ListenerUpdate = z
   .transform(withEndpoint)
   .meta({ id: 'ListenerUpdate', examples: [exampleListenerUpdate] });
 
-export const listenerSpellings: Spellings = { endpointPath: ['endpointPath', 'listenerConfig.pathSuffix'] };
+export const listenerAliases: FieldAliases = { endpointPath: ['endpointPath', 'listenerConfig.pathSuffix'] };
 
 /** The path may also be named in the config, as `pathSuffix`. */
 function withEndpoint<B extends z.output<z.ZodObject<typeof settings>>>(body: B, check: z.RefinementCtx): B {

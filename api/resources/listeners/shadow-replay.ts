@@ -55,7 +55,7 @@ const replayInShadow = tenantRoute({
     using expected = runs.awaited.expect({ tenantID, instanceID: id });
     const { instanceID } = await runs.accept({ ...run, id, awaitedBy: runs.awaited.channel }, idempotency);
     using earlier = instanceID === id ? undefined : runs.awaited.expect({ tenantID, instanceID });
-    earlier?.look();
+    earlier?.poll();
     if (query.wait > 0) await (earlier ?? expected).outcome(query.wait * 1_000, signal);
     return present({ em, pool }, { params, original, instanceID });
   },

@@ -17,7 +17,7 @@ import {
 } from './check.ts';
 import { findAround, getListener } from './find.ts';
 import { presentListener } from './present.ts';
-import { Changed, ListenerID, ListenerUpdate, listenerSpellings } from './schemas.ts';
+import { Changed, ListenerID, ListenerUpdate, listenerAliases } from './schemas.ts';
 
 export const updateListener = updateBy({
   name: 'updateListener',
@@ -50,7 +50,7 @@ function updateBy(words: Words): ApiRoute {
     ],
     params: ListenerID,
     body: ListenerUpdate,
-    spellings: listenerSpellings,
+    aliases: listenerAliases,
     response: Changed,
     errors: ['409'],
 

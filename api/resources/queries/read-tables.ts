@@ -31,7 +31,7 @@ export async function readTables(reading: Reading, datasourceID: string, prompt:
   while (left.length > 0 && looks < MAX_LOOKS) {
     const now = left.splice(0, Math.min(AT_ONCE, MAX_LOOKS - looks));
     looks += now.length;
-    const found = await Promise.all(now.map((path) => look(reading, datasourceID, path)));
+    const found = await Promise.all(now.map((path) => read(reading, datasourceID, path)));
     for (const [index, items] of found.entries()) {
       const path = now[index] ?? [];
       const columns = items.filter(({ isContainer }) => !isContainer);
@@ -44,7 +44,7 @@ export async function readTables(reading: Reading, datasourceID: string, prompt:
   return { lines, isWhole: left.length === 0 };
 }
 
-async function look({ tenantID, signal, producer }: Reading, datasourceID: string, path: string[]) {
+async function read({ tenantID, signal, producer }: Reading, datasourceID: string, path: string[]) {
   const limitKeys = { target: datasourceID, tenant: tenantID };
   try {
     return (await producer.request(datasourceMetadata, { tenantID, datasourceID, path }, { signal, limitKeys })).items;

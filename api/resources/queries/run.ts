@@ -4,7 +4,7 @@ import { nextCursorOf, type ResultCursor, type ResultOwner, readResultPage } fro
 import type { ApiContext } from '../../context/context.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import type { Access } from '../../http/route/input.ts';
-import { DataQueryAnswer } from '../../queries/answer.ts';
+import { DataQueryResponse } from '../../queries/answer.ts';
 import { askWorker, datasourceKeyOf, getEnabled } from '../../queries/ask-worker.ts';
 import { getDataQuery } from './find.ts';
 import {
@@ -12,9 +12,9 @@ import {
   DataQueryInputs,
   DataQueryRun,
   DataQueryTest,
-  inputSpellings,
+  inputAliases,
   RunQuery,
-  testSpellings,
+  testAliases,
 } from './schemas.ts';
 import { checkTarget, targetAccess } from './target.ts';
 
@@ -42,8 +42,8 @@ export const runDataQuery = tenantRoute({
   params: DataQueryID,
   query: RunQuery,
   body: DataQueryRun,
-  spellings: inputSpellings,
-  response: DataQueryAnswer,
+  aliases: inputAliases,
+  response: DataQueryResponse,
   isPrivate: true,
   idempotent: 'outside',
   errors: ['409'],
@@ -57,11 +57,11 @@ export const runDataQuery = tenantRoute({
         { tenantID, source: `dataquery:${dataQueryID}`, callerID: caller.id },
         body.cursor,
       );
-    const asker = { tenantID, caller, signal, producer: context.messaging.producer };
+    const sender = { tenantID, caller, signal, producer: context.messaging.producer };
     if (explain) await require([mayRead(dataQueryID)]);
     const mode = explain ? 'explain' : 'run';
     const idempotencyKey = idempotency ? datasourceKeyOf(tenantID, idempotency) : null;
-    return askWorker(asker, { ...stored, inputs: body.inputs, mode, isFresh: fresh, isPaged: true, idempotencyKey });
+    return askWorker(sender, { ...stored, inputs: body.inputs, mode, isFresh: fresh, isPaged: true, idempotencyKey });
   },
 });
 
@@ -76,8 +76,8 @@ export const testStoredDataQuery = tenantRoute({
   params: DataQueryID,
   query: RunQuery.omit({ fresh: true }),
   body: DataQueryInputs,
-  spellings: inputSpellings,
-  response: DataQueryAnswer,
+  aliases: inputAliases,
+  response: DataQueryResponse,
   isPrivate: true,
   idempotent: false,
   errors: ['409', '502', '504'],
@@ -88,8 +88,8 @@ export const testStoredDataQuery = tenantRoute({
   ) {
     const stored = getEnabled(await getDataQuery(em, params.dataQueryID));
     if (explain) await require([mayRead(params.dataQueryID)]);
-    const asker = { tenantID, caller, signal, producer };
-    return askWorker(asker, { ...stored, inputs: body.inputs, mode: explain ? 'explain' : 'run', isFresh: true });
+    const sender = { tenantID, caller, signal, producer };
+    return askWorker(sender, { ...stored, inputs: body.inputs, mode: explain ? 'explain' : 'run', isFresh: true });
   },
 });
 
@@ -105,8 +105,8 @@ export const testGivenDataQuery = tenantRoute({
   ],
   query: RunQuery.omit({ fresh: true }),
   body: DataQueryTest,
-  spellings: testSpellings,
-  response: DataQueryAnswer,
+  aliases: testAliases,
+  response: DataQueryResponse,
   isPrivate: true,
   errors: ['502', '504'],
 
@@ -120,8 +120,8 @@ export const testGivenDataQuery = tenantRoute({
     if (issues) throw invalid(within(['dataQuery'], issues));
     const { dataQueryOptions } = dataQuery;
     const query = { kind: 'given', ...target, dataQueryOptions } as const;
-    const asker = { tenantID, caller, signal, producer };
-    return askWorker(asker, {
+    const sender = { tenantID, caller, signal, producer };
+    return askWorker(sender, {
       query,
       target,
       dataQueryOptions,
@@ -142,7 +142,7 @@ async function readStoredPage(
   context: Pick<ApiContext, 'pool' | 'secrets'>,
   owner: ResultOwner,
   cursor: ResultCursor,
-): Promise<z.input<typeof DataQueryAnswer>> {
+): Promise<z.input<typeof DataQueryResponse>> {
   const began = performance.now();
   const rows = await readResultPage(context, owner, cursor);
   const durationMs = Math.round(performance.now() - began);

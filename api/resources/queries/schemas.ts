@@ -4,12 +4,12 @@ import { Json, JsonObject } from '#shared/core/json.ts';
 import { givenInputs } from '#shared/core/schema/field-aliases.ts';
 import { readBy } from '#shared/core/schema/walk.ts';
 import { ResultCursor } from '#shared/datasources/result-pages.ts';
-import { Message, WorkError } from '../../http/fields/response-parts.ts';
+import type { FieldAliases } from '../../http/fields/field-aliases.ts';
 import { Flag } from '../../http/fields/flag.ts';
-import { FormsByType } from '../../http/forms/form.ts';
 import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
-import type { Spellings } from '../../http/fields/field-aliases.ts';
+import { Message, WorkError } from '../../http/fields/response-parts.ts';
+import { FormsByType } from '../../http/forms/form.ts';
 import {
   exampleDataQuery,
   exampleDataQueryCreate,
@@ -69,11 +69,11 @@ const inputs = {
   inputValues: JsonObject.optional().describe('The values of the parameters'),
 };
 const inputNames = ['inputValues', 'args'] as const;
-export const inputSpellings: Spellings = { inputValues: inputNames };
+export const inputAliases: FieldAliases = { inputValues: inputNames };
 
 /** The query of a test is in the body, its target beside its options or among them. */
-export const testSpellings: Spellings = {
-  ...inputSpellings,
+export const testAliases: FieldAliases = {
+  ...inputAliases,
   dataQueryOptions: ['dataQuery.dataQueryOptions'],
   datasourceType: ['dataQuery.datasourceType', 'dataQuery.dataQueryOptions.datasourceType'],
 };
@@ -192,14 +192,14 @@ export const Runs = z.object({ runs: z.array(Run), ...pageFields }).meta({ id: '
 /** The answer of a worker, with the names of the reference. */
 export const DataQuerySchemas = FormsByType;
 
-interface Spelled {
+interface AliasedBody {
   dataQueryOptions: z.output<typeof Options>;
   datasourceID?: string | null | undefined;
   datasourceType?: string | null | undefined;
 }
 
 /** Moves the datasource from the options to its place beside them. */
-function split(body: Spelled) {
+function split(body: AliasedBody) {
   const { datasourceID, datasourceType, ...own } = body.dataQueryOptions;
   return {
     datasourceID: body.datasourceID === undefined ? datasourceID : body.datasourceID,

@@ -28,7 +28,7 @@ interface Work {
 }
 
 interface Changing extends Work {
-  concern(tenantIDs: readonly string[]): Promise<void>;
+  auditFor(tenantIDs: readonly string[]): Promise<void>;
 }
 
 interface OneRole {
@@ -61,12 +61,12 @@ export async function createGlobalRole({ em, body }: Pick<Work, 'em'> & { body: 
 }
 
 export async function updateAnyRole(
-  { em, log, concern, params: { roleID }, body }: Changing & OneRole & { body: z.output<typeof RoleUpdate> },
+  { em, log, auditFor, params: { roleID }, body }: Changing & OneRole & { body: z.output<typeof RoleUpdate> },
   { pool }: Pick<ApiContext, 'pool'>,
 ) {
   const { tenantID } = await findAnyRole(em, roleID);
   if (tenantID) {
-    await concern([tenantID]);
+    await auditFor([tenantID]);
     const role = await changeOwnRole(tenantEntityManager(em, tenantID), { tenantID, roleID, body });
     return { role: presentRole(role), message: 'Role updated' };
   }
@@ -82,12 +82,12 @@ export async function updateAnyRole(
 }
 
 export async function deleteAnyRole(
-  { em, log, concern, params: { roleID } }: Changing & OneRole,
+  { em, log, auditFor, params: { roleID } }: Changing & OneRole,
   { pool }: Pick<ApiContext, 'pool'>,
 ) {
   const { tenantID } = await findAnyRole(em, roleID);
   if (tenantID) {
-    await concern([tenantID]);
+    await auditFor([tenantID]);
     await deleteOwnRole(tenantEntityManager(em, tenantID), { tenantID, roleID });
   } else {
     await em.transactional(async (tx) => {
@@ -109,7 +109,9 @@ async function findAnyRole(em: EntityManager, id: string, lockMode?: LockMode): 
 
 /** The sweep finishes it if this process does not. */
 async function propagate(pool: ApiContext['pool'], log: Logger, roleID: string): Promise<void> {
-  const propagation = propagateRole(pool, roleID).catch((error) => log.warn({ err: error }, 'role is left to the sweep'));
+  const propagation = propagateRole(pool, roleID).catch((error) =>
+    log.warn({ err: error }, 'role is left to the sweep'),
+  );
   await Promise.race([propagation, sleep(ANSWER_AFTER_MS, undefined, { ref: false })]);
 }
 

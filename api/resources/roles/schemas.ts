@@ -59,13 +59,13 @@ const settings = {
 
 export const RoleCreate = z
   .object({ ...settings, rolePermissions: RolePermissions })
-  .transform((body, check) => ({ ...spelled(body), roleName: requireOne(check, 'roleName', named(body)) }))
+  .transform((body, check) => ({ ...withoutAliases(body), roleName: requireOne(check, 'roleName', named(body)) }))
   .meta({ id: 'RoleCreate', examples: [exampleRoleCreate] });
 
 /** Absent fields stay. */
 export const RoleUpdate = z
   .object({ ...settings, rolePermissions: RolePermissions.optional() })
-  .transform((body) => ({ ...spelled(body), roleName: named(body).find((name) => name !== undefined) }))
+  .transform((body) => ({ ...withoutAliases(body), roleName: named(body).find((name) => name !== undefined) }))
   .meta({ id: 'RoleUpdate', examples: [exampleRoleUpdate] });
 
 export const RoleList = z.object({
@@ -156,13 +156,19 @@ function named({ roleName, roleTitle }: Named) {
   return [roleName, roleTitle];
 }
 
-interface Spellings extends Named {
+interface AliasedBody extends Named {
   rolePermissions?: (RolePermission | AssetGrant)[] | undefined;
   assetPermissions?: AssetGrant[] | undefined;
 }
 
 /** Splits permissions into those on a whole type and those on single assets, without duplicates. */
-function spelled<S extends Spellings>({ rolePermissions, assetPermissions, roleName: _, roleTitle: __, ...rest }: S) {
+function withoutAliases<S extends AliasedBody>({
+  rolePermissions,
+  assetPermissions,
+  roleName: _,
+  roleTitle: __,
+  ...rest
+}: S) {
   const general = rolePermissions?.filter((permission) => typeof permission === 'string');
   const assets = rolePermissions?.filter((permission) => typeof permission !== 'string') ?? [];
   const single = assets.length > 0 ? [...assets, ...(assetPermissions ?? [])] : assetPermissions;

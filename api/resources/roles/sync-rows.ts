@@ -18,8 +18,8 @@ export async function syncRoles(query: Query, tenantID: string): Promise<Repaire
   const { rows: used } = await query<{ role: string; rules: number }>(USED, [tenantID]);
 
   const known = new Set(roles.map(({ id }) => roleSubject(id)));
-  const gone = used.filter(({ role }) => !known.has(role));
-  const remove = gone.flatMap(({ role }) => [{ subject: role }, { role }]);
+  const unknown = used.filter(({ role }) => !known.has(role));
+  const remove = unknown.flatMap(({ role }) => [{ subject: role }, { role }]);
   await writeRules(query, tenantID, { remove });
   const differences = await rewriteRoles(query, tenantID, roles);
 
@@ -27,7 +27,7 @@ export async function syncRoles(query: Query, tenantID: string): Promise<Repaire
     const { added, removed } = differences.get(id) ?? { added: 0, removed: 0 };
     return { roleID: id, roleName, added, removed };
   });
-  const removed = gone.map(({ role, rules }) => ({
+  const removed = unknown.map(({ role, rules }) => ({
     roleID: role.slice(roleSubject('').length),
     roleName: null,
     added: 0,

@@ -43,11 +43,11 @@ export const operatorUserRoutes = [
     isRecordedByHandler: true,
 
     async handle(
-      { em, operator, request, concern, params: { userID }, body: { isDisabled } },
+      { em, operator, request, auditFor, params: { userID }, body: { isDisabled } },
       { messaging: { backplane }, access: { operators } },
     ) {
       const memberships = await em.find(Membership, { userID }, { filters: { tenant: false }, fields: ['tenantID'] });
-      await concern(memberships.map(({ tenantID }) => tenantID));
+      await auditFor(memberships.map(({ tenantID }) => tenantID));
       const action = isDisabled ? 'USER_BLOCKED' : 'USER_UNBLOCKED';
       const noteOutcome = await operators.record(operator, action, originOf(request));
       const user = await setDisabled(em, userID, isDisabled).catch((error: unknown) => {

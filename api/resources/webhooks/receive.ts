@@ -39,7 +39,7 @@ export async function receiveDelivery(request: Request, response: Response, cont
   if (fault !== null) throw new AppError('INVALID_REQUEST', `This delivery is refused: ${fault}`, { status: 401 });
   const challenge = challengeOf(delivery, options);
   if (challenge !== undefined) return send(response, { status: 200, headers: {}, body: challenge }, { isHead: false });
-  await requireRoom(context, tenantID, body.length);
+  await requireCapacity(context, tenantID, body.length);
 
   const event = eventOf(delivery, { request, listener, params, options, config });
   const isHead = request.method === 'HEAD';
@@ -114,7 +114,7 @@ function challengeOf({ body }: Delivery, { authType }: WebhookOptions): string |
 }
 
 /** A tenant at its limits is refused until some of its events are processed. */
-async function requireRoom({ runs: { ingestion } }: ApiContext, tenantID: string, bytes: number): Promise<void> {
+async function requireCapacity({ runs: { ingestion } }: ApiContext, tenantID: string, bytes: number): Promise<void> {
   const [events, ofBytes] = await Promise.all([
     ingestion.events.add(tenantID),
     ingestion.bytes.addMany(tenantID, Math.max(bytes, 1)),
@@ -214,15 +214,15 @@ async function waitForRun({ context, response, listener, config, event, actionID
     runs: { awaited: awaitedRuns, ingestion },
   } = context;
   const { tenantID } = listener;
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  const disconnected = new AbortController();
+  response.once('close', () => disconnected.abort());
   // Before the event is recorded, so that the end of the run cannot be missed.
   using own = awaitedRuns.expect({ tenantID, instanceID: runIDOf(event.id, actionID) });
   const { eventID, duplicateOf } = await ingestion.recorder.record({ ...event, awaitedBy: awaitedRuns.channel });
   const instanceID = runIDOf(duplicateOf ?? eventID, actionID);
   using first = duplicateOf ? awaitedRuns.expect({ tenantID, instanceID }) : undefined;
-  first?.look();
-  const outcome = await (first ?? own).outcome(config.resultTimeoutSeconds * 1_000, gone.signal);
+  first?.poll();
+  const outcome = await (first ?? own).outcome(config.resultTimeoutSeconds * 1_000, disconnected.signal);
   const ids = { listenerID: listener.id, eventID, instanceID, ...(duplicateOf && { duplicateOf }) };
   return replyOf(outcome, config, ids);
 }

@@ -14,7 +14,7 @@ export async function widgetFileTypeOf(bytes: Buffer): Promise<string | undefine
   return isUtf8(bytes) && (await isPlain(bytes)) ? 'text/plain' : undefined;
 }
 
-export function isShownInPlace(fileType: string): boolean {
+export function isShownInline(fileType: string): boolean {
   return SHOWN.test(fileType);
 }
 

@@ -10,7 +10,7 @@ import { UPLOAD } from '../../http/request/upload.ts';
 import { noFile, sendFile } from '../../http/response/send-file.ts';
 import { exampleFile } from './examples.ts';
 import { fileAddressOf, widgetFileFields } from './file-address.ts';
-import { isShownInPlace, widgetFileTypeOf } from './file-type.ts';
+import { isShownInline, widgetFileTypeOf } from './file-type.ts';
 
 const WidgetFile = z
   .object({
@@ -77,7 +77,7 @@ export const readWidgetFile = tenantRoute({
     const file =
       path.tenantID === tenantID ? await em.findOne(TenantFile, { id: path.fileID, purpose: 'widget' }) : null;
     if (!file) throw noFile();
-    await sendFile(files, file, { response, signal, isInline: isShownInPlace(file.fileType) });
+    await sendFile(files, file, { response, signal, isInline: isShownInline(file.fileType) });
     return {};
   },
 });

@@ -106,9 +106,9 @@ export const operatorLibraryRoutes = [
     response: z.object({ message: Message }),
     errors: ['404'],
 
-    async handle({ params: { libraryEntryID: id }, em, concern }) {
+    async handle({ params: { libraryEntryID: id }, em, auditFor }) {
       const entry = await em.findOne(WidgetLibraryEntry, { id }, WITHOUT_BUNDLE);
-      if (entry?.sourceTenantID) await concern([entry.sourceTenantID]);
+      if (entry?.sourceTenantID) await auditFor([entry.sourceTenantID]);
       await removeEntry(em, entry);
       return { message: 'Widget removed' };
     },

@@ -17,7 +17,7 @@ import {
   publish,
   writeVersion,
 } from '../../graphs/graph.ts';
-import { requireVersionRoom } from '../../graphs/workflow-versions.ts';
+import { requireVersionCapacity } from '../../graphs/workflow-versions.ts';
 import { WorkflowID } from '../../runs/run-schemas.ts';
 import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
@@ -59,7 +59,7 @@ export const cloneWorkflow = tenantRoute({
     const copy = { id, title, workflowDescription, folderID, ...state };
     const workflow = await inEntityTransaction(em, async () => {
       const created = await createAsset(em, caller, 'workflow', WorkflowEntity, copy);
-      await requireVersionRoom(em, tenantID);
+      await requireVersionCapacity(em, tenantID);
       return created;
     });
     return { workflow: presentWorkflow(workflow, version) };

@@ -13,10 +13,10 @@ import {
   publish,
   writeVersion,
 } from '../../graphs/graph.ts';
-import { requireVersionRoom } from '../../graphs/workflow-versions.ts';
+import { requireVersionCapacity } from '../../graphs/workflow-versions.ts';
 import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
-import { graphSpellings, Workflow, WorkflowCreate } from './schemas.ts';
+import { graphAliases, Workflow, WorkflowCreate } from './schemas.ts';
 
 export const createWorkflow = tenantRoute({
   name: 'createWorkflow',
@@ -31,7 +31,7 @@ export const createWorkflow = tenantRoute({
     ...authorAccess(body.nodes, body.options),
   ],
   body: WorkflowCreate,
-  spellings: graphSpellings,
+  aliases: graphAliases,
   response: z.object({ workflow: Workflow }),
   idempotent: 'transaction',
 
@@ -53,7 +53,7 @@ export const createWorkflow = tenantRoute({
     const named = { id, title, workflowDescription, folderID };
     const workflow = await inEntityTransaction(em, async () => {
       const created = await createAsset(em, caller, 'workflow', WorkflowEntity, { ...named, ...state });
-      await requireVersionRoom(em, tenantID);
+      await requireVersionCapacity(em, tenantID);
       return created;
     });
     return { workflow: presentWorkflow(workflow, version) };

@@ -2,7 +2,7 @@ import { invalid } from '#shared/core/schema/issues.ts';
 import type { WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { findNodeKind } from '#shared/workflow/nodes/index.ts';
 import type { Identified } from '../../auth/identify.ts';
-import { requireUnbound } from '../../auth/permission-boundary.ts';
+import { requireNoBoundary } from '../../auth/permission-boundary.ts';
 import type { ApiContext } from '../../context/context.ts';
 
 interface Author {
@@ -21,7 +21,7 @@ export async function requireNamedTools(
 ): Promise<void> {
   const named = nodes.flatMap(namedIn);
   const names = [...new Set(named.map(({ name }) => name))];
-  if (names.length > 0) requireUnbound(identity, 'nodes with tools');
+  if (names.length > 0) requireNoBoundary(identity, 'nodes with tools');
   const refused = new Set(await toolRights.refused(tenantID, identity, names));
   const issues = named
     .filter(({ name }) => refused.has(name))

@@ -5,12 +5,12 @@ import { definitionIssues } from '#shared/workflow/inputs.ts';
 import { keyIssues } from '#shared/workflow/limits.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { testMode } from '#shared/workflow/test-mode.ts';
+import type { FieldAliases } from '../../http/fields/field-aliases.ts';
 import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
-import type { Spellings } from '../../http/fields/field-aliases.ts';
 import { Title } from '../../http/fields/text.ts';
 import { VersionInBody } from '../../http/fields/version-name.ts';
-import { argsOf, runInputs, runSpellings } from '../../runs/run-inputs.ts';
+import { argsOf, runAliases, runInputs } from '../../runs/run-inputs.ts';
 import { Stored } from '../../runs/run-schemas.ts';
 import {
   exampleSummary,
@@ -36,7 +36,7 @@ const titleAndGraph = {
   edges: Edges.nullish(),
 };
 
-export const graphSpellings: Spellings = {
+export const graphAliases: FieldAliases = {
   workflowNodes: ['workflowNodes', 'nodes'],
   workflowEdges: ['workflowEdges', 'edges'],
 };
@@ -77,8 +77,8 @@ export const WorkflowUpdate = z
   })
   .meta({ id: 'WorkflowUpdate', examples: [exampleWorkflowUpdate] });
 
-export const testSpellings: Spellings = {
-  ...runSpellings,
+export const testAliases: FieldAliases = {
+  ...runAliases,
   workflowNodes: ['nodes', 'workflowNodes'],
   workflowEdges: ['edges', 'workflowEdges'],
 };

@@ -16,11 +16,11 @@ import {
   type Saving,
   saveGraph,
 } from '../../graphs/graph.ts';
-import { requireVersionRoom } from '../../graphs/workflow-versions.ts';
+import { requireVersionCapacity } from '../../graphs/workflow-versions.ts';
 import { WorkflowID } from '../../runs/run-schemas.ts';
 import { requireNamedTools } from './named-tools.ts';
 import { presentWorkflow } from './present.ts';
-import { graphSpellings, Workflow, WorkflowUpdate } from './schemas.ts';
+import { graphAliases, Workflow, WorkflowUpdate } from './schemas.ts';
 
 export const updateWorkflow = tenantRoute({
   name: 'updateWorkflow',
@@ -35,7 +35,7 @@ export const updateWorkflow = tenantRoute({
   ],
   params: WorkflowID,
   body: WorkflowUpdate,
-  spellings: graphSpellings,
+  aliases: graphAliases,
   response: z.object({ workflow: Workflow }),
   etag: ({ workflow }) => workflow.versionNumber,
   conditional: true,
@@ -62,7 +62,7 @@ export const updateWorkflow = tenantRoute({
       await requireFolder(tx, 'workflow', folderID);
       tx.assign(workflow, { title, workflowDescription, folderID, isDisabled }, { ignoreUndefined: true });
       await tx.flush();
-      if (version !== latest) await requireVersionRoom(tx, tenantID);
+      if (version !== latest) await requireVersionCapacity(tx, tenantID);
       return { workflow: presentWorkflow(workflow, version) };
     });
   },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requireStreamRoom, streamOwner } from '#api/streams/stream-capacity.ts';
+import { requireStreamCapacity, streamOwner } from '#api/streams/stream-capacity.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { newID } from '#shared/core/ids.ts';
 
@@ -17,7 +17,7 @@ function aKeyOf({ id: userID }: Caller): Caller {
 function refusalOf(streams: [caller: Caller, tenantID: string][]): string | null {
   const owners = streams.map(([caller, tenantID]) => streamOwner(caller, tenantID));
   try {
-    for (const [nth, owner] of owners.entries()) requireStreamRoom(owners.slice(0, nth), owner, room);
+    for (const [nth, owner] of owners.entries()) requireStreamCapacity(owners.slice(0, nth), owner, room);
     return null;
   } catch (error) {
     return (error as Error).message;

@@ -6,7 +6,7 @@ import {
   createResponseEviction,
   type IdempotencyClaim,
   notYet,
-  storeAnswer,
+  storeResponse,
   EVICT_RESPONSES,
 } from '#shared/db/idempotency.ts';
 import { onPool } from '#shared/db/query.ts';
@@ -165,6 +165,6 @@ async function aStoredAnswer(key: string, size: number): Promise<IdempotencyClai
   };
   const query = onPool(cluster.context.pool);
   expect(await claimKey(query, tenant.id, claim, notYet)).toBe('claimed');
-  await storeAnswer(query, tenant.id, claim, { status: 201, response: { text: 'x'.repeat(size) } });
+  await storeResponse(query, tenant.id, claim, { status: 201, response: { text: 'x'.repeat(size) } });
   return claim;
 }

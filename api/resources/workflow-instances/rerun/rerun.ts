@@ -10,7 +10,7 @@ import type { TenantInput } from '../../../http/route/input.ts';
 import { chooseVersion } from '../../../runs/choose-version.ts';
 import { directRun } from '../../../runs/direct-run.ts';
 import { findReadableRun } from '../../../runs/find-run.ts';
-import { runSpellings } from '../../../runs/run-inputs.ts';
+import { runAliases } from '../../../runs/run-inputs.ts';
 import { InstanceID } from '../../../runs/run-schemas.ts';
 import { findTags } from '../find-names.ts';
 import { Rerun, RerunAnswer, RerunPreview } from './schemas.ts';
@@ -26,7 +26,7 @@ export const rerunInstance = tenantRoute({
   filter: true,
   params: InstanceID,
   body: Rerun,
-  spellings: runSpellings,
+  aliases: runAliases,
   response: RerunAnswer,
   idempotent: 'handler',
 
@@ -59,7 +59,7 @@ export const previewRerunOfInstance = tenantRoute({
   filter: true,
   params: InstanceID,
   body: Rerun,
-  spellings: runSpellings,
+  aliases: runAliases,
   response: RerunPreview,
   // Repeating it changes nothing.
   idempotent: false,

@@ -28,12 +28,12 @@ export function fillSettings(
   { maxLength, ...known }: KnownContext & { maxLength: number },
 ): FilledSettings {
   const { raw = [] }: { raw?: readonly string[] } = definition;
-  const room = new Room(maxLength);
+  const capacity = new TextCapacity(maxLength);
   // A copy has every key as its own property, so that a path cannot reach a prototype.
   const filled: FilledSettings = { settings: structuredClone(data), doubts: [] };
   for (const { path, template } of templatesOf(definition, data)) {
     if (!template) continue;
-    const found = fill(template, known, room);
+    const found = fill(template, known, capacity);
     if ('reason' in found) filled.doubts.push({ path, reason: found.reason });
     else put(filled.settings, path, found.value);
     // The executor encodes values in these texts for their place, or marks them; inside of a list or an object it does not.
@@ -46,7 +46,7 @@ export function fillSettings(
 function fill(
   template: Template,
   { values, isMissing }: KnownContext,
-  room: Room,
+  capacity: TextCapacity,
 ): { value: Json } | { reason: Doubt } {
   for (const { root, keys, fault } of expressionsOf(template)) {
     if (fault !== null) continue;
@@ -54,9 +54,9 @@ function fill(
     if (root !== 'ctx') return { reason: 'notKept' };
     if (isMissing(keys[0]?.toString())) return { reason: 'omitted' };
   }
-  if (room.isUsedUp) return { reason: 'tooLong' };
+  if (capacity.isUsedUp) return { reason: 'tooLong' };
   const value = filledFrom(template, values);
-  return value !== undefined && room.take(value) ? { value } : { reason: 'tooLong' };
+  return value !== undefined && capacity.take(value) ? { value } : { reason: 'tooLong' };
 }
 
 /** Undefined if it is longer than what the engine inserts. */
@@ -71,7 +71,7 @@ function filledFrom({ whole, parts }: Template, values: JsonObject): Json | unde
 }
 
 /** The length of the values that an answer may have. What does not fit is measured as well, so that is bounded too. */
-class Room {
+class TextCapacity {
   #left: number;
   #measurable: number;
   readonly #lengths = new Map<Json, number>();

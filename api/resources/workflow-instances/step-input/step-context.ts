@@ -49,7 +49,7 @@ export interface StepContext extends KnownContext {
   mayLackKeys: boolean;
 }
 
-interface Place {
+interface StepPosition {
   frame: IterationPath;
   /** The last event whose output it saw. */
   until: number;
@@ -62,7 +62,7 @@ interface Place {
   wanted: ReadonlySet<string>;
 }
 
-/** A key of `ctx`: its value, or what is known in place of it. */
+/** A key of `ctx`: its value, or what is known instead of it. */
 interface Entry extends Omit<Omitted, 'key'> {
   value?: Json | undefined;
   /** The key of the output, for a value that its row has. */
@@ -73,13 +73,13 @@ type Entries = Map<string, Entry>;
 type Run = Pick<WorkflowInstance, 'id' | 'input' | 'mapID'>;
 
 /**
- * What templates and code of a step saw as `ctx`, from the events of the run. An iteration begins with a copy of what is around it, and
+ * Reads the `ctx` that templates and code of a step saw, from the events of the run. An iteration begins with a copy of what is around it, and
  * sees nothing that is set there later; what it sets does not show outside.
  */
 export async function readStepContext(
   pool: Pool,
   run: Run,
-  { frame, until, nodeID, nodes, sources, wanted }: Place,
+  { frame, until, nodeID, nodes, sources, wanted }: StepPosition,
 ): Promise<StepContext> {
   const layers = await findLayers(pool, run, { frame, until });
   const entries = await outermost(pool, run);
@@ -119,7 +119,7 @@ function nameOf(config: unknown): string | null {
 async function findLayers(
   pool: Pool,
   run: Run,
-  { frame, until }: Pick<Place, 'frame' | 'until'>,
+  { frame, until }: Pick<StepPosition, 'frame' | 'until'>,
 ): Promise<(Layer & { given: Entries })[]> {
   const layers: (Layer & { given: Entries })[] = [];
   let given: Entries = new Map();
@@ -168,7 +168,7 @@ async function addError(
   pool: Pool,
   instanceID: string,
   entries: Entries,
-  { layers, nodeID, sources }: Pick<Place, 'nodeID' | 'sources'> & { layers: readonly Layer[] },
+  { layers, nodeID, sources }: Pick<StepPosition, 'nodeID' | 'sources'> & { layers: readonly Layer[] },
 ): Promise<void> {
   const around = entries.get(ERROR_AROUND_KEY);
   entries.delete(ERROR_AROUND_KEY);
@@ -181,7 +181,7 @@ async function addError(
 async function findError(
   pool: Pool,
   instanceID: string,
-  { layers, nodeID, sources }: Pick<Place, 'nodeID' | 'sources'> & { layers: readonly Layer[] },
+  { layers, nodeID, sources }: Pick<StepPosition, 'nodeID' | 'sources'> & { layers: readonly Layer[] },
 ): Promise<Entry | undefined> {
   const frame = layers.at(-1)?.frame ?? [];
   for (const [depth, layer] of [...layers.entries()].reverse()) {
@@ -231,7 +231,7 @@ async function choose(pool: Pool, instanceID: string, entries: Entries, wanted: 
   const shown: JsonObject = {};
   const values: JsonObject = {};
   const outputs = new Map<number, Json>();
-  let room = MAX_SHOWN;
+  let capacity = MAX_SHOWN;
   let toRead = MAX_SHOWN;
   const rank = (key: string, { seq }: Entry) => (wanted.has(key) ? 2 : 0) + (seq === null ? 1 : 0);
   const order = [...entries].sort(
@@ -242,8 +242,8 @@ async function choose(pool: Pool, instanceID: string, entries: Entries, wanted: 
     if (value === undefined) continue;
     set(values, key, value);
     const length = entry.value === undefined ? JSON.stringify(value).length : (entry.length ?? 0);
-    if (length > room) continue;
-    room -= length;
+    if (length > capacity) continue;
+    capacity -= length;
     set(shown, key, value);
   }
   return { shown, values };

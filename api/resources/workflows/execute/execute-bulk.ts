@@ -8,12 +8,12 @@ import { requireValue } from '#shared/core/schema/parse.ts';
 import type { NewRun } from '#shared/runs/accept.ts';
 import type { BatchItem, ItemOutcome } from '#shared/runs/accept-batch.ts';
 import { tenantRoute } from '../../../context/routes.ts';
-import { asSpelled } from '../../../http/fields/field-aliases.ts';
+import { withClientNames } from '../../../http/fields/field-aliases.ts';
 import { TENANT_PREFIX } from '../../../http/route/route.ts';
 import { chooseVersion } from '../../../runs/choose-version.ts';
 import { directRun } from '../../../runs/direct-run.ts';
 import type { ExecutableVersion } from '../../../runs/executable-versions.ts';
-import { runSpellings } from '../../../runs/run-inputs.ts';
+import { runAliases } from '../../../runs/run-inputs.ts';
 import { WorkflowID } from '../../../runs/run-schemas.ts';
 import { BulkAnswer, BulkItem, BulkQuery, WorkflowBulk } from './bulk-schemas.ts';
 
@@ -108,7 +108,7 @@ function prepare(
     accepted = directRun(version, { ...run, args: values, asked: ownGovernance });
   } catch (error) {
     // Parsed above.
-    throw asSpelled(error, runSpellings, given as JsonObject);
+    throw withClientNames(error, runAliases, given as JsonObject);
   }
   return {
     run: { ...accepted, tags, ...(item.startAt && { startAt: item.startAt }) },

@@ -1,7 +1,7 @@
 import { tenantRoute } from '../../../context/routes.ts';
 import { chooseVersion } from '../../../runs/choose-version.ts';
 import { directRun } from '../../../runs/direct-run.ts';
-import { runSpellings } from '../../../runs/run-inputs.ts';
+import { runAliases } from '../../../runs/run-inputs.ts';
 import { WorkflowID } from '../../../runs/run-schemas.ts';
 import { ExecuteQuery, Execution, WorkflowExecute } from './schemas.ts';
 
@@ -18,7 +18,7 @@ export const executeWorkflow = tenantRoute({
   withWorkflow: true,
   query: ExecuteQuery,
   body: WorkflowExecute,
-  spellings: runSpellings,
+  aliases: runAliases,
   response: Execution,
   idempotent: 'handler',
   writesEntry: true,
@@ -46,7 +46,7 @@ export const executeWorkflow = tenantRoute({
 
     // The run of an earlier request with the same key may have ended long ago, so it is read at once.
     using earlier = instanceID === id ? undefined : runs.awaited.expect({ tenantID, instanceID });
-    earlier?.look();
+    earlier?.poll();
     return { instanceID, ...(await (earlier ?? expected).outcome(query.wait * 1_000, signal)) };
   },
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient } from '#shared/db/query.ts';
-import { INTAKE_CHANNEL, type IntakeUpdate } from '#shared/messaging/realtime/intake-pause.ts';
+import { INTAKE_PAUSE_CHANNEL, type IntakePauseUpdate } from '#shared/messaging/realtime/intake-pause.ts';
 import { recordUpdate } from '../../../audit/changes.ts';
 import type { ApiContext } from '../../../context/context.ts';
 import { tenantRoute } from '../../../context/routes.ts';
@@ -17,7 +17,7 @@ const Intake = z
   .object({ pausedAt: z.iso.datetime().nullable().describe('Null: not paused') })
   .meta({ id: 'Intake', examples: [exampleIntake] });
 
-type Which = Pick<IntakeUpdate, 'tenantID'> & { workflowID: string | null };
+type Which = Pick<IntakePauseUpdate, 'tenantID'> & { workflowID: string | null };
 
 const pauseWorkflow = tenantRoute({
   name: 'pauseWorkflow',
@@ -100,8 +100,8 @@ function resume(context: Context, which: Which) {
 async function set({ pool, messaging: { backplane } }: Context, which: Which, value: string) {
   const pausedAt = await write(pool, which, value);
   const { tenantID, workflowID } = which;
-  const update: IntakeUpdate = { tenantID, workflowID, pausedAt };
-  await backplane.messages.publish(INTAKE_CHANNEL, update).catch(() => undefined);
+  const update: IntakePauseUpdate = { tenantID, workflowID, pausedAt };
+  await backplane.messages.publish(INTAKE_PAUSE_CHANNEL, update).catch(() => undefined);
   return { pausedAt };
 }
 

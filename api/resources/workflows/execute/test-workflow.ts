@@ -10,10 +10,10 @@ import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { readTestMode } from '#shared/workflow/test-mode.ts';
 import { tenantRoute } from '../../../context/routes.ts';
 import { authorAccess, callerAccess, checkGraph, graphOf, writeVersion } from '../../../graphs/graph.ts';
-import { findLatestID, findVersionToRun, requireVersionRoom } from '../../../graphs/workflow-versions.ts';
+import { findLatestID, findVersionToRun, requireVersionCapacity } from '../../../graphs/workflow-versions.ts';
 import { newTestRun } from '../../../runs/test-run.ts';
 import { requireNamedTools } from '../named-tools.ts';
-import { testSpellings, WorkflowTest } from '../schemas.ts';
+import { testAliases, WorkflowTest } from '../schemas.ts';
 
 export const testWorkflow = tenantRoute({
   name: 'testWorkflow',
@@ -27,7 +27,7 @@ export const testWorkflow = tenantRoute({
     ...(given ? authorAccess(given.nodes) : []),
   ],
   body: WorkflowTest,
-  spellings: testSpellings,
+  aliases: testAliases,
   response: z.object({ instanceID: z.uuid(), isTest: z.literal(true) }),
   idempotent: 'handler',
 
@@ -51,7 +51,7 @@ export const testWorkflow = tenantRoute({
     const run = newTestRun({ tenantID, workflowID, versionID: version.id, options, caller, args, mode });
     await inEntityTransaction(em, async () => {
       await em.flush();
-      if (!found) await requireVersionRoom(em, tenantID);
+      if (!found) await requireVersionCapacity(em, tenantID);
     });
     const { instanceID } = await runs.accept(run, idempotency);
     return { instanceID, isTest: true as const };

@@ -12,7 +12,7 @@ import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { tenantRoute } from '../../../context/routes.ts';
 import { type Graph, graphOf } from '../../../graphs/graph.ts';
 import { findLatestID, findVersionToRun } from '../../../graphs/workflow-versions.ts';
-import { runSpellings } from '../../../runs/run-inputs.ts';
+import { runAliases } from '../../../runs/run-inputs.ts';
 import { WorkflowID } from '../../../runs/run-schemas.ts';
 import { graphFaults, type Problem, problemsIn, variableProblems, workflowProblems } from './problems.ts';
 import { PlanQuery, WorkflowPlan, WorkflowPlanned } from './schemas.ts';
@@ -32,7 +32,7 @@ export const planWorkflow = tenantRoute({
   withWorkflow: true,
   query: PlanQuery,
   body: WorkflowPlan,
-  spellings: runSpellings,
+  aliases: runAliases,
   response: WorkflowPlanned,
   idempotent: false,
 

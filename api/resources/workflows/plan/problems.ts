@@ -68,11 +68,11 @@ export async function variableProblems(em: EntityManager, { nodes }: Graph): Pro
   );
   const isSecret = new Map(found.map(({ name, secret }) => [name, secret !== null && secret !== undefined]));
   return uses.flatMap(({ nodeID, name, path, secrets }): Problem[] => {
-    const place = { kind: 'variable' as const, nodeID, path: path.join('.') };
-    if (!isSecret.has(name)) return [{ ...place, message: `there is no variable "${name}"` }];
+    const location = { kind: 'variable' as const, nodeID, path: path.join('.') };
+    if (!isSecret.has(name)) return [{ ...location, message: `there is no variable "${name}"` }];
     const allowed: readonly string[] = secrets;
     if (!isSecret.get(name) || allowed.includes(String(path[0]))) return [];
-    return [{ ...place, message: `the secret "${name}" cannot be used here` }];
+    return [{ ...location, message: `the secret "${name}" cannot be used here` }];
   });
 }
 

@@ -15,7 +15,7 @@ import {
   publish,
   saveGraph,
 } from '../../../graphs/graph.ts';
-import { requireVersionRoom } from '../../../graphs/workflow-versions.ts';
+import { requireVersionCapacity } from '../../../graphs/workflow-versions.ts';
 import { requireNamedTools } from '../named-tools.ts';
 import { presentWorkflow } from '../present.ts';
 import { Workflow } from '../schemas.ts';
@@ -75,7 +75,7 @@ export const restoreVersion = tenantRoute({
       const latest = await findLatest(tx, workflow.id);
       const version = saveGraph(tx, { workflow, latest, caller, publishes: !body.draft }, graph);
       await tx.flush();
-      if (version !== latest) await requireVersionRoom(tx, tenantID);
+      if (version !== latest) await requireVersionCapacity(tx, tenantID);
       return { workflow: presentWorkflow(workflow, version) };
     });
   },

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import express from 'express';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { sendAnswer } from '#api/http/serve/send-response.ts';
+import { sendResponse } from '#api/http/serve/send-response.ts';
 import { type Cluster, startCluster } from '../../../support/cluster.ts';
 import { aTenant, type TestTenant } from '../../../support/factories.ts';
 import { paramFixture } from '../../../support/route-fixtures.ts';
@@ -104,7 +104,7 @@ test('a client that does not take its answer is cut off, later for a longer answ
     const began = performance.now();
     response.once('close', () => left.push(performance.now() - began));
     const fields = { text: 'x'.repeat(Number(request.params.megabytes) * MB) };
-    await sendAnswer({ request, response }, { status: 200, fields }, { leastMs: 50, bytesPerSecond: 100 * MB });
+    await sendResponse({ request, response }, { status: 200, fields }, { leastMs: 50, bytesPerSecond: 100 * MB });
   });
   const server = createServer(app).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -5,7 +5,7 @@ import pino from 'pino';
 import { expect, test } from 'vitest';
 import { createRefusals } from '#api/http/limits/refusals.ts';
 import { requestID } from '#api/http/request/request-id.ts';
-import { answerErrors } from '#api/http/response/errors.ts';
+import { sendErrors } from '#api/http/response/errors.ts';
 import { createTenantLabel } from '#shared/core/counter.ts';
 import { AppError, type ErrorCode } from '#shared/core/errors.ts';
 
@@ -43,7 +43,7 @@ async function answerTo(error: AppError): Promise<{ answer: Response; lines: Rec
   app.get('/thing', () => {
     throw error;
   });
-  app.use(answerErrors({ logger, refusals: createRefusals(createTenantLabel()) }));
+  app.use(sendErrors({ logger, refusals: createRefusals(createTenantLabel()) }));
   const server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -6,7 +6,7 @@ import { mapPaths, type Path } from '#shared/core/schema/issues.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import type { ApiContext } from '../context/context.ts';
 import type { ApiRoute } from '../context/routes.ts';
-import type { Handling } from '../http/request/unknown-field-policy.ts';
+import type { UnknownFieldPolicy } from '../http/request/unknown-field-policy.ts';
 import { validation } from '../http/request/validate.ts';
 import type { Demand, TenantInput } from '../http/route/input.ts';
 
@@ -44,10 +44,10 @@ interface Call {
 }
 
 /** Does what a request to a route of the tenant would do, by the caller's rights, in the transaction of the import. */
-export async function callRoute(importing: Importing, route: ApiRoute, { params = {}, body, id, at, what }: Call) {
+export async function runHandler(importing: Importing, route: ApiRoute, { params = {}, body, id, at, what }: Call) {
   if (route.realm !== 'tenant') throw new Error(`${route.path} is no route of a tenant`);
   const { input, context, created } = importing;
-  const handling: Handling = { isStrict: false, unknown: { fields: [], count: 0 } };
+  const unknownFieldPolicy: UnknownFieldPolicy = { isStrict: false, unknown: { fields: [], count: 0 } };
   const require = async (access: readonly Demand[]) => {
     const { own = [], other = [] } = Object.groupBy(access, ({ object }) => (created.has(object) ? 'own' : 'other'));
     await input.require(other);
@@ -58,7 +58,7 @@ export async function callRoute(importing: Importing, route: ApiRoute, { params 
       { part: 'params' as const, schema: route.params, value: params },
       { part: 'body' as const, schema: route.body, value: body },
     ];
-    const [parsedParams, parsedBody] = await runCooperatively(validation(checks, handling));
+    const [parsedParams, parsedBody] = await runCooperatively(validation(checks, unknownFieldPolicy));
     const parsed = { params: parsedParams, query: {}, body: parsedBody };
     await require(route.access(parsed));
     return await route.handle(
