@@ -41,21 +41,21 @@ describe('half a megabyte', () => {
   test.each([...sample(withBodies, { name: 'hostile body', oneOf: 12 })])(
     'in a place of the body of %s',
     async (name) => {
-      const { send, places } = await prepare(name);
+      const { send, locations } = await prepare(name);
       const draw = Math.abs(seedOf(name));
-      const place = places[draw % places.length];
+      const location = locations[draw % locations.length];
 
-      await send(place?.fill(hostile(kinds[draw % kinds.length] ?? '', SMALL)) ?? '');
+      await send(location?.fill(hostile(kinds[draw % kinds.length] ?? '', SMALL)) ?? '');
     },
   );
 });
 
 describe('five megabytes', () => {
   test.each([...sample(hostileFields, { name: 'hostile field', oneOf: 5 })])('of %s %s: %s', async (name, at, kind) => {
-    const { send, places } = await prepare(name);
-    const place = places.find((candidate) => candidate.name === at);
+    const { send, locations } = await prepare(name);
+    const location = locations.find((candidate) => candidate.name === at);
 
-    await send(place?.fill(hostile(kind, LARGE)) ?? '');
+    await send(location?.fill(hostile(kind, LARGE)) ?? '');
 
     expect(pauses.mock.calls.length).toBeGreaterThan(FIXED_PAUSES);
   });
@@ -195,7 +195,7 @@ async function prepare(name: string) {
     const response = await fetch(cluster.baseURL + path + queryFixture(name), init);
     expect(response.status, await response.text()).toBeLessThan(500);
   };
-  return { send, places: spotsIn(route, bodyOf(route, params)) };
+  return { send, locations: spotsIn(route, bodyOf(route, params)) };
 }
 
 async function post(url: string, body: string, { creator }: TestTenant): Promise<{ status: number; text: string }> {

@@ -128,8 +128,8 @@ describe('with a worker', () => {
     expect(await ask({ numbers: [1, 2, 3] })).toEqual({ sum: 6, pad: '' });
 
     await eventually(async () => expect(await jobsOf('test.sums')).toEqual([]));
-    const kept = await deployment.backplane.queue('test.sums').getJobs(['completed', 'failed']);
-    expect(kept).toMatchObject([{ data: { sealed: '' }, returnvalue: { outcome: 'answered' } }]);
+    const stored = await deployment.backplane.queue('test.sums').getJobs(['completed', 'failed']);
+    expect(stored).toMatchObject([{ data: { sealed: '' }, returnvalue: { outcome: 'answered' } }]);
     const { rows } = await deployment.pool.query('select from ask_reply');
     expect(rows).toEqual([]);
   });
@@ -256,8 +256,8 @@ describe('with a worker', () => {
   });
 });
 
-describe('with a worker that has few places', () => {
-  const places = 10;
+describe('with a worker that has few permits', () => {
+  const permits = 10;
   /** Work that ends when the test says so. */
   const long = { ms: 60_000, numbers: [1, 1] };
   let clients: AbortController;
@@ -281,7 +281,7 @@ describe('with a worker that has few places', () => {
   }
 
   test('answers a tenant at once while 25 tenants of one creator have 8 slow requests each', async () => {
-    const answering = createSemaphore({ permits: places, dynamicLimit: 1 });
+    const answering = createSemaphore({ permits, dynamicLimit: 1 });
     await using _worker = startAnswering({ answering });
     const others = await tenantsOf(newID(), 25);
     const [own = ''] = await tenantsOf(newID(), 1);
@@ -291,17 +291,17 @@ describe('with a worker that has few places', () => {
     expect(await askFor(own, { numbers: [5, 6] })).toMatchObject({ sum: 11 });
 
     // One creator has no more permits than are left free, and not one of its requests has ended.
-    const counts = [places / 2, 200 - places / 2];
+    const counts = [permits / 2, 200 - permits / 2];
     await eventually(async () => expect([answering.used, answering.waiting]).toEqual(counts));
     // Questions that wait for their turn are withdrawn with their client, long before their deadline.
     clients.abort();
     await Promise.all(slow);
     await eventually(async () => expect([answering.used, answering.waiting]).toEqual([0, 0]));
-    expect(begun.filter(([first]) => first === 1)).toHaveLength(places / 2);
+    expect(begun.filter(([first]) => first === 1)).toHaveLength(permits / 2);
   });
 
-  test('keeps places for short work when many creators have taken the others', async () => {
-    const answering = createSemaphore({ permits: places, permitsForShort: 2, dynamicLimit: 1 });
+  test('keeps permits for short work when many creators have taken the others', async () => {
+    const answering = createSemaphore({ permits, permitsForShort: 2, dynamicLimit: 1 });
     await using _worker = startAnswering({ answering });
     const tenants = (await Promise.all(Array.from({ length: 20 }, () => tenantsOf(newID(), 1)))).flat();
     const slow = tenants.map((id) => askFor(id, long));
@@ -391,14 +391,14 @@ test('sweeps claims and answers that are no longer needed', async () => {
   const rows = async () => {
     const { rows } = await deployment.pool.query(
       'select ask_id from ask_claim where ask_id = any($1) union all select ask_id from ask_reply where ask_id = any($1)',
-      [[gone, kept]],
+      [[gone, stored]],
     );
     return rows.map(({ ask_id }) => ask_id);
   };
-  const [gone, kept] = [newID(), newID()];
+  const [gone, stored] = [newID(), newID()];
   for (const [id, ms] of [
     [gone, -1_000],
-    [kept, 60_000],
+    [stored, 60_000],
   ] as const) {
     const expires = new Date(Date.now() + ms);
     await deployment.pool.query('insert into ask_claim values ($1, $2)', [id, expires]);
@@ -408,7 +408,7 @@ test('sweeps claims and answers that are no longer needed', async () => {
   await using _worker = await deployment.startWorker();
 
   // The first round begins within 15 s, spread over the tables.
-  await eventually(async () => expect(await rows()).toEqual([kept, kept]));
+  await eventually(async () => expect(await rows()).toEqual([stored, stored]));
 });
 
 test('reports a queue that refuses a request as unavailable, and does not send it later', async () => {

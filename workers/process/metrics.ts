@@ -234,10 +234,10 @@ async function countJobs(backplane: Backplane, queue: string): Promise<Sample[]>
   return Object.entries(counts).map(([state, value]) => ({ labels: { queue, state }, value }));
 }
 
-function permitSamples(lane: string, { used, waiting }: { used: number; waiting: number }): Sample[] {
+function permitSamples(name: string, { used, waiting }: { used: number; waiting: number }): Sample[] {
   return [
-    { labels: { lane, state: 'used' }, value: used },
-    { labels: { lane, state: 'waiting' }, value: waiting },
+    { labels: { lane: name, state: 'used' }, value: used },
+    { labels: { lane: name, state: 'waiting' }, value: waiting },
   ];
 }
 

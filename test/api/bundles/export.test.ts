@@ -45,12 +45,12 @@ test('everything is exported in one order, each asset after what it needs, and w
   expect(counts).toEqual(assetCounts);
   expect(JSON.stringify(first.body)).not.toContain('correct horse');
   expect(JSON.stringify(first.body)).toContain(MASK);
-  const place = new Map(items.map(({ id }, at) => [id, at]));
+  const position = new Map(items.map(({ id }, at) => [id, at]));
   const types = ['dataQuery', 'widget', 'listener', 'appPage', 'cronJob'];
   for (const [at, { type, dependencies }] of items.entries())
     for (const { type: other, id, bundled } of dependencies) {
       expect([other, bundled]).toEqual([other, true]);
-      if (types.includes(type) && other !== 'appPage') expect(place.get(id)).toBeLessThan(at);
+      if (types.includes(type) && other !== 'appPage') expect(position.get(id)).toBeLessThan(at);
     }
 });
 

@@ -60,8 +60,8 @@ async function stored(id: string) {
   const [{ type, options }] = rows;
   const schema = findDatasourceType(type)?.options;
   if (!schema) throw new Error(type);
-  const place = { secrets: cluster.context.secrets, context: sealedColumns.datasourceOptions.context(id) };
-  return { sealed: JSON.stringify(options), clear: openSecrets(schema, options, place) };
+  const sealing = { secrets: cluster.context.secrets, context: sealedColumns.datasourceOptions.context(id) };
+  return { sealed: JSON.stringify(options), clear: openSecrets(schema, options, sealing) };
 }
 
 describe('creating a datasource', () => {

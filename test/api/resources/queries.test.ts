@@ -37,8 +37,8 @@ describe('options unknown to the type of the datasource', () => {
   const dataQueryOptions = { query: 'select {{inputs.n}}::int as n', parameters: [1], maxrows: 5, inputDefinitions };
   const parameters = { path: ['dataQueryOptions', 'parameters'], message: 'not known here' };
   const maxRows = { path: ['dataQueryOptions', 'maxrows'], message: 'not known here; did you mean maxRows?' };
-  const within = (...place: (string | number)[]) =>
-    [parameters, maxRows].map(({ path, message }) => ({ path: [...place, ...path], message }));
+  const within = (...prefix: (string | number)[]) =>
+    [parameters, maxRows].map(({ path, message }) => ({ path: [...prefix, ...path], message }));
 
   test('are stored and named, also when the request is repeated', async () => {
     const key = { ...lenient, 'idempotency-key': newID() };
@@ -55,7 +55,7 @@ describe('options unknown to the type of the datasource', () => {
   test('are named by their path in every request with options, and rejected with strict handling', async () => {
     const id = await saved('select 1 as n');
     const item = { dataQueryTitle: 'Orders', datasourceID, dataQueryOptions };
-    const requests: [place: (string | number)[], send: (headers?: Record<string, string>) => Promise<Answer>][] = [
+    const requests: [path: (string | number)[], send: (headers?: Record<string, string>) => Promise<Answer>][] = [
       [[], (headers) => api.patch(`T/queries/${id}`, { dataQueryOptions }, headers)],
       [
         [1],
@@ -63,12 +63,12 @@ describe('options unknown to the type of the datasource', () => {
       ],
       [['dataQuery'], (headers) => api.patch('T/queries/queryTest', { dataQuery: item, args: { n: 1 } }, headers)],
     ];
-    for (const [place, send] of requests) {
+    for (const [path, send] of requests) {
       expect(await send()).toMatchObject({
         status: 400,
-        body: { error: { details: { issues: within(...place) } } },
+        body: { error: { details: { issues: within(...path) } } },
       });
-      expect((await send(lenient)).body.unknownFields, String(place)).toEqual(within(...place));
+      expect((await send(lenient)).body.unknownFields, String(path)).toEqual(within(...path));
     }
     const stays = await api.patch(`T/queries/${id}`, { dataQueryTitle: 'Renamed' });
     expect(stays.body).not.toHaveProperty('unknownFields');
@@ -543,13 +543,13 @@ describe('running a query', () => {
       connectionOption: 'connectionString',
       connectionString: testServers.datasourceURL.replace(/\/[^/]*$/, `/${application}`),
     });
-    const place = new URL(testServers.datasourceURL).pathname.slice(1);
-    const { id } = await aDatasource(cluster, { tenant, options: options(place) });
+    const database = new URL(testServers.datasourceURL).pathname.slice(1);
+    const { id } = await aDatasource(cluster, { tenant, options: options(database) });
     const dataQueryOptions = { query: 'select current_database() as name', cacheSeconds: 600 };
     const { body } = await create({ datasourceID: id, dataQueryOptions });
     const run = () => api.post(`T/queries/${body.dataQuery.id}/run`);
     await run();
-    expect((await run()).body).toMatchObject({ isCached: true, dataQueryResult: [{ name: place }] });
+    expect((await run()).body).toMatchObject({ isCached: true, dataQueryResult: [{ name: database }] });
 
     await api.patch(`T/datasources/${id}`, { datasourceOptions: options('template1') });
 

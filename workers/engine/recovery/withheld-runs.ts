@@ -25,7 +25,7 @@ interface WorkflowQueue {
 export interface WithheldRuns {
   /** Takes runs of paused workflows out of the queue that came before the pause. Returns how many. */
   withholdRuns(): Promise<number>;
-  /** Puts the runs back whose pause is over, each to its place in time. Returns how many. */
+  /** Puts the runs back whose pause is over, each to its position in time. Returns how many. */
   release(): Promise<number>;
 }
 
@@ -81,15 +81,15 @@ export function createWithheldRuns(pool: Pool): WithheldRuns {
   };
 }
 
-// A run may have begun, or have been dispatched, since it was found. The places of the index are compared as rows: with plain
+// A run may have begun, or have been dispatched, since it was found. The positions in the index are compared as rows: with plain
 // conditions the planner takes an index by tenant, in which the withheld runs are too. Ids pass through arrays: it
 // expects ten rows of one, and a thousand of a list with this limit, for which it reads the whole table.
-const withhold = (paused: string, place: string, ofPaused: string) => `
+const withhold = (paused: string, position: string, ofPaused: string) => `
 with paused as materialized (${paused} order by 1 limit ${AT_ONCE}),
 found as materialized (
   select q.id from paused p cross join lateral (
     select id from workflow_instance q
-    where ${QUEUED} and (${place}) >= (${ofPaused}) and (${place}) <= (${ofPaused}) and ${isUnstartedRoot('q')} limit ${BATCH}
+    where ${QUEUED} and (${position}) >= (${ofPaused}) and (${position}) <= (${ofPaused}) and ${isUnstartedRoot('q')} limit ${BATCH}
   ) q limit ${BATCH}
 ),
 locked as materialized (

@@ -5,12 +5,12 @@ import type { Schema } from '#api/http/openapi/types.ts';
 import { Json, JsonObject } from '#shared/core/json.ts';
 import { secret } from '#shared/core/schema/secret.ts';
 
-const place = z.object({ host: z.string().meta({ title: 'Host' }), token: secret(z.string()).optional() });
+const address = z.object({ host: z.string().meta({ title: 'Host' }), token: secret(z.string()).optional() });
 
 test('each field has a control: an object a group, a secret a password, a long text several lines, code its language', () => {
   const { uischema } = formOf(
     z.object({
-      place: place.meta({ title: 'Place' }),
+      place: address.meta({ title: 'Place' }),
       text: z.string().max(5_000).default(''),
       code: z.string().max(5_000).meta({ contentMediaType: 'text/javascript' }),
       sent: Json.default(null).meta({ contentMediaType: 'application/json' }),
@@ -40,7 +40,7 @@ test('each field has a control: an object a group, a secret a password, a long t
 test('a union is one field of choices, and the fields of a choice are shown when it is chosen', () => {
   const { schema, uischema } = formOf(
     z.discriminatedUnion('by', [
-      z.object({ by: z.literal('place').meta({ title: 'By' }), place }),
+      z.object({ by: z.literal('place').meta({ title: 'By' }), place: address }),
       z.object({ by: z.literal('url'), url: secret(z.string()) }),
     ]),
   );
@@ -75,7 +75,12 @@ test('a union is one field of choices, and the fields of a choice are shown when
 test('fields of groups come last, whether the form has them, or an object of them, or a choice', () => {
   const limits = z.object({ seconds: z.number(), tries: z.number() });
   const { schema, uischema } = formOf(
-    z.object({ tries: z.number(), place: place.meta({ title: 'Place' }), limits: limits.optional(), note: z.string() }),
+    z.object({
+      tries: z.number(),
+      place: address.meta({ title: 'Place' }),
+      limits: limits.optional(),
+      note: z.string(),
+    }),
     { first: ['note'], groups },
   );
   expect(Object.keys(schema.properties ?? {})).toEqual(['note', 'place', 'limits', 'tries']);
@@ -87,7 +92,7 @@ test('fields of groups come last, whether the form has them, or an object of the
 
   const byChoice = formOf(
     z.discriminatedUnion('by', [
-      z.object({ by: z.literal('place'), place: place.extend({ limits }) }),
+      z.object({ by: z.literal('place'), place: address.extend({ limits }) }),
       z.object({ by: z.literal('url'), tries: z.number(), url: z.string() }),
     ]),
     { groups },

@@ -52,23 +52,23 @@ test('it names sub-workflows that could not be started', async () => {
 
   const { body } = await api().post(`T/workflows/${id}/plan`, {});
 
-  const place = { kind: 'workflow', path: 'childWorkflowID' };
+  const location = { kind: 'workflow', path: 'childWorkflowID' };
   expect(body.problems).toEqual([
-    { ...place, nodeID: 'off', message: 'the workflow is disabled' },
-    { ...place, nodeID: 'draft', message: 'the workflow has drafts only' },
+    { ...location, nodeID: 'off', message: 'the workflow is disabled' },
+    { ...location, nodeID: 'draft', message: 'the workflow has drafts only' },
   ]);
 });
 
 test('it names inputs, variables, queries and datasources with which the run could not go on', async () => {
   const { id: query } = await aDataQuery(cluster, { tenant });
-  const { id: gone } = await aDataQuery(cluster, { tenant });
+  const { id: removed } = await aDataQuery(cluster, { tenant });
   const author = await aMember(cluster, {
     tenant,
     can: ['workflow.create', 'dataquery.execute', 'variable.use'],
   });
   const shape = chain({
     known: { type: 'dataQuery', dataQueryID: query },
-    unknown: { type: 'dataQuery', dataQueryID: gone },
+    unknown: { type: 'dataQuery', dataQueryID: removed },
     call: { type: 'http', url: 'http://example.test/{{vars.shop}}' },
   });
   const options = { inputDefinitions: [{ key: 'n', type: 'number', required: true }] };
@@ -76,7 +76,7 @@ test('it names inputs, variables, queries and datasources with which the run cou
     .as(author)
     .in(tenant)
     .post('T/workflows', { title: 'Planned', ...shape, workflowOptions: options });
-  await cluster.pool.query('delete from data_query where id = $1', [gone]);
+  await cluster.pool.query('delete from data_query where id = $1', [removed]);
 
   const { body } = await api().post(`T/workflows/${created.workflow.id}/plan`, { args: { n: 'many' } });
 

@@ -240,8 +240,8 @@ function jsonOf(value: unknown): Json {
 function objectOf(value: object): Json {
   const fields: JsonObject = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, jsonOf(one)]));
   if (fields['!'] === 'timestamp') return timeOf(Number(fields.value));
-  const { digits, places } = (fields['!'] === 'decimal' ? fields.value : {}) as JsonObject;
-  if (typeof digits === 'number' && typeof places === 'number') return decimalOf(digits, places);
+  const { digits, places: scale } = (fields['!'] === 'decimal' ? fields.value : {}) as JsonObject;
+  if (typeof digits === 'number' && typeof scale === 'number') return decimalOf(digits, scale);
   return fields;
 }
 
@@ -250,7 +250,7 @@ function timeOf(seconds: number): Json {
   return Number.isNaN(time.getTime()) ? seconds : time.toISOString();
 }
 
-function decimalOf(digits: number, places: number): string {
-  const text = String(digits).padStart(places + 1, '0');
-  return places === 0 ? text : `${text.slice(0, -places)}.${text.slice(-places)}`;
+function decimalOf(digits: number, scale: number): string {
+  const text = String(digits).padStart(scale + 1, '0');
+  return scale === 0 ? text : `${text.slice(0, -scale)}.${text.slice(-scale)}`;
 }
