@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
+import { anOperator } from '#test/support/factories.ts';
 import { nodeEnvironment } from '#test/support/process.ts';
 
 let cluster: Cluster;
@@ -28,6 +29,15 @@ function login(email: string, password: string) {
 }
 
 const me = (token: string) => cluster.asOperator({ token }).get('/api/v1/operator/auth/me');
+
+async function recorded(email: string): Promise<string[]> {
+  const { rows } = await cluster.pool.query(
+    `select action from operator_audit a join operator o on o.id = a.operator_id where o.email = $1 order by a.created_at, a.id`,
+    [email],
+  );
+  return rows.map(({ action }) => action);
+}
+
 const anEmail = () => `op-${newID()}@example.test`;
 
 test('creates an operator with a password from standard input, which it does not print', async () => {
@@ -66,12 +76,11 @@ test('generates a password when none is given, and prints it once', async () => 
   const [, password = ''] = /^Password, shown this once: (\S+)$/m.exec(out) ?? [];
   expect(code).toBe(0);
   expect((await login(email, password)).status).toBe(200);
+  expect(await recorded(email)).toEqual(['CREATED', 'LOGIN']);
 });
 
 test('resetting a password ends every session and invalidates the old password', async () => {
-  const email = anEmail();
-  await enrol(['create', email], 'the first password');
-  const { token } = (await login(email, 'the first password')).body;
+  const { email, password, token } = await anOperator(cluster);
   expect((await me(token)).status).toBe(200);
 
   const { code, out } = await enrol(['reset-password', email], 'the second password');
@@ -79,34 +88,21 @@ test('resetting a password ends every session and invalidates the old password',
   expect(code).toBe(0);
   expect(out).toContain('1 sessions revoked');
   expect((await me(token)).status).toBe(401);
-  expect((await login(email, 'the first password')).status).toBe(401);
+  expect((await login(email, password)).status).toBe(401);
   expect((await login(email, 'the second password')).status).toBe(200);
 });
 
 test('a disabled operator is signed out at once, and can sign in again when enabled', async () => {
-  const email = anEmail();
-  await enrol(['create', email], 'the only password');
-  const { token } = (await login(email, 'the only password')).body;
+  const { email, password, token } = await anOperator(cluster);
 
   expect((await enrol(['disable', email])).code).toBe(0);
   expect((await me(token)).status).toBe(401);
-  expect((await login(email, 'the only password')).status).toBe(401);
+  expect((await login(email, password)).status).toBe(401);
 
   expect((await enrol(['enable', email])).code).toBe(0);
   expect((await me(token)).status).toBe(401);
-  expect((await login(email, 'the only password')).status).toBe(200);
-  const { rows } = await cluster.pool.query(
-    `select action from operator_audit a join operator o on o.id = a.operator_id where o.email = $1 order by a.created_at, a.id`,
-    [email],
-  );
-  expect(rows.map(({ action }) => action)).toEqual([
-    'CREATED',
-    'LOGIN',
-    'DISABLED',
-    'LOGIN_FAILED',
-    'ENABLED',
-    'LOGIN',
-  ]);
+  expect((await login(email, password)).status).toBe(200);
+  expect(await recorded(email)).toEqual(['DISABLED', 'LOGIN_FAILED', 'ENABLED', 'LOGIN']);
 });
 
 test.each([
