@@ -184,7 +184,7 @@ function makeStage() {
   }
 }
 
-/** What an install that was killed has left may still be in use by its npm; it is tried again next time. */
+/** The folder of an install that was killed may still be in use by its npm; it is tried again next time. */
 function removeStage(stage) {
   try {
     rmSync(stage, { recursive: true, force: true });

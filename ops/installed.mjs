@@ -32,7 +32,7 @@ export function lastInstalledSet(root) {
 export function remember(root, set) {
   const path = markerOf(root);
   try {
-    // By renaming, because a copy of the folder by hard links shares the file.
+    // A rename, because a copy of the folder by hard links shares the file.
     writeFileSync(`${path}.new`, markerText(root, set));
     renameSync(`${path}.new`, path);
   } catch {}

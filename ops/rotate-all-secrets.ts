@@ -51,7 +51,7 @@ interface Task {
 
 interface Row {
   id: string;
-  /** Of the context. */
+  /** The table, row and field in the context. */
   of: string;
   value: Json;
 }

@@ -18,15 +18,15 @@ const Layouts = z
   .object({
     lg: GridPositions.nullish().meta({
       title: 'Wide screens',
-      description: 'GridPositions of the widgets on a wide screen',
+      description: 'Places of the widgets on a wide screen',
     }),
     md: GridPositions.nullish().meta({
       title: 'Medium screens',
-      description: 'GridPositions of the widgets on a medium screen',
+      description: 'Places of the widgets on a medium screen',
     }),
     sm: GridPositions.nullish().meta({
       title: 'Narrow screens',
-      description: 'GridPositions of the widgets on a narrow screen',
+      description: 'Places of the widgets on a narrow screen',
     }),
   })
   .catchall(Json)

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { globSync, openSync, readFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
@@ -27,6 +28,8 @@ export function startConsoleBuild(folder: string, log: string): Disposable {
     stdio: ['ignore', file, file],
     detached: true,
   });
+  // The processes that it runs beside come first.
+  if (child.pid !== undefined) setPriority(child.pid, 10);
   child.unref();
   child.on('error', () => undefined);
   return { [Symbol.dispose]: () => void child.kill('SIGTERM') };

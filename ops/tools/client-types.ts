@@ -16,7 +16,7 @@ async function clientTypes(document: OpenAPI): Promise<string> {
   return `/** Written by \`npm run openapi\` from ops/openapi.json. */\n${await typesOf(document)}`;
 }
 
-/** What a client has to know of each operation when it runs. */
+/** The part of each operation that a client needs at run time. */
 function operationTable({ paths, components }: OpenAPI): string {
   const lines = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => {

@@ -15,7 +15,7 @@ export interface FileResult {
   path: string;
   backplane: string;
   seconds: number;
-  /** Of the process that ran the file, without the servers. */
+  /** Processor time of the process that ran the file, without the servers. */
   processorSeconds: number;
   tests: number;
 }

@@ -5,29 +5,29 @@ import type { Logger } from '../core/logger.ts';
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 5_000;
 
-export interface Waiting {
+export interface RetryOptions {
   logger: Logger;
   /** Called after each failed attempt. */
-  onAway?: () => void;
-  /** Which errors are waited out. Default: those of connections. */
-  isAway?: (error: unknown) => boolean;
-  /** Ends the waiting: its reason is thrown. */
+  onUnavailable?: () => void;
+  /** Errors after which it tries again. Default: those of connections. */
+  isUnavailable?: (error: unknown) => boolean;
+  /** Ends the attempts: its reason is thrown. */
   signal?: AbortSignal;
 }
 
 /**
- * Starts something that needs Postgres or Redis, again and again while they cannot be reached, with pauses that double from 0.25 to
- * 5 seconds. Any other error is thrown.
+ * Calls `start` again while Postgres or Redis cannot be reached, with pauses that double from 0.25 to 5 seconds. Throws any other
+ * error.
  */
-export async function untilReachable<T>(start: () => Promise<T>, waiting: Waiting): Promise<T> {
-  const { onAway = () => undefined, isAway = isConnectionError, signal } = waiting;
+export async function retryUntilAvailable<T>(start: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const { onUnavailable = () => undefined, isUnavailable = isConnectionError, signal } = options;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
     try {
       return await start();
     } catch (error) {
-      if (!isAway(error)) throw error;
-      waiting.logger.warn({ err: error, retryInMs: pauseMs }, 'a server that this process needs cannot be reached');
-      onAway();
+      if (!isUnavailable(error)) throw error;
+      options.logger.warn({ err: error, retryInMs: pauseMs }, 'a server that this process needs cannot be reached');
+      onUnavailable();
     }
     await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     signal?.throwIfAborted();

@@ -1,7 +1,7 @@
 import type { Sample } from './metrics.ts';
 
 /** Counts by the values of a few labels, for metrics. Every label has a fixed set of values, or the counts would grow without a bound. */
-export class Tally<Label extends string> {
+export class Counter<Label extends string> {
   readonly #counts = new Map<string, { labels: Readonly<Record<string, string>>; value: number }>();
 
   add(labels: Readonly<Record<Label, string>>, by = 1): void {

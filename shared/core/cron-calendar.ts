@@ -31,7 +31,7 @@ function createCalendar(expression: string, timezone: string): Calendar {
   const wall = wallClock(expression);
   const at = (ms: number) => Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timezone);
 
-  /** By the time that passes: an hour that the clock repeats has its ticks twice, and one that it leaves out has none. */
+  /** Counts the time that passes: an hour that the clock repeats has its ticks twice, and one that it leaves out has none. */
   function nextOfEveryHour(after: number): number | undefined {
     let from = after;
     let period = at(after);
@@ -46,7 +46,7 @@ function createCalendar(expression: string, timezone: string): Calendar {
     }
   }
 
-  /** By the clock on the wall: a time that it shows twice counts the first time, and one that it leaves out is moved by the gap. */
+  /** Follows the clock on the wall: a time that it shows twice counts the first time, and one that it leaves out is moved by the gap. */
   function nextOfNamedHours(after: number): number | undefined {
     const now = at(after);
     let time = after + offsetOf(now) - gapBehind(now);
@@ -112,7 +112,7 @@ function gapBehind(now: Temporal.ZonedDateTime): number {
   return gap > 0 && now.epochMilliseconds - change.epochMilliseconds < gap ? gap : 0;
 }
 
-/** What is wrong with an expression; undefined if nothing is. */
+/** The fault of an expression; undefined if there is none. */
 export function faultOfExpression(text: string): string | undefined {
   const expected = `expected a cron expression of five fields (${FIELDS})`;
   const fields = text.split(/\s+/);

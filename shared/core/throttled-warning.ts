@@ -16,7 +16,7 @@ interface Kind {
  * Warnings about errors that come many times a second while a server is away. One kind of error, by text, queue and message, is
  * written every 30 s at most; the next line says how many were left out.
  */
-export function createRareWarning(logger: Logger): Warn {
+export function createThrottledWarning(logger: Logger): Warn {
   const kinds = new LRUCache<string, Kind>({ max: MAX_KINDS });
 
   return (error, text, about = {}) => {

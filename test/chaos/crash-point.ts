@@ -111,7 +111,7 @@ async function startVictim(deployment: Deployment, { scenario: name, n, when }: 
   }
 
   const proxy = resources.use(await startStatementProxy(deployment.config.db.url));
-  proxy.judge = judge;
+  proxy.decide = judge;
   const { TEST_LOG_LEVEL = 'silent' } = process.env;
   const env = { ...deployment.env, DATABASE_URL: proxy.databaseURL, LOG_LEVEL: TEST_LOG_LEVEL };
   const spawned = resources.use(spawnNode(['workers/main.ts', 'workflow.runs'], env));

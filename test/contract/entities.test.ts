@@ -72,7 +72,7 @@ test('an entity manager of one tenant neither finds nor changes rows of another'
 });
 
 test('every table either has a retention or is kept', async () => {
-  const kept = [
+  const retained = [
     'tenant',
     'tenant_logo',
     'tenant_database',
@@ -127,7 +127,7 @@ test('every table either has a retention or is kept', async () => {
   ];
   // Events, waits, requests and maps go with their runs; the attachments are deleted by the adapter of Socket.IO.
   const retired = [
-    ...Object.entries(retentions).flatMap(([key, kept]) => ('table' in kept ? [] : key)),
+    ...Object.entries(retentions).flatMap(([key, retained]) => ('table' in retained ? [] : key)),
     'run_event',
     'run_log',
     'run_wait',
@@ -151,5 +151,5 @@ test('every table either has a retention or is kept', async () => {
     `select tablename from pg_tables where schemaname = 'public'`,
   );
 
-  expect(rows.map(({ tablename }) => tablename).sort()).toEqual([...kept, ...retired].sort());
+  expect(rows.map(({ tablename }) => tablename).sort()).toEqual([...retained, ...retired].sort());
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Schema } from '#api/http/openapi/types.ts';
 import { routes } from '#api/app/routes.ts';
+import type { Schema } from '#api/http/openapi/types.ts';
 
 interface Form {
   name: string;
@@ -59,7 +59,7 @@ test('a field whose name says its unit tells the unit', () => {
 test('layouts lead to every field, and name no object by its raw name', () => {
   for (const { name, schema, uischema } of forms) {
     if (!uischema) continue;
-    const shown = placesIn(uischema);
+    const shown = spotsIn(uischema);
     const inSchema = leavesIn(schema, '#');
     expect([...new Set(shown.map(({ scope }) => scope))].sort(), name).toEqual([...new Set(inSchema)].sort());
     const labels = shown.flatMap(({ groups }) => groups);
@@ -87,7 +87,7 @@ test('fields that many types have are in a group of the same name in each', () =
     connectionName: 'Advanced',
   };
   const placed = forms.flatMap(({ name, uischema }) =>
-    placesIn(uischema ?? {}).map(({ scope, groups: around }) => ({
+    spotsIn(uischema ?? {}).map(({ scope, groups: around }) => ({
       name,
       around,
       field: scope.split('/').at(-1) ?? '',
@@ -156,14 +156,14 @@ function leavesIn({ properties = {}, allOf = [] }: Schema, scope: string): strin
   return [...own, ...allOf.flatMap(({ then }) => leavesIn((then ?? {}) as Schema, scope))];
 }
 
-interface Place {
+interface Spot {
   scope: string;
   /** Labels of the groups around it. */
   groups: readonly string[];
 }
 
-function placesIn({ scope, label, elements = [] }: Schema, groups: readonly string[] = []): Place[] {
+function spotsIn({ scope, label, elements = [] }: Schema, groups: readonly string[] = []): Spot[] {
   if (typeof scope === 'string') return [{ scope, groups }];
   const around = typeof label === 'string' ? [...groups, label] : groups;
-  return (elements as Schema[]).flatMap((element) => placesIn(element, around));
+  return (elements as Schema[]).flatMap((element) => spotsIn(element, around));
 }

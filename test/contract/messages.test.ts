@@ -31,38 +31,38 @@ const NOT_OURS =
   /Invalid|NaN|Too (?:small|big)|Unrecognized|undefined|\0|\[object|expected (?:string|number|int|boolean|array|object|record|tuple)\b/;
 
 /** A field of a schema, and a value that has nothing but one value in this field. */
-interface Place {
+interface Spot {
   path: (string | number)[];
   schema: Schema;
   valueWith(wrong: unknown): unknown;
 }
 
-function placesIn(schema: Schema, levels = 7): Place[] {
+function spotsIn(schema: Schema, levels = 7): Spot[] {
   if (levels === 0) return [];
   const def = defOf(schema);
   const inside = partsOf(schema).flatMap(({ key, schema, around }) => [
     { path: [key], schema, valueWith: around },
-    ...placesIn(schema, levels - 1).map((place) => ({
-      ...place,
-      path: [key, ...place.path],
-      valueWith: (wrong: unknown) => around(place.valueWith(wrong)),
+    ...spotsIn(schema, levels - 1).map((spot) => ({
+      ...spot,
+      path: [key, ...spot.path],
+      valueWith: (wrong: unknown) => around(spot.valueWith(wrong)),
     })),
   ]);
   if (def.type === 'union') return def.options.flatMap((option) => choice(def, option, levels));
-  if (def.type === 'intersection') return [def.left, def.right].flatMap((side) => placesIn(side, levels));
-  if (def.type === 'pipe') return placesIn(def.in, levels);
+  if (def.type === 'intersection') return [def.left, def.right].flatMap((side) => spotsIn(side, levels));
+  if (def.type === 'pipe') return spotsIn(def.in, levels);
   const inner = wrappedIn(schema);
-  return inner ? placesIn(inner, levels - 1) : inside;
+  return inner ? spotsIn(inner, levels - 1) : inside;
 }
 
 /** With the name of the choice beside the field, so that zod chooses it. */
-function choice(union: Parameters<typeof choicesFor>[0], option: Schema, levels: number): Place[] {
+function choice(union: Parameters<typeof choicesFor>[0], option: Schema, levels: number): Spot[] {
   const { discriminator } = union as { discriminator?: string };
   const [name] = (discriminator && option._zod.propValues?.[discriminator]) || [];
-  return placesIn(option, levels).map((place) => ({
-    ...place,
+  return spotsIn(option, levels).map((spot) => ({
+    ...spot,
     valueWith: (wrong) => {
-      const value = place.valueWith(wrong);
+      const value = spot.valueWith(wrong);
       return discriminator && !Object.hasOwn(value as object, discriminator)
         ? { [discriminator]: name, ...(value as object) }
         : value;
@@ -140,9 +140,9 @@ const cases: Case[] = [
 ];
 
 test.each(cases.map((one) => [one.name, one] as const))('%s', (_name, { schema, issuesOf }) => {
-  const found = placesIn(schema).map((place) => ({
-    ...place,
-    issues: wrongValues.flatMap((wrong) => [...issuesOf(place.valueWith(wrong))]),
+  const found = spotsIn(schema).map((spot) => ({
+    ...spot,
+    issues: wrongValues.flatMap((wrong) => [...issuesOf(spot.valueWith(wrong))]),
   }));
   const messages = new Set(found.flatMap(({ issues }) => issues.map(({ message }) => message)));
   expect([...messages].filter((message) => NOT_OURS.test(message))).toEqual([]);

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 const exec = promisify(execFile);
 const root = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
-/** What `npm pack ./ops/client` needs of the repository. */
+/** Files of the repository that `npm pack ./ops/client` needs. */
 const sources = ['package.json', 'package-lock.json', 'tsconfig.json', 'ops/client', 'ops/cli'];
 const tools = ['ops/tools/build-client.ts', 'ops/guides/client.md'];
 
@@ -30,7 +30,7 @@ async function cloneOfSources(dir: string): Promise<string> {
   const clone = join(dir, 'clone');
   const scripts = (await readdir(root('ops'))).filter((name) => name.endsWith('.mjs')).map((name) => `ops/${name}`);
   for (const path of [...sources, ...tools, ...scripts]) await cp(root(path), join(clone, path), { recursive: true });
-  // Of its own, but for the packages: what a compiler remembers of a folder is kept there.
+  // The folder is the clone's own, but for the packages: a compiler writes its cache there.
   await mkdir(join(clone, 'node_modules'));
   for (const name of await readdir(root('node_modules')))
     if (name !== '.cache') await symlink(root(`node_modules/${name}`), join(clone, 'node_modules', name));
@@ -56,7 +56,7 @@ export function importClient(dir: string): Promise<typeof import('#ops/client/in
   return import(pathToFileURL(createRequire(join(dir, 'use.js')).resolve('gantry-client')).href);
 }
 
-/** What our compiler says about a file of the project under `strict`, and about the declarations it uses; empty if nothing. */
+/** Errors of our compiler about a file of the project under `strict`, and about the declarations it uses; empty if there are none. */
 export async function compile(dir: string, file: string): Promise<string> {
   const compilerOptions = {
     strict: true,

@@ -4,7 +4,7 @@ import { events } from '#shared/messaging/realtime/events.ts';
 
 const id = '01976e1c-0000-7000-8000-000000000001';
 const at = '2026-03-02T09:30:00.000Z';
-const place = { nodeID: 'ask', iteration: 1, frame: [{ nodeID: 'each', iteration: 1 }] };
+const example = { nodeID: 'ask', iteration: 1, frame: [{ nodeID: 'each', iteration: 1 }] };
 const change = { instanceID: id, seq: 7 };
 
 /** Payloads as clients of every earlier version know them. Lines are only ever added. */
@@ -12,11 +12,11 @@ const frozen: { [Event in keyof typeof events.server]: object[] } = {
   workflow_node_update: [
     {
       ...change,
-      ...{ more: true, ...place, attempt: 1, status: 'SUCCESS', exit: 'success', output: { sum: 3 }, error: null, at },
+      ...{ more: true, ...example, attempt: 1, status: 'SUCCESS', exit: 'success', output: { sum: 3 }, error: null, at },
     },
     {
       ...change,
-      ...{ ...place, attempt: 2, status: 'FAILED', exit: null, output: null, outputOmitted: true, at },
+      ...{ ...example, attempt: 2, status: 'FAILED', exit: null, output: null, outputOmitted: true, at },
       error: { code: 'NODE_FAILED', message: 'Error: no luck', details: { line: 3 } },
       ...{ reusedFrom: id, isPinned: true, refusedWrite: 'insert into t' },
       progress: { done: 2, total: 9, failed: 1 },
@@ -36,9 +36,9 @@ const frozen: { [Event in keyof typeof events.server]: object[] } = {
     },
   ],
   workflow_data_collection_request: [
-    { ...change, ...place, collectionRequestID: id, collectionType: 'form', collectionConfig: { title: 'Who?' } },
+    { ...change, ...example, collectionRequestID: id, collectionType: 'form', collectionConfig: { title: 'Who?' } },
   ],
-  workflow_log: [{ ...change, more: true, ...place, attempt: 1, level: 'info', message: 'sent', data: { n: 1 }, at }],
+  workflow_log: [{ ...change, more: true, ...example, attempt: 1, level: 'info', message: 'sent', data: { n: 1 }, at }],
   asset_changed: [
     {
       ...{ tenantID: id, entity: 'appPage', id, action: 'updated', version: 3, changedBy: id },
@@ -123,14 +123,14 @@ const frozen: { [Event in keyof typeof events.server]: object[] } = {
     {
       ...{ widgetID: id, ...change, more: true, timestamp: at },
       update: {
-        ...{ type: 'NODE_COMPLETE', ...place, nodeType: 'javascript', outputVariable: 'sum', value: 3 },
+        ...{ type: 'NODE_COMPLETE', ...example, nodeType: 'javascript', outputVariable: 'sum', value: 3 },
         ...{ status: 'SUCCESS', contextSnapshot: { input: {}, sum: 3 } },
       },
     },
     {
       ...{ widgetID: id, ...change, timestamp: at },
       update: {
-        ...{ type: 'NODE_COMPLETE', ...place, nodeType: 'end', outputVariable: null, value: null, valueOmitted: true },
+        ...{ type: 'NODE_COMPLETE', ...example, nodeType: 'end', outputVariable: null, value: null, valueOmitted: true },
         ...{ status: 'FAILED', contextSnapshot: null, contextOmitted: ['rows'] },
       },
     },
@@ -163,7 +163,7 @@ test.each(Object.entries(frozen))('%s keeps every field that clients know', (eve
   for (const payload of payloads) expect(contract.strict().parse(payload)).toEqual(payload);
 });
 
-/** What clients of every earlier version send. */
+/** Messages that clients of every earlier version send. */
 const sent: { [Event in ClientEvent]: unknown[] } = {
   workflow_run_join: [{ instanceID: id, lastSeq: 3 }, { runId: id }],
   join_room: [`tenant:${id}`],

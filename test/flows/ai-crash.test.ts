@@ -64,8 +64,8 @@ test('a chat goes on after its API process was killed with a tool, and after its
     { pieces: ['Hello again.'] },
   );
   await readChunks(await send([said('Clone it', 'm1')]));
-  const asking = (await stored()).at(-1);
-  const parts = asking.parts.map((part: { approval: object }) => ({
+  const answerMessage = (await stored()).at(-1);
+  const parts = answerMessage.parts.map((part: { approval: object }) => ({
     ...part,
     state: 'approval-responded',
     approval: { ...part.approval, approved: true },
@@ -73,7 +73,7 @@ test('a chat goes on after its API process was killed with a tool, and after its
   // It is killed when the tool has done its work, and has not said so.
   const [ofTool, ofRow] = [await pool.connect(), await pool.connect()];
   await ofTool.query('begin; lock table workflow in share mode');
-  const confirming = send([{ ...asking, parts }])
+  const confirming = send([{ ...answerMessage, parts }])
     .then((response) => response.text())
     .catch(() => undefined);
   await hasWaiter('"workflow"');
@@ -91,7 +91,7 @@ test('a chat goes on after its API process was killed with a tool, and after its
     );
     expect(rowCount).toBe(0);
   });
-  // What its connection had been sent is done by the server: the end of the call is that of a process that died before it.
+  // Statements that its connection had sent are done by the server: the end of the call is that of a process that died before it.
   await pool.query(`update ai_tool_call set status = 'ready', output = null, ended_at = null, claimed_until = now()`);
   await using secondAPI = await startAPI();
   await eventually(async () => expect((await stored()).at(-1).parts.at(-1).text).toBe('Cloned.'));
@@ -114,7 +114,7 @@ test('a chat goes on after its API process was killed with a tool, and after its
   expect((await stored()).at(-1).parts).toEqual([{ type: 'text', text: 'Hello again.' }]);
   const { usage } = (await who.get('T/ai/usage')).body;
   expect(usage).toMatchObject({ calls: { used: 0 }, days: [{ calls: 4 }] });
-  // That of the worker that was killed counts as reserved.
+  // The reservation of the worker that was killed counts as used.
   expect(usage.today.used).toBeGreaterThan(8_000);
 
   // The client of a process that is killed has gone, although no process could say so.

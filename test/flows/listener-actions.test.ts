@@ -154,7 +154,7 @@ test('actions go in their order, each with the event that those before have left
   expect(other.messages).toEqual([]);
 });
 
-test('code and conditions filter events; what fails in them is kept, and ends the actions', async () => {
+test('code and conditions filter events; what fails in them is stored, and ends the actions', async () => {
   const cases: [Action, unknown, string][] = [
     [transform('return null;'), {}, 'filtered'],
     [transform('event.a = 1;'), {}, 'filtered'],
@@ -339,8 +339,8 @@ test('a buffer keeps as many events as its action says', async () => {
   for (let n = 0; n < 8; n += 1) ids.push(await deliver(listener, { n }));
 
   await eventually(async () => {
-    const kept = await bufferOf(listener);
-    expect(kept.map(({ eventID }) => eventID).sort()).toEqual(ids.slice(-3).sort());
+    const stored = await bufferOf(listener);
+    expect(stored.map(({ eventID }) => eventID).sort()).toEqual(ids.slice(-3).sort());
   });
   expect((await bufferOf(listener, '?limit=1')).length).toBe(1);
 });

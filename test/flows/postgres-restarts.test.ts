@@ -60,7 +60,7 @@ test('processes that start before Postgres wait for it, and outlive its restarts
     await eventually(async () => expect((await fetch(`${url}/ready`)).status).toBe(200));
   }
 
-  /** By way of API, queue, worker and socket. */
+  /** Runs the sample through API, queue, worker and socket. */
   async function runsSample(): Promise<void> {
     await eventually(async () => void (await runFirstSample(url, () => undefined)));
   }

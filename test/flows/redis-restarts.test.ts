@@ -49,7 +49,7 @@ test('processes that start before Redis wait for it and say so, and outlive its 
     });
   }
 
-  /** By way of API, queue, worker and socket. */
+  /** Runs the sample through API, queue, worker and socket. */
   async function runsSample(): Promise<void> {
     await eventually(async () => expect((await fetch(`${url}/ready`)).status).toBe(200));
     await eventually(async () => void (await runFirstSample(url, () => undefined)));

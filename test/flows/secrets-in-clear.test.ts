@@ -147,16 +147,16 @@ test('no secret is ever in clear in the database, the backplane or a log', async
     const { rows } = await cluster.pool.query('select count(*)::int as n from query_run');
     expect(rows[0].n).toBe(7);
   });
-  const places = {
+  const stores = {
     waiting,
     after: await dump(cluster),
     board: await readBoard(board),
     log: await readFile(join(dir, 'log'), 'utf8'),
     answers,
   };
-  expect(places.log).toContain('"level"');
-  expect(places.board.match(/"outcome":"answered"/g)?.length).toBeGreaterThan(5);
-  for (const [place, text] of Object.entries(places))
+  expect(stores.log).toContain('"level"');
+  expect(stores.board.match(/"outcome":"answered"/g)?.length).toBeGreaterThan(5);
+  for (const [place, text] of Object.entries(stores))
     for (const [what, secret] of Object.entries({ ...secrets, ...account, key }))
       expect(JSON.stringify(text).includes(secret), `${what} in ${place}`).toBe(false);
 });

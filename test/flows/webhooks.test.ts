@@ -352,7 +352,7 @@ test('no delivery is answered before it is stored, nor with success if that is u
   }
 });
 
-test('an event that cannot be processed is kept with its reason, and a later delivery with its id counts', async () => {
+test('an event that cannot be processed is stored with its reason, and a later delivery with its id counts', async () => {
   const tenant = await aTenant(cluster);
   const { listener } = await aBoundListener({ tenant });
   const headers = { 'idempotency-key': 'k' };
@@ -383,19 +383,19 @@ test('a listener whose creator may no longer stops, keeps what comes, and goes o
   });
   const api = cluster.as(tenant.creator).in(tenant);
   const shown = async ({ id }: { id: string }) => (await api.get(`T/listeners/${id}`)).body.listener;
-  const kept = async (of: { id: string }) => (await api.get(`T/listeners/${of.id}/events`)).body.events;
+  const stored = async (of: { id: string }) => (await api.get(`T/listeners/${of.id}/events`)).body.events;
   const held = { state: 'pending', heldBy: 'listener', nextAttemptAt: null, attempts: 0, error: null };
 
   await deliver(listener.id, { body: '{"n":1}' });
-  await eventually(async () => expect(await kept(listener)).toMatchObject([held]));
+  await eventually(async () => expect(await stored(listener)).toMatchObject([held]));
   expect(await shown(listener)).toMatchObject({
     status: 'error',
     lastError: `The creator of the listener may not execute the workflow ${workflow.id}`,
   });
   expect((await deliver(listener.id, { body: '{"n":2}' })).status).toBe(200);
-  await eventually(async () => expect(await kept(listener)).toMatchObject([held, held]));
+  await eventually(async () => expect(await stored(listener)).toMatchObject([held, held]));
   await releaseDeferred({ pool });
-  expect(await kept(listener)).toMatchObject([held, held]);
+  expect(await stored(listener)).toMatchObject([held, held]);
   // Nothing has changed, so it stops again.
   await api.post(`T/listeners/${listener.id}/activate`);
   await releaseDeferred({ pool });
@@ -407,7 +407,7 @@ test('a listener whose creator may no longer stops, keeps what comes, and goes o
   expect(await shown(listener)).toMatchObject({ status: 'active', lastError: null });
   await eventually(async () => {
     await releaseDeferred({ pool });
-    expect(await kept(listener)).toMatchObject([
+    expect(await stored(listener)).toMatchObject([
       { state: 'done', heldBy: null },
       { state: 'done', heldBy: null },
     ]);
@@ -417,7 +417,7 @@ test('a listener whose creator may no longer stops, keeps what comes, and goes o
   // Also one that needs no permission, and whose deliveries come by its path.
   await pool.query('delete from membership where user_id = $1', [creator.id]);
   for (const n of [1, 2]) expect((await deliver(`${tenant.id}/plain`, { body: `${n}` })).status).toBe(200);
-  await eventually(async () => expect(await kept(plain)).toMatchObject([held, held]));
+  await eventually(async () => expect(await stored(plain)).toMatchObject([held, held]));
   expect(await shown(plain)).toMatchObject({
     status: 'error',
     lastError: 'The creator of the listener may not act in the tenant any more',

@@ -24,7 +24,7 @@ test('the image has no file of tests, tools, benchmarks, documents and the embed
   expect(left).toEqual([]);
 });
 
-/** By the ignore file, whose last pattern that matches decides. */
+/** Applies the ignore file, whose last pattern that matches decides. */
 function isSent(path: string): boolean {
   const patterns = read('ops/Dockerfile.dockerignore')
     .split('\n')
@@ -36,7 +36,7 @@ function isSent(path: string): boolean {
   return deciding === undefined || deciding.startsWith('!');
 }
 
-/** By the last stage, which the image is. */
+/** Reads the last stage, which the image is. */
 function isCopied(path: string): boolean {
   const last =
     read('ops/Dockerfile')

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type HTTPServer, type SeenRequest, startHTTP } from '../support/http-server.ts';
 
-/** What a provider does with one request. */
+/** The provider's behaviour at one request. */
 export interface AIScript {
   /** The pieces of the answer. */
   pieces?: readonly string[];
@@ -34,7 +34,7 @@ export interface AIProviderServer extends AsyncDisposable {
   play(...scripts: AIScript[]): void;
 }
 
-/** What is asked of a model to be an object is a query or a workflow. */
+/** A model that is asked for an object answers with a query or a workflow. */
 const usual: AIScript = { pieces: ['{"dataQueryTitle": "One", ', '"dataQueryOptions": {"query": "select 1"}}'] };
 const usualWorkflow: AIScript = {
   pieces: ['{"title": "None", "workflowEdges": [], "workflowNodes": [{"id": "start", "type": "start", "data": {}}]}'],

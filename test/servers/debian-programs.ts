@@ -105,8 +105,8 @@ async function writeLauncher(dir: string, program: string): Promise<void> {
   // apt does not fetch packages that are installed.
   const path = found === undefined ? `/usr/bin/${program}` : `$root/${found}`;
   if (found === undefined && !(await isExecutable(path))) throw new Error(`the package holds no ${program}`);
-  const places = ['{usr/lib,lib}/*-linux-gnu*{,/pulseaudio}', 'usr/lib/dovecot'];
-  const libraries = await Array.fromAsync(glob(places, { cwd: join(dir, 'root') }));
+  const libraryFolders = ['{usr/lib,lib}/*-linux-gnu*{,/pulseaudio}', 'usr/lib/dovecot'];
+  const libraries = await Array.fromAsync(glob(libraryFolders, { cwd: join(dir, 'root') }));
   const script = [
     '#!/bin/sh',
     'root="$(dirname "$(readlink -f "$0")")/../root"',

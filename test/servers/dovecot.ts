@@ -12,7 +12,7 @@ const exec = promisify(execFile);
 
 export interface DovecotOptions {
   dir: string;
-  /** Of every user. A user exists as soon as it signs in. */
+  /** The password of every user. A user exists as soon as it signs in. */
   password: string;
   certificates?: { certificate: string; key: string };
 }

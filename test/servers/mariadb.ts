@@ -114,12 +114,12 @@ async function spawnServer(
   options: readonly string[],
   input: number | 'ignore',
 ): Promise<ChildProcess> {
-  const place = [`--datadir=${join(dir, 'data')}`, `--lc-messages-dir=${join(share, 'english')}`, `--tmpdir=${dir}`];
+  const folder = [`--datadir=${join(dir, 'data')}`, `--lc-messages-dir=${join(share, 'english')}`, `--tmpdir=${dir}`];
   const own = [`--socket=${join(dir, 'mariadb.sock')}`, `--pid-file=${join(dir, 'mariadb.pid')}`];
   const sets = [`--character-sets-dir=${join(share, 'charsets')}`, '--plugin-dir=/nonexistent'];
   const light = ['--innodb-flush-log-at-trx-commit=0', '--innodb-buffer-pool-size=64M', '--skip-log-bin'];
   const user = process.getuid?.() === 0 ? ['--user=root'] : [];
-  const command = [program, '--no-defaults', ...user, ...place, ...own, ...sets, ...light, ...options];
+  const command = [program, '--no-defaults', ...user, ...folder, ...own, ...sets, ...light, ...options];
   const [executable = '', ...args] = tiedToParent('KILL', command);
   await using file = await open(log, 'a');
   const child = spawn(executable, args, { detached: true, stdio: [input, file.fd, file.fd] });

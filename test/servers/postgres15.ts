@@ -35,7 +35,7 @@ export async function writePrograms(dir: string, bin: string): Promise<string> {
   return dir;
 }
 
-/** Of the packages that were unpacked together with it. */
+/** Libraries of the packages that were unpacked together with it. */
 function librariesOf(bin: string): string {
   return ['x86_64-linux-gnu', 'aarch64-linux-gnu'].map((folder) => join(bin, '../../..', folder)).join(':');
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from 'vitest';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Of the process that runs the file, and of those that this one has started and waited for. Only Linux tells the latter. */
+    /** Processor time of the process that runs the file, and of those that this one has started and waited for. Only Linux tells the latter. */
     processorSeconds?: number;
   }
 }

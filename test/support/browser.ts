@@ -28,10 +28,10 @@ export function createBrowser(hosts: Readonly<Record<string, string>> = {}): Bro
     for (const line of headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       const [, path = '/'] = /;\s*path=([^;]+)/i.exec(line) ?? [];
-      const isGone = /;\s*(max-age=0|expires=Thu, 01 Jan 1970)/i.test(line);
+      const isRemoved = /;\s*(max-age=0|expires=Thu, 01 Jan 1970)/i.test(line);
       const before = cookies.findIndex((old) => old.host === url.host && old.name === name && old.path === path);
       if (before >= 0) cookies.splice(before, 1);
-      if (!isGone) cookies.push({ host: url.host, path, name, value });
+      if (!isRemoved) cookies.push({ host: url.host, path, name, value });
     }
   }
 
@@ -41,8 +41,8 @@ export function createBrowser(hosts: Readonly<Record<string, string>> = {}): Bro
   }
 
   async function ask(url: URL, headers: Record<string, string>): Promise<Response> {
-    const place = new URL(url.pathname + url.search, hosts[url.origin] ?? url.origin);
-    const response = await fetch(place, { redirect: 'manual', headers: { ...headers, cookie: cookieFor(url) } });
+    const folder = new URL(url.pathname + url.search, hosts[url.origin] ?? url.origin);
+    const response = await fetch(folder, { redirect: 'manual', headers: { ...headers, cookie: cookieFor(url) } });
     take(url, response.headers);
     return response;
   }

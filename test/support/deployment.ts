@@ -41,7 +41,7 @@ export interface Deployment extends AsyncDisposable {
   events(instanceID: string): Promise<EventRow[]>;
 }
 
-/** What a worker takes when the deployment names no queues. */
+/** Queues of a worker when the deployment names none. */
 export const allQueues: readonly QueueName[] = queues.map(({ name }) => name);
 
 export interface RunRow {

@@ -59,13 +59,13 @@ export const hostileValues: Readonly<Record<string, (bytes: number) => string>> 
 const HOLE = '@hole@';
 
 /** A body as text, with a hole for a hostile value. */
-export interface Place {
+export interface Spot {
   name: string;
   fill(value: string): string;
 }
 
 /** The places of a valid body that its schema knows. */
-export function placesIn(route: Route, valid: unknown): Place[] {
+export function spotsIn(route: Route, valid: unknown): Spot[] {
   if (!route.body) return [];
   const found = new Map<string, string>();
   for (const { schema, ...start } of startsOf(route.body, valid))
@@ -141,15 +141,15 @@ interface Within {
   put(value: unknown): unknown;
 }
 
-function walk(schema: JsonSchema, place: Within, add: Add): void {
-  const { name, definitions, depth, put } = place;
+function walk(schema: JsonSchema, spot: Within, add: Add): void {
+  const { name, definitions, depth, put } = spot;
   if (depth > 6) return;
-  const same = { ...place, depth: depth + 1 };
+  const same = { ...spot, depth: depth + 1 };
   if (schema.$ref) return walk(definitions[schema.$ref.split('/').at(-1) ?? ''] ?? {}, same, add);
   for (const choice of [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])])
     walk(choice, same, add);
   add(name, put(HOLE));
-  for (const { schema: inner, ...part } of partsOf(schema, place)) walk(inner, { ...same, ...part }, add);
+  for (const { schema: inner, ...part } of partsOf(schema, spot)) walk(inner, { ...same, ...part }, add);
 }
 
 type Add = (name: string, body: unknown) => void;

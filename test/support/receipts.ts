@@ -18,7 +18,7 @@ interface Dialect {
   makeOld: string;
 }
 
-/** What receipts do for a datasource type that has them: the same for each. */
+/** Tests of receipts, the same for each datasource type that has them. */
 export function describeReceipts({ open, createTable, slowInsert, refused, makeOld }: Dialect): void {
   describe('exactly once', () => {
     const table = 'once_only';

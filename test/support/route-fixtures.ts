@@ -64,7 +64,7 @@ const params: Record<string, MakeParam> = {
     return id;
   },
   workflowID: async (cluster, tenant) => (await aWorkflow(cluster, { tenant })).id,
-  // Of the workflow that was made just before, for the same path.
+  // The version belongs to the workflow that was made just before, for the same path.
   versionID: async (cluster, tenant) => {
     const { rows } = await cluster.context.pool.query<{ version_id: string }>(
       'select version_id from workflow where tenant_id = $1 order by created_at desc, id desc limit 1',
@@ -110,7 +110,7 @@ const params: Record<string, MakeParam> = {
     await aListener(cluster, { tenant, endpointPath });
     return endpointPath;
   },
-  // Of the listener that was made just before, for the same path.
+  // The action belongs to the listener that was made just before, for the same path.
   actionID: async (cluster, tenant) => {
     const id = newID();
     await cluster.context.pool.query(
@@ -121,7 +121,7 @@ const params: Record<string, MakeParam> = {
     );
     return id;
   },
-  // Of the same listener.
+  // The event belongs to the same listener.
   eventID: async (cluster, tenant) => {
     const id = newID();
     await cluster.context.pool.query(
@@ -132,7 +132,7 @@ const params: Record<string, MakeParam> = {
     );
     return id;
   },
-  // Of the event that was made just before, for the same path: a test of the same workflow.
+  // The replay is a test of the same workflow, for the event that was made just before.
   shadowID: async (cluster, tenant) => {
     const id = newID();
     await cluster.context.pool.query(
@@ -161,7 +161,7 @@ const params: Record<string, MakeParam> = {
     const api = cluster.as(tenant.creator).in(tenant);
     return (await api.post(`T/workflows/${id}/execute/bulk`, { items: [{}] })).body.batchID;
   },
-  // Of the run that was made for the path.
+  // The map belongs to the run that was made for the path.
   mapID: async (cluster, tenant) => {
     const id = newID();
     await cluster.context.pool.query(
@@ -222,7 +222,7 @@ const params: Record<string, MakeParam> = {
       .post('T/cronjobs', { ...aCronJob, cronJobConfig: { workflowID } });
     return answer.body.cronJob.id;
   },
-  // Of the job that was made just before, for the same path.
+  // The backfill belongs to the job that was made just before, for the same path.
   backfillID: async (cluster, tenant) => {
     const api = cluster.as(tenant.creator).in(tenant);
     const { cronJobs } = (await api.get('T/cronjobs?limit=1')).body;
@@ -272,7 +272,7 @@ const params: Record<string, MakeParam> = {
        values ($1, $2, $3, 'ask', 'form', '{"collectionType": "form", "answerByLink": true, "linkExpiryMinutes": 60}')`,
       [newID(), tenant.id, instanceID],
     );
-    return tokenOf(cluster.context.formLinks.urlOf({ tenantID: tenant.id, instanceID, nodeID: 'ask', path: '0' }));
+    return tokenOf(cluster.context.runs.formLinks.urlOf({ tenantID: tenant.id, instanceID, nodeID: 'ask', path: '0' }));
   },
   oauthConnectionID: async (cluster, tenant) => (await anOAuthConnection(cluster, { tenant })).id,
   roleID: async (cluster, tenant) => (await aRole(cluster, { tenant })).id,
@@ -287,7 +287,7 @@ const params: Record<string, MakeParam> = {
   },
 };
 
-/** Of the dashboard or page that was made just before, for the same path. */
+/** A version of the dashboard or page that was made just before, for the same path. */
 async function aVersion(cluster: Cluster, tenant: TestTenant): Promise<string> {
   const { rows } = await cluster.context.pool.query<{ id: string }>(
     'select id from asset_version where tenant_id = $1 order by created_at desc, id desc limit 1',
@@ -296,7 +296,7 @@ async function aVersion(cluster: Cluster, tenant: TestTenant): Promise<string> {
   return rows[0]?.id ?? newID();
 }
 
-/** Of the page that was made just before, for the same path. */
+/** An alias of the page that was made just before, for the same path. */
 async function anAlias(cluster: Cluster, tenant: TestTenant, type: 'query' | 'workflow'): Promise<string> {
   const api = cluster.as(tenant.creator).in(tenant);
   const { appPages } = (await api.get('T/app-pages?limit=1')).body;

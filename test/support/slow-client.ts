@@ -10,7 +10,7 @@ export interface Pair extends AsyncDisposable {
   /** As the API has it. */
   socket: ClientSocket;
   client: TestSocket;
-  /** Of the client: while it is paused, the client reads nothing. */
+  /** The client's socket: while it is paused, the client reads nothing. */
   connection: Socket;
 }
 
@@ -52,7 +52,7 @@ function connectionOf({ raw }: TestSocket): Socket {
 }
 
 /** Bytes that the process holds for a client: undeclared fields of engine.io. */
-export function heldFor({ conn }: ClientSocket): number {
+export function delayOf({ conn }: ClientSocket): number {
   const { writeBuffer, transport } = conn as unknown as {
     writeBuffer: { data: string }[];
     transport: { socket: { bufferedAmount: number } };

@@ -8,7 +8,7 @@ export interface SocketMessage {
 
 export interface TestSocket extends AsyncDisposable {
   readonly raw: Socket;
-  /** What has arrived but for news, in order. */
+  /** Messages that have arrived but for news, in order. */
   readonly messages: SocketMessage[];
   /** Notifications and changes of assets, runs and questions, which come beside what a test watches. */
   readonly news: SocketMessage[];

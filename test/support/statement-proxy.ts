@@ -8,7 +8,7 @@ export interface Statement {
   readonly name: string;
   /** The name that the process has given its connection. */
   readonly application: string;
-  /** What is sent with it: its values, or the statement itself if it has none. */
+  /** The values of the statement, or its text if it has none. */
   readonly sent: string;
 }
 
@@ -19,10 +19,10 @@ export interface Statement {
 export type Verdict = 'pass' | 'end' | { lose: 'statement' | 'answer'; onLost?: () => void };
 
 export interface StatementProxy extends AsyncDisposable {
-  /** Of the same database, through the proxy. */
+  /** The URL of the same database, through the proxy. */
   readonly databaseURL: string;
   /** Judges each statement from now on. */
-  judge: (statement: Statement) => Verdict;
+  decide: (statement: Statement) => Verdict;
   /** Whether the server ends a connection of this name in the packet by which it accepts it. Only without a password. */
   endsAtStart: (application: string) => boolean;
   /** Breaks all connections and refuses new ones, until `heal`. */
@@ -58,7 +58,7 @@ export async function startStatementProxy(databaseURL: string): Promise<Statemen
     function forward(message: Message): boolean {
       if (message.type === '') isEnding = proxy.endsAtStart(startupValue(message.body, 'application_name'));
       const statement = statements(message);
-      const verdict = statement ? proxy.judge(statement) : 'pass';
+      const verdict = statement ? proxy.decide(statement) : 'pass';
       if (typeof verdict === 'object' && verdict.lose === 'statement') {
         verdict.onLost?.();
         end();
@@ -88,7 +88,7 @@ export async function startStatementProxy(databaseURL: string): Promise<Statemen
   const { port } = server.address() as AddressInfo;
   const proxy: StatementProxy = {
     databaseURL: Object.assign(new URL(databaseURL), { hostname: '127.0.0.1', port: String(port) }).href,
-    judge: () => 'pass',
+    decide: () => 'pass',
     endsAtStart: () => false,
     cut() {
       server.close();
@@ -105,7 +105,7 @@ export async function startStatementProxy(databaseURL: string): Promise<Statemen
   return proxy;
 }
 
-/** What a server says when it goes away: FATAL, 57P01. */
+/** The message of a server that goes away: FATAL, 57P01. */
 const ENDED = errorResponse('SFATAL\0C57P01\0Mterminating connection due to unexpected postmaster exit\0\0');
 
 function errorResponse(fields: string): Buffer {

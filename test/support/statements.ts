@@ -7,7 +7,7 @@ interface Statement {
   values: unknown[];
 }
 
-/** What the entity manager sends to Postgres meanwhile. */
+/** Statements that the entity manager sends to Postgres during the work. */
 export async function statementsOf(em: EntityManager, work: () => Promise<unknown>): Promise<Statement[]> {
   const spy = vi.spyOn(em.getConnection(), 'execute');
   try {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface TCPProxy extends AsyncDisposable {
-  /** Of the same server, through the proxy. */
+  /** The URL of the same server, through the proxy. */
   readonly url: string;
   /** How many connections it has refused. */
   readonly refused: number;

@@ -8,7 +8,7 @@ import { tenantDatabase } from '#shared/messaging/queues/tenant-database.ts';
 import { widgetData } from '#shared/messaging/queues/widget-data.ts';
 import { workflowPlans } from '#shared/messaging/queues/workflow-plans.ts';
 import { answerAICall } from './ai-calls.ts';
-import { answerQuestions } from './answer-requests.ts';
+import { answerRequests } from './answer-requests.ts';
 import { storeAuditEntries } from './audit-entries.ts';
 import type { Processor } from './consume.ts';
 import { processCronTick } from './cron-ticks.ts';
@@ -25,14 +25,14 @@ import { processWorkflowRuns } from './workflow-runs.ts';
 export const processors = {
   'workflow.runs': processWorkflowRuns,
   'listener.events': processListenerEvents,
-  'datasource.tests': answerQuestions(datasourceTests, answerDatasourceTest),
-  'datasource.metadata': answerQuestions(datasourceMetadata, answerDatasourceMetadata),
-  'query.runs': answerQuestions(queryRuns, answerQueryRun),
-  'tenant.database': answerQuestions(tenantDatabase, answerTenantDatabase),
-  'oauth.exchange': answerQuestions(oauthExchange, answerOAuthExchange),
-  'workflow.plans': answerQuestions(workflowPlans, answerWorkflowPlan),
-  'widget.data': answerQuestions(widgetData, answerWidgetData),
-  'ai.calls': answerQuestions(aiCalls, answerAICall),
+  'datasource.tests': answerRequests(datasourceTests, answerDatasourceTest),
+  'datasource.metadata': answerRequests(datasourceMetadata, answerDatasourceMetadata),
+  'query.runs': answerRequests(queryRuns, answerQueryRun),
+  'tenant.database': answerRequests(tenantDatabase, answerTenantDatabase),
+  'oauth.exchange': answerRequests(oauthExchange, answerOAuthExchange),
+  'workflow.plans': answerRequests(workflowPlans, answerWorkflowPlan),
+  'widget.data': answerRequests(widgetData, answerWidgetData),
+  'ai.calls': answerRequests(aiCalls, answerAICall),
   'cron.ticks': processCronTick,
   'audit.entries': storeAuditEntries,
 } satisfies { [D in AnyQueue as D['name']]: Processor<D> };

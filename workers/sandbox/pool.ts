@@ -220,8 +220,8 @@ class Pool implements Sandbox {
   #watch(call: Call, host: HostProcess, ms: number): void {
     clearTimeout(call.watchdog);
     // `setImmediate`, because timers run before input: if this process itself was blocked, the answer may have arrived.
-    const look = () => host.calls.get(call.job.id) === call && this.#destroy(host, call, { kind: 'timeout' });
-    call.watchdog = setTimeout(() => setImmediate(look), ms);
+    const check = () => host.calls.get(call.job.id) === call && this.#destroy(host, call, { kind: 'timeout' });
+    call.watchdog = setTimeout(() => setImmediate(check), ms);
   }
 
   #spawn(capacity: number, { tenantID }: Call): HostProcess {

@@ -95,7 +95,7 @@ test('an answer that no process sends to its client any more is not wanted, unle
     await anAnswer(tenantID, 'streaming', 1),
     await anAnswer(tenantID, 'streaming', 1),
   ];
-  const kept = [await anAnswer(tenantID, 'streaming'), await anAnswer(tenantID, 'done', 1), read];
+  const stored = [await anAnswer(tenantID, 'streaming'), await anAnswer(tenantID, 'done', 1), read];
   await keepReading(pool, read);
 
   expect((await dropUnread(pool)).sort()).toEqual([waits, streams].sort());
@@ -104,8 +104,8 @@ test('an answer that no process sends to its client any more is not wanted, unle
     { id: waits, status: 'cancelled', is_unwanted: true },
     { id: streams, status: 'streaming', is_unwanted: true },
     { id: read, status: 'streaming', is_unwanted: false },
-    { id: kept[0], status: 'streaming', is_unwanted: false },
-    { id: kept[1], status: 'done', is_unwanted: false },
+    { id: stored[0], status: 'streaming', is_unwanted: false },
+    { id: stored[1], status: 'done', is_unwanted: false },
   ]);
   expect(await dropUnread(pool)).toEqual([]);
 });
@@ -136,13 +136,13 @@ test('a call that waits in an answer which is dropped or lost ends with it, and 
   const { rows } = await pool.query<{ status: string; input: string; chunks: string }>(
     'select c.status, c.input, k.chunks from ai_tool_call c join ai_chunk k on k.answer_id = c.turn_id order by c.id',
   );
-  const kept = ({ status, input, chunks }: { status: string; input: string; chunks: string }) => [
+  const stored = ({ status, input, chunks }: { status: string; input: string; chunks: string }) => [
     status,
     input,
     JSON.parse(chunks)[0].input,
   ];
-  const gone = ['denied', '{}', {}];
-  expect(rows.map(kept)).toEqual([gone, gone, gone, ['ready', '{"value":1}', { value: 1 }]]);
+  const removed = ['denied', '{}', {}];
+  expect(rows.map(stored)).toEqual([removed, removed, removed, ['ready', '{"value":1}', { value: 1 }]]);
 });
 
 test('a call of a run that has ended is claimed by no process, and the process that has it is told', async () => {

@@ -274,12 +274,12 @@ test('a rollback that is refused cancels no run, and one that is done cancels th
   const { workflow } = (await who.post('T/workflows', body)).body;
 
   const refused = await who.post(`T/import/${importID}/rollback`);
-  const kept = await statusOf();
+  const unchanged = await statusOf();
   await who.delete(`T/workflows/${workflow.id}`);
   const done = await who.post(`T/import/${importID}/rollback`);
 
   expect(refused, JSON.stringify(refused.body)).toMatchObject({ status: 409 });
-  expect(kept).toBe('PENDING');
+  expect(unchanged).toBe('PENDING');
   expect(done, JSON.stringify(done.body)).toMatchObject({ status: 200, body: { removed: 2 } });
   expect(await statusOf()).toBe('CANCELLED');
   const { rows } = await cluster.pool.query('select from workflow where tenant_id = $1', [tenant.id]);

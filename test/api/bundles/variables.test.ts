@@ -129,7 +129,7 @@ test('a variable of the tenant with the same name stays as it is, unless the imp
   const { who } = await aTarget();
   await who.post('T/variables', { name: 'region', value: 'US' });
 
-  const kept = await run(who, bundleOf(region()));
+  const unchanged = await run(who, bundleOf(region()));
   const values = await variablesOf(who);
   const equal = (await who.post('T/import/preview', { bundle: bundleOf(region('US')) })).body;
   await run(who, bundleOf(region()), { onConflict: 'overwrite' });
@@ -137,7 +137,9 @@ test('a variable of the tenant with the same name stays as it is, unless the imp
   const changed = await variablesOf(who);
   await who.post(`T/import/${importID}/rollback`);
 
-  expect(kept.skipped).toMatchObject([{ originalID: keys.region, reason: expect.stringContaining('another value') }]);
+  expect(unchanged.skipped).toMatchObject([
+    { originalID: keys.region, reason: expect.stringContaining('another value') },
+  ]);
   expect(values).toEqual({ region: 'US' });
   expect(equal.items[0].action).toBe('unchanged');
   expect(changed).toEqual({ region: 'APAC' });

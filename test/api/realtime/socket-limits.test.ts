@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createGraphParts } from '#api/realtime/bridge/graph-nodes.ts';
 import { attachClientEvents } from '#api/realtime/client-events.ts';
-import { sendIntakeUpdate } from '#api/realtime/intake.ts';
+import { sendIntakePause } from '#api/realtime/intake.ts';
 import { createListenerTests } from '#api/realtime/listener-tests.ts';
 import { sendReminders } from '#api/realtime/reminders.ts';
 import { rooms } from '#api/realtime/rooms.ts';
@@ -100,13 +100,13 @@ test('updates for the room of a tenant are not held for a client that reads noth
   socket.data.rooms.set(room, { grant: { tenantID: update.tenantID }, version: 1, leave: () => undefined });
   connection.pause();
 
-  for (let n = 0; n < 5_000; n += 1) sendIntakeUpdate([socket], update);
+  for (let n = 0; n < 5_000; n += 1) sendIntakePause([socket], update);
   expect(delayOf(socket)).toBeLessThan(200_000);
   connection.resume();
 
   await eventually(() => expect(delayOf(socket)).toBe(0));
   const { length } = client.messages;
-  sendIntakeUpdate([socket], update);
+  sendIntakePause([socket], update);
   await eventually(() => expect(client.messages.length).toBeGreaterThan(length));
 });
 

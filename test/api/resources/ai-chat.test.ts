@@ -145,13 +145,13 @@ test('stored chats have a quota, and a reset makes room', async () => {
   says('Yes.', 'Yes.');
   await cluster.pool.query(`insert into quota (owner_id, name, max) values ($1, 'aiChatBytes', 1000)`, [tenant.id]);
 
-  const kept = await read(await chat({ messages: [user('x'.repeat(900))] }));
+  const stored = await read(await chat({ messages: [user('x'.repeat(900))] }));
   const refused = await chat({ messages: [user('y'.repeat(100), 'm2')] });
   const answer = (await refused.json()) as { error: { code: string; details: { quota: string } } };
   await cluster.as(tenant.creator).in(tenant).delete('T/ai/chat/session?id=a');
   const after = await read(await chat({ messages: [user('z'.repeat(900), 'm3')] }));
 
-  expect([kept.text, refused.status, answer.error.code, answer.error.details.quota, after.text]).toEqual([
+  expect([stored.text, refused.status, answer.error.code, answer.error.details.quota, after.text]).toEqual([
     ...['Yes.', 429, 'QUOTA_EXCEEDED', 'aiChatBytes', 'Yes.'],
   ]);
 });

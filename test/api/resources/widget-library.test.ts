@@ -116,9 +116,9 @@ test('each step needs its permission, and the queries that exist here', async ()
 });
 
 test('a tenant has a quota, and its entries go with it', async () => {
-  const leaving = await aTenant(cluster);
-  const who = cluster.as(leaving.creator).in(leaving);
-  await cluster.pool.query("insert into quota (owner_id, name, max) values ($1, 'libraryEntries', 1)", [leaving.id]);
+  const external = await aTenant(cluster);
+  const who = cluster.as(external.creator).in(external);
+  await cluster.pool.query("insert into quota (owner_id, name, max) values ($1, 'libraryEntries', 1)", [external.id]);
 
   const answers = await Promise.all([
     who.post('T/widget-library', bundleOf()),
@@ -128,7 +128,7 @@ test('a tenant has a quota, and its entries go with it', async () => {
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 429]);
   expect((await who.delete('T/')).status).toBe(200);
   const { rows } = await cluster.pool.query('select from widget_library_entry where source_tenant_id = $1', [
-    leaving.id,
+    external.id,
   ]);
   expect(rows).toEqual([]);
 });

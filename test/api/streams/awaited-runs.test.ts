@@ -121,7 +121,7 @@ test('a run that may have ended before is read at once', async () => {
   await using slow = createAwaitedRuns({ ...needs(), compareMs: 3_600_000 });
   using expected = slow.expect(run);
 
-  expected.look();
+  expected.poll();
 
   expect(await expected.outcome(TIMEOUT_MS, here)).toEqual(completed('before'));
 });
@@ -129,7 +129,7 @@ test('a run that may have ended before is read at once', async () => {
 test('the run of another tenant is not read', async () => {
   await endInPostgres(run.instanceID, 'secret');
   using expected = awaited.expect({ ...run, tenantID: newID() });
-  expected.look();
+  expected.poll();
 
   expect(await expected.outcome(1_500, here)).toBeUndefined();
 });

@@ -112,15 +112,15 @@ export function fleetTests(stage: () => Stage): void {
     const title = aTitle();
     const tenant = await aTenant(cluster, { tenantTitle: title });
     // New figures would draw it anew too.
-    let isHeld = false;
+    let isHalted = false;
     await page.routeWebSocket(/socket\.io/, (socket) => {
-      socket.connectToServer().onMessage((message) => isHeld || socket.send(message));
+      socket.connectToServer().onMessage((message) => isHalted || socket.send(message));
     });
     await page.goto(`${baseURL}/fleet`);
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
     const canvas = page.getByRole('region', { name: 'Runs by hour', exact: true }).locator('canvas');
     await expect.poll(() => coloursOn(canvas)).toEqual(expect.arrayContaining(['24,100,171', '201,42,42']));
-    isHeld = true;
+    isHalted = true;
     const command = page.getByRole('combobox', { name: 'Command' });
     await page.keyboard.press('Control+k');
     await command.fill('colours dark');
@@ -128,7 +128,7 @@ export function fleetTests(stage: () => Stage): void {
     await expect.poll(() => coloursOn(canvas)).toEqual(expect.arrayContaining(['116,192,252', '255,135,135']));
     await page.setViewportSize({ width: 320, height: 800 });
     await expect.poll(async () => (await canvas.boundingBox())?.width ?? 999).toBeLessThan(300);
-    isHeld = false;
+    isHalted = false;
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByRole('button', { name: 'Colours' }).click();
     await page.getByRole('menuitem', { name: 'As the system' }).click();

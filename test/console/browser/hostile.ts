@@ -43,7 +43,7 @@ export function hostileTests(stage: () => Stage): void {
     instanceID = body.instanceID;
     await eventually(async () => {
       const { body: run } = await client.get(`T/workflows/instances/${instanceID}`);
-      expect(run.status).toBe('WAITING');
+      expect(run, JSON.stringify(run.error)).toMatchObject({ status: 'WAITING' });
     });
   });
 

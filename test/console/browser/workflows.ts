@@ -145,7 +145,7 @@ export function workflowTests(stage: () => Stage): void {
     await expect.poll(() => page.getByRole('row').count()).toBe(2);
   });
 
-  test('the receiver of the ends of runs, and how long these are kept, are set in forms that say what is refused', async () => {
+  test('the receiver of the ends of runs, and how long these are saved, are set in forms that say what is refused', async () => {
     const { cluster, page, go, path, tenant } = stage();
     const client = cluster.as(tenant.creator).in(tenant);
     // Told again only when the test says so: a slow page would else show the end alone.
@@ -170,14 +170,14 @@ export function workflowTests(stage: () => Stage): void {
     await webhook.getByLabel('Cancelled').uncheck();
     await save.click();
     await webhook.getByText('Saved.').waitFor();
-    const kept = dialog.getByRole('region', { name: 'Ended runs' });
-    await kept.getByLabel('Days').fill('0');
-    await kept.getByRole('button', { name: 'Save' }).click();
-    await kept.locator('[aria-invalid="true"]').waitFor();
-    await kept.getByLabel('Days').fill('14');
-    await kept.getByLabel('Newest runs').fill('500');
-    await kept.getByRole('button', { name: 'Save' }).click();
-    await kept.getByText('In force: 14 days, the newest 500 runs.').waitFor();
+    const saved = dialog.getByRole('region', { name: 'Ended runs' });
+    await saved.getByLabel('Days').fill('0');
+    await saved.getByRole('button', { name: 'Save' }).click();
+    await saved.locator('[aria-invalid="true"]').waitFor();
+    await saved.getByLabel('Days').fill('14');
+    await saved.getByLabel('Newest runs').fill('500');
+    await saved.getByRole('button', { name: 'Save' }).click();
+    await saved.getByText('In force: 14 days, the newest 500 runs.').waitFor();
     await expectAccessible(page, { name: 'editor-settings', shows: 'Tell a receiver' });
     await dialog.getByRole('button', { name: 'Close' }).click();
 

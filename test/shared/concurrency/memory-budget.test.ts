@@ -30,13 +30,13 @@ test('what one piece of work may hold is half of all, and the error names the li
   expect(account.used).toBe(50);
 });
 
-test('never more than all of it is held, and works that wait for each other all come to their end', async () => {
+test('never more than all of it is reservation, and works that wait for each other all come to their end', async () => {
   const account = createMemoryBudget({ maxBytes: 100 });
   let most = 0;
   const work = async (tenantID: string) => {
-    using held = account.openReservation({ tenantID });
+    using reservation = account.openReservation({ tenantID });
     for (let n = 0; n < 4; n += 1) {
-      await held.reserve(10);
+      await reservation.reserve(10);
       most = Math.max(most, account.used);
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -51,23 +51,23 @@ test('never more than all of it is held, and works that wait for each other all 
 test('a creator who takes all that is left does not keep the next one from it', async () => {
   const account = createMemoryBudget({ maxBytes: 200 });
   const greedy = Array.from({ length: 20 }, () => account.openReservation(ann));
-  for (const held of greedy) held.reserve(10).catch(() => undefined);
+  for (const reservation of greedy) reservation.reserve(10).catch(() => undefined);
 
   using other = account.openReservation(bob);
   expect(await isFulfilled(other.reserve(10))).toBe(true);
-  for (const held of greedy) held[Symbol.dispose]();
+  for (const reservation of greedy) reservation[Symbol.dispose]();
 });
 
 test('large draws of one creator leave as much as they take', async () => {
   const account = createMemoryBudget({ maxBytes: 200 });
   const greedy = Array.from({ length: 5 }, () => account.openReservation(ann));
-  for (const held of greedy) held.reserve(40).catch(() => undefined);
+  for (const reservation of greedy) reservation.reserve(40).catch(() => undefined);
 
   // One of them is in the common half, and one in the half for one.
   expect(account.used).toBe(80);
   using other = account.openReservation(bob);
   expect(await isFulfilled(other.reserve(40))).toBe(true);
-  for (const held of greedy) held[Symbol.dispose]();
+  for (const reservation of greedy) reservation[Symbol.dispose]();
 });
 
 test('who waits too long is told to try again, and what ends gives everything back', async () => {
@@ -84,23 +84,23 @@ test('who waits too long is told to try again, and what ends gives everything ba
   expect(account.used).toBe(60);
 });
 
-test('work that waits for bytes gives its place back, and takes it again before it goes on', async () => {
+test('work that waits for bytes gives its permit back, and takes it again before it goes on', async () => {
   const account = createMemoryBudget({ maxBytes: 100 });
-  const lane = createSemaphore({ permits: 1 });
+  const semaphore = createSemaphore({ permits: 1 });
   using other = account.openReservation(bob);
   await other.reserve(50);
   using rest = account.openReservation({ tenantID: 'c' });
   await rest.reserve(50);
-  expect(lane.tryAcquire(ann)).toBe(true);
-  using place = new Permit(lane, ann, account.openReservation(ann));
-  const drawing = place.run(() => currentReservation()?.reserve(10)) ?? Promise.resolve();
+  expect(semaphore.tryAcquire(ann)).toBe(true);
+  using permit = new Permit(semaphore, ann, account.openReservation(ann));
+  const drawing = permit.run(() => currentReservation()?.reserve(10)) ?? Promise.resolve();
   expect(await isFulfilled(drawing)).toBe(false);
 
-  expect(lane.tryAcquire(bob)).toBe(true);
+  expect(semaphore.tryAcquire(bob)).toBe(true);
   rest[Symbol.dispose]();
   expect(await isFulfilled(drawing)).toBe(false);
-  lane.release(bob);
+  semaphore.release(bob);
   await drawing;
 
-  expect([lane.used, account.used]).toEqual([1, 60]);
+  expect([semaphore.used, account.used]).toEqual([1, 60]);
 });

@@ -5,43 +5,43 @@ import { readConfig } from '#shared/process/config.ts';
 
 const aKey = (id: string) => ({ id, key: randomBytes(32) });
 const [first, second] = [aKey('k1'), aKey('k2')];
-const ring = createKeyRing([first]);
+const keys = createKeyRing([first]);
 
 test('a sealed text opens in its own context', () => {
   for (const text of ['', 'a', 'postgres://user:pass@host/db', '€ 🎉', 'x'.repeat(100_000), 'x'.repeat(16_000_000)]) {
-    const sealed = ring.seal(text, 'tenant:1:tenantDBURL');
+    const sealed = keys.seal(text, 'tenant:1:tenantDBURL');
 
     expect(isSealed(sealed)).toBe(true);
     expect(sealed).not.toContain('user:pass');
-    expect(ring.open(sealed, 'tenant:1:tenantDBURL')).toBe(text);
+    expect(keys.open(sealed, 'tenant:1:tenantDBURL')).toBe(text);
   }
 });
 
 test('sealing the same text twice gives different results', () => {
-  expect(new Set(Array.from({ length: 100 }, () => ring.seal('text', 'place'))).size).toBe(100);
+  expect(new Set(Array.from({ length: 100 }, () => keys.seal('text', 'place'))).size).toBe(100);
 });
 
 test('a sealed text does not open in another context', () => {
-  const sealed = ring.seal('text', 'tenant:1:tenantDBURL');
+  const sealed = keys.seal('text', 'tenant:1:tenantDBURL');
 
   for (const context of ['tenant:2:tenantDBURL', 'tenant:1:other', ''])
-    expect(() => ring.open(sealed, context)).toThrow('altered, or was sealed for another field');
+    expect(() => keys.open(sealed, context)).toThrow('altered, or was sealed for another field');
 });
 
 test('a sealed text with one changed character does not open', () => {
-  const sealed = ring.seal('text', 'place');
+  const sealed = keys.seal('text', 'place');
   const start = sealed.lastIndexOf('.') + 1;
 
   // The last character carries bits that base64 does not use.
   for (let at = start; at < sealed.length - 1; at += 1) {
     const other = sealed[at] === 'A' ? 'B' : 'A';
-    expect(() => ring.open(sealed.slice(0, at) + other + sealed.slice(at + 1), 'place')).toThrow('altered');
+    expect(() => keys.open(sealed.slice(0, at) + other + sealed.slice(at + 1), 'place')).toThrow('altered');
   }
-  for (const cut of [sealed.slice(0, -3), `${sealed}AAAA`]) expect(() => ring.open(cut, 'place')).toThrow('altered');
+  for (const cut of [sealed.slice(0, -3), `${sealed}AAAA`]) expect(() => keys.open(cut, 'place')).toThrow('altered');
 });
 
 test('a key of the same name with other bytes does not open it, nor does one with another name', () => {
-  const sealed = ring.seal('text', 'place');
+  const sealed = keys.seal('text', 'place');
 
   expect(() => createKeyRing([aKey('k1')]).open(sealed, 'place')).toThrow('altered');
   expect(() => createKeyRing([second]).open(sealed, 'place')).toThrow('key "k1", which is not in SECRETS_KEYS');
@@ -50,7 +50,7 @@ test('a key of the same name with other bytes does not open it, nor does one wit
 });
 
 test('the newest key seals, and every key opens', () => {
-  const before = ring.seal('text', 'place');
+  const before = keys.seal('text', 'place');
   const both = createKeyRing([second, first]);
   const after = both.seal('text', 'place');
 
@@ -62,7 +62,7 @@ test('the newest key seals, and every key opens', () => {
 test('opening a text that was not sealed is an error that says so', () => {
   for (const text of ['', 'text', 'gs1.k1.', 'gs2.k1.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'gs1.k1.%%%']) {
     expect(isSealed(text)).toBe(false);
-    expect(() => ring.open(text, 'place')).toThrow('not sealed');
+    expect(() => keys.open(text, 'place')).toThrow('not sealed');
   }
 });
 
@@ -102,22 +102,22 @@ describe('SECRETS_KEYS', () => {
 
 describe('a signature', () => {
   const text = 'a question';
-  const signature = ring.sign(text, 'place');
+  const signature = keys.sign(text, 'place');
 
   test('is the same each time, and good for its text and context only', () => {
-    expect(ring.sign(text, 'place')).toBe(signature);
-    expect(ring.isSigned(text, signature, 'place')).toBe(true);
-    expect(ring.isSigned('another', signature, 'place')).toBe(false);
-    expect(ring.isSigned(text, signature, 'elsewhere')).toBe(false);
-    expect(ring.isSigned(text, ring.seal(text, 'place'), 'place')).toBe(false);
+    expect(keys.sign(text, 'place')).toBe(signature);
+    expect(keys.isSigned(text, signature, 'place')).toBe(true);
+    expect(keys.isSigned('another', signature, 'place')).toBe(false);
+    expect(keys.isSigned(text, signature, 'elsewhere')).toBe(false);
+    expect(keys.isSigned(text, keys.seal(text, 'place'), 'place')).toBe(false);
   });
 
   test('with one changed character is refused, the last included', () => {
     for (let at = 0; at < signature.length; at += 1)
       for (const other of ['A', 'B', '.', 'é'].filter((character) => character !== signature[at]))
-        expect(ring.isSigned(text, signature.slice(0, at) + other + signature.slice(at + 1), 'place')).toBe(false);
+        expect(keys.isSigned(text, signature.slice(0, at) + other + signature.slice(at + 1), 'place')).toBe(false);
     for (const cut of ['', '.', 'k1', 'k1.', signature.slice(0, -1), `${signature}=`, `${signature}A`])
-      expect(ring.isSigned(text, cut, 'place')).toBe(false);
+      expect(keys.isSigned(text, cut, 'place')).toBe(false);
   });
 
   test('of an older key is accepted, and of an unknown key refused', () => {

@@ -55,7 +55,7 @@ test.each([
       graph({ start: { type: 'start' }, ask: { type: 'dataQuery', dataQueryID, retryLimit: 0 } }, ['start>ask']),
     );
     let lost = 0;
-    proxy.judge = ({ text }) => {
+    proxy.decide = ({ text }) => {
       if (!statement.test(text)) return 'pass';
       lost += 1;
       // The connection breaks, then there is no Postgres, and then it is back.
@@ -84,7 +84,7 @@ test('the time limit of a node does not run while Postgres is away', async () =>
     ]),
   );
   let cuts = 0;
-  proxy.judge = ({ text }) => {
+  proxy.decide = ({ text }) => {
     if (cuts > 0 || !text.includes('from datasource ')) return 'pass';
     cuts += 1;
     setTimeout(() => proxy.heal(), 2_500);

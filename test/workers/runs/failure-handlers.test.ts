@@ -112,7 +112,7 @@ test.each([
     { may: false },
     'There is no such workflow, or the caller of the failed run may not execute it',
   ],
-  ['that is gone', { gone: true }, {}, 'There is no such workflow, or the caller of the failed run may not execute it'],
+  ['that is gone', { removed: true }, {}, 'There is no such workflow, or the caller of the failed run may not execute it'],
   ['that is disabled', { set: 'is_disabled = true' }, {}, 'The workflow is disabled'],
   ['that has drafts only', { set: 'version_id = null' }, {}, 'The workflow has drafts only: publish a version of it'],
   [
@@ -122,8 +122,8 @@ test.each([
     expect.stringMatching(/input\.mood: is required/),
   ],
 ])('a handler %s is not started, and the failure says why', async (_what, workflow, rights, message) => {
-  const { gone, set, options } = workflow as { gone?: boolean; set?: string; options?: JsonObject };
-  const onFailure = gone ? newID() : await aHandler(options);
+  const { removed, set, options } = workflow as { removed?: boolean; set?: string; options?: JsonObject };
+  const onFailure = removed ? newID() : await aHandler(options);
   if (set) await deployment.pool.query(`update workflow set ${set} where id = $1`, [onFailure]);
   await fail([await accept({ onFailure })]);
 

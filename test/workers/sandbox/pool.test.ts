@@ -233,7 +233,7 @@ describe('time', () => {
     expect(await run('return 2', { sandbox })).toBe(2);
   });
 
-  test('endless loops of some tenants take no place of another, and any number of one tenant takes one', async () => {
+  test('endless loops of some tenants take no permit of another, and any number of one tenant takes one', async () => {
     const sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
     const tenants = ['a', 'b', 'c', ...Array.from({ length: 20 }, () => 'd')];
     const loops = tenants.map((tenantID) => failureOf('for (;;);', { sandbox, tenantID, timeoutMs: 60_000 }));
@@ -649,19 +649,19 @@ describe('processes of one tenant each', () => {
     await using sandbox = createSandbox({ ...perTenant, processes: 1 }, logger);
     const pids = new Set<number>();
     const ask = (tenantID: string) => run('return ctx', { sandbox, tenantID, args: { ctx: tenantID } });
-    const askAndLook = async (tenantID: string) => {
+    const askAndRead = async (tenantID: string) => {
       const answer = await ask(tenantID);
       for (const pid of children()) if (!others.has(pid) && !isZombie(pid)) pids.add(pid);
       return answer;
     };
-    await askAndLook('busy');
+    await askAndRead('busy');
     let isFlooded = true;
     const askOn = async () => {
       while (isFlooded) await ask('busy');
     };
     const flood = Promise.all(Array.from({ length: 20 }, askOn));
 
-    expect(await Promise.all(['a', 'b', 'c'].map(askAndLook))).toEqual(['a', 'b', 'c']);
+    expect(await Promise.all(['a', 'b', 'c'].map(askAndRead))).toEqual(['a', 'b', 'c']);
     isFlooded = false;
     // One of the busy tenant, and one each of the others, at least.
     expect(pids.size).toBeGreaterThanOrEqual(4);
@@ -792,19 +792,19 @@ test('code that fails while its node waits to have its slot back fails that node
   process.on('unhandledRejection', note);
   await using stack = new AsyncDisposableStack();
   stack.defer(() => void process.off('unhandledRejection', note));
-  const lane = createSemaphore({ permits: 1 });
+  const semaphore = createSemaphore({ permits: 1 });
   const [own, other] = [{ tenantID: 'tenant' }, { tenantID: 'other' }];
-  lane.tryAcquire(own);
-  using place = new Permit(lane, own);
+  semaphore.tryAcquire(own);
+  using permit = new Permit(semaphore, own);
   const sandbox = single;
   const before = run('const end = Date.now() + 100; while (Date.now() < end); return 1', { sandbox });
 
-  const failure = place.run(() => failureOf('throw new Error("no luck")', { sandbox }));
-  await until(() => lane.tryAcquire(other));
+  const failure = permit.run(() => failureOf('throw new Error("no luck")', { sandbox }));
+  await until(() => semaphore.tryAcquire(other));
   await before;
   // Answered after this, since a tenant has one call at a time, and heard of only with a slot.
   expect(await run('return 2', { sandbox })).toBe(2);
-  lane.release(other);
+  semaphore.release(other);
 
   expect((await failure).message).toMatch('no luck');
   expect(unhandled).toEqual([]);

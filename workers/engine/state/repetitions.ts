@@ -44,8 +44,8 @@ export function snapshotOf([{ node, path }, { phase, at, failure, failures, sour
   Activation,
   Repetition,
 ]): RepetitionSnapshot {
-  const place = { nodeID: node.id, path: pathKey(path) };
-  return { ...place, phase, at, failure, seq: source.seq, ...(failures > 0 && { failures }) };
+  const key = { nodeID: node.id, path: pathKey(path) };
+  return { ...key, phase, at, failure, seq: source.seq, ...(failures > 0 && { failures }) };
 }
 
 /** The values that an iteration has in its `ctx` beside those around it. */

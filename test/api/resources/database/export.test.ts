@@ -36,7 +36,7 @@ async function download(table: string, body: object): Promise<Response> {
   });
 }
 
-const kept = async () => (await cluster.pool.query('select 1 from result_page')).rows.length;
+const stored = async () => (await cluster.pool.query('select 1 from result_page')).rows.length;
 
 test('exports are files of the rows that match the filter', async () => {
   const csv = await api.patch(rowsOf('things'), { where: { id: { '<': 3 } } });
@@ -112,7 +112,7 @@ test('a workbook has booleans and safe numbers as such and everything else as te
 
 test('many rows are one snapshot of the table, complete, and no temporary file is left', async () => {
   const response = await download('many', { exportFormat: 'csv', order: 'id desc' });
-  expect(await kept()).toBeGreaterThan(5);
+  expect(await stored()).toBeGreaterThan(5);
   await sql('delete from many where id < 100000');
   let bytes = 0;
   let lines = 0;
@@ -128,7 +128,7 @@ test('many rows are one snapshot of the table, complete, and no temporary file i
   expect(lines).toBe(300_001);
   expect(bytes).toBe('id,word\r\n'.length + 300_000 * (1 + 100 + 2) + digits);
   expect(most).toBeLessThan(150 * 1024 * 1024);
-  await expect.poll(kept).toBe(0);
+  await expect.poll(stored).toBe(0);
 });
 
 test('a file that cannot be finished is recognizably incomplete', async () => {
@@ -141,8 +141,8 @@ test('a file that cannot be finished is recognizably incomplete', async () => {
 
 test('a client that disconnects leaves nothing behind', async () => {
   const response = await download('many', {});
-  expect(await kept()).toBeGreaterThan(0);
+  expect(await stored()).toBeGreaterThan(0);
   await response.body?.cancel();
 
-  await expect.poll(kept).toBe(0);
+  await expect.poll(stored).toBe(0);
 });

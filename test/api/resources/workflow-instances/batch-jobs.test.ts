@@ -54,12 +54,12 @@ test('failed runs that a filter finds are re-run, each once, from their failed n
 });
 
 test('runs that cannot be repeated are counted, with the reason of the last', async () => {
-  const gone = await aWorkflow(cluster, { tenant, ...chain({ bad: code('throw new Error("no")') }) });
-  await run(gone.id);
-  const unknown = { filter: { workflowID: gone.id }, from: { nodeID: 'none' } };
+  const removed = await aWorkflow(cluster, { tenant, ...chain({ bad: code('throw new Error("no")') }) });
+  await run(removed.id);
+  const unknown = { filter: { workflowID: removed.id }, from: { nodeID: 'none' } };
   const first = await over((await begin('rerun', unknown)).body.batch.batchID);
-  await api().delete(`T/workflows/${gone.id}`);
-  const second = await over((await begin('rerun', { filter: { workflowID: gone.id } })).body.batch.batchID);
+  await api().delete(`T/workflows/${removed.id}`);
+  const second = await over((await begin('rerun', { filter: { workflowID: removed.id } })).body.batch.batchID);
 
   expect(first).toMatchObject({ total: 0, refused: 1, lookedAt: 1, lastError: expect.stringContaining('from.nodeID') });
   expect(second).toMatchObject({ total: 0, refused: 1, lastError: expect.stringContaining('was deleted') });

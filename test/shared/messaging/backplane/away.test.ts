@@ -18,7 +18,7 @@ test('a server that goes away between two statements of a consumer does not end 
   if (redisURL) skip('only the Postgres backplane has connections to Postgres');
   await consumeBehind((proxy) => {
     let ended = 0;
-    proxy.judge = ({ application }) => {
+    proxy.decide = ({ application }) => {
       if (ended === 5 || !application.includes('.worker')) return 'pass';
       ended += 1;
       return 'end';
@@ -120,7 +120,7 @@ test('jobs that are added at once share statements, and a failed statement fails
   await addMany(1);
   let statements = 0;
   let fate: Verdict = 'pass';
-  proxy.judge = ({ text }) => {
+  proxy.decide = ({ text }) => {
     if (!/add_jobs?(_bulk)?\b/.test(text)) return 'pass';
     statements += 1;
     return fate;

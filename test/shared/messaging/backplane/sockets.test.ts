@@ -89,7 +89,7 @@ test('sockets go on after their connections have broken, again and again', async
 
   for (const loses of ['nothing', 'a LISTEN', 'a LISTEN', 'nothing']) {
     let isDue = loses === 'a LISTEN';
-    proxy.judge = ({ text }) => {
+    proxy.decide = ({ text }) => {
       if (!isDue || !text.startsWith('LISTEN')) return 'pass';
       isDue = false;
       return { lose: 'statement' };
