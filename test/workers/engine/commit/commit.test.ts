@@ -379,12 +379,12 @@ test('an exception in a publication ends no commits', async () => {
 test('runs whose commits cannot be taken end neither the commits of others nor the process', async () => {
   const { owned, committer, committed, broken, step } = await own(5);
   const [first, second, ...others] = owned as [Run, Run, ...Run[]];
-  const takeStep = () => {
+  const takePending = () => {
     throw new RangeError('Invalid string length');
   };
   // One for each of the two statements that may be in flight.
   for (const run of [first, second]) {
-    Object.assign(run, { takeStep });
+    Object.assign(run, { takePending });
     step(run);
     await nextTick();
   }
