@@ -325,8 +325,8 @@ test('a tenant does not wait for statements that another has filled', async () =
   expect(await countOf('true', tenantID)).toBe(1_200);
 });
 
-test('with one lane the events of a tenant are recorded in their order, also those beside the lane', async () => {
-  // The lane has the first statement, and the second is beside it.
+test('with one concurrent statement the events of a tenant are recorded in their order, also those beside it', async () => {
+  // The first statement is the concurrent one, and the second is beside it.
   const slow = aBlockedPool(2);
   await using recorder = recorderOf(aQueue().producer, { pool: slow.pool, maxConcurrent: 1 });
   const tenantID = newID();
