@@ -34,7 +34,10 @@ export function listenerTests(stage: () => Stage): void {
     await named.getByRole('link').click();
     await page.getByRole('combobox', { name: 'State of events' }).waitFor();
     await expect.poll(() => page.getByRole('row', { name: /Dead letter/ }).count(), { timeout: 15_000 }).toBe(3);
-    await page.getByRole('button', { name: /^just now$| ago$/ }).first().click();
+    await page
+      .getByRole('button', { name: /^just now$| ago$/ })
+      .first()
+      .click();
     await page.getByLabel('Body of the event').getByText('"n":3').waitFor();
     await page.getByText(/The first 50,000 of [\d,]+ characters/).waitFor();
     await page.getByLabel('Headers of the event').getByText('x-note: <b>noted</b>').waitFor();
